@@ -25,28 +25,53 @@ package struct GlobPattern: Sendable, Equatable {
         self.tokens = tokens
     }
 
+    /// The one path that it matches; nothing when there are others.
+    var literal: String? {
+        var scalars = String.UnicodeScalarView()
+        for token in tokens {
+            guard case .character(let scalar) = token else { return nil }
+            scalars.append(scalar)
+        }
+        return String(scalars)
+    }
+
     /// Whether all of a path is what the pattern describes.
-    package func matches(_ path: some StringProtocol) -> Bool {
+    ///
+    /// - Parameter ignoresCase: whether letters that differ by their case alone are the same.
+    package func matches(_ path: some StringProtocol, ignoresCase: Bool = false) -> Bool {
         var states = GlobStates(count: tokens.count)
         add(0, to: &states)
         for character in path.unicodeScalars {
             let active = states.takeAll()
             guard !active.isEmpty else { return false }
             for state in active {
-                if let next = step(from: state, over: character) { add(next, to: &states) }
+                if let next = step(from: state, over: character, ignoresCase) { add(next, to: &states) }
             }
         }
         return states.contains(tokens.count)
     }
 
+    /// Whether something in a directory can be what the pattern describes.
+    func canMatch(below directory: some StringProtocol, ignoresCase: Bool = false) -> Bool {
+        var states = GlobStates(count: tokens.count)
+        add(0, to: &states)
+        for character in Array(directory.unicodeScalars) + ["/"] {
+            for state in states.takeAll() {
+                if let next = step(from: state, over: character, ignoresCase) { add(next, to: &states) }
+            }
+        }
+        return states.takeAll().contains { $0 < tokens.count }
+    }
+
     /// Where a character leads from a place in the pattern.
-    private func step(from state: Int, over character: Unicode.Scalar) -> Int? {
+    private func step(from state: Int, over character: Unicode.Scalar, _ ignoresCase: Bool) -> Int? {
         guard state < tokens.count else { return nil }
         let isSlash = character == "/"
         switch tokens[state] {
-        case .character(let wanted): return wanted == character ? state + 1 : nil
+        case .character(let wanted):
+            return wanted == character || ignoresCase && wanted.isSameLetter(as: character) ? state + 1 : nil
         case .any: return isSlash ? nil : state + 1
-        case .oneOf(let set): return !isSlash && set.contains(character) ? state + 1 : nil
+        case .oneOf(let set): return !isSlash && set.contains(character, ignoresCase) ? state + 1 : nil
         case .run: return isSlash ? nil : state
         case .boundary: return isSlash ? nil : state + 1
         case .component: return isSlash ? state - 1 : state

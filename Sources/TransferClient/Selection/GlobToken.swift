@@ -22,9 +22,12 @@ struct GlobSet: Sendable, Equatable {
     /// Whether it is all characters but these.
     var isInverted = false
 
-    func contains(_ character: Unicode.Scalar) -> Bool {
-        ranges.contains { $0.contains(character) } != isInverted
+    func contains(_ character: Unicode.Scalar, _ ignoresCase: Bool = false) -> Bool {
+        let isThere = has(character) || ignoresCase && character.otherCases.contains(where: has)
+        return isThere != isInverted
     }
+
+    private func has(_ character: Unicode.Scalar) -> Bool { ranges.contains { $0.contains(character) } }
 }
 
 extension GlobSet {

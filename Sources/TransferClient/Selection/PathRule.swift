@@ -1,4 +1,4 @@
-/// Says of some paths that they are to be sent, or not.
+/// Says of some paths that they are to be sent, or fetched, or not.
 public struct PathRule: Sendable, Equatable {
     /// What becomes of what matches.
     public enum Action: Sendable {
@@ -25,7 +25,7 @@ public struct PathRule: Sendable, Equatable {
     /// Makes a rule.
     ///
     /// - Parameter pattern: `*`, `?`, `[a-z]` and `**` as in gitignore(5). With a slash in front it matches from the
-    ///   directory that is pushed, otherwise the end of a path from any component on; with a slash at the end it matches
+    ///   directory that is pushed or pulled, otherwise the end of a path from any component on; with a slash at the end it matches
     ///   directories only.
     /// - Throws: `Fault` when it is empty or has more than 4,096 characters.
     public init(_ action: Action, _ pattern: String) throws(Fault) {
@@ -43,7 +43,7 @@ public struct PathRule: Sendable, Equatable {
         self.pattern = compiled
     }
 
-    func matches(_ path: some StringProtocol, isDirectory: Bool) -> Bool {
-        (isDirectory || !isForDirectories) && pattern.matches(path)
+    func matches(_ path: some StringProtocol, isDirectory: Bool, ignoresCase: Bool = false) -> Bool {
+        (isDirectory || !isForDirectories) && pattern.matches(path, ignoresCase: ignoresCase)
     }
 }

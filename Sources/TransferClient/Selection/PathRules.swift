@@ -2,12 +2,12 @@
 /// unless an earlier one includes the file. What no rule matches is sent, unless there are rules and all of them include.
 struct PathRules: Sendable {
     private let rules: [PathRule]
-    private let firstInclusion: Int
     private let sendsOthers: Bool
+    private let ignoresCase: Bool
 
-    init(_ rules: [PathRule]) {
+    init(_ rules: [PathRule], ignoresCase: Bool = false) {
         self.rules = rules
-        firstInclusion = rules.firstIndex { $0.action == .include } ?? .max
+        self.ignoresCase = ignoresCase
         sendsOthers = rules.isEmpty || rules.contains { $0.action == .exclude }
     }
 
@@ -25,18 +25,36 @@ struct PathRules: Sendable {
     func enter(_ path: some StringProtocol, _ above: Inherited) -> Inherited? {
         var inherited = above
         let match = rules.indices.prefix { $0 < above.exclusion }.first {
-            rules[$0].action == .exclude && rules[$0].matches(path, isDirectory: true)
+            rules[$0].action == .exclude && rules[$0].matches(path, isDirectory: true, ignoresCase: ignoresCase)
         }
         inherited.exclusion = match ?? above.exclusion
-        return inherited.exclusion < firstInclusion ? nil : inherited
+        let takesOthers = inherited.exclusion == .max && sendsOthers
+        return takesOthers || includesAny(below: path, before: inherited.exclusion) ? inherited : nil
+    }
+
+    /// Whether an earlier rule can include a file in a directory.
+    private func includesAny(below directory: some StringProtocol, before exclusion: Int) -> Bool {
+        rules.indices.prefix { $0 < exclusion }.contains { index in
+            let rule = rules[index]
+            return rule.action == .include && !rule.isForDirectories
+                && rule.pattern.canMatch(below: directory, ignoresCase: ignoresCase)
+        }
     }
 
     /// Whether a file is sent.
     ///
     /// - Parameter path: from the directory that is pushed.
     func send(_ path: some StringProtocol, _ above: Inherited = Inherited()) -> Bool {
-        let match = rules.indices.prefix { $0 < above.exclusion }.first { rules[$0].matches(path, isDirectory: false) }
+        let match = rules.indices.prefix { $0 < above.exclusion }.first {
+            rules[$0].matches(path, isDirectory: false, ignoresCase: ignoresCase)
+        }
         if let match { return rules[match].action == .include }
         return above.exclusion == .max && sendsOthers
+    }
+}
+
+extension PathRules {
+    init(_ selection: Selection) {
+        self.init(selection.rules, ignoresCase: selection.ignoresCase)
     }
 }

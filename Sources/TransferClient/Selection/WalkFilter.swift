@@ -1,17 +1,17 @@
-/// What a directory walk leaves out in one directory: by the rules of the push, and by the ignore files of the directory and
+/// What a walk through directories, here or on a server, leaves out in one of them: by the rules, and by the ignore files of the directory and
 /// of those above it.
 struct WalkFilter: Sendable {
     private let rules: PathRules
     private let ignoreFileName: String?
     private var inherited = PathRules.Inherited()
-    /// From the directory that is pushed; empty for that, and with a slash at its end otherwise.
+    /// From the directory that is pushed or pulled; empty for that, and with a slash at its end otherwise.
     private var path = ""
     /// With the length of the path of each one's directory in code points, from the top down.
     private var ignoreFiles: [(file: IgnoreFile, depth: Int)] = []
 
-    /// For the directory that is pushed.
+    /// For the directory that is pushed or pulled.
     init(_ selection: Selection) {
-        rules = PathRules(selection.rules)
+        rules = PathRules(selection)
         ignoreFileName = selection.ignoreFile
     }
 

@@ -33,6 +33,24 @@ import Testing
         #expect(compiled.matches(path) == isMatch, "\(pattern) on \(path)")
     }
 
+    /// Only letters that are one code point in both cases have another case.
+    @Test(arguments: [
+        ("*.jpg", "IMG.JPG", true), ("*.JPG", "img.jpg", true), ("straße", "STRASSE", false), ("É", "é", true),
+        ("E\u{301}", "e\u{301}", true), ("É", "e\u{301}", false), ("[a-c]", "B", true), ("[A-C]", "b", true),
+        ("[!a-c]", "B", false), ("[!a-c]", "D", true), ("[[:lower:]]", "X", true), ("\u{3C3}", "\u{3C2}", true),
+        ("a1", "A2", false), ("d/*.O", "D/x.o", true), ("k", "\u{212A}", true), ("日", "日", true),
+    ])
+    func withoutCase(_ pattern: String, _ path: String, _ isMatch: Bool) throws {
+        let compiled = try #require(GlobPattern(pattern, isAnchored: true))
+        #expect(compiled.matches(path, ignoresCase: true) == isMatch, "\(pattern) on \(path)")
+    }
+
+    @Test(arguments: [("abc", "abc"), ("a\\*b", "a*b"), ("a*", nil), ("[a]", nil), ("?", nil), ("[", "[")])
+    func theOnlyMatch(_ pattern: String, _ literal: String?) throws {
+        let compiled = try #require(GlobPattern(pattern, isAnchored: true))
+        #expect(compiled.literal == literal)
+    }
+
     @Test func lengths() {
         #expect(GlobPattern("", isAnchored: true) == nil)
         #expect(GlobPattern(String(repeating: "a", count: GlobPattern.longest), isAnchored: true) != nil)

@@ -36,6 +36,26 @@ import Testing
         #expect(Self.tree.filter { Self.isSent($0, rules) } == expected)
     }
 
+    /// What nothing can be sent of is not looked into.
+    @Test(arguments: [
+        (["-cache"], "cache", false), (["-cache"], "src", true), (["+*.jpg", "-cache"], "cache", true),
+        (["+/cache/*.jpg", "-*"], "cache", true), (["+/cache/*.jpg", "-*"], "src", false),
+        (["+/cache/*.jpg"], "src", false),
+        (["+/a/b/c", "-/a"], "a", true), (["+/a/b", "-/a/"], "a/b", false), (["+/a/**", "-*"], "a/x/y", true),
+        (["+*/", "-*"], "a", false), (["-*", "+*.jpg"], "a", false), (["+/a/b.jpg", "-*"], "a", true),
+    ])
+    func directories(_ rules: [String], _ path: String, _ isEntered: Bool) throws {
+        let rules = try PathRules(
+            rules.map { (text) throws(PathRule.Fault) in
+                try PathRule(text.hasPrefix("+") ? .include : .exclude, String(text.dropFirst()))
+            })
+        let components = path.split(separator: "/")
+        let inherited = components.indices.reduce(Optional(PathRules.Inherited())) { above, index in
+            above.flatMap { rules.enter(components[...index].joined(separator: "/"), $0) }
+        }
+        #expect((inherited != nil) == isEntered)
+    }
+
     @Test func faults() {
         for text in ["", "/", "//"] {
             #expect(throws: PathRule.Fault(message: "The pattern is empty.")) { try PathRule(.exclude, text) }

@@ -32,6 +32,15 @@ import TransferTestSupport
         #expect(sent(selection, operand: "in/a.jpg") == ["a.jpg"])
     }
 
+    @Test func rulesWithoutCase() throws {
+        var selection = Selection()
+        selection.rules = [try PathRule(.exclude, "/B/D/"), try PathRule(.include, "*.JPG")]
+        #expect(sent(selection).count == 6)
+        selection.ignoresCase = true
+        #expect(sent(selection) == ["in/a.jpg", "in/a.txt", "in/b/c.jpg", "in/b/x.o"])
+        #expect(sent(selection, operand: "in/a.jpg") == ["a.jpg"])
+    }
+
     @Test func ignoreFiles() throws {
         try Files.write(directory.path("in/.transferignore"), "*.o\n/b/c.jpg\n")
         try Files.write(directory.path("in/b/d/.transferignore"), "!keep.o\n")

@@ -72,7 +72,7 @@ final class UploadFeed: Sendable {
     init(_ uploads: some Sequence<Upload> & Sendable, folder: String, selection: Selection = Selection()) {
         self.folder = folder
         self.selection = selection
-        rules = PathRules(selection.rules)
+        rules = PathRules(selection)
         nonisolated(unsafe) var iterator = uploads.makeIterator()
         state = Locked(State(next: { iterator.next() }))
     }

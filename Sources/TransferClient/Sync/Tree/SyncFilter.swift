@@ -58,7 +58,7 @@ final class SyncFilter: Sendable {
     func takes(_ entry: SyncEntry, isSource: Bool) -> Bool {
         let isWanted =
             filter(of: entry.path.parent).sends(String(entry.path.name))
-            && (!isSource || !entry.isFile || selection.accepts(size: entry.size, modified: entry.modified))
+            && (!isSource || !entry.isFile || selection.accepts(size: entry.size, (entry.modified.seconds, entry.modified.nanoseconds)))
         if !isWanted { left.withLock { _ = $0.insert(entry.path) } }
         return isWanted
     }
