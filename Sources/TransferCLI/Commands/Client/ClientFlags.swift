@@ -57,6 +57,27 @@ enum ClientFlags {
             + "counts as success, fail leaves it and counts as a failure."
     ).choice(default: usual.conflict).sets(\.conflict)
 
+    /// - Parameter help: in which direction.
+    static func bandwidth(_ help: String) -> FlagEffect<ClientConfiguration> {
+        let key = Flag(
+            name: "bandwidth", placeholder: "RATE", help: help,
+            details: "\(SizeNotation.text(ClientConfiguration.leastBandwidth)) at least. \(SizeNotation.description)",
+            value: .size
+        ).size
+        return FlagEffect(key.flag) { (arguments, configuration) throws(UsageError) in
+            guard let rate = try arguments[key] else { return }
+            let least = ClientConfiguration.leastBandwidth
+            guard rate >= least else {
+                throw arguments.error("\(key.flag.spelling) must be \(SizeNotation.text(least)) or more")
+            }
+            configuration.bandwidth = rate
+        }
+    }
+
+    static let null = Flag(
+        name: "null", short: "0", help: "Paths in --files-from and --failed-to end with a NUL byte, not with a line."
+    ).isOn
+
     // MARK: Output
 
     static let quiet = Flag(name: "quiet", short: "q", help: "Show no progress; errors are still printed.").isOn

@@ -196,14 +196,8 @@ struct PushCommand {
     private static func failedList(
         _ arguments: ParsedArguments, _ uploads: PushUploads, _ server: ServerAddress
     ) throws(UsageError) -> FailedList? {
-        guard let path = arguments[PushFlags.failedTo] else { return nil }
-        let end = arguments[PushFlags.null] ? 0 : UInt8(ascii: "\n")
-        let form = arguments.isSet(PushFlags.manifest) ? FailedList.Form.manifest(uploads.kinds) : .paths(end: end)
-        do throws(SystemError) {
-            return try FailedList(path, form, folder: server.folder)
-        } catch {
-            throw arguments.error("cannot open '\(path.escapedForDisplay)' for what fails: \(error.reason)")
-        }
+        let form = arguments.isSet(PushFlags.manifest) ? FailedList.Form.manifest(uploads.kinds) : .paths(arguments)
+        return try FailedList(PushFlags.failedTo, arguments, form, folder: server.folder)
     }
 }
 
@@ -212,7 +206,7 @@ extension ClientConfiguration {
     fileprivate init(_ arguments: ParsedArguments) throws(UsageError) {
         self.init()
         for effect in PushFlags.handling { try effect(arguments, on: &self) }
-        selection = try SelectionFlags.selection(arguments)
+        selection = try SelectionFlags.push.selection(arguments)
         agent = "transfer/\(transferVersion)"
     }
 }

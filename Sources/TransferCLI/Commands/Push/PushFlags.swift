@@ -4,7 +4,7 @@ internal import TransferModel
 /// The flags of `transfer push`.
 enum PushFlags {
     static let all =
-        [to.flag, name.flag, text.flag, kind.flag, seals.flag, waits.flag] + batch + SelectionFlags.all
+        [to.flag, name.flag, text.flag, kind.flag, seals.flag, waits.flag] + batch + SelectionFlags.push.all
         + PushClassic.flags
         + SecurityFlags.all
         + handling.map(\.flag) + output + [.help]
@@ -54,7 +54,7 @@ enum PushFlags {
     // MARK: Lists
 
     private static let batch = [
-        filesFrom.flag, null.flag, manifest.flag, failedTo.flag, stopsAtFailure.flag, isDryRun.flag,
+        filesFrom.flag, ClientFlags.null.flag, manifest.flag, failedTo.flag, stopsAtFailure.flag, isDryRun.flag,
         deletesSources.flag,
     ]
 
@@ -65,10 +65,6 @@ enum PushFlags {
             "A file is stored under its path as it stands there, from behind the last . or .. in it: a/b.txt and "
             + "/x/./a/b.txt both become a/b.txt.", value: .file
     ).text
-
-    static let null = Flag(
-        name: "null", short: "0", help: "Paths in --files-from and --failed-to end with a NUL byte, not with a line."
-    ).isOn
 
     static let manifest = Flag(
         name: "manifest", placeholder: "FILE", help: "Send what FILE describes, a JSON object on each line.",
@@ -122,23 +118,8 @@ enum PushFlags {
             help: "How often to send an upload again when the server says that it may help.",
             details: "After results such as busy or digestMismatch, 0 to 1000."
         ).count(in: 0...1000, default: ClientFlags.usual.retries).sets(\.retries),
-        bandwidth.sets(\.bandwidth),
+        ClientFlags.bandwidth("Send no more than RATE bytes a second, all connections together."),
     ]
-
-    private static let bandwidth = FlagKey<UInt64?, UsageError>(
-        Flag(
-            name: "bandwidth", placeholder: "RATE",
-            help: "Send no more than RATE bytes a second, all connections together.",
-            details: "\(SizeNotation.text(ClientConfiguration.leastBandwidth)) at least. \(SizeNotation.description)",
-            value: .size)
-    ) { (arguments, flag) throws(UsageError) in
-        guard let rate = try arguments[flag.size] else { return nil }
-        let least = ClientConfiguration.leastBandwidth
-        guard rate >= least else {
-            throw arguments.error("\(flag.spelling) must be \(SizeNotation.text(least)) or more")
-        }
-        return rate
-    }
 
     // MARK: What is printed
 

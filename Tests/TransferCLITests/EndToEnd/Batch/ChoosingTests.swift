@@ -12,6 +12,7 @@ import TransferTestSupport
     @Test(arguments: [
         (["--exclude", "cache/"], ["a.jpg", "b.txt", "d/e.o"]),
         (["--include", "*.jpg"], ["a.jpg", "cache/c.jpg"]),
+        (["--include", "*.JPG"], []), (["--include", "*.JPG", "--ignore-case"], ["a.jpg", "cache/c.jpg"]),
         (["--include", "keep.*", "--exclude", "cache", "--exclude=*.o"], ["a.jpg", "b.txt", "cache/keep.txt"]),
         (["--exclude", "*.jpg", "--include", "a.jpg"], ["b.txt", "cache/keep.txt", "d/e.o"]),
         (["--min-size", "13"], ["cache/c.jpg", "cache/keep.txt"].map { $0 }),

@@ -5,11 +5,8 @@ internal import TransferModel
 /// All that a push sends: what the arguments name, then what a manifest describes, then what a list has.
 struct PushUploads: Sequence, Sendable {
     private let named: [Upload]
-    private let listed: PathList
+    private let listed: ListedPaths
     private let kind: ContentKind?
-
-    /// Listed paths that nothing can be opened by, as they stand there.
-    let unusable: [[UInt8]]
 
     /// The kinds that a manifest gives, by the path to store under.
     let kinds: [PathKey: ContentKind]
@@ -25,21 +22,18 @@ struct PushUploads: Sequence, Sendable {
         }
         self.named = named
         kinds = manifest?.kinds ?? [:]
-        let list = arguments.isSet(PushFlags.filesFrom) ? try BatchInput(PushFlags.filesFrom, arguments).bytes : []
-        listed = PathList(list, isNullSeparated: arguments[PushFlags.null])
-        unusable = listed.lazy.filter { String(validating: $0, as: UTF8.self) == nil }.map { Array($0) }
+        listed = try ListedPaths(PushFlags.filesFrom, arguments)
     }
+
+    /// Listed paths that nothing can be opened by, as they stand there.
+    var unusable: [[UInt8]] { listed.unusable }
 
     func makeIterator() -> AnyIterator<Upload> {
         var named = named.makeIterator()
-        var listed = listed.makeIterator()
+        let listed = listed.makeIterator()
         return AnyIterator {
             if let upload = named.next() { return upload }
-            while let bytes = listed.next() {
-                guard let path = String(validating: bytes, as: UTF8.self) else { continue }
-                return .path(path, name: PathList.name(of: path), kind: kind)
-            }
-            return nil
+            return listed.next().map { .path($0.path, name: $0.name, kind: kind) }
         }
     }
 

@@ -5,8 +5,8 @@ internal import TransferModel
 internal import TransferProtocol
 internal import TransferSystem
 
-/// What failed, written so that another push can take it. Written when the push ends: its file may be the very list that the
-/// push works on.
+/// What failed, written so that another push or pull can take it. Written when it ends: its file may be the very list that it
+/// works on.
 ///
 /// `@unchecked Sendable`: made by the command, then used by its reporter alone.
 final class FailedList: @unchecked Sendable {
@@ -16,10 +16,29 @@ final class FailedList: @unchecked Sendable {
         case paths(end: UInt8)
         /// `--manifest`, with the kinds that the manifest of this push gave.
         case manifest([PathKey: ContentKind])
+
+        /// `--files-from` with the flags of the same command.
+        static func paths(_ arguments: ParsedArguments) -> Form {
+            .paths(end: arguments[ClientFlags.null] ? 0 : UInt8(ascii: "\n"))
+        }
     }
 
     /// Of its file.
     let path: String
+
+    /// Opens the list that `--failed-to` names.
+    ///
+    /// - Throws: `UsageError` when it cannot be written.
+    convenience init?(
+        _ key: FlagKey<String?, Never>, _ arguments: ParsedArguments, _ form: Form, folder: String = ""
+    ) throws(UsageError) {
+        guard let path = arguments[key] else { return nil }
+        do throws(SystemError) {
+            try self.init(path, form, folder: folder)
+        } catch {
+            throw arguments.error("cannot open '\(path.escapedForDisplay)' for what fails: \(error.reason)")
+        }
+    }
 
     private let descriptor: Descriptor
     private let form: Form
@@ -39,6 +58,15 @@ final class FailedList: @unchecked Sendable {
     }
 
     var isEmpty: Bool { content.isEmpty }
+
+    /// Takes note of what came of a download.
+    ///
+    /// - Parameter target: where it would be, below the directory that is pulled to.
+    func settle(_ source: String, to target: String?, hasFailed: Bool) {
+        let isNew = settled.insert(Self.digest(source, target)).inserted
+        guard hasFailed, isNew else { return }
+        append(Array((target.flatMap { PathList.entry(for: source, storedAs: $0) } ?? source).utf8))
+    }
 
     /// Takes note of what came of an upload.
     func settle(_ report: UploadReport, hasFailed: Bool) {
