@@ -21,6 +21,9 @@ package protocol PipedSession: DrivenSession {
     /// Bytes that are received at once at most.
     var mostReceived: Int { get }
 
+    /// Bytes have come.
+    func received(_ count: Int)
+
     /// Whether something has to be decided before the next frame is looked at.
     var isUndecided: Bool { get }
 
@@ -55,6 +58,8 @@ package protocol PipedSession: DrivenSession {
 
 extension PipedSession {
     package func takeParsingCost() -> Int { 0 }
+
+    package func received(_ count: Int) {}
 
     package func mayRest() -> Bool { false }
 
@@ -121,6 +126,7 @@ extension PipedSession {
             handOver()
             return 0
         case .bytes(let count):
+            received(count)
             steps.received(count)
             parse(steps)
             handOver()

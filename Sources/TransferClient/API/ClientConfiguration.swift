@@ -107,7 +107,7 @@ public struct ClientConfiguration: Sendable {
     /// How often an upload is sent again, at most, when the server's result says that it may help, such as `busy`.
     public var retries = 4
 
-    /// Bytes a second that all connections together send, encryption not counted; nothing for as many as there can be. Less
+    /// Bytes a second that all connections together send, or receive of what is stored, encryption not counted; nothing for as many as there can be. Less
     /// than `leastBandwidth` counts as that.
     public var bandwidth: UInt64?
 
@@ -115,7 +115,7 @@ public struct ClientConfiguration: Sendable {
     /// want 1 KiB a second of each.
     public static let leastBandwidth: UInt64 = 16 << 10
 
-    /// What is sent of files that are named and of directories.
+    /// What is sent or fetched of files that are named and of directories.
     public var selection = Selection()
 
     /// How lanes share long files, in place of what the line to the server asks for; for tests without such a line.
@@ -134,7 +134,8 @@ public struct ClientConfiguration: Sendable {
     /// sent.
     public var wantsReceipts = false
 
-    /// Whether files are counted ahead, for progress in per cent. Costs one more look at every directory.
+    /// Whether files are counted ahead, for progress in per cent. Costs a push one more look at every directory; a pull lists
+    /// folders before it fetches from them.
     public var countsAhead = false
 
     /// Whether the files of a directory may be asked about together, before any of them travels: one question for all, so a large

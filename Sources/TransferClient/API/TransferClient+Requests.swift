@@ -91,17 +91,41 @@ extension TransferClient {
     /// - Parameter directory: made where it is missing.
     /// - Returns: what happens, ending when every file has its report.
     public func pull(_ paths: [String], to directory: String = ".") -> RequestEvents<PullEvent> {
+        pull(paths.map { Download($0) }, to: directory)
+    }
+
+    /// The same for what has other names here, or is found by a pattern.
+    ///
+    /// - Parameters:
+    ///   - downloads: asked for the next when there is room for it.
+    ///   - isPreview: whether nothing is to be fetched or changed here, and each file that would be fetched is told.
+    public func pull(
+        _ downloads: some Sequence<Download> & Sendable, to directory: String = ".", isPreview: Bool = false
+    ) -> RequestEvents<PullEvent> {
+        pull(downloads, to: directory, isPreview: isPreview, left: nil)
+    }
+
+    /// - Parameter left: called once, before the events end, with what has no report where the pull ends early. Not called where
+    ///   it did not begin.
+    package func pull(
+        _ downloads: some Sequence<Download> & Sendable, to directory: String, isPreview: Bool,
+        left: (@Sendable ([PullRemainder]) -> Void)?
+    ) -> RequestEvents<PullEvent> {
         let events = EventQueue<PullEvent>()
         let context = requestContext
         Task(executorPreference: context.loop) { [self] in
             let opened = await context.pool.run {
-                Result { () throws(StoreError) in try PullDirectory(path: directory) }
+                Result { () throws(StoreError) -> PullPlace in
+                    isPreview
+                        ? .preview(try PullDirectory(present: directory))
+                        : .directory(try PullDirectory(path: directory))
+                }
             }
             switch opened {
             case .failure(let error):
                 events.finish(.failure(PushFailure(reason: .rejected(error.code), message: error.message)))
-            case .success(let destination):
-                await run(PullPlan(context, paths.map(Self.clean), destination, events), events)
+            case .success(let place):
+                await run(PullPlan(context, downloads, place, events, left: left), events)
             }
         }
         return RequestEvents(events)
@@ -117,9 +141,8 @@ extension TransferClient {
     }
 
     private func run(_ plan: PullPlan, _ events: EventQueue<PullEvent>) async {
-        let destination = plan.destination
-        let pool = plan.context.pool
-        await converse(plan, events, resume: { plan.resume() }, end: { await pool.run { destination.tidy() } })
+        let (place, pool) = (plan.place, plan.context.pool)
+        await converse(plan, events, resume: { plan.resume() }, end: { await pool.run { place.tidy() } })
     }
 
     /// Blocks of a file that wait for whoever reads it.

@@ -19,7 +19,7 @@ final class ReceiveAudience: PullAudience {
         case .finished(let report): plan.withLock { $0.plan }?.fetched(report)
         case .progress(let progress): events.send(.progress(progress))
         // The plan says these itself, and deliveries are in no folder.
-        case .connected, .reconnecting, .known: break
+        case .connected, .reconnecting, .known, .counted, .planned: break
         }
     }
 }

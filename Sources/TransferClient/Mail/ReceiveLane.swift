@@ -12,7 +12,7 @@ final class ReceiveLane: RequestSource {
 
     init(_ plan: ReceivePlan, isFirst: Bool) {
         (self.plan, self.isFirst) = (plan, isFirst)
-        files = PullLane(plan.pull)
+        files = PullLane(plan.pull, plan.destination)
     }
 
     var needs: Features { .mail }

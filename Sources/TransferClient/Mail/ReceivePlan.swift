@@ -71,7 +71,7 @@ final class ReceivePlan: RequestPlan {
         reader = NoteReader(
             context.configuration.sealing, by: .person { events.send(.met(name: $0, fingerprint: $1)) })
         let audience = ReceiveAudience(events)
-        pull = PullPlan(context, [], destination, audience)
+        pull = PullPlan(context, [], .directory(destination), audience)
         audience.plan.withLock { $0 = WeakPlan(plan: self) }
     }
 

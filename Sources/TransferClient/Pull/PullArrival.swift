@@ -60,7 +60,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
         do throws(StoreError) {
             staged =
                 if let part { part } else {
-                    try lane.plan.destination.stage(
+                    try lane.directory.stage(
                         size: found.size, permissions: file.permissions ?? found.permissions)
                 }
         } catch {

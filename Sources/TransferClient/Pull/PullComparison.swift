@@ -45,13 +45,14 @@ final class PullComparison: AnswerTaker {
         }
         plan.add(present.folders.compactMap { folder.below($0).map { .folder($0) } })
         if present.files > 0 {
+            plan.count(present.files, present.bytes)
             plan.events.send(
                 .known(
                     KnownFolder(
                         source: folder.source, storedPath: folder.target?.string ?? "", files: present.files,
                         bytes: present.bytes)))
         }
-        plan.done()
+        plan.listed()
     }
 
     func lost() { plan.again(.folder(folder)) }

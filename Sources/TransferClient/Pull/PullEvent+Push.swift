@@ -1,9 +1,12 @@
 import TransferModel
 
 extension PullEvent {
-    /// The event of a push that says the same of how far things are, for whoever draws both.
-    package var asPush: PushEvent {
+    /// The event of a push that says the same of how far things are, for whoever draws both; nothing where nothing is under
+    /// way.
+    package var asPush: PushEvent? {
         switch self {
+        case .planned: nil
+        case .counted(let files, let bytes): .counted(files: files, bytes: bytes)
         case .connected(let server): .connected(server: server)
         case .reconnecting(let reason, let seconds): .reconnecting(reason: reason, after: seconds)
         case .progress(let progress): .progress(progress)

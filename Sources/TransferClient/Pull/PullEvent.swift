@@ -8,6 +8,13 @@ public enum PullEvent: Sendable {
     /// The connection was lost; the next attempt follows after that many seconds.
     case reconnecting(reason: String, after: Double)
 
+    /// Files and bytes in all that are wanted, here already or not; once, when counting was asked for and all folders are
+    /// listed. Files are those that have or will have a report, also when they cannot be fetched.
+    case counted(files: Int, bytes: UInt64)
+
+    /// A file would be fetched; in place of its report, where nothing is to be changed here.
+    case planned(PlannedDownload)
+
     /// How far a long file is.
     case progress(UploadProgress)
 
@@ -17,6 +24,18 @@ public enum PullEvent: Sendable {
     /// All files of a folder are here as they are on the server, by their sizes and times of modification; in place of a report for
     /// each, where `ClientConfiguration.asksByFolder` is set. The source is the folder on the server.
     case known(KnownFolder)
+}
+
+/// A file that a pull would fetch.
+public struct PlannedDownload: Sendable, Equatable {
+    /// The path on the server, below the folder of its address.
+    public let source: String
+
+    /// Below the directory that it would be pulled to. Where something has the name already, the policy for conflicts decides.
+    public let path: String
+
+    /// Bytes of content.
+    public let size: UInt64
 }
 
 /// How the pull of one file, or of what was asked for, ended.
@@ -45,9 +64,24 @@ public struct PullReport: Sendable, Equatable {
     /// A sentence for people; empty when there is nothing to say.
     public var message = ""
 
+    /// Where it would be, below the directory that is pulled to; nothing where nobody knows, and for the directory itself.
+    package var target: String?
+
+    /// Whether the source is a pattern.
+    package var isPattern = false
+
     /// The delivery that it was the content of.
     var delivery: UploadID?
 
     /// The file that has the content, when it was stored or compared.
     var version: ContentVersion?
+}
+
+extension PullReport {
+    /// For a path that is not UTF-8, and so cannot be asked for.
+    package static func unusable(_ path: [UInt8]) -> PullReport {
+        PullReport(
+            source: String(decoding: path, as: UTF8.self), result: .invalidPath, size: 0,
+            message: "Its name is not UTF-8, as all paths on a server are.")
+    }
 }

@@ -74,6 +74,9 @@ final class PullFile: @unchecked Sendable {
         (attempts, kept) = (file.attempts, file.kept)
     }
 
+    /// What is left to do when the pull ends.
+    var remainder: PullRemainder { PullRemainder(source, to: target.string) }
+
     /// How its content is digested: that of a delivery as its sender has done it, so that both can be compared.
     func function(_ configuration: ClientConfiguration) -> DigestFunction {
         guard delivery != nil, let digest = entry.digest else { return configuration.digest }
@@ -143,7 +146,7 @@ final class PullFile: @unchecked Sendable {
         var report = PullReport(
             source: source, result: result, size: openedSize ?? entry.size,
             seconds: Double(monotonicNanoseconds() - started) / 1e9, message: message)
-        report.delivery = delivery
+        (report.delivery, report.target) = (delivery, target.string)
         return report
     }
 }

@@ -18,23 +18,36 @@ final class PullFolder: AnswerTaker {
     let source: String
     /// Where what is in it goes; nothing for the directory itself.
     let target: RelativePath?
+    /// What of it is wanted.
+    let scope: PullScope
     /// Whether it is not as it is here, or nobody knows.
     let isListed: Bool
     private let state = Locked(State())
 
-    init(_ source: String, to target: RelativePath?, _ plan: PullPlan, isListed: Bool = false) {
-        (self.source, self.target, self.plan, self.isListed) = (source, target, plan, isListed)
+    init(
+        _ source: String, to target: RelativePath?, _ scope: PullScope, _ plan: PullPlan, isListed: Bool = false
+    ) {
+        (self.source, self.target, self.scope) = (source, target, scope)
+        (self.plan, self.isListed) = (plan, isListed)
     }
 
     /// The same when it is known that it has to be listed.
-    var listed: PullFolder { PullFolder(source, to: target, plan, isListed: true) }
+    var listed: PullFolder { PullFolder(source, to: target, scope, plan, isListed: true) }
+
+    /// What is left to do when the pull ends.
+    var remainder: PullRemainder {
+        guard let expansion = scope.expansion else { return PullRemainder(source, to: target?.string) }
+        return PullRemainder(expansion.text, to: nil, isPattern: true)
+    }
 
     /// A folder in it.
     ///
     /// - Returns: nothing for a name that is none.
     func below(_ name: String) -> PullFolder? {
-        guard let path = RemoteEntry.path(of: name, in: source), let place = place(of: name) else { return nil }
-        return PullFolder(path, to: place, plan)
+        guard let path = RemoteEntry.path(of: name, in: source), let place = place(of: name),
+            let inner = scope.entering(name)
+        else { return nil }
+        return PullFolder(path, to: place, inner, plan)
     }
 
     private func place(of name: String) -> RelativePath? {
@@ -58,20 +71,33 @@ final class PullFolder: AnswerTaker {
     }
 
     private func item(_ entry: ListedEntry) -> PullPlan.Item? {
-        guard entry.form != .other else { return nil }
-        guard let path = RemoteEntry.path(of: entry.name, in: source),
-            let place = place(of: entry.name)
-        else {
-            let name = source.isEmpty ? entry.name : "\(source)/\(entry.name)"
-            plan.events.send(
-                .finished(
-                    PullReport(
-                        source: name, result: .invalidPath, size: entry.size,
-                        message: "The server names what cannot be a file here.")))
-            return nil
+        switch entry.form {
+        case .other, .symbolicLink: return nil
+        case .directory:
+            guard let inner = scope.entering(entry.name) else { return nil }
+            guard let (path, place) = paths(of: entry) else {
+                inner.expansion?.leave()
+                return nil
+            }
+            return .folder(PullFolder(path, to: scope.isKept ? place : nil, inner, plan))
+        case .file:
+            guard scope.takes(entry.name), let (path, place) = paths(of: entry) else { return nil }
+            let found = RemoteEntry(path, entry)
+            return plan.selection.accepts(found) ? .file(PullFile(source: path, target: place, entry: found)) : nil
         }
-        guard entry.form == .file else { return .folder(PullFolder(path, to: place, plan)) }
-        return .file(PullFile(source: path, target: place, entry: RemoteEntry(path, entry)))
+    }
+
+    /// Where it is there, and where it would be here; nothing for what can be nowhere, which is reported.
+    private func paths(of entry: ListedEntry) -> (there: String, here: RelativePath)? {
+        if let path = RemoteEntry.path(of: entry.name, in: source), let place = place(of: entry.name) {
+            return (path, place)
+        }
+        let name = source.isEmpty ? entry.name : "\(source)/\(entry.name)"
+        plan.refuse(
+            PullReport(
+                source: name, result: .invalidPath, size: entry.size,
+                message: "The server names what cannot be a file here."))
+        return nil
     }
 
     func end(_ outcome: Outcome) {
@@ -80,15 +106,23 @@ final class PullFolder: AnswerTaker {
         guard count == outcome.count else { return fail(.incomplete, "The list of the folder is not complete.") }
         do throws(StoreError) {
             // Others come with what is in them.
-            if isEmpty, let target { try plan.destination.makeDirectory(target) }
+            if isEmpty, scope.isAll, let target { try plan.place.makeDirectory(target) }
         } catch {
             return fail(error.code, error.message)
         }
-        plan.done()
+        guard let expansion = scope.expansion, expansion.end() else { return plan.listed() }
+        var report = PullReport(
+            source: expansion.text, result: .notFound, size: 0, message: "Nothing on the server matches it.")
+        report.isPattern = true
+        plan.fail(report)
     }
 
     private func fail(_ code: ResultCode, _ message: String) {
-        plan.report(PullReport(source: source, result: code, size: 0, message: message))
+        scope.expansion?.leave()
+        var report = PullReport(
+            source: scope.expansion?.text ?? source, result: code, size: 0, message: message)
+        (report.target, report.isPattern) = (target?.string, scope.expansion != nil)
+        plan.fail(report)
     }
 
     func lost() { plan.again(.folder(self)) }

@@ -20,6 +20,8 @@ final class PullLane: RequestSource, @unchecked Sendable {
     private static let mostReady = 128
 
     let plan: PullPlan
+    let directory: PullDirectory
+    private let present: PresentFiles
     private let asked = Locked<UInt64>(0)
     /// Whether the server can be asked about whole folders.
     private let comparesFolders = Atomic(false)
@@ -30,8 +32,9 @@ final class PullLane: RequestSource, @unchecked Sendable {
     private var spare: (digester: ContentDigester, function: DigestFunction)?
     private var ready: [(file: any PullPublishing, publication: Publication)] = []
 
-    init(_ plan: PullPlan) {
-        self.plan = plan
+    init(_ plan: PullPlan, _ directory: PullDirectory) {
+        (self.plan, self.directory) = (plan, directory)
+        present = PresentFiles(directory: directory, configuration: plan.context.configuration)
     }
 
     deinit {
@@ -54,7 +57,7 @@ final class PullLane: RequestSource, @unchecked Sendable {
         hasBegun = true
         var next: [PendingRequest] = []
         var room = bytes
-        let here = plan.destination.reader()
+        let here = directory.reader()
         compared = 0
         // Whatever comes next may have the longest path.
         while next.count < count, room >= Request.fixedCost + Limits.path, asked.withLock({ $0 }) < Self.bytesAhead,
@@ -105,7 +108,7 @@ final class PullLane: RequestSource, @unchecked Sendable {
 
     private func publish() {
         guard !ready.isEmpty else { return }
-        let outcomes = plan.destination.publish(ready.map(\.publication))
+        let outcomes = directory.publish(ready.map(\.publication))
         for ((file, _), outcome) in zip(ready, outcomes) { file.published(outcome) }
         ready.removeAll(keepingCapacity: true)
     }
@@ -127,8 +130,9 @@ extension PullLane {
     private func ask(about folder: PullFolder) -> PendingRequest {
         let configuration = plan.context.configuration
         guard comparesFolders.load(ordering: .relaxed), configuration.asksByFolder, !folder.isListed,
-            !configuration.comparesContent, configuration.conflict != .skip, !plan.destination.isInDoubt,
-            let present = plan.destination.present(in: folder.target)
+            folder.scope.isAll,
+            !configuration.comparesContent, configuration.conflict != .skip, !directory.isInDoubt,
+            let present = directory.present(in: folder.target)
         else { return folder.asked }
         compared += present.files
         return PullComparison(folder, present, plan).asked
@@ -143,7 +147,7 @@ extension PullLane {
     /// - Returns: nothing when there is nothing to ask for; that is reported.
     private func prepare(_ file: PullFile, _ here: StoreReader) -> PendingRequest? {
         do throws(StoreError) {
-            if let report = try reportWithoutFetching(file, here.attributes(at: file.target)) {
+            if let report = try present.report(of: file, here) {
                 plan.report(report)
                 return nil
             }
@@ -164,43 +168,9 @@ extension PullLane {
         }
     }
 
-    /// - Parameter here: what has its path on this machine.
-    private func reportWithoutFetching(
-        _ file: PullFile, _ here: StoredAttributes?
-    ) throws(StoreError) -> PullReport? {
-        guard let here else { return nil }
-        let policy = plan.context.configuration.conflict
-        guard policy != .skip || file.mayHaveFreeName(plan.destination.reader()) else {
-            return file.report(.skipped, "\(file.target) was here already.")
-        }
-        // A delivery is acknowledged, so it has to be made durable, which happens when it is published.
-        guard file.delivery == nil, !here.isDirectory, here.size == file.entry.size else { return nil }
-        let seemsUnchanged = seemsUnchanged(file, here)
-        if !seemsUnchanged, try !hasContent(of: file) { return nil }
-        var report = file.report(.alreadyStored)
-        // Of what was not read nobody knows the digest.
-        (report.path, report.digest) = (file.target.string, seemsUnchanged ? nil : file.entry.digest)
-        return report
-    }
-
-    /// Whether it is what an earlier pull has stored, by its time: a file that was changed and then given its old size and time
-    /// again seems unchanged, as it does to rsync. One that was only written here does not, whatever its time: the clocks of
-    /// file systems have ticks of milliseconds. Where a sync has failed nothing does: its content may not be on disk.
-    private func seemsUnchanged(_ file: PullFile, _ here: StoredAttributes) -> Bool {
-        let (there, isGiven, here) = (file.entry.modified, here.hasGivenTime, here.modified)
-        return there.seconds == here.seconds && there.nanoseconds == here.nanoseconds && isGiven
-            && !plan.context.configuration.comparesContent && !plan.destination.isInDoubt
-    }
-
-    /// Reads what has the path on this machine.
-    private func hasContent(of file: PullFile) throws(StoreError) -> Bool {
-        guard let digest = file.entry.digest else { return false }
-        return try plan.destination.has(file.target, size: file.entry.size, digest: digest)
-    }
-
     private func part(of file: PullFile) throws(StoreError) -> StagedFile? {
         let id = file.partID(on: plan.context.server.server)
-        guard let part = try plan.destination.resume(id: id, size: file.entry.size) else { return nil }
+        guard let part = try directory.resume(id: id, size: file.entry.size) else { return nil }
         if file.mustStartAnew || part.length > file.entry.size { try part.empty() }
         return part
     }

@@ -4,19 +4,24 @@ import TransferSystem
 
 /// Finds out what a path stands for that was asked for.
 final class PullOperand: AnswerTaker {
+    /// What the caller wants.
+    let download: Download
+
     private let plan: PullPlan
     private let path: String
     private let entry = Locked<ListedEntry?>(nil)
     /// A file that was another one when it was to be fetched.
-    private let file: PullFile?
+    let file: PullFile?
 
-    init(_ path: String, _ plan: PullPlan) {
-        (self.path, self.plan, file) = (path, plan, nil)
+    init(_ download: Download, _ plan: PullPlan) {
+        (self.download, self.plan, file) = (download, plan, nil)
+        path = TransferClient.clean(download.path)
     }
 
     /// Looks at a file again.
     init(_ file: PullFile, _ plan: PullPlan) {
         (path, self.plan, self.file) = (file.source, plan, file)
+        download = Download(file.source, name: file.target.string)
     }
 
     var asked: PendingRequest {
@@ -31,30 +36,55 @@ final class PullOperand: AnswerTaker {
 
     func end(_ outcome: Outcome) {
         guard outcome.code == .completed, let entry = entry.withLock({ $0 }) else {
+            if file == nil, expand(insteadOf: outcome.code) { return plan.listed() }
             return fail(outcome.code == .completed ? .notFound : outcome.code, outcome.message)
         }
         if let file {
             guard entry.form == .file else {
                 return plan.report(file.report(.fileChanged, "The file has become something else."))
             }
-            plan.add([.file(PullFile(again: file, RemoteEntry(path, entry)))])
-            return plan.done()
+            return plan.again(.file(PullFile(again: file, RemoteEntry(path, entry))))
         }
+        found(entry)
+    }
+
+    private func found(_ entry: ListedEntry) {
         // What has no path is the top, whose content goes straight into the directory.
         let name = path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) }
-        let target = name.flatMap { try? RelativePath($0) }
+        let target = (download.name ?? name).flatMap { try? RelativePath($0) }
+        let isTop = path.isEmpty && download.name == nil
         switch (entry.form, target) {
-        case (.directory, _) where path.isEmpty || target != nil:
-            plan.add([.folder(PullFolder(path, to: target, plan))])
+        case (.directory, _) where isTop || target != nil:
+            plan.add([.folder(PullFolder(path, to: target, PullScope(plan.selection), plan))])
         case (.file, let target?):
-            plan.add([.file(PullFile(source: path, target: target, entry: RemoteEntry(path, entry)))])
+            let file = PullFile(source: path, target: target, entry: RemoteEntry(path, entry))
+            if plan.takes(named: name ?? "", file.entry) { plan.add([.file(file)]) }
         default: return fail(.invalidPath, "The name cannot be that of a file here.")
         }
-        plan.done()
+        plan.listed()
+    }
+
+    /// Looks for what the path matches, if it can be a pattern.
+    private func expand(insteadOf code: ResultCode) -> Bool {
+        guard download.isPattern, [.completed, .notFound, .invalidPath, .wrongForm].contains(code),
+            let glob = PathGlob(download.path, ignoresCase: plan.selection.ignoresCase)
+        else { return false }
+        let expansion = PullExpansion(download.path, glob)
+        plan.add([.folder(PullFolder(glob.folder, to: nil, PullScope(plan.selection, expansion), plan))])
+        return true
     }
 
     private func fail(_ code: ResultCode, _ message: String) {
-        plan.report(PullReport(source: path, result: code, size: 0, message: message))
+        if let file { return plan.report(file.report(code, message)) }
+        var report = PullReport(source: path, result: code, size: 0, message: message)
+        report.target = remainder.target
+        plan.fail(report)
+    }
+
+    /// What is left to do when the pull ends.
+    var remainder: PullRemainder {
+        if let file { return file.remainder }
+        return download.remainder
     }
 
     func lost() { plan.again(.operand(self)) }

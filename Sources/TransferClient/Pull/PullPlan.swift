@@ -14,14 +14,8 @@ final class PullPlan: RequestPlan {
         case part(PullSplit, Range<UInt64>)
     }
 
-    fileprivate struct State {
-        var operands: [PullOperand] = []
-        var firstOperand = 0
-        var folders: [PullFolder] = []
-        var files: [PullFile] = []
-        var firstFile = 0
-        /// Parts of long files; those come first, so that few are under way.
-        var parts: [(split: PullSplit, range: Range<UInt64>)] = []
+    private struct State {
+        var backlog: PullBacklog
         /// Taken out and not over.
         var open = 0
         /// Connections that have asked for something to do.
@@ -30,38 +24,56 @@ final class PullPlan: RequestPlan {
         var waiting: ObjectIdentifier?
         var news: (@Sendable () -> Void)?
 
-        var fileCount: Int { files.count - firstFile }
-        var isEmpty: Bool { firstOperand == operands.count && folders.isEmpty && fileCount == 0 && parts.isEmpty }
+        var isOver: Bool { backlog.isEmpty && open == 0 }
+
+        /// - Returns: what is to be called, when somebody waits.
+        mutating func endWaiting() -> (@Sendable () -> Void)? {
+            waiting.take() == nil ? nil : news
+        }
     }
 
-    /// Files that wait before a list is read no further, as long as another connection takes them.
-    private static let mostFiles = 8192
+    /// Files that wait before a list is read no further, as long as another connection takes them. Where all are to be counted
+    /// first, more may wait: half a kilobyte each.
+    private let mostFiles: Int
 
     /// Files for which another connection is worth its handshake.
     private static let filesForLane = 64
     private static let partsForLane = 2
 
     let context: RequestContext
-    let destination: PullDirectory
+    let place: PullPlace
+    let selection: Selection
     let events: any PullAudience
+    private let counts: Bool
+    private let rules: PathRules
+    /// Is told of what was not done when the pull ended.
+    private let left: (@Sendable ([PullRemainder]) -> Void)?
     private let state: Locked<State>
 
-    init(_ context: RequestContext, _ paths: [String], _ destination: PullDirectory, _ events: any PullAudience) {
-        (self.context, self.destination, self.events) = (context, destination, events)
-        state = Locked(State())
-        add(paths.map { .operand(PullOperand($0, self)) })
+    init(
+        _ context: RequestContext, _ downloads: some Sequence<Download> & Sendable, _ place: PullPlace,
+        _ events: any PullAudience, left: (@Sendable ([PullRemainder]) -> Void)? = nil
+    ) {
+        (self.context, self.place, self.events, self.left) = (context, place, events, left)
+        selection = context.configuration.selection
+        rules = PathRules(selection)
+        counts = context.configuration.countsAhead
+        mostFiles = counts ? 32_768 : 8192
+        state = Locked(State(backlog: PullBacklog(downloads)))
     }
 
     /// For files that are known.
     init(
         _ context: RequestContext, fetching files: [PullFile], _ destination: PullDirectory, _ events: any PullAudience
     ) {
-        (self.context, self.destination, self.events) = (context, destination, events)
-        state = Locked(State())
+        (self.context, place, self.events, left) = (context, .directory(destination), events, nil)
+        (selection, rules, counts) = (Selection(), PathRules(Selection()), false)
+        mostFiles = 8192
+        state = Locked(State(backlog: PullBacklog()))
         add(files.map { .file($0) })
     }
 
-    var isOver: Bool { state.withLock { $0.isEmpty && $0.open == 0 } }
+    var isOver: Bool { state.withLock { $0.isOver } }
 
     /// Whether a connection is to read on. One to which a list comes waits while thousands of files do that others can
     /// take; never more than one does, so that there is always another.
@@ -69,7 +81,9 @@ final class PullPlan: RequestPlan {
         guard !events.isFull else { return false }
         let name = ObjectIdentifier(lane)
         return state.withLock { state in
-            if isList, state.waiting == nil, state.lanes > 1, state.fileCount >= Self.mostFiles { state.waiting = name }
+            if isList, state.waiting == nil, state.lanes > 1, state.backlog.fileCount >= mostFiles {
+                state.waiting = name
+            }
             return state.waiting != name
         }
     }
@@ -77,18 +91,20 @@ final class PullPlan: RequestPlan {
     /// The next thing to do: files first, so that few wait.
     func next() -> Item? {
         let (item, news) = state.withLock { state -> (Item?, (@Sendable () -> Void)?) in
-            guard let item = state.take() else { return (nil, nil) }
+            let listsFirst = counts && state.backlog.fileCount < mostFiles
+            guard let item = state.backlog.take(self, listsFirst: listsFirst) else { return (nil, nil) }
             state.open += 1
-            return (item, state.fileCount <= Self.mostFiles / 2 ? state.endWaiting() : nil)
+            return (item, state.backlog.fileCount <= mostFiles / 2 ? state.endWaiting() : nil)
         }
         news?()
         return item
     }
 
+    /// What was not known before.
     func add(_ items: [Item]) {
         guard !items.isEmpty else { return }
         let news = state.withLock { state in
-            for item in items { state.add(item) }
+            for item in items { state.backlog.add(item) }
             return state.news
         }
         news?()
@@ -98,7 +114,7 @@ final class PullPlan: RequestPlan {
     func done() {
         let news = state.withLock { state -> (@Sendable () -> Void)? in
             state.open -= 1
-            return state.isEmpty && state.open == 0 ? state.news : nil
+            return state.isOver ? state.news : nil
         }
         news?()
     }
@@ -107,7 +123,7 @@ final class PullPlan: RequestPlan {
     func again(_ item: Item) {
         let news = state.withLock { state in
             state.open -= 1
-            state.add(item)
+            state.backlog.putBack(item)
             return state.news
         }
         news?()
@@ -137,7 +153,12 @@ final class PullPlan: RequestPlan {
 
     // MARK: RequestPlan
 
-    func makeSource(isFirst: Bool) -> any RequestSource { PullLane(self) }
+    func makeSource(isFirst: Bool) -> any RequestSource {
+        switch place {
+        case .directory(let directory): PullLane(self, directory)
+        case .preview(let directory): PullPreview(self, directory)
+        }
+    }
 
     /// A connection is there and has nothing to do yet.
     func laneBegan() { state.withLock { $0.lanes += 1 } }
@@ -152,11 +173,8 @@ final class PullPlan: RequestPlan {
 
     var wantsLane: Bool {
         let (count, bytes) = state.withLock { state in
-            if state.parts.count >= Self.partsForLane { return (Self.filesForLane, UInt64(0)) }
-            return (
-                state.fileCount,
-                state.files[state.firstFile...].prefix(4).reduce(0) { $0 + min($1.entry.size, 1 << 40) }
-            )
+            if state.backlog.parts.count >= Self.partsForLane { return (Self.filesForLane, UInt64(0)) }
+            return (state.backlog.fileCount, state.backlog.bytes(of: 4))
         }
         return count >= Self.filesForLane || count >= 2 && bytes >= 32 << 20
     }
@@ -165,7 +183,13 @@ final class PullPlan: RequestPlan {
         state.withLock { $0.news = news }
     }
 
-    func letGo() { state.withLock { $0 = State() } }
+    func letGo() {
+        let rest = state.withLock { state in
+            defer { state = State(backlog: PullBacklog()) }
+            return left == nil ? [] : state.backlog.takeRemainders()
+        }
+        left?(rest)
+    }
 
     func connected() { events.send(.connected(server: context.server.description)) }
 
@@ -174,35 +198,36 @@ final class PullPlan: RequestPlan {
     }
 }
 
-extension PullPlan.State {
-    /// - Returns: what is to be called, when somebody waits.
-    fileprivate mutating func endWaiting() -> (@Sendable () -> Void)? {
-        waiting.take() == nil ? nil : news
+// MARK: What is wanted
+
+extension PullPlan {
+    /// Whether a file is wanted that was named itself.
+    func takes(named name: String, _ entry: RemoteEntry) -> Bool { rules.send(name) && selection.accepts(entry) }
+
+    /// Counts files of which nobody is told one by one.
+    func count(_ files: Int, _ bytes: UInt64) {
+        state.withLock { $0.backlog.count(files, bytes) }
     }
 
-    fileprivate mutating func take() -> PullPlan.Item? {
-        if let (split, range) = parts.popLast() { return .part(split, range) }
-        if firstFile < files.count {
-            firstFile += 1
-            let file = files[firstFile - 1]
-            if firstFile >= 1024 || firstFile == files.count {
-                files.removeFirst(firstFile)
-                firstFile = 0
-            }
-            return .file(file)
+    /// It is known what is wanted of something that was named, or of a folder, which is done.
+    func listed() {
+        let count = state.withLock { state in
+            state.backlog.listed()
+            return counts && state.backlog.isListed ? state.backlog.count : nil
         }
-        if let folder = folders.popLast() { return .folder(folder) }
-        guard firstOperand < operands.count else { return nil }
-        firstOperand += 1
-        return .operand(operands[firstOperand - 1])
+        if let count { events.send(.counted(files: count.files, bytes: count.bytes)) }
+        done()
     }
 
-    fileprivate mutating func add(_ item: PullPlan.Item) {
-        switch item {
-        case .operand(let operand): operands.append(operand)
-        case .folder(let folder): folders.append(folder)
-        case .file(let file): files.append(file)
-        case .part(let split, let range): parts.append((split, range))
-        }
+    /// Something that was named, or a folder, is of no use.
+    func fail(_ report: PullReport) {
+        refuse(report)
+        listed()
+    }
+
+    /// Something that was found cannot be here.
+    func refuse(_ report: PullReport) {
+        count(1, report.size)
+        events.send(.finished(report))
     }
 }

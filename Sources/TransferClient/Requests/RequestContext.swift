@@ -10,6 +10,8 @@ final class RequestContext: Sendable {
     let pool: BlockingPool
     let buffers: BufferPool
     let security: ClientSecurity?
+    /// Holds the rate at which all connections together receive, where one is wanted.
+    let bandwidth: Bandwidth?
 
     init(
         server: ServerAddress, configuration: ClientConfiguration, loops: ClientLoops, pool: BlockingPool,
@@ -21,6 +23,7 @@ final class RequestContext: Sendable {
         self.pool = pool
         self.buffers = buffers
         self.security = security
+        bandwidth = configuration.bandwidth.map { Bandwidth(bytesPerSecond: $0) }
     }
 
     /// Where everything lives but some of the connections.

@@ -33,6 +33,8 @@ actor RequestSession {
     /// Counts what may have given the source something to ask.
     private var news = 0
     private var ending: Ending?
+    /// Whether it is woken when the rate lets more come.
+    private var isWaitingForTime = false
 
     /// Whether the server has answered.
     private(set) var hasConnected = false
@@ -193,9 +195,28 @@ extension RequestSession: PipedFrameSession {
     /// They are all of one client.
     var bufferAccount: BufferAccount? { nil }
 
-    var takesAnswers: Bool { source.mayRead(openCount > 0 ? asked[firstAsked].request : nil) }
+    var takesAnswers: Bool {
+        source.mayRead(openCount > 0 ? asked[firstAsked].request : nil) && isTimeForMore
+    }
 
-    var mostReceived: Int { .max }
+    var mostReceived: Int { context.bandwidth?.mostReceived ?? .max }
+
+    func received(_ count: Int) { context.bandwidth?.charge(count) }
+
+    /// Whether the rate lets more come now; otherwise the session looks again when it does. What is not read holds the server
+    /// back.
+    private var isTimeForMore: Bool {
+        guard let time = context.bandwidth?.pause else { return true }
+        guard !isWaitingForTime else { return false }
+        isWaitingForTime = true
+        _ = loop.schedule(at: time.nanoseconds) { [weak self] in
+            self?.assumeIsolated { session in
+                session.isWaitingForTime = false
+                session.driver.wake.fire()
+            }
+        }
+        return false
+    }
 
     /// What the server says needs no decision.
     var isUndecided: Bool { false }

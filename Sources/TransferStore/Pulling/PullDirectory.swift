@@ -21,17 +21,32 @@ package final class PullDirectory: Sendable {
     ///
     /// - Parameter path: of this machine; its parent must exist.
     /// - Throws: `targetFailed` with a sentence that says why.
-    package init(path: String, durability: Durability = .commit) throws(StoreError) {
-        let disk = Disk()
+    package convenience init(path: String, durability: Durability = .commit) throws(StoreError) {
         do throws(SystemError) {
-            let root = try DirectoryHandle.openOrMake(path: path, on: disk, syncs: durability == .commit)
-            tree = DirectoryTree(root: root)
-            incoming = try Incoming(
-                root, durability, doubtsIn: DoubtFolder(Self.partsName, in: root))
-            umask = try FileStore.readUmask()
+            let root = try DirectoryHandle.openOrMake(path: path, on: Disk(), syncs: durability == .commit)
+            try self.init(root, durability)
         } catch {
-            throw StoreError(.targetFailed, "Cannot store in '\(path.escapedForDisplay)': \(error.reason).")
+            throw .cannotStore(in: path, error)
         }
+    }
+
+    /// Opens the directory to look at what is in it.
+    ///
+    /// - Returns: nothing where it is missing.
+    /// - Throws: `targetFailed` with a sentence that says why.
+    package convenience init?(present path: String, durability: Durability = .commit) throws(StoreError) {
+        do throws(SystemError) {
+            try self.init(try DirectoryHandle(path: path, on: Disk()), durability)
+        } catch {
+            guard error.errno != ENOENT else { return nil }
+            throw .cannotStore(in: path, error)
+        }
+    }
+
+    private init(_ root: DirectoryHandle, _ durability: Durability) throws(SystemError) {
+        tree = DirectoryTree(root: root)
+        incoming = try Incoming(root, durability, doubtsIn: DoubtFolder(Self.partsName, in: root))
+        umask = try FileStore.readUmask()
     }
 
     /// Looks at what is here already.
@@ -208,5 +223,11 @@ extension StagedFile {
         try localized { () throws(StoreError) in
             try attempt("empty the part of a file") { () throws(SystemError) in try disk.truncate(number, to: 0) }
         }
+    }
+}
+
+extension StoreError {
+    fileprivate static func cannotStore(in path: String, _ error: SystemError) -> StoreError {
+        StoreError(.targetFailed, "Cannot store in '\(path.escapedForDisplay)': \(error.reason).")
     }
 }

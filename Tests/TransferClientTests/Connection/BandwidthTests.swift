@@ -24,4 +24,26 @@ import TransferTestSupport
             #expect(6_000_000 / seconds < 1.02 * Double(rate))
         }
     }
+
+    /// A server is held back by not being read.
+    @Test(arguments: [1, 4]) func holdsWhatIsPulled(lanes: Int) async throws {
+        let directory = try TemporaryDirectory()
+        let rate: UInt64 = 10_000_000
+        try await withServer { server in
+            for seed in 1...4 as ClosedRange<UInt64> {
+                let content = SplitMix64.bytes(seed: seed, 1_500_000)
+                try Files.write(server.directory.path("store/in/\(seed)"), content)
+            }
+            let start = monotonicNanoseconds()
+            let pulled = try await Pulled(["in"], from: server.address, to: directory.path("out")) { configuration in
+                configuration.lanes = .fixed(lanes)
+                configuration.bandwidth = rate
+            }
+            let seconds = Double(monotonicNanoseconds() - start) / 1e9
+            #expect(pulled.reports.map(\.result) == [ResultCode](repeating: .committed, count: 4))
+            // What comes at once may be more than there is time for, once for each connection.
+            let ahead = Double(lanes) * Double(rate) / 20
+            #expect((6_000_000 - ahead) / seconds < 1.02 * Double(rate))
+        }
+    }
 }

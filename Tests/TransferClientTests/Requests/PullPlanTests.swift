@@ -11,6 +11,7 @@ import TransferTestSupport
 /// Who reads on while files wait.
 @Suite final class PullPlanTests: Sendable {
     private let plan: PullPlan
+    private let directory: PullDirectory
     private let here: TemporaryDirectory
     private let calls = Locked(0)
 
@@ -22,7 +23,8 @@ import TransferTestSupport
         let context = RequestContext(
             server: try #require(ServerAddress("127.0.0.1:1")), configuration: .plain(), loops: try ClientLoops(),
             pool: BlockingPool(name: "test", threads: 1), buffers: BufferPool(size: 4096, count: 1), security: nil)
-        plan = PullPlan(context, [], try PullDirectory(path: here.path), EventQueue())
+        directory = try PullDirectory(path: here.path)
+        plan = PullPlan(context, [], .directory(directory), EventQueue())
         plan.connect { [weak self] in self?.calls.withLock { $0 += 1 } }
         let root = try #require(try? RelativePath("f"))
         let entry = RemoteEntry(
@@ -33,7 +35,7 @@ import TransferTestSupport
 
     /// Of a connection that has begun.
     private func lane() -> PullLane {
-        let lane = PullLane(plan)
+        let lane = PullLane(plan, directory)
         _ = lane.next(0, 0)
         return lane
     }
@@ -45,7 +47,7 @@ import TransferTestSupport
         let first = lane()
         #expect(first.mayRead(list))
         // One that is still connecting takes nothing.
-        let second = PullLane(plan)
+        let second = PullLane(plan, directory)
         #expect(first.mayRead(list) && second.mayRead(nil))
     }
 

@@ -8,18 +8,29 @@ struct Pulled {
     var reports: [PullReport] = []
     var folders: [KnownFolder] = []
     var failure: PushFailure?
+    var planned: [PlannedDownload] = []
+    var counted: [(files: Int, bytes: UInt64)] = []
     var reconnects = 0
 
     init(
         _ paths: [String], from address: ServerAddress, to directory: String,
         _ change: (inout ClientConfiguration) -> Void = { _ in }
     ) async throws {
+        try await self.init(paths.map { Download($0) }, from: address, to: directory, change)
+    }
+
+    init(
+        _ downloads: [Download], from address: ServerAddress, to directory: String, isPreview: Bool = false,
+        _ change: (inout ClientConfiguration) -> Void = { _ in }
+    ) async throws {
         let client = try TransferClient(server: address, configuration: .plain(change))
         do throws(PushFailure) {
-            for try await event in client.pull(paths, to: directory) {
+            for try await event in client.pull(downloads, to: directory, isPreview: isPreview) {
                 switch event {
                 case .finished(let report): reports.append(report)
                 case .known(let folder): folders.append(folder)
+                case .planned(let download): planned.append(download)
+                case .counted(let files, let bytes): counted.append((files, bytes))
                 case .reconnecting: reconnects += 1
                 case .connected, .progress: break
                 }

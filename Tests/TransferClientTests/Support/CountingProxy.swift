@@ -9,6 +9,8 @@ final class CountingProxy: Sendable {
         /// Bytes of content.
         var content = 0
         var begun = 0
+        /// Folders that were listed.
+        var listed: [String] = []
         /// Uploads that the server was asked about.
         var lookedUp = 0
     }
@@ -74,6 +76,7 @@ final class CountingProxy: Sendable {
             switch message {
             case .begin: count.begun += 1
             case .lookup(let lookup): count.lookedUp += lookup.ids.count
+            case .list(let list) where !list.isAboutItself: count.listed.append(list.path)
             default: break
             }
         }

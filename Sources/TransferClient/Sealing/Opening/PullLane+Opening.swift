@@ -13,8 +13,8 @@ extension PullLane {
         guard let seal = file.seal else { return publication }
         let opening = ContentOpening(
             seal, staged, size: publication.size, file.function(plan.context.configuration),
-            stage: { [plan] (size) throws(StoreError) in
-                try plan.destination.stage(size: size, permissions: publication.permissions ?? 0)
+            stage: { [directory] (size) throws(StoreError) in
+                try directory.stage(size: size, permissions: publication.permissions ?? 0)
             })
         do throws(ContentOpening.Obstacle) {
             let opened = try opening.run()

@@ -1,0 +1,72 @@
+import TransferModel
+import TransferProtocol
+import TransferStore
+
+/// What one connection of a pull asks for that is to change nothing here: what there is, and no content.
+final class PullPreview: RequestSource {
+    /// Files here that are compared before what was found to ask is asked.
+    private static let mostCompared = 1024
+
+    private let plan: PullPlan
+    /// Nothing where the directory is missing.
+    private let present: PresentFiles?
+
+    init(_ plan: PullPlan, _ directory: PullDirectory?) {
+        self.plan = plan
+        present = directory.map { PresentFiles(directory: $0, configuration: plan.context.configuration) }
+    }
+
+    var isOver: Bool { plan.isOver }
+
+    func next(_ count: Int, _ bytes: Int) -> [PendingRequest] {
+        var next: [PendingRequest] = []
+        var room = bytes
+        var compared = 0
+        let reader = present?.directory.reader()
+        // Whatever comes next may have the longest path.
+        while next.count < count, room >= Request.fixedCost + Limits.path, next.isEmpty || compared < Self.mostCompared,
+            !plan.events.isFull, let item = plan.next()
+        {
+            switch item {
+            case .operand(let operand): next.append(operand.asked)
+            case .folder(let folder): next.append(folder.asked)
+            case .file(let file):
+                compared += 1
+                say(file, reader)
+                continue
+            // Files that are not fetched have none.
+            case .part(let split, _):
+                split.dropped()
+                continue
+            }
+            room -= next.last?.request.cost ?? 0
+        }
+        return next
+    }
+
+    func settle() {}
+
+    func mayRead(_ next: Request?) -> Bool { !plan.events.isFull }
+
+    private func say(_ file: PullFile, _ reader: StoreReader?) {
+        do throws(StoreError) {
+            if let present, let reader {
+                if let report = try present.report(of: file, reader) { return plan.report(report) }
+                if let report = conflict(file, reader) { return plan.report(report) }
+            }
+            let planned = PlannedDownload(source: file.source, path: file.target.string, size: file.entry.size)
+            plan.events.send(.planned(planned))
+            plan.done()
+        } catch {
+            plan.report(file.report(error.code, error.message))
+        }
+    }
+
+    /// Why it could not be stored, as far as that can be seen.
+    private func conflict(_ file: PullFile, _ reader: StoreReader) -> PullReport? {
+        guard plan.context.configuration.conflict == .fail, reader.attributes(at: file.target) != nil else {
+            return nil
+        }
+        return file.report(.pathConflict, "Something else has the name \(file.target) here.")
+    }
+}
