@@ -47,7 +47,7 @@ class Bench:
             drain = subprocess.Popen(["cat"], stdin=server.stderr, stdout=subprocess.DEVNULL)
             for name, what in (("big", "1 GiB, one file"), ("small", "10,000 files of 4 KiB")):
                 self.command(f"push {what}", "push", str(self.directory / name), "--to", address)
-                self.command(f"pull {what}", "pull", name, "-o", str(out), "--from", address)
+                self.command(f"pull {what}", "pull", name, "-o", f"{out}/", "--from", address)
                 shutil.rmtree(out)
             self.command("list 10,000 files, long", "list", "small", "--long", "--from", address)
             self.command("remove 10,000 files", "remove", "-r", "small", "--from", address)

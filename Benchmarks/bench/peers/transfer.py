@@ -62,7 +62,7 @@ class Transfer(Peer):
     def pull(self, output: Path) -> None:
         """Fetches everything that was pushed into a directory."""
         names = [Path(entry).name for entry in self.place.corpus.entries]
-        self._ask("pull", [*names, "--from", self.address, "--output", str(output)])
+        self._ask("pull", [*names, "--from", self.address, "--output", f"{output}/"])
 
     def disarm(self) -> None:
         self.place.processes.stop(self.server)

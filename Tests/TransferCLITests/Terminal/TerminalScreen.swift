@@ -37,7 +37,8 @@ struct TerminalScreen {
         var rest = Substring(text).unicodeScalars
         while let scalar = rest.popFirst() {
             switch scalar {
-            case "\r": offset = offset / columns * columns
+            // Behind the last column the cursor stays in its row until something else is written.
+            case "\r": offset = max(0, offset - 1) / columns * columns
             case "\n": newLine()
             case "\u{1B}": control(&rest)
             default: put(scalar)
@@ -87,7 +88,7 @@ struct TerminalScreen {
 
     private mutating func up(_ rows: Int) {
         for _ in 0..<rows {
-            if offset >= columns {
+            if offset > columns {
                 offset -= columns
             } else if line > 0 {
                 line -= 1

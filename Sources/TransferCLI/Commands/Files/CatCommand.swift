@@ -1,5 +1,4 @@
 private import TransferClient
-private import TransferSystem
 
 /// `transfer cat`: writes the content of files to standard output, each piece when it is verified.
 struct CatCommand {
@@ -14,41 +13,9 @@ struct CatCommand {
 
     func run() async -> ExitCode {
         do throws(PushFailure) {
-            let client = try await access.client()
-            var code = ExitCode.success
-            for path in paths {
-                switch await print(path, client) {
-                case .success: continue
-                case .failure(.closed): return .success
-                case .failure(.failed(let failure)): code = failure
-                }
-            }
-            return code
+            return await ContentPrinter(try await access.client()).print(paths)
         } catch {
             return error.tell()
-        }
-    }
-
-    private enum Stop: Error {
-        /// Nobody reads any more.
-        case closed
-        case failed(ExitCode)
-    }
-
-    private func print(_ path: String, _ client: TransferClient) async -> Result<Void, Stop> {
-        do throws(PushFailure) {
-            for try await block in client.read(path) {
-                switch block.withUnsafeBytes({ StandardStream.output.write($0) }) {
-                case .written: break
-                case .closed: return .failure(.closed)
-                case .failed(let error):
-                    StandardStream.error.write("transfer: cannot write to standard output: \(error.reason)\n")
-                    return .failure(.failed(.uploadsFailed))
-                }
-            }
-            return .success(())
-        } catch {
-            return .failure(.failed(error.tell()))
         }
     }
 }

@@ -5,7 +5,7 @@ private import TransferModel
 struct FilesAccess {
     private let server: ServerAddress
     private let access: PushAccess
-    private var configuration: ClientConfiguration
+    var configuration: ClientConfiguration
     /// Whether an unknown server may be asked about.
     private let mayAsk: Bool
     /// Whether it is for people and mailboxes, where others may want to seal for this user.
@@ -33,20 +33,6 @@ struct FilesAccess {
         self.configuration = configuration
         mayAsk = !arguments[SecurityFlags.trustsNew]
         isForPeople = server.flag == PeopleFlags.to.flag
-    }
-
-    /// The same for a command that says nothing of each file that is here already.
-    var askingByFolder: FilesAccess {
-        var access = self
-        access.configuration.asksByFolder = true
-        return access
-    }
-
-    /// The same for a command that leaves something out.
-    func selecting(_ selection: Selection) -> FilesAccess {
-        var access = self
-        access.configuration.selection = selection
-        return access
     }
 
     /// The server's address, without a folder.

@@ -1,5 +1,6 @@
 private import TransferClient
 private import TransferModel
+private import TransferSystem
 
 /// `transfer pull`: fetches files and folders from the server.
 struct PullCommand {
@@ -7,31 +8,74 @@ struct PullCommand {
     private static let refreshInterval = Duration.milliseconds(200)
 
     private let access: FilesAccess
-    private let paths: [String]
-    private let directory: String
+    private let downloads: PullDownloads
+    private let target: PullTarget
     private let output: PushOutput
+    private let failedList: FailedList?
+    private let isPreview: Bool
+    private let ignoresCase: Bool
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        guard !arguments.operands.isEmpty else { throw arguments.error("nothing to pull; name files or folders") }
-        paths = arguments.operands
-        directory = arguments[Self.output]
-        output = PushOutput(arguments, json: Self.json, quiet: ClientFlags.quiet)
-        let access = try FilesAccess(arguments, quiet: ClientFlags.quiet, Self.choices)
-        self.access = output.isJSON ? access : access.askingByFolder
+        downloads = try PullDownloads(arguments)
+        target = try PullTarget(arguments, downloads)
+        output = PushOutput(arguments, json: PullFlags.json, quiet: ClientFlags.quiet)
+        isPreview = arguments[PullFlags.isPreview]
+        guard !isPreview || !arguments.isSet(PullFlags.failedTo.flag) else {
+            throw arguments.error(
+                "--dry-run writes nothing here, so it goes with no --failed-to; leave one of them out")
+        }
+        let selection = try SelectionFlags.pull.selection(arguments)
+        ignoresCase = selection.ignoresCase
+        var access = try FilesAccess(arguments, quiet: ClientFlags.quiet, PullFlags.choices)
+        access.configuration.selection = selection
+        access.configuration.countsAhead = output.progress != .none
+        // Where somebody wants to know something of each file, each is asked about.
+        access.configuration.asksByFolder = !output.isJSON
+        self.access = access
+        // It makes a file, so it comes behind all that may refuse the command.
+        failedList = try FailedList(PullFlags.failedTo, arguments, .paths(arguments))
     }
 
     func run() async -> ExitCode {
-        let reporter = PullReporter(output)
+        let reporter = PullReporter(output, failedList: failedList, isPreview: isPreview)
+        let left = Locked<[PullRemainder]?>(nil)
         do throws(PushFailure) {
+            let client = try await access.client(reporter)
+            if target == .standardOutput { return await ContentPrinter(client).print(downloads.map(\.path)) }
+            guard let place = try await place(client) else { return await reporter.refuseName() }
             let refreshing = output.progress != .none ? Task { await refresh(reporter) } : nil
             defer { refreshing?.cancel() }
-            let events = try await access.client(reporter).pull(paths, to: directory)
+            await reporter.show(unusable: downloads.unusable)
+            let events = client.pull(place.downloads, to: place.directory, isPreview: isPreview) { rest in
+                left.withLock { $0 = rest }
+            }
             Interruption.watch { events.cancel() }
             for try await event in events { await reporter.show(event, isLast: !events.areWaiting) }
             return await reporter.finish(nil)
         } catch {
+            // What did not begin is left as it was named.
+            await reporter.list(rest: left.withLock { $0 } ?? downloads.map(\.remainder))
             return await reporter.finish(error)
         }
+    }
+
+    /// What goes where, which may depend on what there is on the server.
+    ///
+    /// - Returns: nothing where a file would get a name that the list of failures cannot keep.
+    private func place(
+        _ client: TransferClient
+    ) async throws(PushFailure) -> (downloads: PullDownloads, directory: String)? {
+        guard case .either(let path) = target, let only = downloads.only else {
+            guard case .directory(let path) = target else { return nil }
+            return (downloads, path)
+        }
+        var found: StatReport?
+        for try await report in client.stat([only.path]) { found = report }
+        let mayBeOther = found?.entry == nil && (only.hasWildcards || ignoresCase)
+        guard found?.entry?.isDirectory != true, !mayBeOther else { return (downloads, path) }
+        guard failedList == nil else { return nil }
+        let (directory, name) = PullTarget.split(path)
+        return (PullDownloads(only: Download(only.path, name: name), of: downloads), directory)
     }
 
     private func refresh(_ reporter: PullReporter) async {
@@ -40,51 +84,4 @@ struct PullCommand {
             try? await Task.sleep(for: Self.refreshInterval)
         }
     }
-}
-
-extension PullCommand: ProgramCommand {
-    private static let output = Flag(
-        name: "output", short: "o", placeholder: "DIR", help: "The directory to put everything in.",
-        details: "It is made if it is missing.", value: .folder
-    ).text(default: ".")
-
-    private static let choices = [
-        ClientFlags.conflict,
-        ClientFlags.serverCompression,
-        ClientFlags.lanes(
-            "Several carry several files at once. auto uses up to 4, one on a machine with a single core, and "
-                + "only as many as there is work for."),
-        ClientFlags.digest,
-        Flag(
-            name: "checksum", help: "Compare the content of files that are here with that on the server.",
-            details:
-                "Otherwise a file with the size and time of modification of the one on the server is taken for the "
-                + "same, without reading it."
-        ).isOn.sets(\.comparesContent),
-    ]
-
-    private static let json = FilesFlags.json("file")
-
-    static let definition = Command(
-        name: "pull", aliases: ["get"], summary: "Fetch files and folders from the server.", operands: "PATH... [DIR]",
-        description: [
-            "Fetches every PATH into the directory of --output, a folder with everything in it. A file has its name when all of it "
-                + "is there, verified and on disk, and not before. Times of modification and permissions are those on the "
-                + "server.",
-            "A file that is here already is not fetched: one with the size and time of modification of that on the server, or "
-                + "with its content. After a lost connection, and when the same "
-                + "command is run again after it was interrupted, a long file goes on where it was: what has arrived "
-                + "waits in the folder .transfer-parts.",
-            FilesFlags.aboutAccess,
-        ],
-        flags: [FilesFlags.from.flag, output.flag] + choices.map(\.flag) + [json.flag, ClientFlags.retryFor.flag]
-            + SecurityFlags.all + [ClientFlags.quiet.flag, ClientFlags.progress.flag, .help],
-        examples: [
-            .init(caption: "Fetch a file", line: "transfer pull photo.png"),
-            .init(
-                caption: "Fetch a folder from another machine",
-                line: "transfer pull nas.local:/photos/holiday pictures"),
-            .init(caption: "Fetch everything, as it is now", line: "transfer pull / -o copy --on-conflict overwrite"),
-        ],
-        outcomes: [.init(.success, "everything is here")] + FilesFlags.failures, places: .sources(into: output.flag))
 }

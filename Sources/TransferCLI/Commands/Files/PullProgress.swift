@@ -10,7 +10,9 @@ struct PullProgress {
         shown = progress
     }
 
-    mutating func update(_ event: PullEvent) { shown.update(event.asPush) }
+    mutating func update(_ event: PullEvent) {
+        if let event = event.asPush { shown.update(event) }
+    }
 
     mutating func refresh() { shown.refresh() }
 

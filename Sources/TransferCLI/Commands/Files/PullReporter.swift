@@ -5,18 +5,19 @@ private import TransferSystem
 /// Turns the events of a pull into what people and scripts read: results on standard output, talk on standard error.
 actor PullReporter: Asker {
     private let output: PushOutput
-    private let started = monotonicNanoseconds()
+    private let failedList: FailedList?
     private var progress: PullProgress?
     private var paused: PullProgress?
     private var printer = LinePrinter()
-    private var fetched = (files: 0, bytes: UInt64(0))
-    private var present = 0
-    private var skipped = 0
-    private var tally = ResultTally()
+    private var tally: PullTally
     private var isConnected = false
 
-    init(_ output: PushOutput) {
-        self.output = output
+    /// - Parameters:
+    ///   - failedList: where to keep what fails.
+    ///   - isPreview: whether nothing is fetched, and only said what would be.
+    init(_ output: PushOutput, failedList: FailedList? = nil, isPreview: Bool = false) {
+        (self.output, self.failedList) = (output, failedList)
+        tally = PullTally(isPreview: isPreview)
         progress = PullProgress(output.progress)
     }
 
@@ -25,15 +26,29 @@ actor PullReporter: Asker {
         switch event {
         case .finished(let report): show(report)
         case .known(let folder): show(folder)
+        case .planned(let download): show(download)
         case .reconnecting(let reason, let seconds):
             let what = isConnected ? "connection lost" : "not let in"
             talk("\(what): \(reason.escapedForDisplay); trying again \(DurationFormat.after(seconds))")
         case .connected: isConnected = true
-        case .progress: break
+        case .counted, .progress: break
         }
         // Before progress is drawn: the lines go where it stands.
         if isLast { flush() }
         progress?.update(event)
+    }
+
+    /// Shows the paths of a list that cannot be asked for.
+    func show(unusable paths: [[UInt8]]) {
+        for path in paths {
+            failedList?.append(path)
+            show(.unusable(path), isListed: true)
+        }
+    }
+
+    /// Lists what has no result, because the pull ended before, with what failed.
+    func list(rest: [PullRemainder]) {
+        for left in rest { keep(left.source, to: left.target, isPattern: left.isPattern) }
     }
 
     /// Draws progress anew: rate and time left change also when nothing happens.
@@ -62,36 +77,72 @@ actor PullReporter: Asker {
         progress = nil
         tally.isOutputLost = printer.finish() != .success
         if let failure { complain("transfer: \(failure.message.escapedForDisplay)") }
-        if fetched.files + present + skipped + tally.failed.count > 0 {
-            talk(summary)
+        if !tally.isEmpty {
+            talk(tally.summary)
         } else if failure == nil {
             talk("there was no file to pull")
         }
-        return failure?.reason.exitCode ?? tally.exitCode
+        let isFailedListLost = losesFailedList()
+        let code = failure?.reason.exitCode ?? tally.results.exitCode
+        return isFailedListLost ? .uploadsFailed : code
     }
 
-    private func show(_ report: PullReport) {
-        tally.add(report.result)
-        switch report.result {
-        case .alreadyStored: present += 1
-        case .skipped: skipped += 1
-        case .committed:
-            fetched.files += 1
-            fetched.bytes = fetched.bytes.addingClamped(report.size)
-        default: break
+    /// Says that what fails could not be listed with the name that it was to have here.
+    func refuseName() -> ExitCode {
+        complain(
+            "transfer: --failed-to cannot keep the name that -o gives a file; put a slash behind it to make it a directory"
+        )
+        return .usage
+    }
+
+    /// - Returns: whether it could not be written.
+    private func losesFailedList() -> Bool {
+        guard let failedList else { return false }
+        let path = failedList.path.escapedForDisplay
+        do throws(SystemError) {
+            try failedList.write()
+        } catch {
+            complain("transfer: cannot write what failed to '\(path)': \(error.reason)")
+            return true
         }
-        if output.isJSON {
+        if !failedList.isEmpty { talk("what failed is listed in '\(path)'") }
+        return false
+    }
+
+    private func keep(_ source: String, to target: String?, isPattern: Bool) {
+        guard let failedList else { return }
+        guard !isPattern else {
+            return talk("'\(source.escapedForDisplay)' is a pattern, which no list can have; name it again")
+        }
+        failedList.settle(source, to: target, hasFailed: true)
+    }
+
+    private func show(_ report: PullReport, isListed: Bool = false) {
+        tally.add(report)
+        if report.result.isSuccess {
+            failedList?.settle(report.source, to: report.target, hasFailed: false)
+        } else if !isListed {
+            keep(report.source, to: report.target, isPattern: report.isPattern)
+        }
+        // What would not be fetched is no news.
+        guard !tally.isPreview || !report.result.isSuccess else { return }
+        if output.isJSON, !tally.isPreview {
             print(report.json.text)
         } else if !report.result.isSuccess {
-            complain(report.line)
+            complain(report.line(colours: output.hasColours(.error)))
         } else if !output.isQuiet {
-            print(report.line)
+            print(report.line(colours: output.hasColours(.output), columns: Terminal.columns(of: .output)))
         }
     }
 
     private func show(_ folder: KnownFolder) {
-        present += folder.files
-        if !output.isQuiet { print(folder.line(colours: false)) }
+        tally.add(folder)
+        if !output.isQuiet { print(folder.line(colours: output.hasColours(.output))) }
+    }
+
+    private func show(_ download: PlannedDownload) {
+        tally.add(download)
+        print(output.isJSON ? download.json.text : download.line)
     }
 
     private func print(_ line: String) {
@@ -114,40 +165,5 @@ actor PullReporter: Asker {
         flush()
         progress?.clear()
         StandardStream.error.write(output.progress == .json ? JSONProgress.message(text) : "\(text)\n")
-    }
-
-    private var summary: String {
-        let seconds = Double(monotonicNanoseconds() - started) / 1e9
-        let rate = ByteFormat.rate(Double(fetched.bytes) / max(seconds, 1e-9))
-        let pace = "\(seconds.shown(decimals: 2)) s (\(rate))"
-        var text = "\(fetched.files) fetched, \(ByteFormat.size(fetched.bytes)) in \(pace)"
-        if present > 0 { text += ", \(present) already here" }
-        if skipped > 0 { text += ", \(skipped) skipped" }
-        if let failures = tally.failures { text += ", \(failures)" }
-        return text
-    }
-}
-
-extension PullReport {
-    /// One line for people.
-    fileprivate var line: String {
-        let place = path.map { $0.hasSameBytes(as: source) ? $0 : "\(source) -> \($0)" } ?? source
-        var text = "\(result)  \(place.escapedForDisplay)"
-        if let digest, result.isSuccess {
-            text += "  \(ByteFormat.size(size))  \(digest)"
-        } else if !message.isEmpty {
-            text += ": \(message.escapedForDisplay)"
-        }
-        return text
-    }
-
-    /// The object of `--json`; every key is always there.
-    fileprivate var json: JSONLine {
-        [
-            "schema": .string(JSONSchema.download), "source": .string(source), "result": .string(result.name),
-            "path": path.map { .string($0) } ?? .null,
-            "size": .integer(size), "digest": digest.map { .string($0.description) } ?? .null,
-            "resumed": .integer(resumed), "seconds": .double(seconds), "message": .string(message),
-        ]
     }
 }

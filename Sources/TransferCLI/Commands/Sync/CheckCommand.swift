@@ -24,7 +24,7 @@ extension CheckCommand: ProgramCommand {
             "SOURCE/ is what is in the folder, and SOURCE the folder itself, which is looked for in TARGET.",
             FilesFlags.aboutAccess,
         ],
-        flags: [SyncFlags.to.flag] + SyncFlags.comparing.map(\.flag) + SelectionFlags.all
+        flags: [SyncFlags.to.flag] + SyncFlags.comparing.map(\.flag) + SelectionFlags.push.all
             + SyncFlags.handling.map(\.flag) + [SyncFlags.json.flag, ClientFlags.retryFor.flag] + SecurityFlags.all
             + [ClientFlags.quiet.flag, ClientFlags.progress.flag, .help],
         examples: [

@@ -32,7 +32,7 @@ extension SyncCommand: ProgramCommand {
                 + "a server, is told, and counts as a failure.",
             FilesFlags.aboutAccess,
         ],
-        flags: [SyncFlags.to.flag] + choices.map(\.flag) + SelectionFlags.all + SyncFlags.handling.map(\.flag)
+        flags: [SyncFlags.to.flag] + choices.map(\.flag) + SelectionFlags.push.all + SyncFlags.handling.map(\.flag)
             + [SyncFlags.json.flag, ClientFlags.retryFor.flag] + SecurityFlags.all
             + [ClientFlags.quiet.flag, ClientFlags.progress.flag, .help],
         examples: [

@@ -61,5 +61,6 @@ enum SyncFlags {
             "What is stored is the same. auto compresses while that makes the content arrive sooner."),
         ClientFlags.lanes("Several carry several files at once, and a long file in parts."),
         ClientFlags.digest,
+        ClientFlags.bandwidth("Send or receive no more than RATE bytes a second, all connections together."),
     ]
 }

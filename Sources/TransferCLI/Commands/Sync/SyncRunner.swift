@@ -15,9 +15,10 @@ struct SyncRunner {
         (self.options, self.words) = (options, words)
         places = try SyncPlaces(arguments, server: SyncFlags.to.flag)
         output = PushOutput(arguments, json: SyncFlags.json, quiet: ClientFlags.quiet)
-        access = try FilesAccess(
-            arguments, from: SyncFlags.to, quiet: ClientFlags.quiet, below: places.folder, SyncFlags.handling
-        ).selecting(try SelectionFlags.selection(arguments))
+        var access = try FilesAccess(
+            arguments, from: SyncFlags.to, quiet: ClientFlags.quiet, below: places.folder, SyncFlags.handling)
+        access.configuration.selection = try SelectionFlags.push.selection(arguments)
+        self.access = access
     }
 
     func run() async -> ExitCode {

@@ -109,7 +109,7 @@ struct LocalTarget: SyncTarget {
                 if let file = found[PathKey(answer.source)] { report(file, answer.result, answer.message) }
             case .progress(let progress): tell(.progress(progress))
             case .reconnecting(let reason, let seconds): tell(.reconnecting(reason: reason, after: seconds))
-            case .connected, .known: break
+            case .connected, .known, .counted, .planned: break
             }
         }
     }

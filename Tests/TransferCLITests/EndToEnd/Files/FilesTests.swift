@@ -205,7 +205,7 @@ import TransferTestSupport
             try writeFile("\(server.directory)/big", content)
             let target = here.path("to-\(size)")
             let pull = try Program(
-                ["pull", "big", "-o", target, "--json", "--plaintext", "--from", server.address] + flags)
+                ["pull", "big", "-o", target + "/", "--json", "--plaintext", "--from", server.address] + flags)
             guard try waitForPart(in: target) else { continue }
             if isServer {
                 server = try server.restarted()
@@ -215,7 +215,7 @@ import TransferTestSupport
                 pull.signal(SIGKILL)
                 guard try pull.wait() == .killed(by: SIGKILL), files(below: target) != ["big"] else { continue }
                 #expect(!files(below: target).contains("big"))
-                let again = try server.run(["pull", "big", "-o", target, "--json"] + flags)
+                let again = try server.run(["pull", "big", "-o", target + "/", "--json"] + flags)
                 #expect(again.end == .exited(0), "\(again.errors)")
                 guard try again.object()["resumed"] != "0" else { continue }
             }

@@ -131,6 +131,8 @@ import TransferTestSupport
         try expect(try server.run(["stat", "in", "in/a", "--json"]).lines, are: "entry", count: 2)
         let target = files.home.path("out")
         try expect(try server.run(["pull", "in", "gone", "-o", target, "--json"]).lines, are: "download", count: 4)
+        let plan = ["pull", "in", "gone", "-o", files.home.path("none"), "--dry-run", "--json"]
+        try expect(try server.run(plan).lines, are: "plan", count: 3)
         let talk = try server.run(["pull", "in", "gone", "-o", files.home.path("again"), "--progress", "json"]).errors
         let events = try talk.split(separator: "\n").map { try schema.matches(JSONReader.read(Array($0.utf8))) }
         #expect(Set(events) == [["connected"], ["progress"], ["message"]], "\(talk)")

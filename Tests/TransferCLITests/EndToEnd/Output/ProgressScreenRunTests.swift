@@ -51,8 +51,11 @@ import TransferTestSupport
         screen.write(pull.errorText)
         let lines = screen.text
         #expect(screen.unknown.isEmpty && lines.count == names.count + 3, "\(lines)")
-        let stored = lines.filter { $0.hasPrefix("committed  in/") && $0.contains("xxh128") }
+        let stored = lines.filter { $0.hasPrefix("committed  in/") && $0.contains("xxh128") == (columns >= 80) }
         #expect(stored.count == names.count + 1, "\(lines)")
+        #expect(pull.errorText.contains("\u{1B}[32mcommitted\u{1B}[0m"))
+        // Totals are known before the files are here.
+        #expect(pull.errorText.contains(" of 302 files"))
         #expect(lines.count { $0.hasPrefix("notFound  nothing: ") } == 1)
         #expect(lines.last?.hasPrefix("301 fetched, ") ?? false)
     }

@@ -1,0 +1,47 @@
+internal import TransferClient
+private import TransferSystem
+
+/// Writes the content of files on the server to standard output, each piece when it is verified.
+struct ContentPrinter {
+    private let client: TransferClient
+
+    init(_ client: TransferClient) {
+        self.client = client
+    }
+
+    /// Says what could not be had, and goes on.
+    func print(_ paths: [String]) async -> ExitCode {
+        var code = ExitCode.success
+        for path in paths {
+            switch await print(path) {
+            case .success: continue
+            case .failure(.closed): return .success
+            case .failure(.failed(let failure)): code = failure
+            }
+        }
+        return code
+    }
+
+    private enum Stop: Error {
+        /// Nobody reads any more.
+        case closed
+        case failed(ExitCode)
+    }
+
+    private func print(_ path: String) async -> Result<Void, Stop> {
+        do throws(PushFailure) {
+            for try await block in client.read(path) {
+                switch block.withUnsafeBytes({ StandardStream.output.write($0) }) {
+                case .written: break
+                case .closed: return .failure(.closed)
+                case .failed(let error):
+                    StandardStream.error.write("transfer: cannot write to standard output: \(error.reason)\n")
+                    return .failure(.failed(.uploadsFailed))
+                }
+            }
+            return .success(())
+        } catch {
+            return .failure(.failed(error.tell()))
+        }
+    }
+}

@@ -1,0 +1,35 @@
+internal import TransferClient
+
+/// All that a pull fetches: what the arguments name, then what a list has.
+struct PullDownloads: Sequence, Sendable {
+    private let named: [Download]
+    private let listed: ListedPaths
+
+    /// The one thing that is pulled, if that is said without a list.
+    let only: Download?
+
+    /// - Throws: `UsageError` when there is nothing to pull.
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        let hasList = arguments.isSet(PullFlags.filesFrom.flag)
+        guard !arguments.operands.isEmpty || hasList else {
+            throw arguments.error("nothing to pull; name files or folders")
+        }
+        named = arguments.operands.map { Download($0, isPattern: true) }
+        listed = try ListedPaths(PullFlags.filesFrom, arguments)
+        only = hasList || named.count > 1 ? nil : named.first
+    }
+
+    /// One file.
+    init(only download: Download, of others: PullDownloads) {
+        (named, listed, only) = ([download], others.listed, download)
+    }
+
+    /// Listed paths that cannot be asked for, as they stand there.
+    var unusable: [[UInt8]] { listed.unusable }
+
+    func makeIterator() -> AnyIterator<Download> {
+        var named = named.makeIterator()
+        let listed = listed.makeIterator()
+        return AnyIterator { named.next() ?? listed.next().map { Download($0.path, name: $0.name) } }
+    }
+}

@@ -1,0 +1,48 @@
+internal import TransferClient
+internal import TransferModel
+
+extension PlannedDownload {
+    /// One line for people.
+    var line: String {
+        let place = source.hasSameBytes(as: path) ? source : "\(source) -> \(path)"
+        return "would fetch  \(place.escapedForDisplay)  \(ByteFormat.size(size))"
+    }
+
+    /// The object of `--json`.
+    var json: JSONLine {
+        [
+            "schema": .string(JSONSchema.plan), "source": .string(source), "destination": .string(path),
+            "size": .integer(size),
+        ]
+    }
+}
+
+extension PullReport {
+    /// One line for people.
+    ///
+    /// - Parameter columns: of the terminal that it is for: where the digest has no room it is left out. Nothing for all.
+    func line(colours: Bool, columns: Int? = nil) -> String {
+        let place = path.map { $0.hasSameBytes(as: source) ? $0 : "\(source) -> \($0)" } ?? source
+        var text = "  \(place.escapedForDisplay)"
+        if let digest, result.isSuccess {
+            text += "  \(ByteFormat.size(size))"
+            let whole = "\(text)  \(digest)"
+            if columns.map({ "\(result)\(whole)".displayColumns <= $0 }) ?? true { text = whole }
+        } else if !message.isEmpty {
+            text += ": \(message.escapedForDisplay)"
+        }
+        return colour.paint("\(result)", colours) + text
+    }
+
+    private var colour: Colour { result.isSuccess ? (result == .skipped ? .yellow : .green) : .red }
+
+    /// The object of `--json`; every key is always there.
+    var json: JSONLine {
+        [
+            "schema": .string(JSONSchema.download), "source": .string(source), "result": .string(result.name),
+            "path": path.map { .string($0) } ?? .null,
+            "size": .integer(size), "digest": digest.map { .string($0.description) } ?? .null,
+            "resumed": .integer(resumed), "seconds": .double(seconds), "message": .string(message),
+        ]
+    }
+}

@@ -1,0 +1,65 @@
+internal import TransferClient
+private import TransferModel
+private import TransferSystem
+
+/// Counts what came of a pull, and says it at the end.
+struct PullTally {
+    /// Whether nothing is fetched, and only said what would be.
+    let isPreview: Bool
+
+    private(set) var results = ResultTally()
+    private var fetched = (files: 0, bytes: UInt64(0))
+    private var present = 0
+    private var skipped = 0
+    private let started = monotonicNanoseconds()
+
+    init(isPreview: Bool) {
+        self.isPreview = isPreview
+    }
+
+    var isOutputLost: Bool {
+        get { results.isOutputLost }
+        set { results.isOutputLost = newValue }
+    }
+
+    mutating func add(_ report: PullReport) {
+        results.add(report.result)
+        switch report.result {
+        case .alreadyStored: present += 1
+        case .skipped: skipped += 1
+        case .committed: add(report.size)
+        default: break
+        }
+    }
+
+    mutating func add(_ download: PlannedDownload) {
+        results.add(.completed)
+        add(download.size)
+    }
+
+    mutating func add(_ folder: KnownFolder) {
+        present += folder.files
+    }
+
+    private mutating func add(_ bytes: UInt64) {
+        fetched = (fetched.files + 1, fetched.bytes.addingClamped(bytes))
+    }
+
+    var isEmpty: Bool { fetched.files + present + skipped + results.failed.count == 0 }
+
+    /// One line.
+    var summary: String {
+        let size = ByteFormat.size(fetched.bytes)
+        var text =
+            isPreview ? "\(fetched.files) would be fetched, \(size)" : "\(fetched.files) fetched, \(size) in \(pace)"
+        if present > 0 { text += ", \(present) already here" }
+        if skipped > 0 { text += ", \(skipped) skipped" }
+        if let failures = results.failures { text += ", \(failures)" }
+        return isPreview ? "\(text); nothing was" : text
+    }
+
+    private var pace: String {
+        let seconds = Double(monotonicNanoseconds() - started) / 1e9
+        return "\(seconds.shown(decimals: 2)) s (\(ByteFormat.rate(Double(fetched.bytes) / max(seconds, 1e-9))))"
+    }
+}
