@@ -23,7 +23,7 @@ struct WatchCommand {
         var options = WatchOptions()
         options.settle = try arguments[WatchFlags.settle]
         options.afterwards = try Self.afterwards(arguments)
-        options.selection = try SelectionFlags.selection(arguments)
+        options.selection = try SelectionFlags.push.selection(arguments)
         options.endsWhenSent = arguments[WatchFlags.endsWhenSent]
         options.retryFor = try arguments[WatchFlags.retryFor] ?? (options.endsWhenSent ? Self.retryForOnce : nil)
         options.journals = ConfigurationFolder.path.map { "\($0)/watches" }

@@ -48,6 +48,6 @@ enum WatchFlags {
 
     static let all =
         [to.flag, settle.flag, PushFlags.deletesSources.flag, moveTo.flag, endsWhenSent.flag]
-        + SelectionFlags.all + SecurityFlags.all + handling.map(\.flag)
+        + SelectionFlags.push.all + SecurityFlags.all + handling.map(\.flag)
         + [retryFor.flag, PushFlags.json.flag, ClientFlags.quiet.flag, ClientFlags.colour.flag, .help]
 }
