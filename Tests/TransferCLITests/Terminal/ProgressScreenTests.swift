@@ -47,8 +47,14 @@ import Testing
         var one = ProgressLineTests.one
         one.files = [FileProgress(source: "photo.png", bytes: 12_300_000, size: 27_100_000)]
         #expect(
-            ProgressScreen.lines(for: one, columns: 80, rows: 10)
+            ProgressScreen.lines(for: one, columns: 79, rows: 10)
                 == ["photo.png  45 %  12.3 of 27.1 MB  110 MB/s  0:03"])
+        #expect(
+            ProgressScreen.lines(for: one, columns: 80, rows: 10)
+                == ["━━━━━━━━━╌╌╌╌╌╌╌╌╌╌╌  photo.png  45 %  12.3 of 27.1 MB  110 MB/s  0:03"])
+        one.currentSize = nil
+        #expect(
+            ProgressScreen.lines(for: one, columns: 80, rows: 10).first?.hasPrefix("photo.png") ?? false)
     }
 
     @Test func whatIsNotKnownIsNotShown() {

@@ -55,6 +55,7 @@ import TransferModel
 
     /// A gigabyte that was there already says nothing about how fast the network is.
     @Test mutating func whatWasComparedIsNoSpeed() {
+        tracker.update(.connected(server: "s"), at: Self.start)
         tracker.update(.counted(files: 1, bytes: 2_000_000_000), at: Self.start)
         tracker.update(Self.progress("a", 1_000_000_000, of: 2_000_000_000, .resuming), at: Self.start)
         var snapshot = tracker.snapshot(at: Self.start + .seconds(1))
@@ -65,6 +66,35 @@ import TransferModel
         #expect((9_900_000...10_100_000).contains(snapshot.bytesPerSecond))
         #expect(snapshot.totalBytes == 1_010_000_000)
         #expect((98...100).contains(snapshot.secondsLeft ?? 0))
+    }
+
+    /// What the server had already comes at once.
+    @Test mutating func whatWasThereIsNoSpeed() {
+        tracker.update(.connected(server: "s"), at: Self.start)
+        let folder = KnownFolder(source: "d", storedPath: "d", files: 1000, bytes: 5_000_000_000)
+        tracker.update(.known(folder), at: Self.start)
+        tracker.update(Self.report("a", 3_000_000_000, .alreadyStored), at: Self.start)
+        tracker.update(Self.progress("b", 1_000_000, of: 2_000_000), at: Self.start + .seconds(1))
+        let snapshot = tracker.snapshot(at: Self.start + .seconds(1))
+        #expect(snapshot.totalBytes == 8_001_000_000 && (900_000...1_100_000).contains(snapshot.bytesPerSecond))
+    }
+
+    /// A minute without a connection says nothing about how fast the next one is.
+    @Test mutating func withoutAConnectionNothingIsFastOrSlow() {
+        tracker.update(.connected(server: "s"), at: Self.start)
+        tracker.update(.counted(files: 1, bytes: 2_000_000), at: Self.start)
+        tracker.update(Self.progress("a", 1_000_000, of: 2_000_000), at: Self.start)
+        let fast = tracker.snapshot(at: Self.start + .seconds(1))
+        #expect(fast.bytesPerSecond > 9e5 && fast.secondsLeft != nil)
+        tracker.update(.reconnecting(reason: "", after: 1), at: Self.start + .seconds(1))
+        for second in [2.0, 60] {
+            let lost = tracker.snapshot(at: Self.start + .seconds(second))
+            #expect(lost.phase == .reconnecting && lost.bytesPerSecond == 0 && lost.secondsLeft == nil)
+        }
+        tracker.update(.connected(server: "s"), at: Self.start + .seconds(60))
+        tracker.update(Self.progress("a", 1_500_000, of: 2_000_000), at: Self.start + .seconds(61))
+        let again = tracker.snapshot(at: Self.start + .seconds(61))
+        #expect((490_000...510_000).contains(again.bytesPerSecond), "\(again.bytesPerSecond)")
     }
 
     @Test mutating func numbersThatNobodyHas() {

@@ -19,8 +19,8 @@ struct ProgressScreen {
     ///   - rows: there are no more lines, but always one.
     static func lines(for snapshot: ProgressSnapshot, columns: Int, rows: Int) -> [String] {
         let isSingle = (snapshot.filesTotal ?? 1) <= 1 && snapshot.filesDone == 0 && snapshot.files.count <= 1
-        guard !isSingle else { return [ProgressLine.text(for: snapshot, columns: columns)] }
         let screen = ProgressScreen(snapshot: snapshot, columns: columns)
+        guard !isSingle else { return [screen.single] }
         return screen.files(atMost: min(mostFiles, rows - 1)) + [screen.total]
     }
 
@@ -76,7 +76,17 @@ struct ProgressScreen {
 
     private var percent: String? { share.map { "\($0) %" } }
 
-    private var bar: String? {
+    /// The line of a single file, with a bar where there is room for it beside everything else.
+    private var single: String {
+        let share = snapshot.currentSize.map { min(99, ByteFormat.percent(snapshot.currentBytes, of: $0)) }
+        guard let bar = bar(of: share) else { return ProgressLine.text(for: snapshot, columns: columns) }
+        let text = ProgressLine.text(for: snapshot, columns: max(0, columns - bar.displayColumns - 2))
+        return "\(bar)  \(text)"
+    }
+
+    private var bar: String? { bar(of: share) }
+
+    private func bar(of share: Int?) -> String? {
         guard let share, columns >= Self.barColumns.from else { return nil }
         let filled = share * Self.barColumns.bar / 100
         return String(repeating: "━", count: filled) + String(repeating: "╌", count: Self.barColumns.bar - filled)

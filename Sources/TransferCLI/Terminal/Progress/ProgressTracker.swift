@@ -5,7 +5,11 @@ internal import TransferModel
 struct ProgressTracker {
     private var snapshot = ProgressSnapshot(phase: .connecting)
     private var meter: RateMeter
+    /// Whether there is a connection: without one nothing is fast or slow, and nobody knows how long it takes.
+    private var isConnected = false
     private var finishedBytes: UInt64 = 0
+    /// Of these, what did not have to travel: it says nothing of how fast the rest will.
+    private var sparedBytes: UInt64 = 0
 
     init(at time: MonotonicTime) {
         meter = RateMeter(at: time)
@@ -16,14 +20,20 @@ struct ProgressTracker {
     mutating func update(_ event: PushEvent, at time: MonotonicTime) -> Bool {
         let before = snapshot.phase
         switch event {
-        case .connected: snapshot.phase = .sending
-        case .reconnecting: snapshot.phase = .reconnecting
+        case .connected:
+            snapshot.phase = .sending
+            isConnected = true
+            measureAnew(at: time)
+        case .reconnecting:
+            snapshot.phase = .reconnecting
+            isConnected = false
         case .counted(let files, let bytes): (snapshot.filesTotal, snapshot.totalSize) = (files, bytes)
         case .progress(let progress): update(progress, at: time)
         case .finished(let report): finish(report)
         case .known(let folder):
             snapshot.filesDone += folder.files
             finishedBytes = finishedBytes.addingClamped(folder.bytes)
+            sparedBytes = sparedBytes.addingClamped(folder.bytes)
         case .notice: break
         }
         return snapshot.phase != before
@@ -37,7 +47,11 @@ struct ProgressTracker {
     /// How far the push is. To be asked regularly: that is how the rate is measured.
     mutating func snapshot(at time: MonotonicTime) -> ProgressSnapshot {
         snapshot.totalBytes = snapshot.files.reduce(finishedBytes) { $0.addingClamped($1.bytes) }
-        meter.record(bytes: snapshot.totalBytes, at: time)
+        guard isConnected else {
+            (snapshot.bytesPerSecond, snapshot.secondsLeft) = (0, nil)
+            return snapshot
+        }
+        meter.record(bytes: travelledBytes, at: time)
         snapshot.bytesPerSecond = meter.bytesPerSecond
         snapshot.secondsLeft = snapshot.totalSize.flatMap {
             meter.secondsLeft(forBytes: $0 - min($0, snapshot.totalBytes))
@@ -57,17 +71,24 @@ struct ProgressTracker {
             case .sending: progress.bytes == progress.size ? .committing : .sending
             }
         // What was compared is no speed to go on with.
-        if wasResuming, progress.phase == .sending {
-            _ = snapshot(at: time)
-            meter = RateMeter(bytes: snapshot.totalBytes, at: time)
-        }
+        if wasResuming, progress.phase == .sending { measureAnew(at: time) }
         snapshot.show(snapshot.files[index])
+    }
+
+    private var travelledBytes: UInt64 { snapshot.totalBytes - min(snapshot.totalBytes, sparedBytes) }
+
+    private mutating func measureAnew(at time: MonotonicTime) {
+        _ = snapshot(at: time)
+        meter = RateMeter(bytes: travelledBytes, at: time)
     }
 
     private mutating func finish(_ report: UploadReport) {
         snapshot.filesDone += 1
         if report.result.isSuccess {
             finishedBytes = finishedBytes.addingClamped(report.size)
+            // Of what was fetched attempts are not counted.
+            let hasTravelled = report.attempts > 0 || report.result == .committed
+            if !hasTravelled { sparedBytes = sparedBytes.addingClamped(report.size) }
         } else if report.result != .sourceSkipped {
             snapshot.failed += 1
         }
