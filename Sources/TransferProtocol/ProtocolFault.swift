@@ -8,8 +8,20 @@ package struct ProtocolFault: Error, Equatable, Sendable {
     /// A sentence for people.
     package let message: String
 
-    package init(_ code: ResultCode, _ message: String) {
+    /// Where no frame of this protocol was found: what came instead, `openingSize` bytes at most. Empty otherwise, and never sent.
+    package let opening: [UInt8]
+
+    /// Enough to see what talks there.
+    package static let openingSize = 64
+
+    package init(_ code: ResultCode, _ message: String, opening: [UInt8] = []) {
         self.code = code
         self.message = message
+        self.opening = opening
+    }
+
+    /// What was broken; not by what.
+    package static func == (one: ProtocolFault, other: ProtocolFault) -> Bool {
+        one.code == other.code && one.message == other.message
     }
 }

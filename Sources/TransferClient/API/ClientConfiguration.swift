@@ -101,8 +101,12 @@ public struct ClientConfiguration: Sendable {
     public static let mostRecipientBytes = Recipients.mostBytes
 
     /// Seconds for which a lost connection is tried again before the push gives up; counted from the last sign of
-    /// progress. The first connection of a push is tried once.
+    /// progress. Whether the first connection is tried again as well, `retriesFirstConnection` says.
     public var retryFor = 60.0
+
+    /// Whether the first connection, too, is tried again for `retryFor`, as for a server that is still starting. Otherwise it is
+    /// tried once, so that a wrong address is told at once.
+    public var retriesFirstConnection = false
 
     /// How often an upload is sent again, at most, when the server's result says that it may help, such as `busy`.
     public var retries = 4

@@ -17,7 +17,7 @@ final class ClientSecurity: Sendable {
     let name: String?
 
     private let key: KeyPair?
-    private let speaksHTTP: Bool
+    let speaksHTTP: Bool
     private let state = Locked(State())
 
     private struct State {

@@ -74,16 +74,18 @@ public struct PushFailure: Error, Sendable, Equatable {
     /// A sentence that says what to do.
     public let message: String
 
+    /// What to do, where a command can do it.
+    package let remedy: Remedy?
+
     /// Why there is no connection, as far as the system says; a clause.
     let cause: String?
 
-    package init(reason: Reason, message: String) {
-        self.init(reason: reason, message: message, cause: nil)
+    package init(reason: Reason, message: String, remedy: Remedy? = nil) {
+        self.init(reason: reason, message: message, remedy: remedy, cause: nil)
     }
 
-    init(reason: Reason, message: String, cause: String?) {
-        self.reason = reason
-        self.message = message
-        self.cause = cause
+    init(reason: Reason, message: String, remedy: Remedy? = nil, cause: String?) {
+        (self.reason, self.message) = (reason, message)
+        (self.remedy, self.cause) = (remedy, cause)
     }
 }

@@ -1,3 +1,4 @@
+import TransferConnection
 import TransferIO
 import TransferModel
 import TransferProtocol
@@ -7,20 +8,20 @@ extension PushFailure {
     /// - Parameters:
     ///   - nameAdvice: what to do where it was the name that led nowhere, before what is said to everybody; nothing where it
     ///     was not.
-    ///   - seconds: for which it was tried again; nothing when it was tried once, before anything was connected.
+    ///   - seconds: for which it was tried again; nothing when it was tried once.
+    ///   - rest: what is not lost; nothing before anything was connected.
     static func unreachable(
         _ endpoint: Endpoint, _ reason: String, nameAdvice: String?, triedFor seconds: Double?,
-        leaving rest: String = "what is acknowledged"
+        leaving rest: String? = "what is acknowledged"
     ) -> PushFailure {
-        let tries =
-            seconds.map { "\(retries($0)); the same command goes on from \(rest)." }
-            ?? "It was tried once, and nothing was sent."
+        let tries = seconds.map(retries) ?? "It was tried once"
+        let left = rest.map { "; the same command goes on from \($0)." } ?? ", and nothing was sent."
         let advice =
             nameAdvice.map { "\($0)Look whether the name is spelt right, and whether this machine is in a network." }
             ?? "Look whether 'transfer serve' runs there, and on that port."
         return PushFailure(
-            reason: .unreachable, message: "Cannot reach \(endpoint): \(sentence(reason)) \(tries) \(advice)",
-            cause: "cannot reach \(endpoint): \(reason)")
+            reason: .unreachable, message: "Cannot reach \(endpoint): \(sentence(reason)) \(tries)\(left) \(advice)",
+            remedy: rest.map { _ in .goingOn }, cause: "cannot reach \(endpoint): \(reason)")
     }
 
     /// - Parameter seconds: for which it was tried again; nothing where that would change nothing.
@@ -35,15 +36,22 @@ extension PushFailure {
 
     /// Nobody knows the server.
     static func unknown(_ server: UnknownServer) -> PushFailure {
-        PushFailure(
+        let doubt =
+            server.speaksTransfer ? "" : " It doesn't say that it speaks Transfer: look whether the port is right."
+        return PushFailure(
             reason: .untrusted,
             message: """
-                The server \(server.address) is not known here. It shows the key \(server.fingerprint); nothing was sent. \
+                The server \(server.address) is not known here.\(doubt) It shows the key \(server.fingerprint); nothing was sent. \
                 If that is what the server's log says, say --server-key \(server.fingerprint), or once --trust-new.
-                """)
+                """,
+            remedy: server.speaksTransfer
+                ? Remedy(purpose: "to trust it", flags: ["--server-key", "\(server.fingerprint)"]) : nil)
     }
 
     static func broken(_ endpoint: Endpoint, _ fault: ProtocolFault) -> PushFailure {
+        if let service = ForeignService(opening: fault.opening) {
+            return PushFailure(reason: .unsupported, message: service.sentence(endpoint))
+        }
         let message =
             fault.code == .unsupportedVersion
             ? "What answers at \(endpoint) is no server of this version: \(sentence(fault.message)) It was not tried again. "
@@ -58,5 +66,12 @@ extension PushFailure {
         let whole = Int(min(max(0, seconds.rounded()), 1e9))
         guard whole > 0 else { return "It was not tried again" }
         return "It was tried again for \(whole == 1 ? "1 second" : "\(whole) seconds")"
+    }
+}
+
+extension ForeignService {
+    /// For whoever has expected a server of ours there.
+    func sentence(_ endpoint: Endpoint) -> String {
+        "What listens at \(endpoint) is \(name), not a Transfer server. Nothing was sent. Look whether the port is right."
     }
 }

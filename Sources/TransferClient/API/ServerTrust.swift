@@ -43,4 +43,7 @@ public struct UnknownServer: Sendable, Equatable {
 
     /// Of the key that it shows; its log says the same one when it starts.
     public let fingerprint: KeyFingerprint
+
+    /// Whether it says in its TLS that it speaks Transfer; one that doesn't is another service, or hides behind one.
+    public var speaksTransfer = true
 }

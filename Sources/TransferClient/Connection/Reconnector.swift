@@ -51,6 +51,7 @@ final class Reconnector {
     /// What is not lost when it is given up.
     private let rest: String
     private var patience: Patience
+    private let retriesFirstConnection: Bool
     private var generator = SystemRandomNumberGenerator()
     /// Whether the latest attempt ended with the server's name.
     private var isNameLost = false
@@ -70,6 +71,7 @@ final class Reconnector {
         inquiry = TrustInquiry(configuration, security, on: loop)
         patience = Patience(seconds: configuration.retryFor)
         nameAdvice = configuration.nameAdvice
+        retriesFirstConnection = configuration.retriesFirstConnection
     }
 
     /// - Returns: when all is done, or given up.
@@ -86,7 +88,9 @@ final class Reconnector {
                     return .failed(failure(run, attempt.ending), attempt.ending)
                 }
             case .lost(let reason):
-                guard run.hasConnected else { return .failed(failure(run, attempt.ending), attempt.ending) }
+                guard run.hasConnected || retriesFirstConnection else {
+                    return .failed(failure(run, attempt.ending), attempt.ending)
+                }
                 if let outcome = await pause(run, attempt, reason) { return outcome }
             case .paused(let result):
                 let hold = Interval.milliseconds(Int64(result.retryAfter ?? 0))
@@ -151,15 +155,23 @@ final class Reconnector {
         case .complete, .cancelled: .stopped
         case .refused(let result): .refused(result)
         case .unsupported(let message): PushFailure(reason: .unsupported, message: message)
-        case .untrusted(let message): PushFailure(reason: .untrusted, message: message)
+        case .untrusted(let message, let remedy):
+            PushFailure(reason: .untrusted, message: message, remedy: remedy)
         case .unknown(let server): .unknown(server)
         case .fault(let fault): .broken(server.endpoint, fault)
         case .lost(let reason):
             .unreachable(
-                server.endpoint, reason, nameAdvice: isNameLost ? nameAdvice : nil,
-                triedFor: run.hasConnected ? patience.tried(now: .now) : nil, leaving: rest)
+                server.endpoint, reason, nameAdvice: isNameLost ? nameAdvice : nil, triedFor: triedFor(run),
+                leaving: run.hasConnected ? rest : nil)
         case .paused(let result): .refused(result, triedFor: patience.tried(now: .now))
         }
+    }
+}
+
+extension Reconnector {
+    /// - Returns: nothing when it was tried once.
+    private func triedFor<Run: ReconnectingRun>(_ run: isolated Run) -> Double? {
+        run.hasConnected || retriesFirstConnection ? patience.tried(now: .now) : nil
     }
 }
 

@@ -1,3 +1,4 @@
+import TransferConnection
 import TransferIO
 import TransferModel
 import TransferProtocol
@@ -10,6 +11,9 @@ struct ServerGreeting {
 
     /// The first byte of a frame: this protocol without TLS.
     private static let bareFrame: UInt8 = 0
+
+    /// What OpenSSL calls the alert of a server that has none of the client's protocols (RFC 7301, section 3.2).
+    private static let otherProtocol = "no application protocol"
 
     /// What the client says first. Who it is concerns nobody who listens in.
     func hello(_ configuration: ClientConfiguration, features: Features, run: UInt64?) -> Hello {
@@ -36,7 +40,8 @@ struct ServerGreeting {
             do throws(StreamError) {
                 return try await secure(socket, security, context, unless: isEnding)
             } catch {
-                return insecure(error, security, hasConnected: hasConnected)
+                let isTransfer = security.speaksHTTP || socket.chosenProtocol == FrameHeader.protocolName
+                return insecure(error, security, hasConnected: hasConnected, isTransfer: isTransfer)
             }
         }
     }
@@ -57,24 +62,33 @@ struct ServerGreeting {
     }
 
     private func insecure(
-        _ error: StreamError, _ security: ClientSecurity, hasConnected: Bool
+        _ error: StreamError, _ security: ClientSecurity, hasConnected: Bool, isTransfer: Bool
     ) -> ClientSession.Ending {
         if error == .tls(.untrusted), let refusal = security.verifier.refusal {
             switch refusal {
-            case .unknown(let server): return .unknown(server)
+            case .unknown(var server):
+                server.speaksTransfer = isTransfer
+                return .unknown(server)
             case .wrong(let message): return .untrusted(message)
             }
         }
         // With whom there was TLS before, it was only disturbed.
         guard case .tls(let fault) = error, !hasConnected else { return .lost(error.reason) }
         switch fault {
-        case .notTLS(firstByte: Self.bareFrame):
+        case .notTLS(let opening) where opening.first == Self.bareFrame:
             return .untrusted(
                 "The server \(server.server) doesn't use TLS. Where nobody can listen in, push with --plaintext. Nothing "
-                    + "was sent.")
-        case .notTLS:
+                    + "was sent.", .bare)
+        case .notTLS(let opening):
+            if let service = ForeignService(opening: opening) {
+                return .unsupported(service.sentence(server.endpoint))
+            }
             return .unsupported(
                 "What listens at \(server.server) is no Transfer server: it doesn't speak TLS. Nothing was sent.")
+        case .alert(Self.otherProtocol):
+            return .unsupported(
+                "What listens at \(server.server) is no Transfer server: it speaks TLS, and something else than Transfer in "
+                    + "it, as web servers do. Look whether the port is right. Nothing was sent.")
         case .alert, .broken, .untrusted:
             return .unsupported("There is no TLS with \(server.server): \(fault.reason). Nothing was sent.")
         }

@@ -71,6 +71,10 @@ extension StreamSocket {
         package let protocolName: String?
     }
 
+    /// What the other side has chosen to speak above TLS, by its registered name, as far as a handshake has come that may have failed
+    /// since.
+    package var chosenProtocol: String? { layer?.session.protocolName }
+
     /// Whether a handshake of TLS is done.
     package var isSecure: Bool { layer?.isEstablished ?? false }
 

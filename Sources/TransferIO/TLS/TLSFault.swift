@@ -2,8 +2,8 @@ internal import COpenSSL
 
 /// Why TLS ended a connection, or never came about.
 package enum TLSFault: Error, Equatable, Sendable {
-    /// What answered doesn't speak TLS; its first byte.
-    case notTLS(firstByte: UInt8)
+    /// What answered doesn't speak TLS; its first bytes, one at least.
+    case notTLS(opening: [UInt8])
 
     /// This side's judge refused the other side's certificate.
     case untrusted

@@ -20,6 +20,9 @@ package final class TLSLayer {
         }
     }
 
+    /// Bytes that are told of what doesn't speak TLS: enough to see what it is.
+    private static let openingSize = 64
+
     /// The least that is asked of the kernel at once, however little the user has room for.
     private static let leastReceived = 4 << 10
 
@@ -149,7 +152,7 @@ extension TLSLayer {
         guard let count else { return false }
         guard count > 0 else { throw .truncated }
         // Trap: more than none was received, which the line above says.
-        if !hasReceived { try checkFirst(target[0]) }
+        if !hasReceived { try checkFirst(target[0], of: target.prefix(count)) }
         // Trap: recv(2) gives no more than there was room for.
         session.setInput(UnsafeRawBufferPointer(rebasing: target[..<count]))
         return true
@@ -157,9 +160,11 @@ extension TLSLayer {
 
     /// The first record is of a handshake (22), or an alert (21) of somebody who wants none (RFC 8446, section 5.1). OpenSSL
     /// would tell of a wrong version number.
-    private func checkFirst(_ byte: UInt8) throws(StreamError) {
+    private func checkFirst(_ byte: UInt8, of received: Slice<UnsafeMutableRawBufferPointer>) throws(StreamError) {
         hasReceived = true
-        guard byte == 22 || byte == 21 else { throw .tls(.notTLS(firstByte: byte)) }
+        guard byte == 22 || byte == 21 else {
+            throw .tls(.notTLS(opening: Array(received.prefix(Self.openingSize))))
+        }
     }
 
     /// An idle connection holds no memory, neither here nor in OpenSSL; nor does one that nothing more is read of.

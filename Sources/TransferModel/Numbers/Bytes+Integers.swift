@@ -8,6 +8,11 @@ extension RawSpan {
     @inlinable package func littleEndian<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type) -> T {
         T(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: type))
     }
+
+    /// The first bytes, as many as there are up to `count`.
+    package func prefix(_ count: Int) -> [UInt8] {
+        (0..<min(byteCount, count)).map { unsafeLoad(fromByteOffset: $0, as: UInt8.self) }
+    }
 }
 
 extension [UInt8] {

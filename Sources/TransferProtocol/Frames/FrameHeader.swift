@@ -116,7 +116,8 @@ package struct FrameHeader: Equatable, Sendable {
                 throw ProtocolFault(.unsupportedVersion, "This side talks without TLS; connect with --plaintext.")
             }
             throw ProtocolFault(
-                .unsupportedVersion, "This side speaks version \(Self.version); the frame is of version \(version).")
+                .unsupportedVersion, "This side speaks version \(Self.version); the frame is of version \(version).",
+                opening: bytes.prefix(ProtocolFault.openingSize))
         }
         guard bytes.byteCount >= shortSize else { return nil }
         let number = bytes.bigEndian(at: 2, as: UInt16.self)

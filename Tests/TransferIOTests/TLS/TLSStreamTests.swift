@@ -69,7 +69,7 @@ import TransferTestSupport
     func whatDoesNotSpeakTLSIsTold(_ words: [UInt8]) async throws {
         try await Wire.pair.connected { near, far in
             try await far.send(words)
-            await #expect(throws: StreamError.tls(.notTLS(firstByte: words[0]))) {
+            await #expect(throws: StreamError.tls(.notTLS(opening: words))) {
                 try await near.secure(.client(), judge: TLSPair.trusting)
             }
         }

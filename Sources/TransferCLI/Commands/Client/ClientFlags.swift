@@ -17,11 +17,18 @@ enum ClientFlags {
         ).text(default: Commands.defaultAddress)
     }
 
-    static let retryFor: FlagEffect<ClientConfiguration> = Flag(
-        name: "retry-for", placeholder: "DURATION",
-        help: "How long to try again after a lost connection before giving up.",
-        details: DurationNotation.description
-    ).duration(default: usual.retryFor).sets(\.retryFor)
+    static let retryFor: FlagEffect<ClientConfiguration> = {
+        let key = Flag(
+            name: "retry-for", placeholder: "DURATION",
+            help: "How long to try again after a lost connection before giving up.",
+            details: "When it is given, the first connection is tried for that long as well, and once otherwise. "
+                + DurationNotation.description
+        ).duration(default: usual.retryFor)
+        return FlagEffect(key.flag) { (arguments, configuration) throws(UsageError) in
+            configuration.retryFor = try arguments[key]
+            configuration.retriesFirstConnection = arguments.isSet(key.flag)
+        }
+    }()
 
     /// - Parameter what: what more than one connection is good for.
     static func lanes(_ what: String) -> FlagEffect<ClientConfiguration> {

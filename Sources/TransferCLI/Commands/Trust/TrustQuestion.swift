@@ -25,13 +25,17 @@ struct TrustQuestion: Sendable {
     func ask(_ server: UnknownServer) async -> Bool {
         await reporter.ask(
             """
-            The server \(server.address.escapedForDisplay) is not known here. Its key is
+            The server \(server.address.escapedForDisplay) is not known here.\(Self.doubt(server)) Its key is
               \(server.fingerprint)
             Its log says the same when it starts. Trust it, now and from now on? (yes/no) 
             """)
         let isYes = await Self.answer() == "yes"
         await reporter.answered()
         return isYes
+    }
+
+    private static func doubt(_ server: UnknownServer) -> String {
+        server.speaksTransfer ? "" : " It doesn't say that it speaks Transfer."
     }
 
     /// On a thread of its own: people take their time.

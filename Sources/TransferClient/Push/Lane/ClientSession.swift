@@ -24,8 +24,8 @@ actor ClientSession {
         case refused(UploadResult)
         /// The server can't do what is wanted of it; a sentence.
         case unsupported(String)
-        /// The client may talk to the wrong one; a sentence.
-        case untrusted(String)
+        /// The client may talk to the wrong one; a sentence, and what would make it talk all the same.
+        case untrusted(String, Remedy? = nil)
         /// The client would have to trust a server that it doesn't know.
         case unknown(UnknownServer)
         /// The server broke the protocol.

@@ -50,11 +50,15 @@ import TransferTestSupport
         #expect(push.errors.hasPrefix("transfer: Cannot reach \(peer.address): Connection refused. "), "\(push.errors)")
     }
 
-    @Test(arguments: ["HTTP/1.1 400 Bad Request\r\n\r\n", "SSH-2.0-OpenSSH_9.9\r\n"])
-    func whateverListensSpeaksAnotherLanguage(_ words: String) throws {
+    @Test(arguments: [
+        ("HTTP/1.1 400 Bad Request\r\n\r\n", " is a web server, not a Transfer server."),
+        ("SSH-2.0-OpenSSH_9.9\r\n", " is an SSH server, not a Transfer server."),
+        ("Guess!\r\n", " is no server of this version: "),
+    ])
+    func whateverListensSpeaksAnotherLanguage(_ words: String, _ sentence: String) throws {
         let finished = try push(toServerThatSays: Array(words.utf8))
         #expect(finished.end == .exited(5) && finished.output == "")
-        #expect(finished.errors.contains(" is no server of this version: "), "\(finished.errors)")
+        #expect(finished.errors.contains(sentence), "\(finished.errors)")
     }
 
     @Test func accessIsRefused() throws {

@@ -1,0 +1,44 @@
+import Glibc
+import Testing
+import TransferTestSupport
+
+/// A server that is not there yet.
+@Suite(.ownThreads) struct FirstConnectionTests {
+    @Test func isTriedAgainWhereSomebodyAsksForIt() throws {
+        let peer = try FakeServer()
+        let address = peer.address
+        peer.close()
+        let push = try Program(["push", photo, "--plaintext", "--to", address, "--retry-for", "10m"])
+        try push.waitForError("not connected: Connection refused; trying again ")
+        let server = try RunningServer(at: address)
+        #expect(try push.wait() == .exited(0), "\(push.errorText)")
+        #expect(server.visibleFiles == ["demo.png"])
+    }
+
+    /// So that a wrong address is told at once.
+    @Test func isTriedOnceOtherwise() throws {
+        let peer = try FakeServer()
+        peer.close()
+        let push = try Finished(["push", photo, "--plaintext", "--to", peer.address])
+        #expect(push.end == .exited(3) && !push.errors.contains("trying again"), "\(push.errors)")
+        #expect(push.errors.contains(" It was tried once, and nothing was sent. "), "\(push.errors)")
+    }
+
+    @Test func isGivenUpInTheEnd() throws {
+        let peer = try FakeServer()
+        peer.close()
+        let push = try Finished(["push", photo, "--plaintext", "--to", peer.address, "--retry-for", "1500ms"])
+        #expect(push.end == .exited(3))
+        let sentence = "Connection refused. It was tried again for 2 seconds, and nothing was sent. Look whether"
+        #expect(push.errors.contains(sentence) || push.errors.contains("again for 1 second, and"), "\(push.errors)")
+    }
+
+    @Test func requestsToo() throws {
+        let peer = try FakeServer()
+        let address = peer.address
+        peer.close()
+        let list = try Program(["list", "--plaintext", "--from", address, "--retry-for", "10m"])
+        let server = try RunningServer(at: address)
+        #expect(try list.wait() == .exited(0), "\(list.errorText) \(server.address)")
+    }
+}
