@@ -5,10 +5,16 @@ public struct PushEvents: AsyncSequence, Sendable {
     public typealias Failure = PushFailure
 
     private let taker: EventTaker
+    private let feed: UploadFeed
 
-    init(channel: EventChannel) {
+    init(channel: EventChannel, feed: UploadFeed) {
         taker = EventTaker(channel: channel)
+        self.feed = feed
     }
+
+    /// What `ClientConfiguration.selection` has left out so far; of a push that came to its end, all of it. May wait for a directory
+    /// that is just being read.
+    public var leftOut: LeftOut { feed.leftOut }
 
     /// Whether an event waits to be taken, so that the next one comes without delay. Who collects what it makes of events
     /// can go on while this is so.

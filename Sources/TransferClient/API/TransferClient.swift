@@ -112,7 +112,7 @@ public final class TransferClient: Sendable {
             await run(feed, channel)
             withExtendedLifetime(self) {}
         }
-        return PushEvents(channel: channel)
+        return PushEvents(channel: channel, feed: feed)
     }
 
     private func run(_ feed: UploadFeed, _ channel: EventChannel) async {

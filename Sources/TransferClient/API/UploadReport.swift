@@ -60,6 +60,10 @@ public struct UploadReport: Sendable, Equatable {
     /// Whether `source` is the path of a file or a directory here, so that it can be pushed again by it.
     package var isPath = false
 
+    /// Seconds for which the server keeps what has arrived of it, so that the same command goes on from there; nothing where it keeps
+    /// nothing.
+    package var keptFor: UInt32?
+
     /// Whether it was named, and not found in a directory: to skip what was named is to fail.
     package var isNamed = false
 

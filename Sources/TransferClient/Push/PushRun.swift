@@ -102,10 +102,11 @@ extension PushRun: ReconnectingRun {
             switch ending {
             case .refused(let result) where failure.reason == .refused:
                 return await giveUp(failure, .refused(result.code))
-            case .unsupported:
+            case .unsupported where hasConnected:
                 return await giveUp(failure, LocalFailure(code: .cancelled, message: "Not sent."))
             // Before anything was sent there is nothing to be said of each upload.
-            case .lost, .untrusted, .unknown: return hasConnected ? await giveUp(failure) : .failure(failure)
+            case .lost, .untrusted, .unknown, .unsupported:
+                return hasConnected ? await giveUp(failure) : .failure(failure)
             case .refused, .paused, .fault, .complete, .cancelled: return await giveUp(failure)
             }
         }
@@ -191,6 +192,10 @@ extension PushRun {
     /// Of an upload in parts, what has arrived is not lost.
     private func report(_ upload: PendingUpload, _ failure: LocalFailure) {
         let keeps = upload.isResumable ? context.keeps.withLock { $0 } : nil
-        context.channel.send(upload) { .failed($0, keeps.map { failure.keeping(seconds: $0) } ?? failure) }
+        context.channel.send(upload) { upload in
+            var report = UploadReport.failed(upload, keeps.map { failure.keeping(seconds: $0) } ?? failure)
+            report.keptFor = keeps
+            return report
+        }
     }
 }

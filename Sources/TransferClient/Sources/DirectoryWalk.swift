@@ -38,6 +38,9 @@ struct DirectoryWalk {
     private var levels: [Level] = []
     private var pending: [Found] = []
 
+    /// What the selection has left out so far.
+    private(set) var leftOut = LeftOut()
+
     /// - Parameters:
     ///   - path: of the directory.
     ///   - relative: put before the names of what is found.
@@ -87,7 +90,10 @@ struct DirectoryWalk {
             guard entry.type == .directory, let name = entry.name, !RelativePath.isReserved(name) else { return nil }
             levels[top].entries.removeLast()
             let level = levels[top]
-            guard let filter = level.filter.entering(name) else { continue }
+            guard let filter = level.filter.entering(name) else {
+                leftOut.folders += 1
+                continue
+            }
             enter("\(level.path)/\(name)", "\(level.relative)/\(name)", filter)
         }
         return nil
@@ -134,10 +140,18 @@ struct DirectoryWalk {
         }
         switch type {
         case .regular:
-            guard isSent(name, of: level) else { return nil }
+            guard isSent(name, of: level) else {
+                // A mark of this program's own is nobody's file.
+                if !SourceWitness.isName(name) { leftOut.files += 1 }
+                return nil
+            }
             return .file(path: path, relative: relative)
         case .directory:
-            if let filter = level.filter.entering(name) { enter(path, relative, filter) }
+            guard let filter = level.filter.entering(name) else {
+                leftOut.folders += 1
+                return nil
+            }
+            enter(path, relative, filter)
             return pending.popLast()
         case let type:
             guard level.filter.sends(name) else { return nil }

@@ -20,6 +20,8 @@ final class UploadFeed: Sendable {
         var walk: DirectoryWalk?
         var walkKind: ContentKind?
         var walkIsRepeated = false
+        /// Without what the walk has.
+        var leftOut = LeftOut()
         var random = SecureRandom()
         /// What was named so far: a file that is named twice is two uploads.
         var named: Set<PathDigest> = []
@@ -84,12 +86,16 @@ final class UploadFeed: Sendable {
         return state.withLock { state in
             while true {
                 if let found = state.walk?.next() { return item(found, &state) }
+                if let walk = state.walk { state.leftOut = state.leftOut + walk.leftOut }
                 state.walk = nil
                 guard let upload = state.next() else { return nil }
                 if let item = open(upload, &state) { return item }
             }
         }
     }
+
+    /// What the selection has left out so far.
+    var leftOut: LeftOut { state.withLock { $0.leftOut + ($0.walk?.leftOut ?? LeftOut()) } }
 
     /// Whether something was put back that comes before anything new.
     var hasReturned: Bool {
@@ -185,7 +191,10 @@ final class UploadFeed: Sendable {
             let isRepeated = !state.named.insert(PathDigest(path.absolutePath + "\0" + name)).inserted
             switch FileType(mode: status.st_mode) {
             case .regular:
-                guard selection.accepts(status), rules.send(Self.lastPart(path)) else { return nil }
+                guard selection.accepts(status), rules.send(Self.lastPart(path)) else {
+                    state.leftOut.files += 1
+                    return nil
+                }
                 let item = pending(
                     .file(path: path, followsLinks: upload.followsLinks), path, name, upload.kind, hasOwnID: isRepeated,
                     &state)
