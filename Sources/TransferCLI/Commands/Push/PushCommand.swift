@@ -46,10 +46,10 @@ struct PushCommand {
             try PushHTTP.check(server, arguments, &configuration)
             access = try PushAccess(arguments, target, isQuiet: arguments[ClientFlags.quiet])
         }
-        input = StandardInput()
+        input = StandardInput(of: arguments.operands)
         uploads = try PushUploads(arguments, input)
         // What a server of a classic framing has is never known, so the same command would send it once more.
-        canGoOn = !arguments.operands.contains("-") && classic == nil && server.web == nil
+        canGoOn = input.operand == nil && classic == nil && server.web == nil
         output = PushOutput(arguments, json: PushFlags.json, quiet: ClientFlags.quiet)
         configuration.countsAhead = output.progress != .none
         isDryRun = arguments[PushFlags.isDryRun]

@@ -18,6 +18,27 @@ import TransferTestSupport
         #expect(try server.stored("deep/in.bin") == content)
     }
 
+    /// As bash gives it: the path of a pipe that is open already.
+    @Test func aProcessSubstitution() throws {
+        let server = try RunningServer()
+        let script = "exec \"$0\" push <(seq 1 200000) --name numbers.txt --plaintext --to \"$1\""
+        let bash = Surroundings(executable: "/bin/bash")
+        let push = try Finished(["-c", script, try Spawner.executable(), server.address], bash)
+        #expect(push.end == .exited(0), "\(push.errors)")
+        let numbers = (1...200_000).map { "\($0)\n" }.joined()
+        #expect(try server.stored("numbers.txt") == Array(numbers.utf8))
+        let nameless = try Finished(["-c", "exec \"$0\" push <(true)", try Spawner.executable()], bash)
+        #expect(nameless.end == .exited(2))
+        #expect(nameless.errors.contains("' is a pipe, which needs a name; use --name"), "\(nameless.errors)")
+    }
+
+    /// What is no descriptor of this process, or no pipe, is a path as any other.
+    @Test(arguments: ["/dev/fd/", "/dev/fd/x", "/dev/fd/-1", "/dev/fd/99999999999", "/dev/fd/987", "/dev/stdin"])
+    func whatIsNoStream(_ path: String) throws {
+        let plan = try Finished(["push", path, "--dry-run"], Surroundings(input: .file("/dev/null")))
+        #expect(!plan.errors.contains("needs a name"), "\(plan.errors)")
+    }
+
     @Test func inPiecesFromASlowWriter() throws {
         let server = try RunningServer()
         let push = try server.startPush(["-", "--name", "slow.txt"], Surroundings(input: .pipe))

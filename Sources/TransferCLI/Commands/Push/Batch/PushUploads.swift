@@ -84,11 +84,14 @@ struct PushUploads: Sequence, Sendable {
         let name = arguments[PushFlags.name]
         var uploads: [Upload] = []
         for path in arguments.operands {
-            guard path == "-" else {
+            guard input.operand?.path.hasSameBytes(as: path) ?? false else {
                 uploads.append(.path(path, name: name, kind: kind))
                 continue
             }
-            guard let name else { throw arguments.error("standard input needs a name; use --name") }
+            guard let name else {
+                let what = path == "-" ? "standard input" : "'\(path.escapedForDisplay)' is a pipe, which"
+                throw arguments.error("\(what) needs a name; use --name")
+            }
             uploads.append(.stream(input, name: name, kind: kind))
         }
         guard let text = arguments[PushFlags.text] else { return uploads }
