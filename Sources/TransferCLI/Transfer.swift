@@ -18,7 +18,11 @@ struct Transfer {
         if isServer, let code = Supervision.run() { _exit(code) }
         // Not exit(3): OpenSSL would free its tables while other threads still give back what they have of it. Nothing is
         // left to be flushed.
-        Task.detached { _exit(await execute().rawValue) }
+        Task.detached {
+            let code = await execute()
+            guard isServer else { Interruption.end(code) }
+            _exit(code.rawValue)
+        }
         while true { pause() }
     }
 

@@ -4,6 +4,7 @@ internal import TransferModel
 /// understands it. Members may be added without another version; docs/JSON.md says what they mean.
 enum JSONSchema {
     static let upload = UploadDocument.schema
+    static let failure = "transfer.failure/1"
     static let plan = "transfer.plan/1"
     static let progress = "transfer.progress/1"
     static let finding = "transfer.finding/1"

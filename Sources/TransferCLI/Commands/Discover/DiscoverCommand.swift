@@ -23,7 +23,7 @@ struct DiscoverCommand {
             show(servers)
             return .success
         } catch {
-            return error.tell()
+            return error.tell(isJSON: isJSON)
         }
     }
 

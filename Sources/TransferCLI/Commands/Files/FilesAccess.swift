@@ -56,9 +56,12 @@ struct FilesAccess {
 extension PushFailure {
     /// Says why a command could not do its work.
     ///
+    /// - Parameter isJSON: whether programs read what it prints.
     /// - Returns: what it exits with.
-    func tell() -> ExitCode {
+    func tell(isJSON: Bool = false) -> ExitCode {
+        if isJSON { StandardStream.output.write(FailureDocument.json(self).text + "\n") }
         StandardStream.error.write("transfer: \(message.escapedForDisplay)\n")
+        if let hint = remedy?.line() { StandardStream.error.write("\(hint)\n") }
         return reason.exitCode
     }
 }

@@ -41,7 +41,7 @@ struct ListCommand {
             Interruption.watch { entries.cancel() }
             return try await isSorted ? printSorted(entries) : printUnsorted(entries)
         } catch {
-            return error.tell()
+            return error.tell(isJSON: form == .json)
         }
     }
 

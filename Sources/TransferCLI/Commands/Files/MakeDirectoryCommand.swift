@@ -18,7 +18,7 @@ struct MakeDirectoryCommand {
         do throws(PushFailure) {
             return try await reports.show(try await access.client().makeFolders(paths))
         } catch {
-            return error.tell()
+            return error.tell(isJSON: reports.isJSON)
         }
     }
 }

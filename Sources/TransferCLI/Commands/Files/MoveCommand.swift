@@ -29,7 +29,7 @@ struct MoveCommand {
                 verb: "moved", targets: moves.map(\.target), isJSON: isJSON, isQuiet: isQuiet)
             return try await reports.show(client.move(moves, replaces: replaces))
         } catch {
-            return error.tell()
+            return error.tell(isJSON: isJSON)
         }
     }
 }

@@ -28,7 +28,7 @@ actor PullReporter: Asker {
         case .known(let folder): show(folder)
         case .planned(let download): show(download)
         case .reconnecting(let reason, let seconds):
-            let what = isConnected ? "connection lost" : "not let in"
+            let what = isConnected ? "connection lost" : "not connected"
             talk("\(what): \(reason.escapedForDisplay); trying again \(DurationFormat.after(seconds))")
         case .connected: isConnected = true
         case .counted, .progress: break
@@ -76,7 +76,11 @@ actor PullReporter: Asker {
         progress?.finish()
         progress = nil
         tally.isOutputLost = printer.finish() != .success
-        if let failure { complain("transfer: \(failure.message.escapedForDisplay)") }
+        if let failure {
+            if output.isJSON { StandardStream.output.write(FailureDocument.json(failure).text + "
+") }
+            complain("transfer: \(failure.message.escapedForDisplay)")
+        }
         if !tally.isEmpty {
             talk(tally.summary)
         } else if failure == nil {

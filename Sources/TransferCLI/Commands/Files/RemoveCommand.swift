@@ -38,7 +38,7 @@ struct RemoveCommand {
             tally.isOutputLost = printer.finish() != .success
             return tally.exitCode
         } catch {
-            return error.tell()
+            return error.tell(isJSON: isJSON)
         }
     }
 

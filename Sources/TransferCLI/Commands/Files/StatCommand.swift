@@ -41,7 +41,7 @@ struct StatCommand {
             tally.isOutputLost = printer.finish() != .success
             return tally.exitCode
         } catch {
-            return error.tell()
+            return error.tell(isJSON: isJSON)
         }
     }
 

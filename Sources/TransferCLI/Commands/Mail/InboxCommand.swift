@@ -25,7 +25,7 @@ struct InboxCommand {
             StandardStream.output.write(TextTable.lines(rows))
             return printer.finish()
         } catch {
-            return error.tell()
+            return error.tell(isJSON: isJSON)
         }
     }
 }

@@ -41,7 +41,7 @@ struct PeopleCommand {
             }
             return printer.finish()
         } catch {
-            return error.tell()
+            return error.tell(isJSON: isJSON)
         }
     }
 }

@@ -30,7 +30,7 @@ actor ReceiveReporter: Asker {
         switch event {
         case .finished(let report): show(report)
         case .reconnecting(let reason, let seconds):
-            let what = isConnected ? "connection lost" : "not let in"
+            let what = isConnected ? "connection lost" : "not connected"
             talk("\(what): \(reason.escapedForDisplay); trying again \(DurationFormat.after(seconds))")
         case .connected: isConnected = true
         case .met(let name, let key):
@@ -85,7 +85,10 @@ actor ReceiveReporter: Asker {
         progress?.finish()
         progress = nil
         tally.isOutputLost = printer.finish() != .success
-        if let failure { complain("transfer: \(failure.message.escapedForDisplay)") }
+        if let failure {
+            if output.isJSON { StandardStream.output.write(FailureDocument.json(failure).text + "\n") }
+            complain("transfer: \(failure.message.escapedForDisplay)")
+        }
         if received.files + declined + tally.failed.count > 0 {
             talk(summary)
         } else if failure == nil {

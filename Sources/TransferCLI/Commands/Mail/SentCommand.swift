@@ -38,7 +38,7 @@ struct SentCommand {
             let code = printer.finish()
             return keep(lines) ? code : .uploadsFailed
         } catch {
-            return error.tell()
+            return error.tell(isJSON: isJSON)
         }
     }
 

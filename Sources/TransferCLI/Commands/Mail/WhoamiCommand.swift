@@ -24,7 +24,7 @@ struct WhoamiCommand {
         } catch {
             // The key is what the operator of a server that has no name for it wants to know.
             if case .unsupported = error.reason { _ = show(nil, nil) }
-            return error.tell()
+            return error.tell(isJSON: isJSON)
         }
     }
 

@@ -1,6 +1,4 @@
-private import Glibc
 private import TransferClient
-private import TransferIO
 private import TransferModel
 private import TransferProtocol
 private import TransferReceipts
@@ -22,6 +20,7 @@ struct PushCommand {
     /// Nothing where a classic framing is spoken.
     private let access: PushAccess?
     private let output: PushOutput
+    private let printing: PushPrinting
     private let receipts: ReceiptFile?
     private let failedList: FailedList?
     /// Whether an unknown server may be asked about.
@@ -51,6 +50,7 @@ struct PushCommand {
         // What a server of a classic framing has is never known, so the same command would send it once more.
         canGoOn = input.operand == nil && classic == nil && server.web == nil
         output = PushOutput(arguments, json: PushFlags.json, quiet: ClientFlags.quiet)
+        printing = PushPrinting(arguments)
         configuration.countsAhead = output.progress != .none
         isDryRun = arguments[PushFlags.isDryRun]
         deletesSources = arguments[PushFlags.deletesSources]
@@ -79,7 +79,9 @@ struct PushCommand {
 
     func run() async -> ExitCode {
         guard !isDryRun else { return PushPlan(uploads, server, configuration.selection, output).run() }
-        let reporter = PushReporter(output, canGoOn: canGoOn, receipts: receipts, failedList: failedList)
+        let reporter = PushReporter(
+            output, printing, canGoOn: canGoOn, receipts: receipts, failedList: failedList)
+        var leftOut: () -> LeftOut = { LeftOut() }
         do throws(PushFailure) {
             var configuration = configuration
             try await access?.complete(&configuration)
@@ -90,6 +92,7 @@ struct PushCommand {
             await reporter.show(unusable: uploads.unusable)
             let client = try TransferClient(server: server, configuration: configuration)
             let events = client.push(uploads)
+            leftOut = { events.leftOut }
             Interruption.watch { [input] in
                 events.cancel()
                 input.cancel()
@@ -105,6 +108,7 @@ struct PushCommand {
                 waiting = []
                 if stopsAtFailure, await reporter.hasFailures { events.cancel() }
             }
+            await reporter.count(leftOut: leftOut())
             let code = await reporter.finish(nil)
             guard let wait, code == .success || code == .uploadsFailed else { return code }
             let outcome = await wait.run(client)
@@ -112,6 +116,7 @@ struct PushCommand {
         } catch {
             let plan = UploadPlan(uploads, folder: server.folder, selection: configuration.selection)
             await reporter.list(rest: plan)
+            await reporter.count(leftOut: leftOut())
             return await reporter.finish(error, stopsAtFailure: stopsAtFailure)
         }
     }

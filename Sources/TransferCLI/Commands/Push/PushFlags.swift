@@ -21,7 +21,7 @@ enum PushFlags {
 
     static let name = Flag(
         name: "name", placeholder: "NAME", help: "The name to store the upload under.",
-        details: "For a single file, text or standard input."
+        details: "For a single file, directory, text or standard input."
     ).text
 
     static let text = Flag(name: "text", placeholder: "TEXT", help: "Send TEXT itself.").text
@@ -124,10 +124,18 @@ enum PushFlags {
     // MARK: What is printed
 
     private static let output = [
-        json.flag, receipts.flag, ClientFlags.quiet.flag, ClientFlags.progress.flag, ClientFlags.colour.flag,
+        json.flag, receipts.flag, verbose.flag, ClientFlags.quiet.flag, ClientFlags.progress.flag,
+        ClientFlags.colour.flag,
     ]
 
     static let json = Flag(name: "json", help: "Print one JSON object a line for every upload.").isOn
+
+    static let verbose = Flag(
+        name: "verbose", short: "v", help: "Print also what the server had already.",
+        details:
+            "Files of directories and lists that were there already are only counted otherwise. What is named on the command "
+            + "line is always printed, and so is every change and every failure. With --json everything is printed."
+    ).isOn
 
     static let receipts = Flag(
         name: "receipts", placeholder: "FILE", help: "Append a signed receipt for every stored upload to FILE.",

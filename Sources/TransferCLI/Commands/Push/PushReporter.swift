@@ -1,18 +1,21 @@
 import TransferClient
 private import TransferModel
-private import TransferSystem
+internal import TransferSystem
 
 /// Turns the events of a push into what people and scripts read: results on standard output, talk on standard error.
 actor PushReporter {
-    private let output: PushOutput
-    private var progress: (any PushProgress)?
+    let output: PushOutput
+    var progress: (any PushProgress)?
     private var pausedProgress: (any PushProgress)?
-    private var tally = PushTally()
-    private var lostOutput: SystemError?
+    var tally = PushTally()
+    var lostOutput: SystemError?
     private var isConnected = false
-    private let canGoOn: Bool
-    private let receipts: ReceiptFile?
-    private let failedList: FailedList?
+    /// Seconds for which the server keeps what has arrived of uploads that did not end.
+    var kept: UInt32?
+    private let printing: PushPrinting
+    let canGoOn: Bool
+    let receipts: ReceiptFile?
+    let failedList: FailedList?
 
     /// Whether anything has failed.
     var hasFailures: Bool { tally.failures > 0 }
@@ -22,10 +25,11 @@ actor PushReporter {
     ///   - receipts: where to keep those that come with the reports.
     ///   - failedList: where to keep what fails.
     init(
-        _ output: PushOutput, canGoOn: Bool, receipts: ReceiptFile? = nil,
+        _ output: PushOutput, _ printing: PushPrinting, canGoOn: Bool, receipts: ReceiptFile? = nil,
         failedList: FailedList? = nil
     ) {
         self.output = output
+        self.printing = printing
         self.canGoOn = canGoOn
         self.receipts = receipts
         self.failedList = failedList
@@ -41,12 +45,13 @@ actor PushReporter {
         case .finished(let report): show(report, removal)
         case .known(let folder): show(folder)
         case .reconnecting(let reason, let seconds):
-            let what = isConnected ? "connection lost" : "not let in"
+            let what = isConnected ? "connection lost" : "not connected"
             talk("\(what): \(reason.escapedForDisplay); trying again \(DurationFormat.after(seconds))")
         case .connected: isConnected = true
         // Also where little is said: whoever never sees it trusts anybody.
         case .notice(let sentence): print("\(sentence)\n", to: .error)
-        case .counted, .progress: break
+        case .progress(let progress): tally.add(progress)
+        case .counted: break
         }
         progress?.update(event)
     }
@@ -67,6 +72,11 @@ actor PushReporter {
             failedList?.append(path)
             show(.unusable(path), nil)
         }
+    }
+
+    /// Takes note of what rules have left out.
+    func count(leftOut: LeftOut) {
+        tally.add(leftOut)
     }
 
     /// Lists what has no result, because the push ended before, with what failed.
@@ -93,10 +103,14 @@ actor PushReporter {
         pausedProgress = nil
     }
 
+    /// Whether a signal ends it.
+    var isStopped: Bool { Interruption.hasCome }
+
     private func show(_ report: UploadReport, _ removal: SourceRemoval?) {
         // That of a source that was to be removed is kept already.
         if removal == nil, let receipt = report.receipt { receipts?.append(receipt) }
         let hasFailed = tally.add(report, removal)
+        kept = report.keptFor ?? kept
         failedList?.settle(report, hasFailed: hasFailed)
         // Kept before it is shown: who reads of an upload finds its receipt.
         if output.isJSON || !output.isQuiet || !report.result.isSuccess { receipts?.flush() }
@@ -104,9 +118,11 @@ actor PushReporter {
         report.storedPath = report.storedPath.map(output.shown)
         if output.isJSON {
             print(report.json(removal).text + "\n", to: .output)
+        } else if isStopped, report.result == .cancelled {
+            // Whoever has stopped it knows that.
         } else if !report.result.isSuccess {
             print("\(report.line(colours: output.hasColours(.error)))\n", to: .error)
-        } else if !output.isQuiet {
+        } else if !output.isQuiet, printing.shows(report) {
             print(
                 "\(report.line(colours: output.hasColours(.output), columns: Terminal.columns(of: .output)))\n",
                 to: .output)
@@ -118,81 +134,23 @@ actor PushReporter {
 
     private func show(_ folder: KnownFolder) {
         tally.add(folder)
-        guard !output.isQuiet else { return }
+        guard !output.isQuiet, printing.showsKnownFolders else { return }
         var folder = folder
         folder.storedPath = output.shown(folder.storedPath)
         print("\(folder.line(colours: output.hasColours(.output)))\n", to: .output)
     }
 
-    private func talk(_ text: String) {
+    func talk(_ text: String) {
         guard !output.isQuiet else { return }
         print("\(text)\n", to: .error)
     }
 
     /// - Parameter text: with the end of its line.
-    private func print(_ text: String, to stream: StandardStream) {
+    func print(_ text: String, to stream: StandardStream) {
         progress?.clear()
         let isMessage = stream == .error && output.progress == .json
         let loss = stream.write(isMessage ? JSONProgress.message(text) : text)
         if stream == .output { lostOutput = lostOutput ?? loss }
-    }
-}
-
-// MARK: The end
-
-extension PushReporter {
-    /// Prints the summary.
-    ///
-    /// - Parameters:
-    ///   - failure: what ended the push early.
-    ///   - stopsAtFailure: whether that was the first failure.
-    func finish(_ failure: PushFailure?, stopsAtFailure: Bool = false) -> ExitCode {
-        progress?.finish()
-        progress = nil
-        if let failure { complain(sentence(failure, stopsAtFailure)) }
-        if !tally.isEmpty {
-            talk(tally.summary)
-            for line in tally.repeatedFailures { talk(line) }
-        } else if failure == nil {
-            talk("there was no file to push")
-        }
-        let isFailedListLost = losesFailedList()
-        if let receipts, let loss = receipts.close() {
-            let path = receipts.path.escapedForDisplay
-            complain(
-                "cannot keep the receipts in '\(path)': \(loss.reason). What is stored stays so; make room and push again "
-                    + "for new receipts.")
-            return .uploadsFailed
-        }
-        if let lostOutput { complain("cannot write the results to standard output: \(lostOutput.reason)") }
-        return lostOutput == nil && !isFailedListLost ? tally.exitCode(failure) : .uploadsFailed
-    }
-
-    /// Whoever stops a push wants to know what it has come to.
-    private func sentence(_ failure: PushFailure, _ stopsAtFailure: Bool) -> String {
-        guard failure.reason == .cancelled else { return failure.message.escapedForDisplay }
-        let files = tally.committed.files
-        let what = files == 0 ? "Nothing is" : files == 1 ? "1 file is" : "\(files) files are"
-        let start = stopsAtFailure && hasFailures ? "The push was stopped at the first failure." : failure.message
-        return "\(start) \(what) acknowledged" + (canGoOn ? "; the same command goes on from there." : ".")
-    }
-
-    /// - Returns: whether it could not be written.
-    private func losesFailedList() -> Bool {
-        guard let failedList else { return false }
-        let path = failedList.path.escapedForDisplay
-        do throws(SystemError) {
-            try failedList.write()
-        } catch {
-            complain("cannot write what failed to '\(path)': \(error.reason)")
-            return true
-        }
-        if !failedList.isEmpty { talk("what failed is listed in '\(path)'") }
-        return false
-    }
-
-    private func complain(_ text: String) {
-        print("transfer: \(text)\n", to: .error)
     }
 }
 

@@ -4,8 +4,22 @@ private import TransferSystem
 
 /// Counts what came of a push, and says it at the end.
 struct PushTally {
-    /// What was stored.
-    private(set) var committed = (files: 0, bytes: UInt64(0))
+    /// What this push has brought, and what was there before it.
+    private var stored = (files: 0, bytes: UInt64(0))
+    private var present = (files: 0, bytes: UInt64(0))
+
+    /// Of these, files that are stored under another name than was asked for.
+    private var renamed = 0
+
+    /// Bytes of content that went over the wire, and of those stored that did not have to.
+    private var travelled = UInt64(0)
+    private var spared = UInt64(0)
+
+    /// What the server had of each upload that is gone on with.
+    private var resumed: [PathKey: UInt64] = [:]
+
+    /// What rules have left out.
+    private var leftOut = LeftOut()
 
     /// Sources that were to be removed and were not.
     private var kept = 0
@@ -36,9 +50,7 @@ struct PushTally {
         switch report.result {
         case .skipped: skipped += 1
         case .sourceSkipped where !report.isNamed: skipped += 1
-        case let code where code.isSuccess:
-            committed.files += 1
-            committed.bytes = committed.bytes.addingClamped(report.size)
+        case let code where code.isSuccess: succeeded(report)
         case let code:
             failed[code, default: 0] += 1
             if firstFailures.count < Self.mostRepeated { firstFailures.append(report.line) }
@@ -47,22 +59,61 @@ struct PushTally {
         return false
     }
 
-    mutating func add(_ folder: KnownFolder) {
-        if !firstFailures.isEmpty { resultsSince += 1 }
-        committed.files += folder.files
-        committed.bytes = committed.bytes.addingClamped(folder.bytes)
+    private mutating func succeeded(_ report: UploadReport) {
+        let there = min(report.size, resumed.removeValue(forKey: PathKey(report.source)) ?? 0)
+        if report.attempts > 0 { travelled = travelled.addingClamped(report.size - there) }
+        if report.result == .alreadyStored {
+            present.files += 1
+            present.bytes = present.bytes.addingClamped(report.size)
+        } else {
+            stored.files += 1
+            stored.bytes = stored.bytes.addingClamped(report.size)
+            spared = spared.addingClamped(there)
+        }
+        guard let path = report.storedPath, let wanted = report.destination else { return }
+        if !path.hasSameBytes(as: wanted) { renamed += 1 }
     }
 
-    var isEmpty: Bool { committed.files + failed.count + skipped == 0 }
+    mutating func add(_ folder: KnownFolder) {
+        if !firstFailures.isEmpty { resultsSince += 1 }
+        present.files += folder.files
+        present.bytes = present.bytes.addingClamped(folder.bytes)
+    }
+
+    /// What was compared does not travel, unless it is begun anew.
+    mutating func add(_ progress: UploadProgress) {
+        let key = PathKey(progress.source)
+        switch progress.phase {
+        case .resuming: resumed[key] = progress.bytes
+        case .sending: if let there = resumed[key] { resumed[key] = min(there, progress.bytes) }
+        }
+    }
+
+    mutating func add(_ leftOut: LeftOut) {
+        self.leftOut = leftOut
+    }
+
+    /// Files that the server has acknowledged.
+    var acknowledged: Int { stored.files + present.files }
+
+    /// Of these.
+    var acknowledgedBytes: UInt64 { stored.bytes.addingClamped(present.bytes) }
+
+    var isEmpty: Bool { acknowledged + failed.count + skipped == 0 && leftOut.isEmpty }
 
     var failures: Int { failed.reduce(0) { $0 + $1.value } }
 
     /// One line.
     var summary: String {
         let seconds = Double(monotonicNanoseconds() - started) / 1e9
-        let rate = ByteFormat.rate(Double(committed.bytes) / max(seconds, 1e-9))
-        let pace = "\(seconds.shown(decimals: 2)) s (\(rate))"
-        var text = "\(committed.files) stored, \(ByteFormat.size(committed.bytes)) in \(pace)"
+        // Of what was there already nothing is known of how fast it would have come.
+        let rate = travelled > 0 ? " (\(ByteFormat.rate(Double(travelled) / max(seconds, 1e-9))))" : ""
+        let there = spared > 0 ? ", \(ByteFormat.size(spared)) of it there already," : ""
+        let time = "\(seconds.shown(decimals: 2)) s\(rate)"
+        var text = "\(stored.files) stored, \(ByteFormat.size(stored.bytes))\(there) in \(time)"
+        if present.files > 0 { text += ", \(present.files) there already" }
+        if renamed > 0 { text += ", \(renamed) under another name" }
+        if !leftOut.isEmpty { text += ", \(leftOut.words) left out" }
         if removed > 0 { text += ", \(removed) removed here" }
         if kept > 0 { text += ", \(kept) not removed here" }
         if skipped > 0 { text += ", \(skipped) skipped" }
@@ -89,10 +140,17 @@ struct PushTally {
     func exitCode(_ failure: PushFailure?) -> ExitCode {
         if let failure { return failure.reason.exitCode }
         guard kept == 0 else { return .uploadsFailed }
-        guard committed.files == 0 else { return failed.isEmpty ? .success : .uploadsFailed }
+        guard acknowledged == 0 else { return failed.isEmpty ? .success : .uploadsFailed }
         // Nothing was stored, and all for one reason that the exit code can tell.
         let codes = Set(failed.keys.map(\.exitCode))
         guard let code = codes.first else { return .success }
         return codes.count == 1 ? ExitCode(rawValue: code) ?? .uploadsFailed : .uploadsFailed
+    }
+}
+
+extension LeftOut {
+    fileprivate var words: String {
+        [(files, "file"), (folders, "folder")].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }
+            .joined(separator: " and ")
     }
 }

@@ -43,7 +43,7 @@ struct TrashEmptyCommand {
             tally.isOutputLost = printer.finish() != .success
             return tally.exitCode
         } catch {
-            return error.tell()
+            return error.tell(isJSON: isJSON)
         }
     }
 }

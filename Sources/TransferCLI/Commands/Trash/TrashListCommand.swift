@@ -25,7 +25,7 @@ struct TrashListCommand {
             }
             return printer.finish()
         } catch {
-            return error.tell()
+            return error.tell(isJSON: isJSON)
         }
     }
 

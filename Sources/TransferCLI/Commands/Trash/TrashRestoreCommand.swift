@@ -33,7 +33,7 @@ struct TrashRestoreCommand {
             }
             return code
         } catch {
-            return error.tell()
+            return error.tell(isJSON: isJSON)
         }
     }
 

@@ -25,7 +25,7 @@ struct VerifyCommand {
     func run() async -> ExitCode {
         let printer = VerifyPrinter(output)
         // Nothing is lost by ending at once: the catalog is repaired in transactions.
-        Interruption.watch { _exit(128 + SIGINT) }
+        Interruption.watch { Interruption.end(.uploadsFailed) }
         do throws(ServerError) {
             let scrub = try Scrub(configuration) { printer.print($0) }
             let refreshing = output.showsProgress ? Task { await refresh(scrub, printer) } : nil

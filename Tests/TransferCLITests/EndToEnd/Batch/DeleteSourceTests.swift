@@ -26,11 +26,12 @@ import TransferTestSupport
     @Test func nothingGoesWithoutDurability() throws {
         let server = try RunningServer(["--durability", "none"])
         let files = try BatchFiles(["a"])
-        for _ in 0..<2 {
+        for isThere in [false, true] {
             let push = try files.push(server, "a", "--delete-source")
             #expect(push.end == .exited(1))
-            let sentence = "not removed  a: The server has not said that it is durable.\n1 stored, "
+            let sentence = "not removed  a: The server has not said that it is durable.\n\(isThere ? 0 : 1) stored, "
             #expect(push.errors.hasPrefix(sentence), "\(push.errors)")
+            #expect(push.errors.contains(", 1 there already") == isThere)
             #expect(push.errors.contains(", 1 not removed here"))
         }
         #expect(try files.text("a") == "a")

@@ -38,6 +38,26 @@ import TransferTestSupport
         try expect(elsewhere.lines.suffix(1), are: "receiptCheck", count: 1)
     }
 
+    /// Whoever reads objects only learns why there are none.
+    @Test func failures() throws {
+        let peer = try FakeServer()
+        peer.close()
+        let server = ["--plaintext", "--to", peer.address]
+        let from = ["--plaintext", "--from", peer.address]
+        let commands = [
+            ["push", photo] + server, ["list"] + from, ["pull", "a"] + from, ["stat", "a"] + from,
+            ["remove", "a"] + from, ["mkdir", "a"] + from,
+            ["move", "a", "b"] + from, ["trash", "list"] + from, ["trash", "restore", "a"] + from, ["inbox"] + server,
+            ["sent"] + server, ["people"] + server, ["whoami"] + server, ["receive"] + server,
+        ]
+        for command in commands {
+            let run = try Finished(command + ["--json"])
+            #expect(run.end == .exited(3), "\(command)")
+            try expect(run.lines, are: "failure", count: 1)
+            #expect(run.output.contains(#""reason":"unreachable","result":null,"#) && run.output.contains(#":3}"#))
+        }
+    }
+
     @Test func deliveryReceipts() throws {
         let delivered = try Delivered()
         let receipts = try Finished(["receipt", "show", "--json", delivered.receipts])

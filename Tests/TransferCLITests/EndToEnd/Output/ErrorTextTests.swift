@@ -49,7 +49,9 @@ import TransferTestSupport
                 transfer: Cannot reach \(peer.address): the server closed the connection. It was not tried again; the same command goes on from what is acknowledged. Look whether 'transfer serve' runs there, and on that \
                 port.
 
-                """ + Self.summary(of: finished) + "1 failed (1 connectionLost)\n", "\(finished.errors)")
+                """ + Self.summary(of: finished) + "1 failed (1 connectionLost)\n"
+                + "to go on: \(try Spawner.executable()) push \(photo) --plaintext --to \(peer.address) --retry-for 0\n",
+            "\(finished.errors)")
     }
 
     @Test func fingerprintChanged() throws {
@@ -204,10 +206,10 @@ import TransferTestSupport
     /// The part of the summary that nobody can foretell.
     private static func summary(of push: Finished, _ start: String = "0 stored, ", end: String = ", ") -> String {
         let lines = push.errors.split(separator: "\n")
-        guard let line = lines.first(where: { $0.hasPrefix(start) }), let close = line.firstIndex(of: ")") else {
-            return ""
-        }
-        return String(line[...close]) + end
+        guard let line = lines.first(where: { $0.hasPrefix(start) }) else { return "" }
+        // Where nothing has travelled there is no rate.
+        let rate = line.firstRange(of: #/ in [\d.]+ s( \([^)]*/s\))?/#)
+        return rate.map { String(line[..<$0.upperBound]) + end } ?? ""
     }
 }
 

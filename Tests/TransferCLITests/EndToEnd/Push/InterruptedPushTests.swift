@@ -13,11 +13,8 @@ import TransferTestSupport
         try server.program.waitForError("begun in.bin, ")
         push.signal(signal)
         let finished = try Finished(push)
-        #expect(finished.end == .exited(1) && finished.output == "")
-        #expect(finished.errors.contains("cancelled  in.bin: "), "\(finished.errors)")
-        #expect(
-            finished.errors.contains("\ntransfer: The push was stopped. Nothing is acknowledged.\n0 stored, "),
-            "\(finished.errors)")
+        #expect(finished.end == .killed(by: signal) && finished.output == "")
+        #expect(finished.errors == "transfer: The push was stopped. Nothing is acknowledged.\n", "\(finished.errors)")
         try server.program.waitForError("in.bin")
         server.program.signal(SIGTERM)
         #expect(try server.program.wait() == .exited(0))
@@ -30,7 +27,7 @@ import TransferTestSupport
         try server.program.waitForError("connection from ")
         push.signal(SIGINT)
         let finished = try Finished(push)
-        #expect(finished.end == .exited(1) && finished.output == "")
+        #expect(finished.end == .killed(by: SIGINT) && finished.output == "")
         #expect(finished.errors.contains("The push was stopped."), "\(finished.errors)")
         #expect(server.visibleFiles.isEmpty)
     }
@@ -38,22 +35,21 @@ import TransferTestSupport
     /// What was acknowledged before stays so, and is said.
     @Test func betweenTwoUploads() throws {
         let peer = try FakeServer()
-        let push = try Program(["push", "--plaintext", "--to", peer.address, photo, "--text", "a"])
+        let push = try Program(["push", "--plaintext", "--to", peer.address, photo, "--text", "a b"])
         let connection = try peer.accept()
         try connection.send(.welcome(Welcome()))
         // The text may overtake the picture, which the client asks about before.
-        let (id, end) = try #require(try connection.uploads(2).first { $0.end.size > 1 })
+        let (id, end) = try #require(try connection.uploads(2).first { $0.end.size > 3 })
         try connection.send(
             .result(UploadResult(id: id, code: .committed, isDurable: true, size: end.size, digest: end.digest)))
         try push.waitForOutput("committed  ")
         push.signal(SIGINT)
         let finished = try Finished(push)
-        #expect(finished.end == .exited(1))
+        #expect(finished.end == .killed(by: SIGINT))
         #expect(finished.lines.count == 1)
-        #expect(finished.errors.hasPrefix("cancelled  text.txt: Stopped before it was acknowledged.\n"))
-        let sentence = "The push was stopped. 1 file is acknowledged; the same command goes on from there."
-        #expect(finished.errors.contains("\ntransfer: \(sentence)\n1 stored, 51.5 KB in "), "\(finished.errors)")
-        #expect(finished.errors.hasSuffix(", 1 failed (1 cancelled)\n"))
+        let command = "\(try Spawner.executable()) push --plaintext --to \(peer.address) \(photo) --text 'a b'"
+        let sentence = "The push was stopped. 1 file (51.5 KB) is acknowledged; to go on: \(command)"
+        #expect(finished.errors == "transfer: \(sentence)\n", "\(finished.errors)")
     }
 
     /// The server takes the connection and never answers.
@@ -64,7 +60,29 @@ import TransferTestSupport
         // It asks about the picture, and waits for the answer.
         try connection.next { if case .lookup = $0 { () } else { nil } }
         push.signal(SIGINT)
-        #expect(try push.wait() == .exited(1))
-        #expect(push.errorText.contains("0 stored, "))
+        #expect(try push.wait() == .killed(by: SIGINT))
+        #expect(push.errorText.hasPrefix("transfer: The push was stopped. Nothing is acknowledged; to go on: "))
+    }
+
+    /// bash ends a loop only if the command in it has died of the signal.
+    @Test func aLoopOfAShellEndsToo() throws {
+        let peer = try FakeServer()
+        let script = "for i in 1 2; do \"$0\" push --plaintext --to \"$1\" \"$2\"; echo \"ended $?\"; done"
+        let words = [try Spawner.executable(), peer.address, photo]
+        let shell = try Program(["-c", script] + words, Surroundings(executable: "/bin/bash"))
+        let connection = try peer.accept()
+        try connection.next { if case .lookup = $0 { () } else { nil } }
+        let push = try #require(try Self.child(of: shell.process))
+        // As a terminal sends it to both.
+        shell.signal(SIGINT)
+        kill(push, SIGINT)
+        #expect(try shell.wait() == .killed(by: SIGINT))
+        #expect(shell.outputText == "")
+    }
+
+    /// As proc_tid_children(5) has it.
+    private static func child(of process: pid_t) throws -> pid_t? {
+        let text = try String(decoding: readFile("/proc/\(process)/task/\(process)/children"), as: UTF8.self)
+        return text.split(separator: " ").first.flatMap { pid_t($0) }
     }
 }

@@ -12,6 +12,50 @@ import TransferTestSupport
         #expect(push.errors.split(separator: "\n").count == 1)
     }
 
+    /// What was there already is counted apart, and would hide what has changed; who names a file wants to know of it.
+    @Test(arguments: [true, false]) func whatWasThereIsCountedAndNotListed(_ isByFolder: Bool) throws {
+        let server = try RunningServer()
+        let sources = try TemporaryDirectory()
+        try makeDirectory(sources.path("trip"))
+        for number in 0..<(isByFolder ? 40 : 3) {
+            try writeFile(sources.path("trip/\(number)"), "content \(number)".utf8)
+        }
+        let here = Surroundings(directory: sources.path)
+        let first = try server.push(["trip"], here)
+        let count = first.lines.count
+        #expect(first.errors.hasPrefix("\(count) stored, "), "\(first.errors)")
+        #expect(!first.errors.contains("there already"), "\(first.errors)")
+        try writeFile(sources.path("trip/new"), "new".utf8)
+        let second = try server.push(["trip"], here)
+        #expect(second.lines.count == 1 && second.output.hasPrefix("committed  trip/new"), "\(second.output)")
+        #expect(second.errors.hasPrefix("1 stored, 3 B in "), "\(second.errors)")
+        #expect(second.errors.hasSuffix("B/s), \(count) there already\n"), "\(second.errors)")
+        let third = try server.push(["trip", "-v"], here)
+        #expect(third.output.contains("alreadyStored  trip"), "\(third.output)")
+        #expect(third.errors.hasPrefix("0 stored, 0 B in "), "\(third.errors)")
+        #expect(third.errors.hasSuffix(", \(count + 1) there already\n"), "\(third.errors)")
+        #expect(try server.push(["trip/1"], to: "/trip", here).output.hasPrefix("alreadyStored  trip/1"))
+        #expect(try server.push(["trip", "--json"], here).lines.count == count + 1)
+    }
+
+    @Test func whatRulesLeaveOutAndWhatIsRenamedIsCounted() throws {
+        let server = try RunningServer()
+        let sources = try TemporaryDirectory()
+        for folder in ["trip", "trip/raw", "trip/day"] { try makeDirectory(sources.path(folder)) }
+        for path in ["a.jpg", "b.txt", "c.txt", "raw/d.jpg", "day/e.txt", "day/f.jpg"] {
+            try writeFile(sources.path("trip/\(path)"), path.utf8)
+        }
+        let here = Surroundings(directory: sources.path)
+        let push = try server.push(["trip", "--exclude", "*.txt", "--exclude", "raw/"], here)
+        #expect(push.errors.hasSuffix("/s), 3 files and 1 folder left out\n"), "\(push.errors)")
+        #expect(server.visibleFiles == ["trip/a.jpg", "trip/day/f.jpg"])
+        try writeFile(sources.path("trip/a.jpg"), "another".utf8)
+        let renamed = try server.push(["trip/a.jpg", "--max-size", "7"], to: "/trip", here)
+        #expect(renamed.errors.hasSuffix("/s), 1 under another name\n"), "\(renamed.errors)")
+        let none = try server.push(["trip/a.jpg", "--max-size", "6"], here)
+        #expect(none.end == .exited(0) && none.errors.contains("1 file left out"), "\(none.errors)")
+    }
+
     @Test func quietSaysNothingUnlessSomethingFails() throws {
         let server = try RunningServer()
         let push = try server.push([photo, "--quiet"])

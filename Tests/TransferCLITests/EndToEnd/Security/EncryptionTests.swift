@@ -21,16 +21,38 @@ import TransferTestSupport
         #expect(push.end == .exited(4))
         let sentence = "The server \(plain.address) doesn't use TLS. Where nobody can listen in, push with --plaintext."
         #expect(push.errors.contains(sentence), "\(push.errors)")
+        // --plaintext goes with no --trust-new, so nothing is there to be pasted.
+        #expect(!push.errors.contains("without encryption:"), "\(push.errors)")
+        let other = try Finished(["push", photo, "--to", plain.address])
+        let command = "\(try Spawner.executable()) push \(photo) --to \(plain.address) --plaintext"
+        #expect(other.errors.hasSuffix("\nwithout encryption: \(command)\n"), "\(other.errors)")
     }
 
-    @Test func whateverListensSpeaksAnotherLanguage() throws {
+    @Test(arguments: [
+        ("HTTP/1.1 400 Bad Request\r\n\r\n", "is a web server, not a Transfer server"),
+        ("220 mail.example ESMTP Postfix\r\n", "is a mail server (SMTP), not a Transfer server"),
+        ("Guess!\r\n", "is no Transfer server: it doesn't speak TLS"),
+    ])
+    func whateverListensSpeaksAnotherLanguage(_ words: String, _ sentence: String) throws {
         let peer = try FakeServer()
         let push = try Program(["push", photo, "--to", peer.address])
         let connection = try peer.accept()
-        try connection.send(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
+        try connection.send(Array(words.utf8))
         let finished = try Finished(push)
         #expect(finished.end == .exited(5))
-        #expect(finished.errors.contains("is no Transfer server: it doesn't speak TLS"), "\(finished.errors)")
+        #expect(finished.errors.contains(sentence), "\(finished.errors)")
+        // Nothing was sent, so there is nothing to be said of each file.
+        #expect(finished.errors.split(separator: "\n").count == 1, "\(finished.errors)")
+    }
+
+    /// As a web server with TLS, which knows no protocol of the client's.
+    @Test func whateverSpeaksAnotherLanguageInTLS() throws {
+        let server = try SecureServer(["--http", "only"])
+        let push = try Finished(["push", photo, "--to", server.address], server.surroundings())
+        #expect(push.end == .exited(5))
+        let sentence =
+            "is no Transfer server: it speaks TLS, and something else than Transfer in it, as web servers do."
+        #expect(push.errors.contains(sentence), "\(push.errors)")
     }
 
     @Test(arguments: ["0.0.0.0:0", "[::]:0", "*:0"]) func plaintextStaysOnThisMachine(_ address: String) throws {

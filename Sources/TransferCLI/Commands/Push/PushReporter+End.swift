@@ -1,0 +1,73 @@
+internal import TransferClient
+private import TransferModel
+private import TransferSystem
+
+/// What is said at the end of a push.
+extension PushReporter {
+    /// Prints the summary.
+    ///
+    /// - Parameters:
+    ///   - failure: what ended the push early.
+    ///   - stopsAtFailure: whether that was the first failure.
+    func finish(_ failure: PushFailure?, stopsAtFailure: Bool = false) -> ExitCode {
+        progress?.finish()
+        progress = nil
+        if let failure {
+            if output.isJSON { print(FailureDocument.json(failure).text + "\n", to: .output) }
+            complain(sentence(failure, stopsAtFailure))
+        }
+        if failure?.reason == .cancelled, isStopped {
+            // One line is what whoever has stopped it reads.
+        } else if !tally.isEmpty {
+            talk(tally.summary)
+            for line in tally.repeatedFailures { talk(line) }
+        } else if failure == nil {
+            talk("there was no file to push")
+        }
+        if canGoOn, let hint = failure?.remedy?.line() { talk(hint) }
+        let isFailedListLost = losesFailedList()
+        if let receipts, let loss = receipts.close() {
+            let path = receipts.path.escapedForDisplay
+            complain(
+                "cannot keep the receipts in '\(path)': \(loss.reason). What is stored stays so; make room and push again "
+                    + "for new receipts.")
+            return .uploadsFailed
+        }
+        if let lostOutput { complain("cannot write the results to standard output: \(lostOutput.reason)") }
+        return lostOutput == nil && !isFailedListLost ? tally.exitCode(failure) : .uploadsFailed
+    }
+
+    /// Whoever stops a push wants to know what it has come to.
+    private func sentence(_ failure: PushFailure, _ stopsAtFailure: Bool) -> String {
+        guard failure.reason == .cancelled else { return failure.message.escapedForDisplay }
+        let files = tally.acknowledged
+        let size = ByteFormat.size(tally.acknowledgedBytes)
+        let what = files == 0 ? "Nothing is" : files == 1 ? "1 file (\(size)) is" : "\(files) files (\(size)) are"
+        let start = stopsAtFailure && hasFailures ? "The push was stopped at the first failure." : failure.message
+        let others = files == 0 ? "" : " of others"
+        let rest = kept.map { ", and what has arrived\(others) is kept for \(DurationFormat.words($0))" } ?? ""
+        return "\(start) \(what) acknowledged\(rest)" + (canGoOn ? "; \(wayOn)" : ".")
+    }
+
+    private var wayOn: String {
+        RepeatedCommand().line().map { "to go on: \($0)" } ?? "the same command goes on from there."
+    }
+
+    /// - Returns: whether it could not be written.
+    private func losesFailedList() -> Bool {
+        guard let failedList else { return false }
+        let path = failedList.path.escapedForDisplay
+        do throws(SystemError) {
+            try failedList.write()
+        } catch {
+            complain("cannot write what failed to '\(path)': \(error.reason)")
+            return true
+        }
+        if !failedList.isEmpty { talk("what failed is listed in '\(path)'") }
+        return false
+    }
+
+    private func complain(_ text: String) {
+        print("transfer: \(text)\n", to: .error)
+    }
+}
