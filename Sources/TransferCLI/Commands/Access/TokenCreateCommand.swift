@@ -24,6 +24,9 @@ struct TokenCreateCommand {
     func run() -> ExitCode {
         AccessOutput.run { () throws(AccessFault) in
             try folder.make()
+            let others = try folder.list(AccessFolder.tokensName, of: AccessToken.self).entries.filter {
+                $0.kind == .token && $0.name.hasSameBytes(as: name)
+            }
             let secret = try folder.issue(.token, name: name, options: options, at: .now)
             let object = AccessOutput.json("token", secret.id, name, options, secret: secret.text)
             if let failure = StandardStream.output.write((isJSON ? object.text : secret.text) + "\n") {
@@ -35,6 +38,12 @@ struct TokenCreateCommand {
                 "Keep it secret: whoever has it may, as '\(name)', \(AccessOutput.sentence(options)). It is not shown "
                     + "again.\n"
                     + "To take it back: transfer access token revoke \(secret.id)\n")
+            if !others.isEmpty {
+                let ids = others.map(\.id).joined(separator: ", ")
+                StandardStream.error.write(
+                    "'\(name)' is the name of \(others.count == 1 ? "another token" : "other tokens"), too: \(ids). "
+                        + "Lists and 'revoke' tell them apart by their ids.\n")
+            }
             return .success
         }
     }
@@ -47,7 +56,7 @@ extension TokenCreateCommand: ProgramCommand {
         name: "access token create", summary: "Make a token for a device or a script.",
         description: [
             "Prints a secret that lets in whoever shows it, once: the server keeps a hash of it. Clients take it from a "
-                + "file, the environment or a prompt, and send it inside TLS only."
+                + "file, the environment or a prompt, and send it inside TLS only. A file that everybody can read is refused."
         ],
         flags: [AccessFlags.directory.flag, name.flag] + AccessFlags.bounds + [
             AccessFlags.noRemove.flag, AccessFlags.expires.flag, AccessFlags.issuedJSON.flag, .help,
@@ -55,7 +64,7 @@ extension TokenCreateCommand: ProgramCommand {
         examples: [
             .init(
                 caption: "Make a token for a camera, for a month",
-                line: "transfer access token create --name camera --expires 30d > camera.token")
+                line: "transfer access token create --name camera --expires 30d")
         ],
         outcomes: AccessFlags.outcomes)
 }

@@ -15,11 +15,16 @@ enum TokenFile {
         guard path != "-" else {
             throw arguments.error("--token-file takes no standard input, which may be what is pushed; name a file")
         }
-        let text: String
+        let (text, isOpenToAll): (String, Bool)
         do throws(SystemError) {
-            text = String(decoding: try bytes(of: path), as: UTF8.self)
+            (text, isOpenToAll) = try content(of: path)
         } catch {
             throw arguments.error("the token file '\(path.escapedForDisplay)' cannot be read: \(error.reason)")
+        }
+        guard !isOpenToAll else {
+            throw arguments.error(
+                "every user of this machine can read the token file '\(path.escapedForDisplay)'; change that with: "
+                    + "chmod go= \(RepeatedCommand.quoted(path))")
         }
         let words = text.utf8.split { $0 <= 0x20 }
         guard words.count == 1, let word = words.first, let secret = AccessSecret(String(decoding: word, as: UTF8.self))
@@ -29,9 +34,17 @@ enum TokenFile {
         return secret
     }
 
-    private static func bytes(of path: String) throws(SystemError) -> [UInt8] {
+    private static func content(of path: String) throws(SystemError) -> (text: String, isOpenToAll: Bool) {
         let file = Descriptor(try system("open") { open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) })
         let number = file.number
+        var status = stat()
+        try system("fstat") { fstat(number, &status) }
+        // What is no file, such as the pipe of a process substitution, has no bits that say anything.
+        let isOpenToAll = status.st_mode & S_IFMT == S_IFREG && status.st_mode & S_IROTH != 0
+        return (String(decoding: try bytes(of: number), as: UTF8.self), isOpenToAll)
+    }
+
+    private static func bytes(of number: Int32) throws(SystemError) -> [UInt8] {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: longest)
         while bytes.count < longest {

@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import TransferSystem
 import TransferTestSupport
 
 /// Tokens, and how a client comes by them.
@@ -13,11 +14,18 @@ import TransferTestSupport
     init() throws {
         server = try SecureServer(user: "owner")
         token = try server.access(["token", "create", "--name", "camera"]).output
-        try writeFile(server.home.path("token"), token.utf8)
+        try keep("token", token.utf8)
     }
 
     private func push(_ flags: [String] = [], _ environment: [String: String] = [:]) throws -> Finished {
         try server.push(["--server-key", server.fingerprint] + flags, environment)
+    }
+
+    /// As a file that nobody else can read.
+    private func keep(_ name: String, _ bytes: some Sequence<UInt8>) throws {
+        let path = server.home.path(name)
+        try writeFile(path, bytes)
+        try system("chmod") { chmod(path, 0o600) }
     }
 
     @Test func inAFile() throws {
@@ -26,11 +34,34 @@ import TransferTestSupport
         #expect(server.storedFiles == ["note"])
     }
 
+    /// Whoever can read the file is let in by it. A pipe has no bits that say who can.
+    @Test(arguments: [(0o644, 2), (0o604, 2), (0o640, 0), (0o400, 0)] as [(mode_t, Int32)])
+    func thatOthersCanRead(_ mode: mode_t, _ code: Int32) throws {
+        let path = server.home.path("it's")
+        try writeFile(path, token.utf8)
+        try system("chmod") { chmod(path, mode) }
+        let push = try push(["--token-file", path])
+        #expect(push.end == .exited(code), "\(push.errors)")
+        let folder = server.home.path
+        let sentence = "\(folder)/it's'; change that with: chmod go= '\(folder)/it'\\''s'\n"
+        #expect(push.errors.contains(sentence) == (code != 0), "\(push.errors)")
+    }
+
+    @Test func inAProcessSubstitution() throws {
+        var surroundings = server.surroundings()
+        surroundings.executable = "/bin/bash"
+        let flags = "--text x --name note --to \"$1\" --server-key \"$2\""
+        let script = "exec \"$0\" push \(flags) --token-file <(printf %s \"$3\")"
+        let words = [try Spawner.executable(), server.address, try server.fingerprint, String(token.dropLast())]
+        let push = try Finished(["-c", script] + words, surroundings)
+        #expect(push.end == .exited(0), "\(push.errors)")
+    }
+
     @Test func inTheEnvironment() throws {
         let push = try push([], ["TRANSFER_TOKEN": token])
         #expect(push.end == .exited(0), "\(push.errors)")
         // The file is what was asked for.
-        try writeFile(server.home.path("wrong"), Self.foreign.utf8)
+        try keep("wrong", Self.foreign.utf8)
         let file = ["--token-file", server.home.path("wrong")]
         #expect(try self.push(file, ["TRANSFER_TOKEN": token]).end == .exited(4))
     }
@@ -53,7 +84,7 @@ import TransferTestSupport
     @Test(arguments: [SIGINT, SIGTERM]) func whoIsAskedMayLeave(_ signal: Int32) throws {
         let push = try asked()
         push.signal(signal)
-        #expect(try push.wait() == .exited(1), "\(push.errorText)")
+        #expect(try push.wait() == .killed(by: signal), "\(push.errorText)")
     }
 
     private func asked() throws -> Program {
@@ -67,7 +98,7 @@ import TransferTestSupport
     }
 
     @Test func wrongOnesAreRefused() throws {
-        try writeFile(server.home.path("token"), Self.foreign.utf8)
+        try keep("token", Self.foreign.utf8)
         let push = try push(["--token-file", server.home.path("token")])
         #expect(push.end == .exited(4))
         #expect(push.errors.contains("The server does not know this token"), "\(push.errors)")
@@ -105,6 +136,26 @@ import TransferTestSupport
         #expect(!finished.errors.contains(secret[2]))
     }
 
+    /// The devices of one person may share a name; what takes one out says which.
+    @Test func severalMayShareAName() throws {
+        let first = token.split(separator: "_")[1]
+        let other = try server.access(["token", "create", "--name", "camera"])
+        let sentence = "'camera' is the name of another token, too: \(first)."
+        #expect(other.end == .exited(0) && other.errors.contains(sentence), "\(other.errors)")
+        let second = other.output.split(separator: "_")[1]
+        let third = try server.access(["token", "create", "--name", "camera"])
+        #expect(third.errors.contains("'camera' is the name of other tokens, too: "), "\(third.errors)")
+        let list = try server.access(["token", "list"]).output
+        #expect([first, second].allSatisfy { list.contains("\($0)  token  camera  ") }, "\(list)")
+        let failure = #expect(throws: Program.Failure.self) { try server.access(["token", "revoke", "camera"]) }
+        #expect(failure?.description.contains("There are several of that name; give an id: ") ?? false)
+        #expect(try push(["--token-file", server.home.path("token")]).end == .exited(0))
+        #expect(try server.access(["token", "revoke", String(first)]).end == .exited(0))
+        #expect(try push(["--token-file", server.home.path("token")]).end == .exited(4))
+        try keep("other", other.output.utf8)
+        #expect(try push(["--token-file", server.home.path("other")]).end == .exited(0))
+    }
+
     @Test func noneTravelsInTheClear() throws {
         let peer = try FakeServer()
         for (flags, environment) in [
@@ -117,7 +168,7 @@ import TransferTestSupport
     }
 
     @Test func theCommandLineIsWrong() throws {
-        try writeFile(server.home.path("two"), Array((token + token).utf8))
+        try keep("two", Array((token + token).utf8))
         let cases: [([String], String)] = [
             (["--token-file", "-"], "--token-file takes no standard input"),
             (["--token-file", server.home.path("none")], "cannot be read: No such file or directory"),
