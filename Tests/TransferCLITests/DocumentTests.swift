@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import TransferModel
 import TransferSystem
 import TransferTestSupport
 
@@ -10,14 +11,26 @@ import TransferTestSupport
     private static let folder =
         "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/") + "/docs"
 
-    /// A shell takes the lines apart, as it would for a reader; each command is then printed word by word.
-    @Test(arguments: ["ACCESS", "CONFIGURATION", "TUTORIAL"]) func everyCommandIsUnderstood(_ name: String) throws {
-        let text = try String(decoding: readFile("\(Self.folder)/\(name).md"), as: UTF8.self)
-        let blocks = text.split(separator: "```sh\n").dropFirst().compactMap { $0.split(separator: "\n```").first }
+    private static let root = folder.split(separator: "/").dropLast().reduce(into: "") { $0 += "/\($1)" }
+
+    /// All that have commands in blocks for a shell, from the top of the repository.
+    private static let documents =
+        ["README.md", "CONTRIBUTING.md"]
+        + [
+            "ACCESS", "CONFIGURATION", "DIALECTS", "DISCOVERY", "HTTP", "METRICS", "PEOPLE", "RECEIPTS", "SERVER",
+            "TESTING", "TUTORIAL",
+        ].map { "docs/\($0).md" }
+
+    /// A shell takes the blocks apart, as it would for a reader; each command of this program is then printed word by word, and
+    /// others do nothing.
+    @Test(arguments: documents) func everyCommandIsUnderstood(_ document: String) throws {
+        let blocks = try Self.blocks(of: document)
         #expect(!blocks.isEmpty)
         for block in blocks {
             let commands = try Self.commands(of: block)
-            #expect(commands.count >= 1, "\(block)")
+            // None is overlooked because something before it has ended the block.
+            let lines = block.split(separator: "\n").filter { $0.hasPrefix("transfer ") }.count
+            #expect(commands.count >= lines, "\(block)")
             for arguments in commands {
                 guard case .run = try Invocation(arguments, sources: .none) else {
                     Issue.record("\(arguments)")
@@ -26,6 +39,107 @@ import TransferTestSupport
             }
         }
     }
+
+    /// What stands between backquotes has commands and flags that there are, whatever its operands stand for.
+    @Test(arguments: documents + ["docs/JSON.md", "docs/LIBRARY.md", "docs/PERFORMANCE.md", "SECURITY.md"])
+    func everyMentionIsUnderstood(_ document: String) throws {
+        let spans = try MarkdownDocument(document).codeSpans.filter { span in
+            span.hasPrefix("transfer ") && !span.contains("…") && !Self.noCommands.contains(span)
+        }
+        let block = spans.map { $0.replacing("\\|", with: "|") }.joined(separator: "\n")
+        for arguments in try Self.commands(of: block[...]) {
+            do throws(UsageError) {
+                _ = try Invocation(arguments, sources: .none)
+            } catch {
+                #expect(!error.message.hasPrefix("unknown "), "\(arguments): \(error.message)")
+            }
+        }
+    }
+
+    /// What begins alike: the first words of signed notes, and a command that stands for any.
+    private static let noCommands = ["transfer receipts 1", "transfer deliveries 1", "transfer help COMMAND"]
+
+    /// No document has such blocks that the test above doesn't know.
+    @Test func noDocumentIsOverlooked() throws {
+        let names = TransferCLITests.files(below: Self.folder).filter { $0.hasSuffix(".md") }.map { "docs/\($0)" }
+        for name in names + ["README.md", "CONTRIBUTING.md", "SECURITY.md"] {
+            let isListed = Self.documents.contains(name)
+            #expect(try Self.blocks(of: name).isEmpty || isListed, "\(name)")
+        }
+    }
+
+    /// The table of the README, with files of these names and a server: each line does what stands beside it.
+    @Test func whatCanBePushedIs() throws {
+        let server = try SecureServer(["--trash"], user: "owner")
+        let here = server.home.path("here")
+        for folder in ["here", "here/holiday", "here/logs", "bin"] { try makeDirectory(server.home.path(folder)) }
+        for name in ["song.flac", "1.jpg", "holiday/2.jpg", "holiday/3.txt", "logs/log", "draft.txt"] {
+            try writeFile("\(here)/\(name)", name.utf8)
+        }
+        try writeFile("\(here)/photo.png", readFile(photo))
+        let program = try Spawner.executable()
+        try system("symlink") { symlink(program, server.home.path("bin/transfer")) }
+        var bash = server.surroundings(user: "owner")
+        bash.executable = "/bin/bash"
+        bash.directory = here
+        bash.environment["PATH"] = server.home.path("bin") + ":/usr/bin:/bin"
+        bash.environment["TRANSFER_SERVER"] = server.address
+        // What is moved there has to be there.
+        #expect(try Finished(["-c", "transfer push draft.txt"], bash).end == .exited(0))
+        let rows = try Self.tableOfUses()
+        #expect(rows.count > 10)
+        for row in rows {
+            // One row removes what the next one has to find.
+            #expect(try Finished(["-c", "transfer push --text x --name note.txt"], bash).end == .exited(0))
+            // The columns of a table have no bar, and the port is another one here.
+            let line = row.replacing("\\|", with: "|").replacing("127.0.0.1:5288", with: server.address)
+            for command in line.split(separator: "`").filter({ $0.contains("transfer ") }) {
+                let run = try Finished(["-c", "set -o pipefail; \(command)"], bash)
+                #expect(run.end == .exited(0), "\(command)\n\(run.errors)")
+            }
+        }
+        let stored = ["photo.png", "song.flac", "logs.tar", "holiday/2.jpg", "final.txt"]
+        #expect(Set(server.storedFiles).isSuperset(of: stored))
+    }
+
+    private static func tableOfUses() throws -> [Substring] {
+        let text = try String(decoding: readFile("\(root)/README.md"), as: UTF8.self)
+        guard let start = text.firstRange(of: "| what | how |\n|---|---|\n") else { return [] }
+        return text[start.upperBound...].split(separator: "\n", omittingEmptySubsequences: false)
+            .prefix { $0.hasPrefix("|") }
+    }
+
+    private static func blocks(of document: String) throws -> [Substring] {
+        let text = try String(decoding: readFile("\(root)/\(document)"), as: UTF8.self)
+        return text.split(separator: "```sh\n").dropFirst().compactMap { $0.split(separator: "\n```").first }
+    }
+
+    /// What docs/SERVER.md says of the log is what a server writes.
+    @Test func theLogIsAsDescribed() throws {
+        let home = try TemporaryDirectory()
+        let address = "unix:" + home.path("socket")
+        let server = try Program(
+            ["serve", "--dir", home.path("in"), "--listen", address, "--plaintext", "--log-format", "json"])
+        try server.waitForError(#""event":"listening""#)
+        #expect(try Finished(["push", photo, "--plaintext", "--to", address]).end == .exited(0))
+        try server.waitForError(#""event":"stored""#)
+        server.signal(SIGTERM)
+        #expect(try server.wait() == .exited(0))
+        let document = try MarkdownDocument("docs/SERVER.md")
+        let rows = document.table(below: "## The log")
+        for event in ["listening", "stored", "stopping"] {
+            let row = try #require(rows.first { $0[0].split(separator: ", ").contains(Substring(event)) })
+            let lines = server.errorText.split(separator: "\n")
+            let line = try #require(lines.first { $0.contains("\"event\":\"\(event)\"") })
+            guard case .object(let members) = try JSONReader.read(Array(line.utf8)) else { throw Self.noObject }
+            let names = members.map(\.key)
+            #expect(names.prefix(3) == ["time", "level", "event"], "\(line)")
+            let described = row[1].split { $0 == "," || $0 == " " || $0 == ";" }.map(String.init)
+            #expect(names.dropFirst(3).allSatisfy(described.contains) && names.count > 3, "\(line)")
+        }
+    }
+
+    private static let noObject = Program.Failure(description: "the line of a log is no object")
 
     /// What the shell would run is as it stands there, but for the places.
     @Test func theNightlyBatchRuns() throws {
@@ -69,10 +183,14 @@ import TransferTestSupport
         let directory = try TemporaryDirectory()
         let words = directory.path("words")
         try writeFile(words, [])
-        let function = "transfer() { printf '%s\\037' \"$@\" >> '\(words)'; printf '\\036' >> '\(words)'; }\n"
-        let finished = try Finished(
-            ["-c", function + block], Surroundings(executable: "/bin/sh", directory: directory.path))
-        #expect(finished.end == .exited(0))
+        let functions = """
+            transfer() { printf '%s\\037' "$@" >> '\(words)'; printf '\\036' >> '\(words)'; }
+            sudo() { shift 2; "$@"; }
+            command_not_found_handle() { :; }
+            PATH=/nonexistent\n
+            """
+        _ = try Finished(
+            ["-c", functions + block + "\nwait"], Surroundings(executable: "/bin/bash", directory: directory.path))
         let text = try String(decoding: readFile(words), as: UTF8.self)
         return text.split(separator: "\u{1E}").map { $0.split(separator: "\u{1F}").map(String.init) }
     }

@@ -12,6 +12,10 @@ func push(_ paths: [String], to address: String) async throws -> Bool {
     return areAllStored
 }
 
+struct Unsafe: Error {
+    let message: String
+}
+
 func report(_ text: String, to server: ServerAddress) async throws {
     var configuration = ClientConfiguration()
     var trust = ServerTrust()
@@ -24,10 +28,6 @@ func report(_ text: String, to server: ServerAddress) async throws {
     guard let report = reports.first, report.result.isSuccess, report.isDurable else {
         throw Unsafe(message: reports.first?.message ?? "nothing was sent")
     }
-}
-
-struct Unsafe: Error {
-    let message: String
 }
 
 func push(_ samples: some ByteSource, as name: String, by client: TransferClient) async throws {

@@ -68,7 +68,8 @@ enum ClientFlags {
     static func bandwidth(_ help: String) -> FlagEffect<ClientConfiguration> {
         let key = Flag(
             name: "bandwidth", placeholder: "RATE", help: help,
-            details: "\(SizeNotation.text(ClientConfiguration.leastBandwidth)) at least. \(SizeNotation.description)",
+            details: "\(SizeNotation.text(ClientConfiguration.leastBandwidth)) at least. \(SizeNotation.description) "
+                + "Progress and the summary count in powers of 1000: 4MB is shown as 4.0 MB/s, and 4M as 4.2 MB/s.",
             value: .size
         ).size
         return FlagEffect(key.flag) { (arguments, configuration) throws(UsageError) in

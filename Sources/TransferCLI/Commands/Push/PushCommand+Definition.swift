@@ -3,8 +3,10 @@ extension PushCommand: ProgramCommand {
         name: "push", aliases: ["put"], summary: "Send files, directories, text or standard input.",
         operands: "[PATH...] [NAME:/FOLDER]",
         description: [
-            "Sends every PATH and reports success only for what the server has acknowledged as stored. A directory is "
-                + "sent with everything in it; - stands for standard input and needs --name.",
+            "Sends every PATH and reports success only for what the server has acknowledged as stored. Of a "
+                + "directory, all files in it and in its folders are sent, with their times and permissions; empty folders are not, and "
+                + "neither are symbolic links and devices, which are named. - stands for standard input; like a pipe that the shell "
+                + "makes of <(PROGRAM), it needs --name.",
             "The connection is encrypted, and the server has to be the right one: it shows a key that is known (see 'transfer "
                 + "help trust list') or a certificate that the system trusts. An unknown server's key is asked about on a "
                 + "terminal and refused in scripts.",
@@ -22,7 +24,7 @@ extension PushCommand: ProgramCommand {
 
     private static let examples: [Command.Example] = [
         .init(caption: "Send a photo", line: "transfer push photo.png"),
-        .init(caption: "Send a directory with everything in it", line: "transfer push holiday/"),
+        .init(caption: "Send a directory with all files in it", line: "transfer push holiday/"),
         .init(
             caption: "Send what another program writes", line: "tar c logs | transfer push - --name logs.tar"),
         .init(caption: "Send a text", line: "transfer push --text 'The key is under the mat' --name note.txt"),
