@@ -77,8 +77,7 @@ actor PullReporter: Asker {
         progress = nil
         tally.isOutputLost = printer.finish() != .success
         if let failure {
-            if output.isJSON { StandardStream.output.write(FailureDocument.json(failure).text + "
-") }
+            if output.isJSON { StandardStream.output.write(FailureDocument.json(failure).text + "\n") }
             complain("transfer: \(failure.message.escapedForDisplay)")
         }
         if !tally.isEmpty {
