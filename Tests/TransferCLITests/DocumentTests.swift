@@ -72,11 +72,17 @@ import TransferTestSupport
     @Test func whatCanBePushedIs() throws {
         let server = try SecureServer(["--trash"], user: "owner")
         let here = server.home.path("here")
-        for folder in ["here", "here/holiday", "here/logs", "bin"] { try makeDirectory(server.home.path(folder)) }
-        for name in ["song.flac", "1.jpg", "holiday/2.jpg", "holiday/3.txt", "logs/log", "draft.txt"] {
+        for folder in ["here", "here/holiday", "here/logs", "here/photos", "here/photos/2019", "bin"] {
+            try makeDirectory(server.home.path(folder))
+        }
+        let names = [
+            "song.flac", "1.jpg", "holiday/2.jpg", "holiday/3.txt", "photos/2019/4.jpg", "logs/log", "draft.txt",
+        ]
+        for name in names {
             try writeFile("\(here)/\(name)", name.utf8)
         }
         try writeFile("\(here)/photo.png", readFile(photo))
+        try writeFile("\(here)/list", "photo.png\n".utf8)
         let program = try Spawner.executable()
         try system("symlink") { symlink(program, server.home.path("bin/transfer")) }
         var bash = server.surroundings(user: "owner")
@@ -85,15 +91,19 @@ import TransferTestSupport
         bash.environment["PATH"] = server.home.path("bin") + ":/usr/bin:/bin"
         bash.environment["TRANSFER_SERVER"] = server.address
         // What is moved there has to be there.
-        #expect(try Finished(["-c", "transfer push draft.txt"], bash).end == .exited(0))
+        #expect(try Finished(["-c", "transfer push draft.txt photos"], bash).end == .exited(0))
         let rows = try Self.tableOfUses()
         #expect(rows.count > 10)
         for row in rows {
             // One row removes what the next one has to find.
             #expect(try Finished(["-c", "transfer push --text x --name note.txt"], bash).end == .exited(0))
-            // The columns of a table have no bar, and the port is another one here.
-            let line = row.replacing("\\|", with: "|").replacing("127.0.0.1:5288", with: server.address)
-            for command in line.split(separator: "`").filter({ $0.contains("transfer ") }) {
+            // The columns of a table have no bar, and the server is another one here.
+            let line = ["127.0.0.1:5288", "nas.local"].reduce(row.replacing("\\|", with: "|")) { line, host in
+                line.replacing(host, with: server.address)
+            }
+            // A watch goes on until it is stopped: see `WatchRunTests`.
+            let commands = line.split(separator: "`").filter { $0.contains("transfer ") && !$0.contains("transfer watch") }
+            for command in commands {
                 let run = try Finished(["-c", "set -o pipefail; \(command)"], bash)
                 #expect(run.end == .exited(0), "\(command)\n\(run.errors)")
             }
