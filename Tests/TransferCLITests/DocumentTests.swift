@@ -101,7 +101,7 @@ import TransferTestSupport
             let line = ["127.0.0.1:5288", "nas.local"].reduce(row.replacing("\\|", with: "|")) { line, host in
                 line.replacing(host, with: server.address)
             }
-            // A watch goes on until it is stopped: see `WatchRunTests`.
+            // A watch goes on until it is stopped: see `WatchTests`.
             let commands = line.split(separator: "`").filter { $0.contains("transfer ") && !$0.contains("transfer watch") }
             for command in commands {
                 let run = try Finished(["-c", "set -o pipefail; \(command)"], bash)
