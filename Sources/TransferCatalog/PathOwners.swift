@@ -154,11 +154,14 @@ private final class ClaimsConnection: @unchecked Sendable {
         return paths
     }
 
-    /// The last of each path comes last, and wins.
+    /// The last of each path comes last, and wins. What is in the trash is no path that anybody was told.
     private static func fill(_ database: Database) throws(DatabaseError) {
+        let trash = RelativePath.trashFolder.string
+        // Behind a slash comes a zero: all paths in the trash are between the two.
         try database.execute(
             """
-            INSERT INTO claims SELECT path, number, 0 FROM uploads WHERE true ORDER BY path, committed, number
+            INSERT INTO claims SELECT path, number, 0 FROM uploads
+            WHERE path < '\(trash)/' OR path >= '\(trash)0' ORDER BY path, committed, number
             ON CONFLICT (path) DO UPDATE SET number = excluded.number
             """)
     }

@@ -73,6 +73,21 @@ extension ServerTests {
             #expect(after.found.isEmpty && after.summary.isWell && after.summary.intact.files == 1)
         }
 
+        /// Nobody is told of a path that a file has in the trash, so nothing is missing there.
+        @Test(arguments: [false, true]) func whatIsInTheTrashIsNotMissing(repairing: Bool) async throws {
+            try await fixture.push([("d/a", [1]), ("b", [2]), ("c", [3])])
+            try await serving(in: fixture.directory) { server in
+                let client = try server.greetedClient()
+                for path in ["b", "d"] {
+                    client.ask(.remove(RemoveRequest(path: path, isRecursive: true, keepsInTrash: true)))
+                    #expect(try client.outcome().code == .completed)
+                }
+            }
+            let outcome = try fixture.scrub(repairing: repairing)
+            #expect(outcome.found.isEmpty && outcome.summary.isWell && outcome.summary.intact.files == 1)
+            #expect(try fixture.scrub(repairing: repairing).found.isEmpty)
+        }
+
         @Test func whatWasChangedIsToldAndTakenOver() async throws {
             try await fixture.push([("a", [1, 2]), ("b", [1]), ("touched", [5])])
             try TestServer.write([3, 4, 5], to: fixture.path("a"))
