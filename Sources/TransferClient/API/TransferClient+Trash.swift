@@ -26,7 +26,9 @@ extension TransferClient {
         let queue = RequestQueue(needs: [.files, .trees]) { events.isFull }
         let path = Self.clean(path)
         queue.add(
-            StatTaker(path, remote: requestContext.remote(path), queue, events, trash: .batch(batch.batch)).asked)
+            StatTaker(
+                path, remote: requestContext.remote(path), queue, events, trash: .batch(batch.batch), wantsAll: true
+            ).asked)
         run(queue, events, resume: { queue.resume() })
         for try await report in RequestEvents(events) {
             guard report.entry == nil, report.result != .notFound else { return report.entry != nil }
@@ -57,7 +59,8 @@ extension TransferClient {
         let events = EventQueue<RemoteEntry>()
         let queue = RequestQueue(needs: [.files, .trees]) { events.isFull }
         let shared = ListTaker.Shared(
-            requestContext, queue, events, isRecursive: isRecursive, wantsDetails: false, trash: place)
+            requestContext, queue, events, isRecursive: isRecursive, wantsDetails: false, wantsAll: isRecursive,
+            trash: place)
         shared.ask(folder, isFirst: true)
         run(queue, events, resume: { queue.resume() }, failure: { shared.firstFailure })
         return RequestEvents(events)

@@ -46,8 +46,8 @@ extension TrashListCommand: ProgramCommand {
     static let definition = Command(
         name: "trash list", summary: "List what is in the server's trash.",
         description: [
-            "Prints each file that was removed and is kept: the part of the trash that it is in, which begins with the time (UTC), the "
-                + "path that it had, and its size. The newest come first.",
+            "Prints each file and link that was removed and is kept: the part of the trash that it is in, which begins with the time (UTC), "
+                + "the path that it had, and its size. The newest come first.",
             TrashFlags.about, FilesFlags.aboutAccess,
         ],
         flags: TrashFlags.common,

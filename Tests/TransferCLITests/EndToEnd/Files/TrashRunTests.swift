@@ -35,6 +35,20 @@ import TransferTestSupport
         #expect(missing.end != .exited(0) && missing.errors.contains("d/a"))
     }
 
+    /// A link is told of as a file is, and comes back as it was, wherever it leads.
+    @Test func aLinkComesBack() throws {
+        let server = try pushed()
+        #expect(symlink("/nowhere", "\(server.directory)/d/l") == 0)
+        #expect(try server.run(["remove", "--trash", "d/l"]).end == .exited(0))
+        #expect(server.visibleFiles == ["d/a", "d/b"])
+        #expect(try server.run(["trash", "list"]).output.contains("  d/l  "))
+        #expect(try batches(server).count == 1)
+        #expect(try server.run(["trash", "restore", "d/l"]).end == .exited(0))
+        var status = stat()
+        #expect(lstat("\(server.directory)/d/l", &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
+        #expect(try server.run(["trash", "list"]).output.isEmpty)
+    }
+
     @Test func whatIsTakenStaysInTheTrash() throws {
         let server = try pushed()
         #expect(try server.run(["remove", "--trash", "d/a"]).end == .exited(0))
