@@ -157,7 +157,10 @@ extension PullDirectory {
 
     private func partsDirectory() throws(StoreError) -> Incoming {
         try parts.withLock { (parts) throws(StoreError) in
-            if let parts { return parts }
+            // Whoever finds it empty removes it, also another process.
+            if let parts, let status = try? parts.directory.disk.status(parts.directory.number), status.st_nlink > 0 {
+                return parts
+            }
             let made = try attempt("make a folder for parts of files") { () throws(SystemError) in
                 do throws(SystemError) {
                     try tree.root.makeDirectory(Self.partsName, mode: 0o700)

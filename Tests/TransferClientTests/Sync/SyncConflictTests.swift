@@ -56,6 +56,23 @@ extension SyncTests {
         }
     }
 
+    /// The folder that parts of long files are in has gone by the time that something is replaced by way of it.
+    @Test func linksAreReplacedBehindLongFiles() async throws {
+        for name in ["a", "b"] { try write(name, [1]) }
+        #expect(symlink("a", "\(source)/l") == 0)
+        try await withServer { server in
+            _ = try await push(server)
+            _ = try await pull(server)
+            try write("long", SplitMix64.bytes(seed: 3, 2 * Limits.blockSize + 1))
+            for name in ["b", "l"] { #expect(unlink("\(source)/\(name)") == 0) }
+            #expect(link("\(source)/a", "\(source)/b") == 0 && symlink("b", "\(source)/l") == 0)
+            _ = try await push(server)
+            let pulled = try await pull(server)
+            #expect(pulled.failures == [])
+            #expect(TreeFacts(back).lines == TreeFacts(source).lines)
+        }
+    }
+
     /// Times are compared and never with a clock: before 1970, far in the future, and of another machine.
     @Test func clocksDoNotMatter() async throws {
         for (name, seconds) in [("old", -1_000_000), ("future", 4_000_000_000), ("epoch", 0)] {
