@@ -56,6 +56,38 @@ extension SyncTests {
         }
     }
 
+    /// What is one file in the target and several in the source becomes several, also where only attributes tell them apart.
+    @Test(arguments: [1, 2], [false, true])
+    func namesOfOneFileBecomeFiles(_ time: Int, isDigestUnknown: Bool) async throws {
+        try write("a", [1, 2, 3])
+        for name in ["b", "c", "d"] { #expect(link("\(source)/a", "\(source)/\(name)") == 0) }
+        age("\(source)/a")
+        try await withServer { server in
+            _ = try await push(server)
+            _ = try await pull(server)
+            for name in ["b", "c"] { #expect(unlink("\(source)/\(name)") == 0) }
+            try write("b", [1, 2, 3])
+            #expect(link("\(source)/b", "\(source)/c") == 0)
+            age("\(source)/b", 1_234_567_889 + time)
+            // Somebody who gives a file another name makes the server doubt what it knows of it.
+            if isDigestUnknown {
+                let copy = server.directory.path("store/copy")
+                #expect(link("\(copy)/a", "\(copy)/e") == 0 && unlink("\(copy)/e") == 0)
+                age("\(copy)/a", 1_234_567_890)
+                age("\(source)/a", 1_234_567_880)
+                age("\(source)/b", 1_234_567_881)
+            }
+            let synced = try await push(server) { $0.deletes = true }
+            #expect(synced.failures == [])
+            #expect(copy(server).lines == TreeFacts(source).lines)
+            let again = try await push(server) { $0.deletes = true }
+            #expect(again.lines == [])
+            let pulled = try await pull(server) { $0.deletes = true }
+            #expect(pulled.failures == [])
+            #expect(TreeFacts(back).lines == TreeFacts(source).lines)
+        }
+    }
+
     /// The folder that parts of long files are in has gone by the time that something is replaced by way of it.
     @Test func linksAreReplacedBehindLongFiles() async throws {
         for name in ["a", "b"] { try write(name, [1]) }

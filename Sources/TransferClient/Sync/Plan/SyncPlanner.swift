@@ -16,6 +16,8 @@ struct SyncPlanner {
     private var renewed: Set<RelativePath> = []
     /// The first name of each file of the source that has several.
     private var firsts: [SyncEntry.NamedFile: RelativePath] = [:]
+    /// Files of the target with several names that stand for one of the source.
+    private var kept: Set<SyncEntry.NamedFile> = []
     /// Targets that are in the way, which go with all that is in them.
     private var cleared: Set<RelativePath> = []
     /// Folders in which something is changed.
@@ -82,14 +84,26 @@ extension SyncPlanner {
             if let first = firsts[name] { return compare(otherNameOf: first, entry, there) }
             firsts[name] = entry.path
         }
-        if let there, there.form == entry.form, isSame(entry, there) {
-            guard differs(entry, there) else { return plan.unchanged += 1 }
-            return plan.attributes.append(entry)
+        if let there, there.form == entry.form {
+            let isSame = isSame(entry, there)
+            // What is not known may turn out to be the same when it is sent.
+            if isSame ?? true, let name = there.named, !kept.insert(name).inserted { return part(entry, there) }
+            if isSame ?? false {
+                guard differs(entry, there) else { return plan.unchanged += 1 }
+                return plan.attributes.append(entry)
+            }
         }
         guard makeRoom(for: entry, there) else { return }
         plan.files.append(SyncPlan.File(entry: entry, isNew: there == nil))
         renewed.insert(entry.path)
         touch(entry)
+    }
+
+    /// Several files of the source are one with several names in the target. An upload would find its content, and leave it so.
+    private mutating func part(_ entry: SyncEntry, _ there: SyncEntry) {
+        clear(there)
+        plan.files.append(SyncPlan.File(entry: entry, isNew: false))
+        renewed.insert(entry.path)
     }
 
     private mutating func compare(otherNameOf first: RelativePath, _ entry: SyncEntry, _ there: SyncEntry?) {
@@ -101,10 +115,11 @@ extension SyncPlanner {
         touch(entry)
     }
 
-    /// Whether the content is taken for the same. To read a file of the same size and another time is less than to send it.
-    private func isSame(_ entry: SyncEntry, _ there: SyncEntry) -> Bool {
+    /// Whether the content is taken for the same; nothing where that is not known. To read a file of the same size and another
+    /// time is less than to send it.
+    private func isSame(_ entry: SyncEntry, _ there: SyncEntry) -> Bool? {
         if !options.comparesContent, entry.modified == there.modified { return true }
-        return hasSameContent(entry, there) ?? false
+        return hasSameContent(entry, there)
     }
 
     /// Whether something beside the content is another one.
