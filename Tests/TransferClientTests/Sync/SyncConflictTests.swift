@@ -105,6 +105,25 @@ extension SyncTests {
         }
     }
 
+    /// Somebody else has put it there, or given it another name: what is only compared is read.
+    @Test func whatTheServerKnowsNoDigestOfIsRead() async throws {
+        try write("a", [1, 2, 3])
+        try write("b", [4, 5, 6])
+        for name in ["a", "b"] { age("\(source)/\(name)") }
+        try await withServer { server in
+            _ = try await push(server)
+            let stored = server.directory.path("store/copy")
+            for (name, content) in [("a", [1, 2, 3]), ("b", [4, 5, 7])] as [(String, [UInt8])] {
+                #expect(unlink("\(stored)/\(name)") == 0)
+                try write(name, content, in: stored)
+                #expect(chmod("\(stored)/\(name)", 0o644) == 0 && chmod("\(source)/\(name)", 0o644) == 0)
+                age("\(stored)/\(name)")
+            }
+            let checked = try await push(server) { ($0.isDryRun, $0.comparesContent) = (true, true) }
+            #expect(checked.lines.filter { !$0.hasPrefix("attributes") } == ["changed b"])
+        }
+    }
+
     /// Times are compared and never with a clock: before 1970, far in the future, and of another machine.
     @Test func clocksDoNotMatter() async throws {
         for (name, seconds) in [("old", -1_000_000), ("future", 4_000_000_000), ("epoch", 0)] {

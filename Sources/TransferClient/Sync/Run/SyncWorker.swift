@@ -40,13 +40,14 @@ struct SyncWorker: Sendable {
         let scan = RemoteScan(client, isSource: false, SyncFilter(selection, like: scanned.1))
         let (target, canKeepOwners) = try await scan.run()
         let keepsOwners = options.keepsOwners && canKeepOwners
+        let digests = try await digests(of: target, like: source)
         // The server's directory itself is its operator's.
         if client.server.folder.isEmpty { source.top = nil }
         let sides = Sides(
             trees: (source, target), source: LocalSource(path: directory, top: top, pool: client.pool),
             keepsOwners: keepsOwners
         ) { source, target in
-            local.hasContent(of: target.remote, source)
+            local.hasContent(of: target, digests[target.path], source)
         }
         return try await run(sides) { () async throws(PushFailure) in
             RemoteTarget(
@@ -67,8 +68,9 @@ struct SyncWorker: Sendable {
             try Self.look(at: directory, SyncFilter(selection, like: filter))
         }
         let keepsOwners = options.keepsOwners && geteuid() == 0
+        let digests = try await digests(of: source, like: target)
         let sides = Sides(trees: (source, target), source: RemoteSource(client: client), keepsOwners: keepsOwners) {
-            source, target in local?.hasContent(of: source.remote, target)
+            source, target in local?.hasContent(of: source, digests[source.path], target)
         }
         return try await run(sides) { () async throws(PushFailure) in
             let destination = try await onPool { () throws(StoreError) in try PullDirectory(path: directory) }
@@ -104,6 +106,34 @@ struct SyncWorker: Sendable {
         return try await run.run(try await makeTarget())
     }
 
+    /// Reads what the server knows no digest of, as of files that somebody else has put there. Where something is done about it,
+    /// the upload finds out.
+    private func digests(
+        of remote: SyncTree, like local: SyncTree
+    ) async throws(PushFailure) -> [RelativePath: Digest] {
+        guard options.isDryRun, options.comparesContent else { return [:] }
+        var found: [RelativePath: Digest] = [:]
+        for entry in remote.entries where entry.isFile && entry.remote?.digest == nil {
+            guard local[entry.path]?.form == entry.form else { continue }
+            found[entry.path] = try await digest(of: entry.path)
+        }
+        return found
+    }
+
+    /// - Returns: nothing for what cannot be read.
+    private func digest(of path: RelativePath) async throws(PushFailure) -> Digest? {
+        let digester = ContentDigester(.xxh128)
+        do throws(PushFailure) {
+            for try await piece in client.read(path.string) {
+                piece.withUnsafeBytes { digester.update($0) { _, _ in } }
+            }
+        } catch {
+            guard case .rejected = error.reason else { throw error }
+            return nil
+        }
+        return digester.finish().digest
+    }
+
     /// An empty source is more often a disk that is not mounted than what somebody wants everywhere.
     private func check(_ trees: (source: SyncTree, target: SyncTree)) throws(PushFailure) {
         guard options.deletes, !options.isForced, !trees.source.hasContent, trees.source.leftOut.isEmpty,
@@ -129,11 +159,13 @@ struct SyncWorker: Sendable {
 }
 
 extension LocalTree {
-    /// Whether a file here has the content that a server has acknowledged of its own.
+    /// Whether a file here has the content that a server has acknowledged of its own, or that was read there.
     ///
-    /// - Returns: nothing where the server doesn't know, or the file cannot be read.
-    fileprivate func hasContent(of remote: RemoteEntry?, _ entry: SyncEntry) -> Bool? {
-        guard let wanted = remote?.digest, let version = entry.version, version.size == remote?.size else { return nil }
+    /// - Returns: nothing where that is not known, or the file cannot be read.
+    fileprivate func hasContent(of other: SyncEntry, _ read: Digest?, _ entry: SyncEntry) -> Bool? {
+        guard let wanted = other.remote?.digest ?? read, let version = entry.version, version.size == other.size else {
+            return nil
+        }
         return digest(of: entry.path, wanted.algorithm.function, version: version).map { $0 == wanted }
     }
 }
