@@ -69,6 +69,18 @@ import TransferTestSupport
 }
 
 extension SyncTests {
+    /// Also not the time of the directory itself.
+    @Test func whereNothingDiffersNothingIsTouched() async throws {
+        try makeTree()
+        try await withServer { server in
+            _ = try await push(server)
+            _ = try await pull(server)
+            let again = try await pull(server)
+            #expect(again.lines == [] && again.failure == nil)
+            #expect(TreeFacts(back).lines == TreeFacts(source).lines)
+        }
+    }
+
     @Test func allKindsOfEntriesGoThereAndBack() async throws {
         try makeTree()
         try await withServer { server in
