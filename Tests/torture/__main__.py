@@ -22,6 +22,7 @@ from .pace import Pace
 from .plan import Plan
 from .power import PowerDisk
 from .program import Broken
+from .syncs import SyncRoundPlan, Syncs
 from .tally import Tally
 from .web import WebPlan, WebRounds
 
@@ -51,6 +52,9 @@ class Torture:
         self._web: WebRounds | None = None
         # The round over HTTP that is being played.
         self._web_round = 0
+        self._syncs: Syncs | None = None
+        # The round of syncs that is being played.
+        self._sync_round = 0
         self._commands: list[str] = []
         self._shown = time.monotonic()
 
@@ -65,6 +69,7 @@ class Torture:
             self._end()
             self._play_deliveries()
             self._play_web()
+            self._play_syncs()
             self._play_faults()
             self._play_cuts()
             self._play_delivery_cuts()
@@ -78,6 +83,8 @@ class Torture:
                 self._deliveries.close()
             if self._web is not None:
                 self._web.close()
+            if self._syncs is not None:
+                self._syncs.close()
             if self._faulty is not None:
                 self._faulty.close()
             if self._cut is not None:
@@ -157,6 +164,37 @@ class Torture:
         self._web.close()
         shutil.rmtree(self._web.directory)
         self._web = None
+
+    def _play_syncs(self) -> None:
+        """As those with deliveries."""
+        options = self._options
+        if not Features.of(options.transfer).sync:
+            return
+        pace = Pace()
+        for number in range(options.first_sync, options.first_sync + options.syncs):
+            self._sync_round = number
+            if number % HISTORY == 0:
+                self._end_syncs()
+            if self._syncs is None:
+                self._commands = []
+                directory = options.directory / f"seed-{options.seed}-trees"
+                self._syncs = Syncs(
+                    options.transfer, directory, self._tally, pace, lambda text: self._commands.append(text)
+                )
+            source = random.Random(f"{options.seed}/trees/{number}")
+            plan = SyncRoundPlan.make(source)
+            self._commands.append(f"# round {number} of syncs: {plan}")
+            self._syncs.play(number, plan, source)
+            self._live(f"round {number} of syncs")
+        self._end_syncs()
+
+    def _end_syncs(self) -> None:
+        if self._syncs is None:
+            return
+        self._syncs.end()
+        self._syncs.close()
+        shutil.rmtree(self._syncs.directory)
+        self._syncs = None
 
     def _play_faults(self) -> None:
         """Behind the others, and with seeds of their own, so that each round is the same whether there are any."""
@@ -263,12 +301,14 @@ class Torture:
             repeating, what = options.repeating_delivery(self._delivery), f"round {self._delivery} of deliveries"
         elif self._web is not None:
             repeating, what = options.repeating_web(self._web_round), f"round {self._web_round} over HTTP"
+        elif self._syncs is not None:
+            repeating, what = options.repeating_sync(self._sync_round), f"round {self._sync_round} of syncs"
         print(f"torture: seed {options.seed}, {what}: {broken}", file=sys.stderr)
         print(f"torture: repeat it with: {repeating}", file=sys.stderr)
         print("torture: what was done to the directory:", file=sys.stderr)
         for command in self._commands:
             print(f"    {command}", file=sys.stderr)
-        played = self._history or self._deliveries or self._web or self._cut
+        played = self._history or self._deliveries or self._web or self._syncs or self._cut
         if played is None:
             return
         if self._cut is not None and options.keeps:

@@ -16,6 +16,8 @@ class Features:
     mail: bool
     # Whether servers speak HTTP.
     web: bool
+    # Whether trees can be made the same.
+    sync: bool
 
     @staticmethod
     def of(transfer: Path) -> Features:
@@ -23,7 +25,10 @@ class Features:
             subprocess.run([transfer, word, "--help"], capture_output=True, text=True, check=True).stdout
             for word in ("push", "serve")
         )
-        return Features(receipts="--receipts" in said, mail="--for " in said, web="--http " in serving)
+        known = subprocess.run([transfer, "--help"], capture_output=True, text=True, check=True).stdout
+        return Features(
+            receipts="--receipts" in said, mail="--for " in said, web="--http " in serving, sync="\n  sync " in known
+        )
 
 
 def check_receipts(transfer: Path, receipts: Path, against: Path | None = None) -> str | None:

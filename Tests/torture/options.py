@@ -33,6 +33,9 @@ class Options:
     # Rounds with uploads over HTTP, and the first of them.
     web: int
     first_web: int
+    # Rounds in which trees are made the same, and the first of them.
+    syncs: int
+    first_sync: int
     seed: int
     first: int
     directory: Path
@@ -60,6 +63,12 @@ class Options:
         chosen = f"FIRST_WEB={start} WEB={number - start + 1}"
         return f"make torture SEED={self.seed} ROUNDS=0 CUTS=0 DELIVERIES=0 {chosen} DIR={self.directory} KEEP=1"
 
+    def repeating_sync(self, number: int) -> str:
+        """The command that repeats a round of syncs, with all rounds before it in the same directory."""
+        start = number - number % HISTORY
+        chosen = f"FIRST_SYNC={start} SYNCS={number - start + 1}"
+        return f"make torture SEED={self.seed} ROUNDS=0 CUTS=0 DELIVERIES=0 WEB=0 {chosen} DIR={self.directory} KEEP=1"
+
     @staticmethod
     def parse(arguments: list[str]) -> Options:
         """Reads the command line; ends the program when it is wrong."""
@@ -76,6 +85,9 @@ class Options:
         web = found.rounds if found.web is None else found.web
         if web < 0 or found.first_web < 0:
             parser.error("--web and --first-web must be at least 0")
+        syncs = found.rounds if found.syncs is None else found.syncs
+        if syncs < 0 or found.first_sync < 0:
+            parser.error("--syncs and --first-sync must be at least 0")
         if not found.transfer.exists():
             parser.error(f"{found.transfer} is not there; run 'make build' first")
         # A directory is begun by its first round: what comes later depends on what is there.
@@ -89,6 +101,8 @@ class Options:
             first_delivery=found.first_delivery - found.first_delivery % HISTORY,
             web=web,
             first_web=found.first_web - found.first_web % HISTORY,
+            syncs=syncs,
+            first_sync=found.first_sync - found.first_sync % HISTORY,
             seed=seed,
             first=first,
             directory=found.dir.resolve(),
@@ -119,6 +133,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--web", type=int, metavar="N", help="rounds with uploads over HTTP (default: as many as others)")
     parser.add_argument("--first-web", type=int, default=0, metavar="N", help="number of the first of these (default: 0)")
+    parser.add_argument(
+        "--syncs", type=int, metavar="N", help="rounds in which trees are made the same (default: as many as others)"
+    )
+    parser.add_argument("--first-sync", type=int, default=0, metavar="N", help="number of the first of these (default: 0)")
     parser.add_argument(
         "--dir", type=Path, default=PROJECT / ".build" / "torture", help="where to work (default: .build/torture)"
     )

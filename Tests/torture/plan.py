@@ -25,6 +25,14 @@ class Kill:
     # Whether the source changes before the command is repeated.
     changes: bool
 
+    @staticmethod
+    def make(source: random.Random) -> Kill:
+        victim = source.choices(list(Victim), [4, 4, 2])[0]
+        counts_lines = source.random() < 0.4
+        # Some come after the last acknowledgement.
+        share = source.random() if counts_lines else source.uniform(0, 1.1)
+        return Kill(victim, share, counts_lines, changes=source.random() < 0.2)
+
 
 @dataclass(frozen=True)
 class Push:
@@ -47,7 +55,7 @@ class Push:
         if source.random() < 0.15:
             flags += ["--on-conflict", "overwrite"]
         folder = "shared" if source.random() < 0.5 else f"round {number}/{source.randrange(1000)}"
-        return Push(folder, form, tuple(flags), tuple(_kill(source) for _ in range(kills)))
+        return Push(folder, form, tuple(flags), tuple(Kill.make(source) for _ in range(kills)))
 
 
 @dataclass(frozen=True)
@@ -63,11 +71,3 @@ class Plan:
             return Plan((first,))
         # Other files into the same directory.
         return Plan((first, Push.make(number, source, kills=source.choice([0, 1]))))
-
-
-def _kill(source: random.Random) -> Kill:
-    victim = source.choices(list(Victim), [4, 4, 2])[0]
-    counts_lines = source.random() < 0.4
-    # Some come after the last acknowledgement.
-    share = source.random() if counts_lines else source.uniform(0, 1.1)
-    return Kill(victim, share, counts_lines, changes=source.random() < 0.2)

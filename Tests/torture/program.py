@@ -156,11 +156,17 @@ class Server:
             log.truncate(written.rfind(b"\n") + 1)
 
     def freeze(self) -> None:
-        """Stops it where it is: it says nothing more. Only `kill` may follow."""
+        """Stops it where it is: it says nothing more. Only `kill` or `thaw` may follow."""
         process = self._running
         for number in (process.pid, self._worker):
             os.kill(number, signal.SIGSTOP)
         until(self._stands, process, "the server cannot be stopped")
+
+    def thaw(self) -> None:
+        """Lets it go on."""
+        process = self._running
+        for number in (self._worker, process.pid):
+            os.kill(number, signal.SIGCONT)
 
     def _stands(self) -> bool:
         """Whether no thread of it runs or is within a call."""
@@ -312,9 +318,15 @@ class Client:
         self._process.terminate()
 
     def freeze(self) -> None:
-        """Stops it where it is, unless it has ended: it says and does nothing more. Only `kill` may follow."""
+        """Stops it where it is, unless it has ended: it says and does nothing more. Only `kill` or `thaw` may follow."""
+        if self.has_ended:
+            return
         self._process.send_signal(signal.SIGSTOP)
         until(lambda: self._process.poll() is not None or _stands(self._process.pid), self._process, "the client cannot be stopped")
+
+    def thaw(self) -> None:
+        """Lets it go on."""
+        self._process.send_signal(signal.SIGCONT)
 
     def finish(self) -> Run:
         """Waits for its end. Raises Broken when it doesn't come."""
