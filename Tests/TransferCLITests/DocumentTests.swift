@@ -102,7 +102,9 @@ import TransferTestSupport
                 line.replacing(host, with: server.address)
             }
             // A watch goes on until it is stopped: see `WatchTests`.
-            let commands = line.split(separator: "`").filter { $0.contains("transfer ") && !$0.contains("transfer watch") }
+            let commands = line.split(separator: "`").filter { part in
+                part.contains("transfer ") && !part.contains("transfer watch")
+            }
             for command in commands {
                 let run = try Finished(["-c", "set -o pipefail; \(command)"], bash)
                 #expect(run.end == .exited(0), "\(command)\n\(run.errors)")

@@ -22,7 +22,8 @@ enum Commands {
 
     /// In the order in which they are listed.
     static let types: [any ProgramCommand.Type] = [
-        ServeCommand.self, PushCommand.self, WatchCommand.self, PullCommand.self, SyncCommand.self, CheckCommand.self, ListCommand.self,
+        ServeCommand.self, PushCommand.self, WatchCommand.self, PullCommand.self, SyncCommand.self, CheckCommand.self,
+        ListCommand.self,
         StatCommand.self, UsageCommand.self, CatCommand.self,
         MakeDirectoryCommand.self, CopyCommand.self, MoveCommand.self, RemoveCommand.self,
         TrashListCommand.self, TrashRestoreCommand.self, TrashEmptyCommand.self, InboxCommand.self, ReceiveCommand.self,

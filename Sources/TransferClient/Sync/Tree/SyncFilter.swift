@@ -58,9 +58,13 @@ final class SyncFilter: Sendable {
     func takes(_ entry: SyncEntry, isSource: Bool) -> Bool {
         let isWanted =
             filter(of: entry.path.parent).sends(String(entry.path.name))
-            && (!isSource || !entry.isFile || selection.accepts(size: entry.size, (entry.modified.seconds, entry.modified.nanoseconds)))
+            && (!isSource || !entry.isFile || accepts(entry))
         if !isWanted { left.withLock { _ = $0.insert(entry.path) } }
         return isWanted
+    }
+
+    private func accepts(_ entry: SyncEntry) -> Bool {
+        selection.accepts(size: entry.size, (entry.modified.seconds, entry.modified.nanoseconds))
     }
 
     private func filter(of folder: RelativePath?) -> WalkFilter {
