@@ -274,6 +274,7 @@ extension SyncPlanner {
                 top.modified != there.modified || top.permissions != there.permissions
                     || self.differs(top.extra, there.extra)
             } ?? false
-        plan.top = (target.top == nil || differs || touched.contains(nil), differs)
+        // Whatever is done needs names in the folder itself on its way.
+        plan.top = (target.top == nil || differs || !plan.isEmpty, differs)
     }
 }

@@ -27,14 +27,12 @@ struct SyncRun {
         for (entry, message) in plan.blocked { tally.add(entry, .pathConflict, message) }
     }
 
-    /// What has come of it so far.
-    var summary: SyncSummary { tally.summary }
-
     /// Tells what `run` would do.
     func foresee() -> SyncSummary { tally.foresee(plan, deletionStop: deletionStop) }
 
     /// - Returns: how much was done.
     func run(_ target: any SyncTarget) async throws(PushFailure) -> SyncSummary {
+        guard !plan.isEmpty else { return tally.summary }
         do throws(PushFailure) {
             try await change(target, deletionStop)
         } catch {

@@ -103,8 +103,6 @@ struct SyncWorker: Sendable {
         tell(.planned(files: plan.files.count, bytes: plan.bytes))
         let run = SyncRun(sides.source, sides.trees, plan, options, tell: tell)
         guard !options.isDryRun else { return run.foresee() }
-        // To open a directory for what is fetched gives it another time.
-        guard !plan.isEmpty else { return run.summary }
         return try await run.run(try await makeTarget())
     }
 
