@@ -1,3 +1,4 @@
+private import CLinux
 private import Glibc
 private import TransferModel
 
