@@ -77,8 +77,10 @@ final class ListTaker: AnswerTaker {
                 continue
             }
             let found = RemoteEntry(below, entry)
+            // Decided before anybody hears of it, who may want to know how.
+            let isEntered = shared.isRecursive && found.isDirectory && shared.enters(below)
             shared.events.send(found)
-            if shared.isRecursive, found.isDirectory, shared.enters(below) { shared.ask(below) }
+            if isEntered { shared.ask(below) }
         }
         return .wanted
     }

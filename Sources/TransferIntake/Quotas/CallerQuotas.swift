@@ -35,7 +35,7 @@ package final class CallerQuotas: Sendable {
     package func removed(_ files: [Removal.File]) {
         let quotas = quotas.withLock { Array($0.values) }
         guard !quotas.isEmpty else { return }
-        for (file, entries) in zip(files, known.entries(at: files.map(\.path.string))) {
+        for (file, entries) in zip(files, known.entries(at: files.map(\.path.string))) where file.isLast {
             guard let entry = entries.first(where: { $0.version?.hasSameContent(as: file.version) ?? false }) else {
                 continue
             }

@@ -258,7 +258,9 @@ final class Publisher {
         try attempt("replace \(publication.path)") { () throws(SystemError) in
             let old = hold == nil ? nil : try target.directory.status(target.name)
             try publication.staged.replace(in: target.directory, name: target.name, id: publication.id)
-            hold?.publish(publication.size, replacing: UInt64(max(0, old?.st_size ?? 0)))
+            // What has another name takes its room as before.
+            let freed = (old?.st_nlink ?? 0) < 2 ? UInt64(max(0, old?.st_size ?? 0)) : 0
+            hold?.publish(publication.size, replacing: freed)
         }
         directories.change(target.directory)
     }

@@ -145,8 +145,8 @@ package struct LocalTree: Sendable {
 
 /// What tells a file or directory from all others of this machine, as long as it is there.
 package struct FileObject: Hashable, Sendable {
-    private let device: UInt64
-    private let inode: UInt64
+    package let device: UInt64
+    package let inode: UInt64
 
     init(_ status: stat) {
         (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))

@@ -1,3 +1,4 @@
+internal import CLinux
 import Glibc
 package import TransferModel
 import TransferSystem
@@ -9,6 +10,9 @@ package final class Removal {
     package struct File: Sendable {
         package let path: RelativePath
         package let version: ContentVersion
+
+        /// Whether its content is gone, and not only one of several names.
+        package let isLast: Bool
     }
 
     /// A directory that is being emptied.
@@ -102,8 +106,9 @@ package final class Removal {
         }
         guard let status, status.isFile else { return }
         let version = ContentVersion(status)
-        removed.append(File(path: path, version: version))
-        store.space?.quota?.removed(version.size)
+        let isLast = status.st_nlink < 2
+        removed.append(File(path: path, version: version, isLast: isLast))
+        if isLast { store.space?.quota?.removed(version.size) }
     }
 
     private func leave(_ level: Level) throws(StoreError) {

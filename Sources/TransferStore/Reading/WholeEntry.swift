@@ -11,6 +11,9 @@ package struct WholeEntry: Sendable {
     /// What a symbolic link says; nothing for a file or folder.
     package let target: [UInt8]?
 
+    /// Which object of this machine it is.
+    package let object: FileObject
+
     /// Names of a file; 1 for anything else.
     package let names: UInt32
 
@@ -26,6 +29,7 @@ package struct WholeEntry: Sendable {
     init?(_ path: RelativePath, _ status: stat, in directory: DirectoryHandle) throws(SystemError) {
         let name = String(path.name)
         self.path = path
+        object = FileObject(status)
         if status.isLink {
             attributes = StoredAttributes(link: status)
             target = try Self.unlessGone { () throws(SystemError) in try directory.disk.readLink(directory.number, name)

@@ -109,8 +109,7 @@ extension WireSet {
     /// What is wrong with the reports of a push, and with what they say is stored.
     func problems(_ outcome: Outcome, in server: RunningServer) -> [String] {
         // Where there was never a connection there is nothing to report.
-        let isUnreached = [.unreachable, .untrusted].contains(outcome.failure?.reason)
-        if isUnreached, outcome.connections == 0, outcome.reports.isEmpty { return [] }
+        if outcome.failure != nil, outcome.connections == 0, outcome.reports.isEmpty { return [] }
         let names = outcome.reports.map(name(of:)).sorted()
         guard names == contents.keys.sorted() else { return ["\(names.count) reports of \(contents.count) uploads"] }
         return outcome.reports.compactMap { problem($0, in: server) }

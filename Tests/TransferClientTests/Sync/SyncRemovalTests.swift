@@ -135,4 +135,60 @@ extension SyncTests {
             #expect(exists("extra", server))
         }
     }
+
+    /// Whoever takes the list may be quicker than whoever decides what of it is wanted.
+    @Test func whatIsExcludedIsNeverRemoved() async throws {
+        try write("a", [1])
+        try await withServer { server in
+            for number in 0..<300 {
+                try Files.write(server.directory.path("store/copy/keep-\(number)/file"), [1])
+            }
+            var configuration = ClientConfiguration.plain()
+            configuration.selection.rules = [try PathRule(.exclude, "keep-*")]
+            let client = try TransferClient(server: server.address("copy"), configuration: configuration)
+            var options = SyncOptions()
+            (options.deletes, options.keepsInTrash) = (true, false)
+            for _ in 0..<3 {
+                let synced = await Synced(client.sync(from: source, options: options))
+                #expect(synced.failures == [] && synced.summary?.deleted == 0)
+            }
+            #expect(server.tree.count == 301)
+        }
+    }
+
+    @Test func whatIsLeftOutIsNotReplacedByAFolder() async throws {
+        try write("notes/p.jpg", [1])
+        try await withServer { server in
+            try Files.write(server.directory.path("store/copy/notes"), [7])
+            var configuration = ClientConfiguration.plain()
+            configuration.selection.rules = [try PathRule(.include, "*.jpg")]
+            let client = try TransferClient(server: server.address("copy"), configuration: configuration)
+            let synced = await Synced(client.sync(from: source))
+            #expect(synced.summary?.failed == 2 && server.stored("copy/notes") == [7])
+        }
+    }
+
+    @Test func aFolderInTheWayCountsAsManyRemovals() async throws {
+        try write("d", [1])
+        try await withServer { server in
+            for name in ["x", "y"] { try Files.write(server.directory.path("store/copy/d/\(name)"), [1]) }
+            let synced = try await push(server) { ($0.deletes, $0.mostDeletions) = (true, 2) }
+            #expect(synced.summary?.deleted == 0 && exists("d/x", server) && exists("d/y", server))
+        }
+    }
+
+    /// Where a disk is not mounted something that is left out may be all that is there.
+    @Test func whatIsLeftOutMakesNoSourceFull() async throws {
+        try write("lost+found/x", [1])
+        try await withServer { server in
+            try Files.write(server.directory.path("store/copy/a"), [1])
+            var configuration = ClientConfiguration.plain()
+            configuration.selection.rules = [try PathRule(.exclude, "lost+found/")]
+            let client = try TransferClient(server: server.address("copy"), configuration: configuration)
+            var options = SyncOptions()
+            options.deletes = true
+            let synced = await Synced(client.sync(from: source, options: options))
+            #expect(synced.failure?.reason == .rejected(.sourceSkipped) && exists("a", server))
+        }
+    }
 }

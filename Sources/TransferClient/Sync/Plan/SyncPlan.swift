@@ -38,6 +38,9 @@ struct SyncPlan: Sendable {
     var blocked: [(entry: SyncEntry, message: String)] = []
 
     var folders: [SyncEntry] = []
+
+    /// Symbolic links that give way to one of these.
+    var replacedLinks: Set<RelativePath> = []
     var moves: [Move] = []
     var files: [File] = []
     var links: [SyncEntry] = []
@@ -61,6 +64,9 @@ struct SyncPlan: Sendable {
     /// Bytes of all files that are sent.
     var bytes: UInt64 { files.reduce(0) { $0.addingClamped($1.entry.size) } }
 
-    /// Entries that are removed, what is below folders counted.
-    var removedCount: Int { removals.reduce(0) { $0 + $1.entries.count } }
+    /// Entries that are removed, what is below folders counted; also those of folders that are in the way. A file that is, is
+    /// replaced.
+    var removedCount: Int {
+        (removals + obstacles.filter { $0.entry.isFolder }).reduce(0) { $0 + $1.entries.count }
+    }
 }

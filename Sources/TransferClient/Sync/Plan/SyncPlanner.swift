@@ -38,7 +38,8 @@ struct SyncPlanner {
     mutating func run() -> SyncPlan {
         for entry in source.entries { compare(entry, target[entry.path]) }
         if options.deletes {
-            findMoves()
+            // To move something takes it away from where it is.
+            if source.isWhole { findMoves() }
             findRemovals()
         }
         finishFolders()
@@ -63,7 +64,11 @@ extension SyncPlanner {
             if differs(entry, there) { differing.insert(entry.path) } else { plan.unchanged += 1 }
             return
         }
+        guard !target.leftOut.contains(entry.path) else {
+            return block(entry, "Something that is left out of the sync is in the way.")
+        }
         if let there, there.isFile { clear(there) }
+        if let there, there.isLink { plan.replacedLinks.insert(there.path) }
         plan.folders.append(entry)
         touch(entry)
     }
@@ -195,9 +200,11 @@ extension SyncPlanner {
         source[entry.path] == nil && !isCleared(entry) && !isLeftOut(entry.path)
     }
 
+    /// Whether the selection leaves it out on either side.
     private func isLeftOut(_ path: RelativePath) -> Bool {
-        guard !source.leftOut.isEmpty else { return false }
-        return source.leftOut.contains(path) || path.folders.contains { source.leftOut.contains($0) }
+        [source.leftOut, target.leftOut].contains { leftOut in
+            !leftOut.isEmpty && (leftOut.contains(path) || path.folders.contains { leftOut.contains($0) })
+        }
     }
 
     /// Files that are new here and have the size, the time and the content of one that is gone there. Only then it is worth

@@ -70,9 +70,11 @@ struct LocalTarget: SyncTarget {
         }
     }
 
-    func makeFolders(_ folders: [SyncEntry], _ report: @escaping Report<SyncEntry>) async throws(PushFailure) {
+    func makeFolders(
+        _ folders: [SyncEntry], replacing links: Set<RelativePath>, _ report: @escaping Report<SyncEntry>
+    ) async throws(PushFailure) {
         await change(folders, report) { (editor, folder) throws(StoreError) in
-            try editor.makeDirectory(folder.path, replaces: true)
+            try editor.makeDirectory(folder.path, replaces: links.contains(folder.path))
         }
     }
 

@@ -53,9 +53,11 @@ struct RemoteTarget: SyncTarget {
         }
     }
 
-    func makeFolders(_ folders: [SyncEntry], _ report: @escaping Report<SyncEntry>) async throws(PushFailure) {
-        try await change(folders, { $0.path.string }, report) { _, path in
-            .make(MakeRequest(.directory, path: path, replaces: true))
+    func makeFolders(
+        _ folders: [SyncEntry], replacing links: Set<RelativePath>, _ report: @escaping Report<SyncEntry>
+    ) async throws(PushFailure) {
+        try await change(folders, { $0.path.string }, report) { folder, path in
+            .make(MakeRequest(.directory, path: path, replaces: links.contains(folder.path)))
         }
     }
 

@@ -74,9 +74,12 @@ struct SyncRun {
 
     private func make(_ target: any SyncTarget) async throws(PushFailure) {
         let tally = tally
-        try await target.makeFolders(plan.folders) { tally.add($0, .folder, $1, $2) }
-        let unmoved = Locked<[SyncPlan.File]>([])
-        try await target.move(plan.moves) { move, result, message in
+        try await target.makeFolders(plan.folders, replacing: plan.replacedLinks) { tally.add($0, .folder, $1, $2) }
+        // What the source has again by now stays where it is.
+        let gone = plan.moves.isEmpty ? [] : try await source.missing(of: plan.moves.map(\.from))
+        let stays = plan.moves.filter { !gone.contains($0.from) }.map { SyncPlan.File(entry: $0.entry, isNew: true) }
+        let unmoved = Locked(stays)
+        try await target.move(plan.moves.filter { gone.contains($0.from) }) { move, result, message in
             // Somebody else has moved it: then it is sent.
             guard result == .completed else {
                 return unmoved.withLock { $0.append(SyncPlan.File(entry: move.entry, isNew: true)) }
@@ -84,12 +87,19 @@ struct SyncRun {
             tally.add(move, result, message)
         }
         let present = Locked<[SyncEntry]>([])
+        let failed = Locked<Set<RelativePath>>([])
         try await target.take(plan.files + unmoved.withLock { $0 }, { tally.tell($0) }) { file, result, message in
             if result == .alreadyStored { present.withLock { $0.append(file.entry) } }
+            if !result.isSuccess { failed.withLock { _ = $0.insert(file.entry.path) } }
             tally.add(file, result, message)
         }
         try await target.makeLinks(plan.links) { tally.add($0, .link, $1, $2) }
-        try await target.makeHardLinks(plan.hardLinks) { tally.add($0, $1, $2) }
+        // What was to be linked to is not there, or is not yet what it should be.
+        let lacking = failed.withLock { $0 }
+        for link in plan.hardLinks where lacking.contains(link.first) {
+            tally.add(link, .incomplete, "\(link.first) could not be sent, of which this is another name.")
+        }
+        try await target.makeHardLinks(plan.hardLinks.filter { !lacking.contains($0.first) }) { tally.add($0, $1, $2) }
         // What was moved, or was there already, has the attributes of before.
         let silent = present.withLock { $0 } + plan.moves.map(\.entry)
         try await target.set(silent) { entry, result, message in

@@ -41,13 +41,14 @@ struct SyncWorker: Sendable {
         let (target, canKeepOwners) = try await scan.run()
         let keepsOwners = options.keepsOwners && canKeepOwners
         let digests = try await digests(of: target, like: source)
+        let known = KnownDigests(local)
         // The server's directory itself is its operator's.
         if client.server.folder.isEmpty { source.top = nil }
         let sides = Sides(
             trees: (source, target), source: LocalSource(path: directory, top: top, pool: client.pool),
             keepsOwners: keepsOwners
         ) { source, target in
-            local.hasContent(of: target, digests[target.path], source)
+            known.hasContent(of: target, digests[target.path], source)
         }
         return try await run(sides) { () async throws(PushFailure) in
             RemoteTarget(
@@ -69,8 +70,9 @@ struct SyncWorker: Sendable {
         }
         let keepsOwners = options.keepsOwners && geteuid() == 0
         let digests = try await digests(of: source, like: target)
+        let known = local.map(KnownDigests.init)
         let sides = Sides(trees: (source, target), source: RemoteSource(client: client), keepsOwners: keepsOwners) {
-            source, target in local?.hasContent(of: source, digests[source.path], target)
+            source, target in known?.hasContent(of: source, digests[source.path], target)
         }
         return try await run(sides) { () async throws(PushFailure) in
             let destination = try await onPool { () throws(StoreError) in try PullDirectory(path: directory) }
@@ -136,8 +138,7 @@ struct SyncWorker: Sendable {
 
     /// An empty source is more often a disk that is not mounted than what somebody wants everywhere.
     private func check(_ trees: (source: SyncTree, target: SyncTree)) throws(PushFailure) {
-        guard options.deletes, !options.isForced, !trees.source.hasContent, trees.source.leftOut.isEmpty,
-            trees.target.hasContent
+        guard options.deletes, !options.isForced, !trees.source.hasContent, trees.target.hasContent
         else { return }
         throw PushFailure(
             reason: .rejected(.sourceSkipped),
@@ -155,17 +156,5 @@ struct SyncWorker: Sendable {
         case .success(let value): return value
         case .failure(let error): throw PushFailure(reason: .rejected(error.code), message: error.message)
         }
-    }
-}
-
-extension LocalTree {
-    /// Whether a file here has the content that a server has acknowledged of its own, or that was read there.
-    ///
-    /// - Returns: nothing where that is not known, or the file cannot be read.
-    fileprivate func hasContent(of other: SyncEntry, _ read: Digest?, _ entry: SyncEntry) -> Bool? {
-        guard let wanted = other.remote?.digest ?? read, let version = entry.version, version.size == other.size else {
-            return nil
-        }
-        return digest(of: entry.path, wanted.algorithm.function, version: version).map { $0 == wanted }
     }
 }

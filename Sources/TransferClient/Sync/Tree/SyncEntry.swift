@@ -63,7 +63,7 @@ extension SyncEntry {
                 attributes.isDirectory ? .folder : .file(attributes.size)
             }
         let named =
-            found.names > 1 ? NamedFile(high: attributes.version.object, low: attributes.version.size) : nil
+            found.names > 1 ? NamedFile(high: found.object.device, low: found.object.inode) : nil
         self.init(
             found.path, form, modified: attributes.modified, permissions: attributes.permissions, found.extra, named,
             version: attributes.version)

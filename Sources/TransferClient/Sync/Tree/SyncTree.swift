@@ -49,7 +49,11 @@ struct SyncTree: Sendable {
     /// Faster than to sort all paths, which have long beginnings in common.
     private static func ordered(_ entries: [SyncEntry]) -> ([SyncEntry], ends: [Int]) {
         var folders: [RelativePath?: [SyncEntry]] = [:]
-        for entry in entries { folders[entry.path.parent, default: []].append(entry) }
+        // Some file systems tell a name twice that changes meanwhile.
+        var seen: Set<RelativePath> = []
+        for entry in entries where seen.insert(entry.path).inserted {
+            folders[entry.path.parent, default: []].append(entry)
+        }
         let orders = folders.mapValues { $0.sorted { PathKey($1.path.string) < PathKey($0.path.string) } }
         var ordered: [SyncEntry] = []
         ordered.reserveCapacity(entries.count)

@@ -78,6 +78,10 @@ final class FileCopy: RequestAnswer {
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
             if count > 0 { try staged.write(bytes, at: offset) }
             digester.update(bytes) { _, _ in }
+            // There is room for what it was, and it may grow for ever.
+            guard digester.size <= content.attributes.size else {
+                throw StoreError(.fileChanged, "\(source) changed while it was copied.")
+            }
             guard count == buffer.count else { return true }
         }
         return false

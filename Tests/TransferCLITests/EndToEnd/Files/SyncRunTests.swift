@@ -88,4 +88,18 @@ import TransferTestSupport
         #expect(refused.end != .exited(0) && refused.errors.contains("--force"))
         #expect(server.visibleFiles.count == 3)
     }
+
+    /// The room of a file is free when its last name has gone.
+    @Test func anotherNameKeepsTheRoom() throws {
+        let server = try RunningServer(["--quota", "10M"])
+        try writeFile(here.path("t/a"), randomBytes(8 << 20, seed: 2))
+        #expect(link(here.path("t/a"), here.path("t/b")) == 0)
+        #expect(try run(["sync", "t/", "\(server.address):/copy"]).end == .exited(0))
+        #expect(try server.run(["remove", "copy/a"]).end == .exited(0))
+        try writeFile(here.path("other"), randomBytes(8 << 20, seed: 3))
+        let push = try server.push([here.path("other")])
+        #expect(push.end != .exited(0) && push.errors.contains("quotaExceeded"), "\(push.errors)")
+        #expect(try server.run(["remove", "copy/b"]).end == .exited(0))
+        #expect(try server.push([here.path("other")]).end == .exited(0))
+    }
 }

@@ -1,0 +1,29 @@
+import TransferCodec
+import TransferModel
+import TransferStore
+import TransferSystem
+
+/// Digests of files here, each computed once: a file may be compared with many that have its size and time.
+final class KnownDigests: Sendable {
+    private let tree: LocalTree
+    private let known = Locked<[RelativePath: Digest]>([:])
+
+    init(_ tree: LocalTree) { self.tree = tree }
+
+    /// Whether a file here has the content that a server has acknowledged of its own, or that was read there.
+    ///
+    /// - Returns: nothing where that is not known, or the file cannot be read.
+    func hasContent(of other: SyncEntry, _ read: Digest?, _ entry: SyncEntry) -> Bool? {
+        guard let wanted = other.remote?.digest ?? read, let version = entry.version, version.size == other.size else {
+            return nil
+        }
+        return digest(of: entry.path, wanted.algorithm.function, version).map { $0 == wanted }
+    }
+
+    private func digest(of path: RelativePath, _ function: DigestFunction, _ version: ContentVersion) -> Digest? {
+        if let digest = known.withLock({ $0[path] }), digest.algorithm.function == function { return digest }
+        guard let digest = tree.digest(of: path, function, version: version) else { return nil }
+        known.withLock { $0[path] = digest }
+        return digest
+    }
+}
