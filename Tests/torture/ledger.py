@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from . import content, names
 
@@ -30,9 +31,14 @@ class Acknowledgement:
 
 def acknowledgements(output: bytes) -> list[Acknowledgement]:
     """The lines of a client that may have been killed while it wrote the last one."""
+    return [Acknowledgement(found["source"], found["result"], found.get("storedPath")) for found in objects(output)]
+
+
+def objects(output: bytes) -> list[dict[str, Any]]:
+    """What a client has printed of its work, and not why it has ended without it."""
     whole = output[: output.rfind(b"\n") + 1]
-    objects = (json.loads(line) for line in whole.splitlines())
-    return [Acknowledgement(found["source"], found["result"], found.get("storedPath")) for found in objects]
+    found = (json.loads(line) for line in whole.splitlines())
+    return [one for one in found if one.get("schema") != "transfer.failure/1"]
 
 
 class Stored:

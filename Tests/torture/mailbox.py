@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from . import names
+from .ledger import objects
 from .program import Broken
 
 # States of deliveries that end nothing.
@@ -16,7 +16,7 @@ _OPEN = ("queued", "fetched")
 
 def lines(output: bytes) -> list[dict[str, object]]:
     """The objects that a client has printed, which may have been killed while it wrote the last one."""
-    return [json.loads(line) for line in output[: output.rfind(b"\n") + 1].splitlines()]
+    return objects(output)
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,9 @@ class Work:
         return command + self.arguments
 
     def again(self, transfer: Path, server: str) -> list[str]:
-        """As it is run once more for people: then the server is asked about whole folders."""
-        return [str(transfer), "push", "--to", f"{server}/{self.push.folder}", "--plaintext", *self.push.flags, *self.arguments]
+        """As it is run once more for people who want to see all: then the server is asked about whole folders."""
+        place = f"{server}/{self.push.folder}"
+        return [str(transfer), "push", "--verbose", "--to", place, "--plaintext", *self.push.flags, *self.arguments]
 
     def require_told(self, output: bytes) -> int:
         """Raises Broken unless each upload is told of as stored before, alone or with its folder. Returns the number of folders."""
