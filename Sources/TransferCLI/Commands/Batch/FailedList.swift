@@ -57,7 +57,7 @@ final class FailedList: @unchecked Sendable {
         self.folder = folder.isEmpty ? "" : folder + "/"
     }
 
-    var isEmpty: Bool { content.isEmpty }
+    private var isEmpty: Bool { content.isEmpty }
 
     /// Takes note of what came of a download.
     ///
@@ -115,7 +115,25 @@ final class FailedList: @unchecked Sendable {
         if case .paths(let end) = form { content.append(end) } else { content.append(UInt8(ascii: "\n")) }
     }
 
+    /// What became of the list; a line for people.
+    enum Ending {
+        case lost(String)
+        case written(String)
+        case empty
+    }
+
     /// Writes the list in place of what the file held.
+    func close() -> Ending {
+        let shown = path.escapedForDisplay
+        do throws(SystemError) {
+            try write()
+        } catch {
+            return .lost("cannot write what failed to '\(shown)': \(error.reason)")
+        }
+        return isEmpty ? .empty : .written("what failed is listed in '\(shown)'")
+    }
+
+    /// As it is done by `close`.
     func write() throws(SystemError) {
         let number = descriptor.number
         // What is no file, such as a pipe, has nothing to cut off.

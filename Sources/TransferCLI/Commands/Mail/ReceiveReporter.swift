@@ -8,13 +8,10 @@ actor ReceiveReporter: Asker {
     private let directory: String
     private let program: DeliveryProgram?
     private let started = monotonicNanoseconds()
-    private var progress: (any PushProgress)?
-    private var paused: (any PushProgress)?
-    private var printer = LinePrinter()
+    private var lines: ResultLines
     private var received = (files: 0, bytes: UInt64(0))
     private var declined = 0
     private var tally = ResultTally()
-    private var isConnected = false
 
     /// - Parameters:
     ///   - directory: that paths of reports are in.
@@ -22,47 +19,30 @@ actor ReceiveReporter: Asker {
     init(_ output: PushOutput, in directory: String, _ program: String?) {
         (self.output, self.directory) = (output, directory)
         self.program = program.map { DeliveryProgram($0) }
-        progress = output.progress.makeProgress()
+        lines = ResultLines(output)
     }
 
     /// - Parameter isLast: whether no other event waits, so that what was collected has to be written.
     func show(_ event: ReceiveEvent, isLast: Bool) async {
         switch event {
         case .finished(let report): show(report)
-        case .reconnecting(let reason, let seconds):
-            let what = isConnected ? "connection lost" : "not connected"
-            talk("\(what): \(reason.escapedForDisplay); trying again \(DurationFormat.after(seconds))")
-        case .connected: isConnected = true
         case .met(let name, let key):
             let name = name.escapedForDisplay
-            talk(
+            lines.talk(
                 "\(name)'s key is \(key), seen for the first time; compare it with what 'transfer whoami' says at \(name)'s"
             )
-        case .progress, .found: break
+        case .connected, .reconnecting, .progress, .found: break
         }
-        // Before progress is drawn: the lines go where it stands.
-        if isLast { flush() }
-        if let event = event.asPush { progress?.update(event) }
+        lines.update(event.asPush, isLast: isLast)
         if case .finished(let report) = event, report.isNews { await run(report) }
     }
 
     /// Draws progress anew: rate and time left change also when nothing happens.
-    func refresh() {
-        progress?.refresh()
-    }
+    func refresh() { lines.refresh() }
 
-    func ask(_ question: String) {
-        flush()
-        progress?.clear()
-        paused = progress
-        progress = nil
-        StandardStream.error.write(question)
-    }
+    func ask(_ question: String) { lines.ask(question) }
 
-    func answered() {
-        progress = paused
-        paused = nil
-    }
+    func answered() { lines.answered() }
 
     /// Where a file of a report is, as a path that can be opened.
     func place(_ report: ReceiveReport) -> String? {
@@ -74,7 +54,7 @@ actor ReceiveReporter: Asker {
 
     /// Something beside the deliveries went wrong.
     func fail(_ message: String) {
-        complain("transfer: \(message)")
+        lines.complain("transfer: \(message)")
         tally.add(.targetFailed)
     }
 
@@ -82,25 +62,18 @@ actor ReceiveReporter: Asker {
     ///
     /// - Parameter failure: what ended it early.
     func finish(_ failure: PushFailure?) -> ExitCode {
-        progress?.finish()
-        progress = nil
-        tally.isOutputLost = printer.finish() != .success
-        if let failure {
-            if output.isJSON { StandardStream.output.write(FailureDocument.json(failure).text + "\n") }
-            complain("transfer: \(failure.message.escapedForDisplay)")
-        }
+        tally.isOutputLost = lines.finish(failure)
         if received.files + declined + tally.failed.count > 0 {
-            talk(summary)
+            lines.talk(summary)
         } else if failure == nil {
-            talk("nothing was received")
+            lines.talk("nothing was received")
         }
         return failure?.reason.exitCode ?? tally.exitCode
     }
 
     private func run(_ report: ReceiveReport) async {
         guard let program else { return }
-        flush()
-        progress?.clear()
+        lines.makeRoom()
         if let failure = await program.run(report.json(place(report)).text) { fail(failure) }
     }
 
@@ -114,30 +87,12 @@ actor ReceiveReporter: Asker {
         default: break
         }
         if output.isJSON {
-            printer.add(report.json(place(report)).text)
+            lines.print(report.json(place(report)).text)
         } else if !report.result.isSuccess {
-            complain(report.line)
+            lines.complain(report.line)
         } else if !output.isQuiet {
-            printer.add(report.line)
+            lines.print(report.line)
         }
-        if printer.isFull { flush() }
-    }
-
-    /// Writes the lines that wait, in the place of progress.
-    private func flush() {
-        guard !printer.isEmpty else { return }
-        progress?.clear()
-        printer.flush()
-    }
-
-    private func talk(_ text: String) {
-        if !output.isQuiet { complain(text) }
-    }
-
-    private func complain(_ text: String) {
-        flush()
-        progress?.clear()
-        StandardStream.error.write(output.progress == .json ? JSONProgress.message(text) : "\(text)\n")
     }
 
     private var summary: String {

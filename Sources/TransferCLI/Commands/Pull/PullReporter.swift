@@ -6,11 +6,8 @@ private import TransferSystem
 actor PullReporter: Asker {
     private let output: PushOutput
     private let failedList: FailedList?
-    private var progress: PullProgress?
-    private var paused: PullProgress?
-    private var printer = LinePrinter()
+    private var lines: ResultLines
     private var tally: PullTally
-    private var isConnected = false
 
     /// - Parameters:
     ///   - failedList: where to keep what fails.
@@ -18,7 +15,7 @@ actor PullReporter: Asker {
     init(_ output: PushOutput, failedList: FailedList? = nil, isPreview: Bool = false) {
         (self.output, self.failedList) = (output, failedList)
         tally = PullTally(isPreview: isPreview)
-        progress = PullProgress(output.progress)
+        lines = ResultLines(output)
     }
 
     /// - Parameter isLast: whether no other event waits, so that what was collected has to be written.
@@ -27,15 +24,9 @@ actor PullReporter: Asker {
         case .finished(let report): show(report)
         case .known(let folder): show(folder)
         case .planned(let download): show(download)
-        case .reconnecting(let reason, let seconds):
-            let what = isConnected ? "connection lost" : "not connected"
-            talk("\(what): \(reason.escapedForDisplay); trying again \(DurationFormat.after(seconds))")
-        case .connected: isConnected = true
-        case .counted, .progress: break
+        case .connected, .reconnecting, .counted, .progress: break
         }
-        // Before progress is drawn: the lines go where it stands.
-        if isLast { flush() }
-        progress?.update(event)
+        lines.update(event.asPush, isLast: isLast)
     }
 
     /// Shows the paths of a list that cannot be asked for.
@@ -51,71 +42,39 @@ actor PullReporter: Asker {
         for left in rest { keep(left.source, to: left.target, isPattern: left.isPattern) }
     }
 
-    /// Draws progress anew: rate and time left change also when nothing happens.
-    func refresh() {
-        progress?.refresh()
-    }
+    func refresh() { lines.refresh() }
 
-    func ask(_ question: String) {
-        flush()
-        progress?.clear()
-        paused = progress
-        progress = nil
-        StandardStream.error.write(question)
-    }
+    func ask(_ question: String) { lines.ask(question) }
 
-    func answered() {
-        progress = paused
-        paused = nil
-    }
+    func answered() { lines.answered() }
 
     /// Prints the summary.
     ///
     /// - Parameter failure: what ended the pull early.
     func finish(_ failure: PushFailure?) -> ExitCode {
-        progress?.finish()
-        progress = nil
-        tally.isOutputLost = printer.finish() != .success
-        if let failure {
-            if output.isJSON { StandardStream.output.write(FailureDocument.json(failure).text + "\n") }
-            complain("transfer: \(failure.message.escapedForDisplay)")
-        }
+        tally.isOutputLost = lines.finish(failure)
         if !tally.isEmpty {
-            talk(tally.summary)
+            lines.talk(tally.summary)
         } else if failure == nil {
-            talk("there was no file to pull")
+            lines.talk("there was no file to pull")
         }
-        let isFailedListLost = losesFailedList()
+        let isFailedListLost = lines.finish(failedList)
         let code = failure?.reason.exitCode ?? tally.results.exitCode
         return isFailedListLost ? .uploadsFailed : code
     }
 
     /// Says that what fails could not be listed with the name that it was to have here.
     func refuseName() -> ExitCode {
-        complain(
+        lines.complain(
             "transfer: --failed-to cannot keep the name that -o gives a file; put a slash behind it to make it a directory"
         )
         return .usage
     }
 
-    /// - Returns: whether it could not be written.
-    private func losesFailedList() -> Bool {
-        guard let failedList else { return false }
-        let path = failedList.path.escapedForDisplay
-        do throws(SystemError) {
-            try failedList.write()
-        } catch {
-            complain("transfer: cannot write what failed to '\(path)': \(error.reason)")
-            return true
-        }
-        if !failedList.isEmpty { talk("what failed is listed in '\(path)'") }
-        return false
-    }
-
     private func keep(_ source: String, to target: String?, isPattern: Bool) {
         guard let failedList else { return }
         guard !isPattern else {
-            return talk("'\(source.escapedForDisplay)' is a pattern, which no list can have; name it again")
+            return lines.talk("'\(source.escapedForDisplay)' is a pattern, which no list can have; name it again")
         }
         failedList.settle(source, to: target, hasFailed: true)
     }
@@ -130,43 +89,21 @@ actor PullReporter: Asker {
         // What would not be fetched is no news.
         guard !tally.isPreview || !report.result.isSuccess else { return }
         if output.isJSON, !tally.isPreview {
-            print(report.json.text)
+            lines.print(report.json.text)
         } else if !report.result.isSuccess {
-            complain(report.line(colours: output.hasColours(.error)))
+            lines.complain(report.line(colours: output.hasColours(.error)))
         } else if !output.isQuiet {
-            print(report.line(colours: output.hasColours(.output), columns: Terminal.columns(of: .output)))
+            lines.print(report.line(colours: output.hasColours(.output), columns: Terminal.columns(of: .output)))
         }
     }
 
     private func show(_ folder: KnownFolder) {
         tally.add(folder)
-        if !output.isQuiet { print(folder.line(colours: output.hasColours(.output))) }
+        if !output.isQuiet { lines.print(folder.line(colours: output.hasColours(.output))) }
     }
 
     private func show(_ download: PlannedDownload) {
         tally.add(download)
-        print(output.isJSON ? download.json.text : download.line)
-    }
-
-    private func print(_ line: String) {
-        printer.add(line)
-        if printer.isFull { flush() }
-    }
-
-    /// Writes the lines that wait, in the place of progress.
-    private func flush() {
-        guard !printer.isEmpty else { return }
-        progress?.clear()
-        printer.flush()
-    }
-
-    private func talk(_ text: String) {
-        if !output.isQuiet { complain(text) }
-    }
-
-    private func complain(_ text: String) {
-        flush()
-        progress?.clear()
-        StandardStream.error.write(output.progress == .json ? JSONProgress.message(text) : "\(text)\n")
+        lines.print(output.isJSON ? download.json.text : download.line)
     }
 }

@@ -8,15 +8,12 @@ actor SyncReporter: Asker {
     private let words: SyncWords
     private let isDryRun: Bool
     private let started = monotonicNanoseconds()
-    private var progress: (any PushProgress)?
-    private var paused: (any PushProgress)?
-    private var printer = LinePrinter()
+    private var lines: ResultLines
     private var summary: SyncSummary?
-    private var isConnected = false
 
     init(_ output: PushOutput, _ words: SyncWords, isDryRun: Bool) {
         (self.output, self.words, self.isDryRun) = (output, words, isDryRun)
-        progress = isDryRun ? nil : output.progress.makeProgress()
+        lines = ResultLines(output, showsProgress: !isDryRun)
     }
 
     /// - Parameter isLast: whether no other event waits, so that what was collected has to be written.
@@ -24,42 +21,28 @@ actor SyncReporter: Asker {
         switch event {
         case .finished(let change): show(change)
         case .ended(let summary): self.summary = summary
-        case .connected: isConnected = true
-        case .notice(let sentence): complain(sentence)
-        case .reconnecting(let reason, let seconds):
-            let what = isConnected ? "connection lost" : "not let in"
-            talk("\(what): \(reason.escapedForDisplay); trying again \(DurationFormat.after(seconds))")
-        case .planned, .progress: break
+        case .connected, .notice, .reconnecting, .planned, .progress: break
         }
-        if isLast { flush() }
-        if let event = event.asPush { progress?.update(event) }
+        lines.update(event.asPush, isLast: isLast)
     }
 
     /// Draws progress anew: rate and time left change also when nothing happens.
-    func refresh() { progress?.refresh() }
+    func refresh() { lines.refresh() }
 
-    func ask(_ question: String) {
-        flush()
-        progress?.clear()
-        (paused, progress) = (progress, nil)
-        StandardStream.error.write(question)
-    }
+    func ask(_ question: String) { lines.ask(question) }
 
-    func answered() { (progress, paused) = (paused, nil) }
+    func answered() { lines.answered() }
 
     /// Prints the summary.
     ///
     /// - Parameter failure: what ended it early.
     func finish(_ failure: PushFailure?) -> ExitCode {
-        progress?.finish()
-        progress = nil
         let seconds = Double(monotonicNanoseconds() - started) / 1e9
-        if let summary, output.isJSON { print(summary.json(isDryRun: isDryRun, seconds: seconds).text) }
-        let isOutputLost = printer.finish() != .success
-        if let failure { complain("transfer: \(failure.message.escapedForDisplay)") }
+        if let summary, output.isJSON { lines.print(summary.json(isDryRun: isDryRun, seconds: seconds).text) }
+        let isOutputLost = lines.finish(failure)
         guard let summary else { return failure?.reason.exitCode ?? .uploadsFailed }
-        if let reason = summary.deletionStop { complain("transfer: Nothing was deleted: \(reason).") }
-        talk(
+        if let reason = summary.deletionStop { lines.complain("transfer: Nothing was deleted: \(reason).") }
+        lines.talk(
             (isDryRun && words == .doing ? "Nothing was changed. It would be: " : "")
                 + summary.line(words, seconds: seconds))
         return isOutputLost || !isGood(summary) ? .uploadsFailed : .success
@@ -75,33 +58,11 @@ actor SyncReporter: Asker {
 
     private func show(_ change: SyncChange) {
         if output.isJSON {
-            print(change.json(isDryRun: isDryRun).text)
+            lines.print(change.json(isDryRun: isDryRun).text)
         } else if !change.isDone {
-            if change.action != .skipped || !output.isQuiet { complain(change.line(words)) }
+            if change.action != .skipped || !output.isQuiet { lines.complain(change.line(words)) }
         } else if !output.isQuiet {
-            print(change.line(words))
+            lines.print(change.line(words))
         }
-    }
-
-    private func print(_ line: String) {
-        printer.add(line)
-        if printer.isFull { flush() }
-    }
-
-    /// Writes the lines that wait, in the place of progress.
-    private func flush() {
-        guard !printer.isEmpty else { return }
-        progress?.clear()
-        printer.flush()
-    }
-
-    private func talk(_ text: String) {
-        if !output.isQuiet { complain(text) }
-    }
-
-    private func complain(_ text: String) {
-        flush()
-        progress?.clear()
-        StandardStream.error.write(output.progress == .json ? JSONProgress.message(text) : "\(text)\n")
     }
 }

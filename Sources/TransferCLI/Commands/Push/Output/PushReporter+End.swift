@@ -55,15 +55,13 @@ extension PushReporter {
 
     /// - Returns: whether it could not be written.
     private func losesFailedList() -> Bool {
-        guard let failedList else { return false }
-        let path = failedList.path.escapedForDisplay
-        do throws(SystemError) {
-            try failedList.write()
-        } catch {
-            complain("cannot write what failed to '\(path)': \(error.reason)")
+        switch failedList?.close() {
+        case .lost(let text):
+            complain(text)
             return true
+        case .written(let text): talk(text)
+        case .empty, nil: break
         }
-        if !failedList.isEmpty { talk("what failed is listed in '\(path)'") }
         return false
     }
 
