@@ -11,13 +11,17 @@ import json
 import os
 import random
 import re
+import select
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 # Seconds for which a file rests before it is sent.
 SETTLE = 0.4
@@ -27,6 +31,7 @@ LONGEST_PAUSE = SETTLE / 2
 PATIENCE = 120.0
 MODES = ("stays", "removed", "moved")
 TEMPORARY = ".part"
+LISTENING = re.compile(r"listening on (\S+)\n")
 
 
 class Broken(Exception):
@@ -34,23 +39,46 @@ class Broken(Exception):
 
 
 class Process:
-    """A program that is started again and again."""
+    """A program that is started again and again. What it says is kept in files, and whoever waits hears that there is more."""
 
     def __init__(self, arguments: list[str], folder: Path, name: str) -> None:
         self.arguments = arguments
         self.folder = folder
         self.name = name
         self.process: subprocess.Popen[bytes] | None = None
+        self.news = threading.Condition()
+        self.readers: list[threading.Thread] = []
 
     def start(self) -> None:
         environment = {"HOME": str(self.folder), "PATH": os.environ["PATH"]}
-        with (
-            (self.folder / f"{self.name}.out").open("ab") as output,
-            (self.folder / f"{self.name}.err").open("ab") as errors,
-        ):
-            self.process = subprocess.Popen(
-                self.arguments, cwd=self.folder, env=environment, stdout=output, stderr=errors
-            )
+        self.process = subprocess.Popen(
+            self.arguments, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert self.process.stdout and self.process.stderr
+        self.readers = [
+            threading.Thread(target=self.keep, args=(stream, self.folder / f"{self.name}.{kind}"))
+            for stream, kind in ((self.process.stdout, "out"), (self.process.stderr, "err"))
+        ]
+        for reader in self.readers:
+            reader.start()
+
+    def keep(self, stream: IO[bytes], path: Path) -> None:
+        with stream, path.open("ab", buffering=0) as file:
+            while piece := os.read(stream.fileno(), 1 << 16):
+                file.write(piece)
+                with self.news:
+                    self.news.notify_all()
+        with self.news:
+            self.news.notify_all()
+
+    def wait_for(self, condition: Callable[[], bool]) -> bool:
+        """Looks whenever something is said, for as long as anybody has patience; returns whether it has come true."""
+        with self.news:
+            return self.news.wait_for(condition, PATIENCE)
+
+    def ended(self) -> None:
+        for reader in self.readers:
+            reader.join()
 
     def signal(self, number: int) -> None:
         assert self.process
@@ -60,21 +88,32 @@ class Process:
         assert self.process
         self.process.send_signal(signal.SIGCONT)
         self.process.send_signal(number)
-        return self.process.wait(PATIENCE)
+        code = self.process.wait(PATIENCE)
+        self.ended()
+        return code
 
     def abandon(self) -> None:
         if self.process and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+        self.ended()
 
-    def check(self) -> None:
+    def check(self, within: float = 0) -> None:
+        """Waits for its end for so long, which is none that anybody has asked for."""
         assert self.process
+        if self.process.poll() is None:
+            descriptor = os.pidfd_open(self.process.pid)
+            try:
+                select.select([descriptor], [], [], within)
+            finally:
+                os.close(descriptor)
         if self.process.poll() is not None:
             raise Broken(f"{self.name} ended by itself with {self.process.returncode}")
 
     @property
     def errors(self) -> str:
-        return (self.folder / f"{self.name}.err").read_text(errors="replace")
+        path = self.folder / f"{self.name}.err"
+        return path.read_text(errors="replace") if path.exists() else ""
 
     @property
     def objects(self) -> list[dict[str, object]]:
@@ -90,9 +129,11 @@ class Process:
 class Folder:
     """The watched directory, and what of its contents the server has to have at the end."""
 
-    def __init__(self, path: Path, dice: random.Random) -> None:
+    def __init__(self, path: Path, dice: random.Random, pause: Callable[[float], None]) -> None:
         self.path = path
         self.dice = dice
+        # What a slow writer does between two pieces.
+        self.pause = pause
         self.live: dict[str, bytes] = {}
         # What the watch took away before somebody here did.
         self.taken: set[bytes] = set()
@@ -148,7 +189,7 @@ class Folder:
                 longest, last = max(longest, time.monotonic() - last), time.monotonic()
                 if longest > LONGEST_PAUSE:
                     self.paused.append(content)
-                time.sleep(SETTLE / 10)
+                self.pause(SETTLE / 10)
         self.settled(name, content)
 
     def write_beside(self) -> None:
@@ -242,7 +283,7 @@ class Hour:
         self.mode = MODES[seed % len(MODES)]
         self.folder = folder
         (folder / "watched").mkdir()
-        self.watched = Folder(folder / "watched", self.dice)
+        self.watched = Folder(folder / "watched", self.dice, lambda seconds: self.watch.check(within=seconds))
         self.stored = folder / "stored"
         self.binary = binary
         self.server = self.serve("127.0.0.1:0")
@@ -266,12 +307,9 @@ class Hour:
         ]  # fmt: skip
 
     def listening(self) -> str:
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            if found := re.search(r"listening on (\S+)\n", self.server.errors):
-                return found[1]
-            time.sleep(0.05)
-        raise Broken("the server does not listen")
+        if not self.server.wait_for(lambda: bool(LISTENING.search(self.server.errors))):
+            raise Broken("the server does not listen")
+        return LISTENING.findall(self.server.errors)[0]
 
     def run(self) -> None:
         end = time.monotonic() + self.seconds
@@ -280,8 +318,7 @@ class Hour:
                 self.blow()
             else:
                 self.watched.act()
-            self.watch.check()
-            time.sleep(self.dice.choice((0, 0, 0.01, 0.1, SETTLE)))
+            self.watch.check(within=self.dice.choice((0, 0, 0.01, 0.1, SETTLE)))
         self.settle()
         self.examine()
 
@@ -298,11 +335,11 @@ class Hour:
                 self.watch.start()
             case "kill server":
                 self.server.end(signal.SIGKILL)
-                time.sleep(self.dice.random())
+                self.watch.check(within=self.dice.random())
                 self.server.start()
             case "stop server":
                 self.server.end(signal.SIGTERM)
-                time.sleep(self.dice.random())
+                self.watch.check(within=self.dice.random())
                 self.server.start()
             case "hold watch":
                 self.hold(self.watch)
@@ -317,12 +354,9 @@ class Hour:
 
     def settle(self) -> None:
         """Waits until the server has all that is there."""
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            self.watch.check()
-            if not self.missing() and (self.mode == "stays" or not self.rest()):
-                break
-            time.sleep(0.2)
+        # It says each file that is stored, and what became of its source, when that has happened.
+        self.watch.wait_for(lambda: not self.missing() and (self.mode == "stays" or not self.rest()))
+        self.watch.check()
         if (code := self.watch.end(signal.SIGTERM)) != 0:
             raise Broken(f"the watch ended with {code}")
 

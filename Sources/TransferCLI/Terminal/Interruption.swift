@@ -1,6 +1,7 @@
 private import CLinux
 private import Glibc
 private import Synchronization
+private import TransferSystem
 
 /// Calls back at the first SIGINT or SIGTERM, which the process blocks everywhere; a second one ends it at once.
 enum Interruption {
@@ -10,11 +11,20 @@ enum Interruption {
     /// Whether one has come.
     static var hasCome: Bool { signal.load(ordering: .relaxed) != 0 }
 
-    /// Watches to the end of the process. Its thread is not cancelled: that could unwind it inside `action`.
-    static func watch(_ action: @escaping @Sendable () -> Void) {
-        let context = Unmanaged.passRetained(Action(action))
+    /// What is to be done at the first one; what was asked for last.
+    private static let action = Locked<(@Sendable () -> Void)?>(nil)
+
+    /// Watches to the end of the process. Of a command that does one thing after the other, the one is stopped that it is at; once
+    /// a signal has come, each that follows at once.
+    static func watch(_ stop: @escaping @Sendable () -> Void) {
+        let isFirst = action.withLock { action in
+            defer { action = stop }
+            return action == nil
+        }
+        guard isFirst else { return hasCome ? stop() : () }
         var thread = pthread_t()
-        guard pthread_create(&thread, nil, waitForSignals, context.toOpaque()) == 0 else { return context.release() }
+        // Nobody cancels it: that could unwind it inside the action.
+        guard pthread_create(&thread, nil, waitForSignals, nil) == 0 else { return }
         pthread_detach(thread)
     }
 
@@ -27,6 +37,7 @@ enum Interruption {
 
     fileprivate static func came(_ number: Int32) {
         _ = signal.compareExchange(expected: 0, desired: number, ordering: .relaxed)
+        action.withLock { $0 }?()
     }
 
     private static var taken: Int32? {
@@ -53,17 +64,7 @@ enum Interruption {
     }
 }
 
-private final class Action: Sendable {
-    let run: @Sendable () -> Void
-
-    init(_ run: @escaping @Sendable () -> Void) {
-        self.run = run
-    }
-}
-
 private func waitForSignals(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let context else { return nil }
-    let action = Unmanaged<Action>.fromOpaque(context)
     var set = sigset_t()
     sigemptyset(&set)
     sigaddset(&set, SIGINT)
@@ -71,7 +72,6 @@ private func waitForSignals(_ context: UnsafeMutableRawPointer?) -> UnsafeMutabl
     var number: Int32 = 0
     sigwait(&set, &number)
     Interruption.came(number)
-    action.takeUnretainedValue().run()
     sigwait(&set, &number)
     // Whoever asks twice does not want to wait for anything.
     Interruption.die(of: number)

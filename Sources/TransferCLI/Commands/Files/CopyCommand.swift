@@ -3,38 +3,26 @@ private import TransferModel
 
 /// `transfer copy`: copies files and folders on the server.
 struct CopyCommand {
-    private let access: FilesAccess
-    private let sources: [String]
-    private let target: String
+    private let given: TargetArguments
     private let isRecursive: Bool
-    private let replaces: Bool
-    private let isJSON: Bool
-    private let isQuiet: Bool
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        guard arguments.operands.count >= 2, let last = arguments.operands.last else {
-            throw arguments.error("give what to copy and where to: transfer copy SOURCE... TARGET")
-        }
-        (sources, target) = (Array(arguments.operands.dropLast()), last)
+        given = try TargetArguments(arguments)
         isRecursive = arguments[Self.recursive]
-        replaces = arguments[Self.overwrites]
-        isJSON = arguments[Self.json]
-        isQuiet = arguments[FilesFlags.quiet]
-        access = try FilesAccess(arguments, quiet: FilesFlags.quiet)
     }
 
     func run() async -> ExitCode {
         do throws(PushFailure) {
-            let client = try await access.client()
-            let pairs = try await TargetPaths(sources, to: target, on: client).pairs
+            let client = try await given.access.client()
+            let pairs = try await given.pairs(client)
             let plan = try await expanded(pairs, client)
-            var reports = ChangeReports(verb: "made", isJSON: isJSON, isQuiet: isQuiet)
+            var reports = ChangeReports(verb: "made", isJSON: given.isJSON, isQuiet: given.isQuiet)
             let made = try await reports.show(client.makeFolders(plan.folders))
-            reports = ChangeReports(verb: "copied to", isJSON: isJSON, isQuiet: isQuiet)
-            let copied = try await reports.show(client.copy(plan.files, replaces: replaces))
+            reports = ChangeReports(verb: "copied to", isJSON: given.isJSON, isQuiet: given.isQuiet)
+            let copied = try await reports.show(client.copy(plan.files, replaces: given.replaces))
             return plan.isWhole && made == .success ? copied : .uploadsFailed
         } catch {
-            return error.tell()
+            return error.tell(isJSON: given.isJSON)
         }
     }
 
@@ -80,15 +68,8 @@ struct CopyCommand {
 }
 
 extension CopyCommand: ProgramCommand {
-    private static let json = FilesFlags.json("path")
-
     private static let recursive = Flag(
         name: "recursive", short: "r", help: "Copy folders with all that is in them."
-    ).isOn
-
-    private static let overwrites = Flag(
-        name: "overwrite", help: "Replace files that have the new paths already.",
-        details: "Only a file takes the place of a file."
     ).isOn
 
     static let definition = Command(
@@ -100,7 +81,10 @@ extension CopyCommand: ProgramCommand {
                 + "reported, and counts against quotas. Missing folders are made.",
             FilesFlags.aboutAccess,
         ],
-        flags: [FilesFlags.from.flag, recursive.flag, overwrites.flag, json.flag, ClientFlags.retryFor.flag]
+        flags: [
+            FilesFlags.from.flag, recursive.flag, TargetArguments.overwrites.flag, TargetArguments.json.flag,
+            ClientFlags.retryFor.flag,
+        ]
             + SecurityFlags.all + [FilesFlags.quiet.flag, .help],
         examples: [
             .init(caption: "Copy a file", line: "transfer copy nas.local:/draft.txt nas.local:/draft-2.txt"),

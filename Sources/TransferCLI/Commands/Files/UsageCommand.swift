@@ -35,7 +35,7 @@ struct UsageCommand {
             tally.isOutputLost = printer.finish() != .success
             return tally.exitCode
         } catch {
-            return error.tell()
+            return error.tell(isJSON: isJSON)
         }
     }
 

@@ -1,0 +1,47 @@
+internal import TransferClient
+
+/// What `move` and `copy` are told: things on the server, where they go, and how that is said.
+struct TargetArguments {
+    let access: FilesAccess
+    let replaces: Bool
+    let isJSON: Bool
+    let isQuiet: Bool
+    private let sources: [String]
+    private let target: String
+
+    static let json = FilesFlags.json("path")
+
+    static let overwrites = Flag(
+        name: "overwrite", help: "Replace a file that has the new path already.",
+        details: "Only a file takes the place of a file; a folder is never replaced."
+    ).isOn
+
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        guard arguments.operands.count >= 2, let last = arguments.operands.last else {
+            let name = arguments.command.name
+            throw arguments.error("give what to \(name) and where to: transfer \(name) SOURCE... TARGET")
+        }
+        (sources, target) = (Array(arguments.operands.dropLast()), last)
+        replaces = arguments[Self.overwrites]
+        isJSON = arguments[Self.json]
+        isQuiet = arguments[FilesFlags.quiet]
+        access = try FilesAccess(arguments, quiet: FilesFlags.quiet)
+    }
+
+    /// What each is to be called. They go into the target, as mv(1) has it, if that is a folder that is there, a slash says that it is
+    /// one, or if there are several.
+    func pairs(_ client: TransferClient) async throws(PushFailure) -> [(path: String, target: String)] {
+        let isFolder = try await isFolder(client)
+        return sources.map { ($0, isFolder ? "\(target)/\(Self.name(of: $0))" : target) }
+    }
+
+    private func isFolder(_ client: TransferClient) async throws(PushFailure) -> Bool {
+        if sources.count > 1 || target.utf8.last == UInt8(ascii: "/") { return true }
+        for try await report in client.stat([target]) where report.entry?.isDirectory ?? false { return true }
+        return false
+    }
+
+    private static func name(of path: String) -> String {
+        path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? ""
+    }
+}
