@@ -88,7 +88,16 @@ public struct ClientConfiguration: Sendable {
     /// server.
     public var comparesContent = false
 
-    /// What is kept of a file that is sent beside its content and time; nothing where a server makes it a new file as any other.
+    /// What is kept of files beside their content and their time of modification: permissions as they are, extended attributes,
+    /// and owners. It takes a server that can (feature `trees`).
+    package struct KeptAttributes: Equatable, Sendable {
+        /// Whether owners are kept, which takes root on the side that stores.
+        package var owners: Bool
+
+        package init(owners: Bool) { self.owners = owners }
+    }
+
+    /// What is kept of a file that is sent; nothing where a server makes it a new file as any other.
     package var kept: KeptAttributes?
 
     /// The people that uploads are for: those of these names in the server's lists of who may come in. They get them, each for

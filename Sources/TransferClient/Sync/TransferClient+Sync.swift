@@ -37,7 +37,7 @@ extension TransferClient {
     }
 
     /// The same, which keeps more of what it sends.
-    func keeping(_ kept: KeptAttributes) throws(PushFailure) -> TransferClient {
+    func keeping(_ kept: ClientConfiguration.KeptAttributes) throws(PushFailure) -> TransferClient {
         var configuration = requestContext.configuration
         configuration.kept = kept
         return try TransferClient(server: server, configuration: configuration)

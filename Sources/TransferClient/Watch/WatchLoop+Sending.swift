@@ -27,7 +27,7 @@ extension WatchLoop {
         return false
     }
 
-    func take(_ news: WatchNews) {
+    func take(_ news: WatchSender.News) {
         switch news {
         case .connected:
             if let interval = outage.connected(at: .now) { events.send(.back(after: interval.seconds)) }

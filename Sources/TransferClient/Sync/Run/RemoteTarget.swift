@@ -90,10 +90,13 @@ struct RemoteTarget: SyncTarget {
         let directory = directory
         let found = Dictionary(files.map { (PathKey("\(directory)/\($0.entry.path.string)"), $0) }) { first, _ in first
         }
-        let uploads = files.lazy.map { file in
-            Upload.path("\(directory)/\(file.entry.path.string)", name: file.entry.path.string)
+        let uploads = files.map { file in
+            var upload = Upload.path("\(directory)/\(file.entry.path.string)", name: file.entry.path.string)
+            // What is a link by now is another thing than what was looked at.
+            upload.followsLinks = false
+            return upload
         }
-        for try await event in client.push(Array(uploads)) {
+        for try await event in client.push(uploads) {
             switch event {
             case .finished(let answer):
                 guard let file = found[PathKey(answer.source)] else { continue }

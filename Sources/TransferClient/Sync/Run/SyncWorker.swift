@@ -52,7 +52,7 @@ struct SyncWorker: Sendable {
         }
         return try await run(sides) { () async throws(PushFailure) in
             RemoteTarget(
-                client: try client.keeping(KeptAttributes(owners: keepsOwners)), directory: directory,
+                client: try client.keeping(.init(owners: keepsOwners)), directory: directory,
                 keepsOwners: keepsOwners)
         }
     }

@@ -5,8 +5,19 @@ import TransferSystem
 /// Pushes one batch of a watch after the other, and does with the sources of what is acknowledged what was wanted. What
 /// comes of it waits to be taken by the thread of the watch.
 final class WatchSender: Sendable {
+    /// What a push tells the thread of a watch.
+    enum News: Sendable {
+        case connected
+        case lost(reason: String)
+        case notice(String)
+        /// Uploads that have ended, with what became of their sources.
+        case finished([(report: UploadReport, fate: SourceFate)])
+        /// The push is over.
+        case ended(PushFailure?)
+    }
+
     private struct State {
-        var news: [WatchNews] = []
+        var news: [News] = []
         var events: PushEvents?
         var isStopped = false
     }
@@ -50,7 +61,7 @@ final class WatchSender: Sendable {
     }
 
     /// Takes what has come since.
-    func takeNews() -> [WatchNews] {
+    func takeNews() -> [News] {
         state.withLock { state in
             defer { state.news = [] }
             return state.news
@@ -95,7 +106,7 @@ final class WatchSender: Sendable {
         tell(.ended(failure))
     }
 
-    private func tell(_ news: WatchNews) {
+    private func tell(_ news: News) {
         state.withLock { $0.news.append(news) }
         wake.call()
     }
