@@ -6,12 +6,12 @@ import TransferModel
 @Suite struct ManifestTests {
     @Test func entries() throws {
         let line = #" {"path": "in\/a.jpg", "name": "b.jpg", "folder": "c/d", "kind": "picture"} "#
-        let entry = try Manifest.entry(Array(line.utf8))
+        let entry = try Manifest.entry(Array(line.utf8), for: .push)
         #expect(entry == Manifest.Entry(path: "in/a.jpg", name: "b.jpg", folder: "c/d", kind: .picture))
         #expect(entry.destination == "c/d/b.jpg")
-        #expect(try Manifest.entry(Array(#"{"path":"in/a"}"#.utf8)).destination == nil)
-        #expect(try Manifest.entry(Array(#"{"path":"in/a","folder":"f"}"#.utf8)).destination == "f/a")
-        #expect(try Manifest.entry(Array(#"{"path":"in/a","name":"x/y"}"#.utf8)).destination == "x/y")
+        #expect(try Manifest.entry(Array(#"{"path":"in/a"}"#.utf8), for: .push).destination == nil)
+        #expect(try Manifest.entry(Array(#"{"path":"in/a","folder":"f"}"#.utf8), for: .push).destination == "f/a")
+        #expect(try Manifest.entry(Array(#"{"path":"in/a","name":"x/y"}"#.utf8), for: .push).destination == "x/y")
     }
 
     @Test(arguments: [
@@ -24,6 +24,14 @@ import TransferModel
         (#"{"path":"a","path":"b"}"#, "a member is there twice"),
     ])
     func faults(_ line: String, _ message: String) {
-        #expect(throws: Manifest.Fault(message: message)) { try Manifest.entry(Array(line.utf8)) }
+        #expect(throws: Manifest.Fault(message: message)) { try Manifest.entry(Array(line.utf8), for: .push) }
+    }
+
+    @Test func pullsHaveNoKinds() throws {
+        let entry = try Manifest.entry(Array(#"{"path":"a","name":"b","folder":"c"}"#.utf8), for: .pull)
+        #expect(entry == Manifest.Entry(path: "a", name: "b", folder: "c"))
+        #expect(throws: Manifest.Fault(message: "unknown member 'kind'")) {
+            try Manifest.entry(Array(#"{"path":"a","kind":"picture"}"#.utf8), for: .pull)
+        }
     }
 }

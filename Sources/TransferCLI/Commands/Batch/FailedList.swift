@@ -14,7 +14,7 @@ final class FailedList: @unchecked Sendable {
     enum Form {
         /// `--files-from`.
         case paths(end: UInt8)
-        /// `--manifest`, with the kinds that the manifest of this push gave.
+        /// `--manifest`, with the kinds that the manifest of this push gave; none of a pull.
         case manifest([PathKey: ContentKind])
 
         /// `--files-from` with the flags of the same command.
@@ -65,7 +65,12 @@ final class FailedList: @unchecked Sendable {
     func settle(_ source: String, to target: String?, hasFailed: Bool) {
         let isNew = settled.insert(Self.digest(source, target)).inserted
         guard hasFailed, isNew else { return }
-        append(Array((target.flatMap { PathList.entry(for: source, storedAs: $0) } ?? source).utf8))
+        // The server's own folder.
+        let path = source.isEmpty ? "/" : source
+        switch form {
+        case .paths: append(Array((target.flatMap { PathList.entry(for: path, storedAs: $0) } ?? path).utf8))
+        case .manifest: appendLine(path, target)
+        }
     }
 
     /// Takes note of what came of an upload.
@@ -99,14 +104,20 @@ final class FailedList: @unchecked Sendable {
         }
         switch form {
         case .paths: append(Array((name.flatMap { Self.entry(source, $0) } ?? source).utf8))
-        case .manifest(let kinds):
-            var line: JSONLine = ["path": .string(source)]
-            if let name {
-                line.append("name", .string(name))
-                if let kind = Self.kind(of: name, kinds) { line.append("kind", .string(kind.name)) }
-            }
-            append(Array(line.text.utf8))
+        case .manifest: appendLine(source, name)
         }
+    }
+
+    /// Adds a line of a manifest.
+    private func appendLine(_ path: String, _ name: String?) {
+        var line: JSONLine = ["path": .string(path)]
+        if let name {
+            line.append("name", .string(name))
+            if case .manifest(let kinds) = form, let kind = Self.kind(of: name, kinds) {
+                line.append("kind", .string(kind.name))
+            }
+        }
+        append(Array(line.text.utf8))
     }
 
     /// Adds a line as it is.

@@ -33,7 +33,8 @@ struct PullCommand {
         access.configuration.asksByFolder = !output.isJSON
         self.access = access
         // It makes a file, so it comes behind all that may refuse the command.
-        failedList = try FailedList(PullFlags.failedTo, arguments, .paths(arguments))
+        let form = arguments.isSet(PullFlags.manifest.flag) ? FailedList.Form.manifest([:]) : .paths(arguments)
+        failedList = try FailedList(PullFlags.failedTo, arguments, form)
     }
 
     func run() async -> ExitCode {

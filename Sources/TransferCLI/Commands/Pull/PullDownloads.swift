@@ -1,6 +1,6 @@
 internal import TransferClient
 
-/// All that a pull fetches: what the arguments name, then what a list has.
+/// All that a pull fetches: what the arguments name, then what a manifest describes, then what a list has.
 struct PullDownloads: Sequence, Sendable {
     private let named: [Download]
     private let listed: ListedPaths
@@ -10,11 +10,18 @@ struct PullDownloads: Sequence, Sendable {
 
     /// - Throws: `UsageError` when there is nothing to pull.
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        let hasList = arguments.isSet(PullFlags.filesFrom.flag)
+        let lists = [arguments[PullFlags.filesFrom], arguments[PullFlags.manifest]].compactMap(\.self)
+        let hasList = !lists.isEmpty
         guard !arguments.operands.isEmpty || hasList else {
             throw arguments.error("nothing to pull; name files or folders")
         }
-        named = arguments.operands.map { Download($0, isPattern: true) }
+        guard lists.count(where: { $0 == "-" }) <= 1 else {
+            throw arguments.error("standard input can be read only once")
+        }
+        let manifest = try Manifest(PullFlags.manifest, arguments, for: .pull)
+        named =
+            arguments.operands.map { Download($0, isPattern: true) }
+            + manifest.entries.map { Download($0.path, name: $0.destination) }
         listed = try ListedPaths(PullFlags.filesFrom, arguments)
         only = hasList || named.count > 1 ? nil : named.first
     }

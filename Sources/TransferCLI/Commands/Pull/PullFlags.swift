@@ -17,7 +17,7 @@ enum PullFlags {
 
     // MARK: Lists
 
-    private static let lists = [filesFrom.flag, ClientFlags.null.flag, failedTo.flag, isPreview.flag]
+    private static let lists = [filesFrom.flag, ClientFlags.null.flag, manifest.flag, failedTo.flag, isPreview.flag]
 
     static let filesFrom = Flag(
         name: "files-from", placeholder: "FILE",
@@ -27,10 +27,19 @@ enum PullFlags {
             + "become a/b.txt. These paths are no patterns.", value: .file
     ).text
 
+    static let manifest = Flag(
+        name: "manifest", placeholder: "FILE", help: "Fetch what FILE describes, a JSON object on each line.",
+        details:
+            "It has a path on the server, and may have a name and a folder to put it under here, as in {\"path\": "
+            + "\"photos/1.jpg\", \"name\": \"cover.jpg\", \"folder\": \"album\"}. These paths are no patterns. Nothing is "
+            + "fetched if a line is wrong; - is standard input.",
+        value: .file
+    ).text
+
     static let failedTo = Flag(
         name: "failed-to", placeholder: "FILE",
         help: "Write the paths of what failed to FILE, as --files-from takes them.",
-        details: "Without failures the file is empty.", value: .file
+        details: "With --manifest, as that takes them. Without failures the file is empty.", value: .file
     ).text
 
     static let isPreview = Flag(

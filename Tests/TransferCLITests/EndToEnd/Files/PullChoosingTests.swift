@@ -104,6 +104,51 @@ import TransferTestSupport
                     ["a.jpg", "cache/c.jpg", "cache/keep.txt", "gone", "top.jpg"] + (odd.isEmpty ? [] : ["odd\nname"])))
     }
 
+    // MARK: Manifests
+
+    @Test func manifestsGiveOtherNames() throws {
+        let manifest = """
+            {"path": "in/a.jpg", "name": "cover.jpg", "folder": "album"}
+
+            {"path": "/in/d/", "name": "pictures"}
+            {"path": "in/cache/keep.txt", "folder": "kept"}
+            {"path": "top.jpg"}
+            {"path": "*.jpg", "name": "up"}
+            {"path": "in/b.txt", "name": "../out"}
+            """
+        let pull = try pull("--manifest", "-", "-o", "out", "--failed-to", "failed", input: Array(manifest.utf8))
+        #expect(pull.end == .exited(1) && pull.errors.contains("notFound  *.jpg: "), "\(pull.errors)")
+        #expect(pull.errors.contains("invalidPath  in/b.txt"), "\(pull.errors)")
+        #expect(found("out") == ["album/cover.jpg", "kept/keep.txt", "pictures/IMG.JPG", "top.jpg"])
+        let failed = String(decoding: try readFile(here.path("failed")), as: UTF8.self)
+        #expect(
+            Set(failed.split(separator: "\n")) == [
+                #"{"path":"*.jpg","name":"up"}"#, #"{"path":"in/b.txt","name":"../out"}"#,
+            ])
+    }
+
+    /// What failed is taken again under the names that it was to have, until nothing fails.
+    @Test func whatFailedOfAManifestCanBePulledAgain() throws {
+        try writeFile(here.path("list"), #"{"path":"gone","name":"a/b"}\#n{"path":"in/a.jpg","name":"c"}\#n"#.utf8)
+        let arguments = ["--manifest", "list", "--failed-to", "list", "-o", "out"]
+        let unreachable = ["pull"] + arguments + ["--from", "127.0.0.1:1", "--plaintext"]
+        #expect(try Finished(unreachable, Surroundings(directory: here.path)).end == .exited(3))
+        #expect(try pull(arguments[0], "list", arguments[2], "list", arguments[4], "out").end == .exited(1))
+        #expect(found("out") == ["c"])
+        #expect(try readFile(here.path("list")) == Array(#"{"path":"gone","name":"a/b"}\#n"#.utf8))
+        try writeFile("\(server.directory)/gone", [1])
+        #expect(try pull(arguments[0], "list", arguments[2], "list", arguments[4], "out").end == .exited(0))
+        #expect(found("out") == ["a/b", "c"])
+        #expect(try readFile(here.path("list")).isEmpty)
+    }
+
+    @Test func aWrongManifestFetchesNothing() throws {
+        try writeFile(here.path("list"), #"{"path":"top.jpg"}\#n{"path":"in/a.jpg","kind":"picture"}\#n"#.utf8)
+        let pull = try pull("--manifest", "list", "-o", "out")
+        #expect(pull.end == .exited(2) && pull.errors.contains("list, line 2: unknown member 'kind'"), "\(pull.errors)")
+        #expect(found("") == ["list"])
+    }
+
     @Test func whatWasNeverTriedIsListedToo() throws {
         let arguments = ["pull", "in", "x/./y", "--files-from", "list", "--failed-to", "list", "-o", "out"]
         try writeFile(here.path("list"), "a/b\n".utf8)

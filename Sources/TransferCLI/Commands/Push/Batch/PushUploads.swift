@@ -16,12 +16,12 @@ struct PushUploads: Sequence, Sendable {
         kind = arguments[PushFlags.kind]
         try Self.check(arguments)
         var named = try Self.named(arguments, input, kind)
-        let manifest = arguments.isSet(PushFlags.manifest) ? try Manifest(arguments) : nil
-        for entry in manifest?.entries ?? [] {
+        let manifest = try Manifest(PushFlags.manifest, arguments, for: .push)
+        for entry in manifest.entries {
             named.append(.path(entry.path, name: entry.destination, kind: entry.kind ?? kind))
         }
         self.named = named
-        kinds = manifest?.kinds ?? [:]
+        kinds = manifest.kinds
         listed = try ListedPaths(PushFlags.filesFrom, arguments)
     }
 

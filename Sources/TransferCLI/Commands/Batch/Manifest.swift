@@ -1,7 +1,14 @@
 internal import TransferModel
 
-/// The uploads that a manifest describes, one JSON object on each line.
+/// The uploads or downloads that a manifest describes, one JSON object on each line.
 struct Manifest {
+    /// What takes the manifest, which decides what a line may say.
+    enum Reader {
+        case push, pull
+
+        var keys: [String] { ["path", "name", "folder"] + (self == .push ? ["kind"] : []) }
+    }
+
     /// One line.
     struct Entry: Equatable {
         let path: String
@@ -9,7 +16,8 @@ struct Manifest {
         var folder: String?
         var kind: ContentKind?
 
-        /// The path to store under, without the server's folder; nothing means what the path is called.
+        /// The path to store under, below the server's folder or the directory that is pulled to; nothing means what the path
+        /// is called.
         var destination: String? {
             guard let folder else { return name }
             return (name ?? PathList.lastName(of: path)).map { "\(folder)/\($0)" }
@@ -23,9 +31,16 @@ struct Manifest {
 
     let entries: [Entry]
 
+    /// - Parameter key: whose value names the manifest; without one it is empty.
     /// - Throws: `UsageError` that names the first line that is wrong.
-    init(_ arguments: ParsedArguments) throws(UsageError) {
-        let input = try BatchInput(PushFlags.manifest, arguments)
+    init(
+        _ key: FlagKey<String?, Never>, _ arguments: ParsedArguments, for reader: Reader
+    ) throws(UsageError) {
+        guard arguments.isSet(key.flag) else {
+            entries = []
+            return
+        }
+        let input = try BatchInput(key, arguments)
         var entries: [Entry] = []
         var faults: [(line: Int, fault: Fault)] = []
         var number = 0
@@ -33,7 +48,7 @@ struct Manifest {
             number += 1
             guard line.contains(where: { $0 > 0x20 }) else { continue }
             do throws(Fault) {
-                entries.append(try Self.entry(Array(line)))
+                entries.append(try Self.entry(Array(line), for: reader))
             } catch {
                 faults.append((number, error))
             }
@@ -58,7 +73,7 @@ struct Manifest {
     }
 
     /// Reads one line.
-    static func entry(_ line: [UInt8]) throws(Fault) -> Entry {
+    static func entry(_ line: [UInt8], for reader: Reader) throws(Fault) -> Entry {
         let members: [(key: String, value: JSONNode)]
         do throws(JSONFault) {
             guard case .object(let object) = try JSONReader.read(line) else { throw JSONFault("it is no object") }
@@ -68,8 +83,8 @@ struct Manifest {
         }
         var values: [String: String] = [:]
         for (key, value) in members {
-            guard keys.contains(key) else {
-                let suggestion = Suggestion.phrase(for: key, among: keys)
+            guard reader.keys.contains(key) else {
+                let suggestion = Suggestion.phrase(for: key, among: reader.keys)
                 throw Fault(message: "unknown member '\(key.escapedForDisplay)'\(suggestion)")
             }
             guard case .string(let text) = value, !text.isEmpty else {
@@ -80,8 +95,6 @@ struct Manifest {
         guard let path = values["path"] else { throw Fault(message: "'path' is missing") }
         return Entry(path: path, name: values["name"], folder: values["folder"], kind: try kind(values["kind"]))
     }
-
-    private static let keys = ["path", "name", "folder", "kind"]
 
     private static func kind(_ name: String?) throws(Fault) -> ContentKind? {
         guard let name else { return nil }
