@@ -7,6 +7,7 @@ Tests/watch/hour.py --seconds 3600 --seed 7
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import random
@@ -38,6 +39,11 @@ class Broken(Exception):
     """A promise that was not kept."""
 
 
+def digest(content: bytes) -> bytes:
+    """What stands for a content: those of an hour together are more than memory has room for."""
+    return hashlib.blake2b(content, digest_size=16).digest()
+
+
 class Process:
     """A program that is started again and again. What it says is kept in files, and whoever waits hears that there is more."""
 
@@ -48,8 +54,11 @@ class Process:
         self.process: subprocess.Popen[bytes] | None = None
         self.news = threading.Condition()
         self.readers: list[threading.Thread] = []
+        # Bytes of its errors that are of earlier runs.
+        self.earlier = 0
 
     def start(self) -> None:
+        self.earlier = len(self.errors)
         environment = {"HOME": str(self.folder), "PATH": os.environ["PATH"]}
         self.process = subprocess.Popen(
             self.arguments, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -111,6 +120,11 @@ class Process:
             raise Broken(f"{self.name} ended by itself with {self.process.returncode}")
 
     @property
+    def has_spoken(self) -> bool:
+        """Whether this run of it has said anything: before that it may not have begun to listen to signals."""
+        return len(self.errors) > self.earlier
+
+    @property
     def errors(self) -> str:
         path = self.folder / f"{self.name}.err"
         return path.read_text(errors="replace") if path.exists() else ""
@@ -134,20 +148,21 @@ class Folder:
         self.dice = dice
         # What a slow writer does between two pieces.
         self.pause = pause
-        self.live: dict[str, bytes] = {}
-        # What the watch took away before somebody here did.
+        # The state of the digest of each file, which goes on when something is appended.
+        self.live: dict[str, hashlib.blake2b] = {}
+        # What the watch took away before somebody here did; like all others the digests of contents.
         self.taken: set[bytes] = set()
         # Everything that was ever the whole of a file.
         self.whole: set[bytes] = set()
-        # Beginnings of files whose writers have paused for longer than they should: they may have been sent.
+        # Files whose writers have paused for longer than they should, as they are: their beginnings may have been sent.
         self.paused: list[bytes] = []
         # What was written to a file that had just been taken away: nobody can see that.
         self.late: set[bytes] = set()
         self.count = 0
 
-    def content(self) -> bytes:
+    def content(self, sizes: tuple[int, ...] = (0, 1, 100, 4_000, 4_000, 70_000, 70_000, 1_500_000)) -> bytes:
         self.count += 1
-        size = self.dice.choice((0, 1, 100, 4_000, 70_000, 1_500_000))
+        size = self.dice.choice(sizes)
         return f"{self.count} ".encode() + self.dice.randbytes(size)
 
     def name(self) -> str:
@@ -162,14 +177,16 @@ class Folder:
         self.dice.choice(acts)()
 
     def settled(self, name: str, content: bytes) -> None:
-        self.live[name] = content
-        self.whole.add(content)
+        self.known(name, hashlib.blake2b(content, digest_size=16))
+
+    def known(self, name: str, state: hashlib.blake2b) -> None:
+        self.live[name] = state
+        self.whole.add(state.digest())
 
     def write(self) -> None:
-        self.write_at_once(self.name())
+        self.write_at_once(self.name(), self.content())
 
-    def write_at_once(self, name: str) -> None:
-        content = self.content()
+    def write_at_once(self, name: str, content: bytes) -> None:
         self.make(name)
         # Opened anew, so that what is being read keeps its bytes.
         self.forget(name)
@@ -206,16 +223,18 @@ class Folder:
             return
         name = self.dice.choice(sorted(self.live))
         before = self.live.pop(name)
+        after = before.copy()
+        after.update(b" more")
         try:
             with (self.path / name).open("r+b", buffering=0) as file:
                 file.seek(0, os.SEEK_END)
                 file.write(b" more")
                 if os.fstat(file.fileno()).st_nlink == 0 or not (self.path / name).exists():
-                    self.late.add(before + b" more")
+                    self.late.add(after.digest())
                     return
-            self.settled(name, before + b" more")
+            self.known(name, after)
         except FileNotFoundError:
-            self.taken.add(before)
+            self.taken.add(before.digest())
 
     def rename(self) -> None:
         if not self.live:
@@ -224,13 +243,13 @@ class Folder:
         if old == new:
             return
         self.make(new)
-        content = self.live.pop(old)
+        state = self.live.pop(old)
         self.forget(new, removes=False)
         try:
             (self.path / old).rename(self.path / new)
-            self.settled(new, content)
+            self.known(new, state)
         except FileNotFoundError:
-            self.taken.add(content)
+            self.taken.add(state.digest())
 
     def remove(self) -> None:
         if self.live:
@@ -253,25 +272,25 @@ class Folder:
     def many(self) -> None:
         folder = f"many{self.dice.randint(0, 2)}"
         for number in range(self.dice.randint(10, 300)):
-            self.write_at_once(f"{folder}/{number}")
+            self.write_at_once(f"{folder}/{number}", self.content((0, 1, 100, 4_000)))
 
     def make(self, name: str) -> None:
         (self.path / name).parent.mkdir(parents=True, exist_ok=True)
 
     def forget(self, name: str, removes: bool = True) -> None:
         """Removes what is under a name, or is about to replace it."""
-        content = self.live.pop(name, None)
+        state = self.live.pop(name, None)
         if not removes:
             return
         try:
             (self.path / name).unlink()
         except FileNotFoundError:
-            if content is not None:
-                self.taken.add(content)
+            if state is not None:
+                self.taken.add(state.digest())
 
     @property
     def required(self) -> dict[bytes, str]:
-        return {**dict.fromkeys(self.taken, "taken"), **{content: name for name, content in self.live.items()}}
+        return {**dict.fromkeys(self.taken, "taken"), **{state.digest(): name for name, state in self.live.items()}}
 
 
 class Hour:
@@ -293,6 +312,8 @@ class Hour:
         self.watch = Process([*self.watching, "--json"], folder, "watch")
         self.watch.start()
         self.kills = 0
+        # Digests of files that were read, by what tells them from others.
+        self.digests: dict[tuple[int, int, int, int], bytes] = {}
 
     def serve(self, address: str) -> Process:
         arguments = [self.binary, "serve", "--dir", "stored", "--listen", address, "--plaintext"]
@@ -330,7 +351,9 @@ class Hour:
                 self.watch.end(signal.SIGKILL)
                 self.watch.start()
             case "stop watch":
-                if (code := self.watch.end(signal.SIGTERM)) != 0:
+                begun = self.watch.has_spoken
+                code = self.watch.end(signal.SIGTERM)
+                if code != 0 and (begun or code != -signal.SIGTERM):
                     raise Broken(f"a watch that was stopped ended with {code}")
                 self.watch.start()
             case "kill server":
@@ -361,8 +384,18 @@ class Hour:
             raise Broken(f"the watch ended with {code}")
 
     def missing(self) -> list[str]:
-        contents = {path.read_bytes() for path in self.files()}
+        contents = self.contents()
         return [name for content, name in self.watched.required.items() if content not in contents]
+
+    def contents(self) -> set[bytes]:
+        return {self.digest(path) for path in self.files()}
+
+    def digest(self, path: Path) -> bytes:
+        status = path.stat()
+        version = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        if version not in self.digests:
+            self.digests[version] = digest(path.read_bytes())
+        return self.digests[version]
 
     def files(self) -> list[Path]:
         return [path for path in self.stored.rglob("*") if path.is_file() and ".transfer" not in path.parts]
@@ -392,18 +425,23 @@ class Hour:
     def examine_stored(self) -> None:
         seen: dict[tuple[str, bytes], Path] = {}
         for path in self.files():
-            content = path.read_bytes()
-            if content not in self.watched.whole and not any(c.startswith(content) for c in self.watched.paused):
+            content = self.digest(path)
+            if content not in self.watched.whole and not self.is_beginning(path):
                 raise Broken(f"{path} was never the whole of a file")
             plain = re.sub(r"-\d+(\.\w+)?$", r"\1", str(path))
             if (plain, content) in seen:
                 raise Broken(f"{path} is there twice, as {seen[(plain, content)]}")
             seen[(plain, content)] = path
 
+    def is_beginning(self, path: Path) -> bool:
+        """Whether it is the front of a file whose writer has paused for too long."""
+        content = path.read_bytes()
+        return any(whole.startswith(content) for whole in self.watched.paused)
+
     def examine_done(self) -> None:
-        contents = {path.read_bytes() for path in self.files()}
+        contents = self.contents() | self.watched.late
         for path in (self.watched.path / "done").rglob("*"):
-            if path.is_file() and path.read_bytes() not in contents | self.watched.late:
+            if path.is_file() and self.digest(path) not in contents:
                 raise Broken(f"{path} was moved and is not stored")
 
     def examine_lines(self) -> None:

@@ -35,7 +35,8 @@ extension WatchLoop {
             events.send(.notice(obstacle))
         }
         files.clear()
-        schedule.isBlind = FileSystemKind.isRemote(root)
+        devices = WatchedDevices()
+        schedule.isBlind = devices.isRemote(root)
         watchAnew()
         schedule.ask(at: .now)
         events.send(.watching(directory: root, known: journal?.known.count ?? known.count))

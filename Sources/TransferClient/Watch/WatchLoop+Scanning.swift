@@ -60,6 +60,7 @@ extension WatchLoop {
     }
 
     private func watch(_ path: String, _ relative: String, _ filter: WalkFilter) {
+        if devices.isRemote(path) { schedule.isBlind = true }
         do throws(SystemError) {
             try folders?.add(path, relative, filter)
         } catch {

@@ -29,6 +29,8 @@ final class WatchLoop: @unchecked Sendable {
     var skipped = KnownFiles()
     /// Nothing where the kernel gives none.
     var folders: WatchedFolders?
+    /// File systems that the directory and what is below it are on.
+    var devices = WatchedDevices()
     var isSending = false
     /// Whether the server was asked for anything so far: an address that is wrong is to be seen before there is a file.
     var hasAsked = false
