@@ -15,6 +15,7 @@ final class CatalogReader: @unchecked Sendable {
     private let sums: Statement
     private let number: Statement
     private let unfinishedUploads: Statement
+    private let intendedChanges: Statement
     let anyRotten: Statement
     let rotten: Statement
     private let begin: Statement
@@ -46,6 +47,7 @@ final class CatalogReader: @unchecked Sendable {
         commit = try Statement("COMMIT", in: database)
         number = try Statement("SELECT count(*) FROM uploads", in: database)
         unfinishedUploads = try Statement(UnfinishedUpload.select, in: database)
+        intendedChanges = try Statement(IntendedChange.select, in: database)
         anyRotten = try Statement(RottenFile.any, in: database)
         rotten = try Statement(RottenFile.select + " WHERE path = ?1", in: database)
         sums = try Statement(
@@ -136,6 +138,10 @@ final class CatalogReader: @unchecked Sendable {
             if let upload = UnfinishedUpload(unfinishedUploads) { found.append(upload) }
         }
         return found
+    }
+
+    func intended() throws(DatabaseError) -> [(number: Int64, change: IntendedChange)] {
+        try IntendedChange.all(intendedChanges)
     }
 
     func totals() throws(DatabaseError) -> [CatalogEntry.State: CatalogTotals] {

@@ -62,6 +62,20 @@ package final class PathOwners: Sendable {
     }
 }
 
+/// What a server did not come to the end of, for whoever keeps servers out meanwhile.
+extension PathOwners: IntendedChanges {
+    package func intended() throws(DatabaseError) -> [(number: Int64, change: IntendedChange)] {
+        try connection.withLock { (state) throws(DatabaseError) in try state.intended() }
+    }
+
+    package func complete(_ noted: NotedChanges, _ changes: KnownChanges) throws(DatabaseError) {
+        try connection.withLock { (state) throws(DatabaseError) in
+            for folder in changes.folders { while try state.writer.moveSome(folder) {} }
+            try state.writer.complete(noted, changes)
+        }
+    }
+}
+
 /// `@unchecked Sendable`: only used with the lock of its `PathOwners` held.
 private final class ClaimsConnection: @unchecked Sendable {
     private let database: Database
@@ -109,6 +123,10 @@ private final class ClaimsConnection: @unchecked Sendable {
                 WHERE uploads.number = claims.number AND uploads.path = claims.path)
             """)
         try Self.fill(database)
+    }
+
+    func intended() throws(DatabaseError) -> [(number: Int64, change: IntendedChange)] {
+        try IntendedChange.all(try Statement(IntendedChange.select, in: database))
     }
 
     func totals() throws(DatabaseError) -> CatalogTotals {

@@ -48,6 +48,9 @@ package final class Intake: Sendable {
     /// Gives receipts to callers that ask; nothing where acknowledgements don't promise enough for that.
     let issuer: ReceiptIssuer?
 
+    /// What is being changed beside uploads.
+    let changing = ChangingPaths()
+
     let clock: IntakeClock
 
     /// Uploads that a session publishes together at most.

@@ -18,11 +18,20 @@ import TransferModel
         return paths
     }
 
+    private func complete(
+        _ catalog: Catalog, _ moves: [PathMove] = [], _ versions: [VersionChange] = [],
+        links: [PathLink] = [], replaced: [KnownChanges.Replaced] = []
+    ) throws {
+        var changes = KnownChanges()
+        (changes.moves, changes.versions, changes.links, changes.replaced) = (moves, versions, links, replaced)
+        try catalog.complete(.none, changes)
+    }
+
     @Test func aFileTakesTheNameAndLosesItsID() throws {
         let fixture = try CatalogFixture()
         let catalog = fixture.open()
         try catalog.record([entry(1, "a"), entry(2, "b"), entry(3, "ab")])
-        try catalog.move([PathMove("a", to: "b", isFolder: false, at: 9)])
+        try complete(catalog, [PathMove("a", to: "b", object: 1, at: 9)])
         #expect(try paths(catalog) == ["b", "ab"])
         #expect(try catalog.entries(for: [entry(1, "").id, entry(2, "").id]) == [nil, nil])
         #expect(try catalog.entries(at: ["b"])[0].map(\.size) == [1])
@@ -33,7 +42,7 @@ import TransferModel
         let catalog = fixture.open()
         try catalog.record(
             (1...count).map { entry(UInt64($0), "d/é\($0)/x") } + [entry(9_999, "d0"), entry(9_998, "d.x")])
-        try catalog.move([PathMove("d", to: "n/eé", isFolder: true, at: 9)])
+        try complete(catalog, [PathMove("d", to: "n/eé", at: 9)])
         #expect(try paths(catalog) == Set((1...count).map { "n/eé/é\($0)/x" } + ["d0", "d.x"]))
     }
 
@@ -41,7 +50,7 @@ import TransferModel
         let fixture = try CatalogFixture()
         let catalog = fixture.open()
         try catalog.record([entry(1, "a"), entry(2, "a", committed: 10)])
-        try catalog.move([PathMove("a", to: "b", isFolder: false, at: 9)])
+        try complete(catalog, [PathMove("a", to: "b", object: 1, at: 9)])
         #expect(try catalog.entries(at: ["a", "b"]).map { $0.map(\.size) } == [[2], [1]])
     }
 
@@ -51,7 +60,7 @@ import TransferModel
         let before = entry(1, "a")
         try catalog.record([before, entry(2, "a")])
         let after = ContentVersion(object: 1, revision: 20, touch: 30, size: 1)
-        try catalog.restamp([VersionChange(path: "a", before: try #require(before.version), after: after)])
+        try complete(catalog, [], [VersionChange(path: "a", before: try #require(before.version), after: after)])
         let found = try catalog.entries(for: [before.id, entry(2, "").id])
         #expect(found.map { $0?.version?.revision } == [20, 2])
     }
@@ -62,9 +71,11 @@ import TransferModel
         let version = ContentVersion(object: 1, revision: 2, touch: 3, size: 4)
         let digest = Digest(.xxh128, [UInt8](repeating: 0, count: 16))
         for path in ["a", "d/x"] { try catalog.add(rotten: [RottenFile(path: path, version: version, digest: digest)]) }
-        try catalog.move([
-            PathMove("a", to: "b", isFolder: false, at: 9), PathMove("d", to: "e", isFolder: true, at: 9),
-        ])
+        try complete(
+            catalog,
+            [
+                PathMove("a", to: "b", object: 1, at: 9), PathMove("d", to: "e", at: 9),
+            ])
         #expect(try catalog.rotten(at: "b") != nil && catalog.rotten(at: "e/x") != nil)
         #expect(try catalog.rotten(at: "a") == nil && catalog.rotten(at: "d/x") == nil)
     }

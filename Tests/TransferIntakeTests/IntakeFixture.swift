@@ -1,5 +1,4 @@
 import TransferAccess
-import TransferCatalog
 import TransferCodec
 import TransferDatabase
 import TransferMail
@@ -8,6 +7,7 @@ import TransferStore
 import TransferSystem
 import TransferTestSupport
 
+@testable import TransferCatalog
 @testable import TransferIntake
 
 /// An intake with a directory and a catalog behind it.
@@ -44,11 +44,32 @@ final class IntakeFixture {
         intake.known.load()
     }
 
+    /// A server on calls that fail, or behind another one that has ended.
+    init(
+        in directory: TemporaryDirectory, disk: Disk = Disk(), fileSystem: FileSystem? = nil,
+        calls: DatabaseCalls = DatabaseCalls()
+    ) throws {
+        self.directory = directory
+        store = try FileStore(path: directory.path("store"), durability: .commit, fileSystem: fileSystem, disk: disk)
+        let file = CatalogFile(path: directory.path("catalog"), isDurable: true, calls: calls)
+        let catalog = Catalog(CatalogConnections(file, retryInterval: 0) { _ in })
+        intake = Self.intake(store, catalog)
+    }
+
+    /// The server is no more; what its catalog had not committed is gone.
+    func end() {
+        intake.known.close()
+        store.unlock()
+    }
+
     private static func intake(_ store: FileStore, in directory: TemporaryDirectory, _ mailroom: Mailroom? = nil)
         -> Intake
     {
-        let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
-        return Intake(
+        intake(store, Catalog(path: directory.path("catalog"), isDurable: false) { _ in }, mailroom)
+    }
+
+    private static func intake(_ store: FileStore, _ catalog: Catalog, _ mailroom: Mailroom? = nil) -> Intake {
+        Intake(
             Intake.Configuration(maximumAssemblies: 8, filesAtOnce: 100, maximumUpload: 1 << 40, keepUnfinished: .max),
             store: store, records: catalog, signer: nil, mailroom: mailroom
         ) { _ in }

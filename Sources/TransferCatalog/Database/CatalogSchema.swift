@@ -130,6 +130,23 @@ enum CatalogSchema {
             """,
             "DELETE FROM uploads WHERE state = 0",
         ],
+        [
+            // What a server is about to do with stored files, until it is known what came of it.
+            """
+            CREATE TABLE intended (
+                number INTEGER PRIMARY KEY,
+                form INTEGER NOT NULL,
+                path TEXT NOT NULL,
+                target TEXT NOT NULL,
+                object INTEGER NOT NULL,
+                touch INTEGER NOT NULL,
+                revision INTEGER NOT NULL,
+                size INTEGER NOT NULL,
+                modified INTEGER,
+                moment INTEGER NOT NULL
+            )
+            """
+        ],
     ]
 
     static let schema = DatabaseSchema(steps, called: Catalog.name)

@@ -3,7 +3,7 @@ package import TransferModel
 
 /// What a server remembers of uploads across its restarts. Stored content never depends on it. Synchronous and safe to call
 /// from any thread.
-package protocol UploadRecords: AnyObject, Sendable {
+package protocol UploadRecords: AnyObject, Sendable, IntendedChanges {
     /// Whether it knew nothing when it was opened, so that all it knows came since.
     var wasEmpty: Bool { get }
 
@@ -55,12 +55,8 @@ package protocol UploadRecords: AnyObject, Sendable {
     /// Forgets what was acknowledged under paths whose files were removed, all of it or nothing.
     func remove(paths: [String]) throws(DatabaseError)
 
-    /// Lets what is known of files, or of all in folders, be known of other paths, under ids that no client has. What was known
-    /// of these paths goes.
-    func move(_ moves: [PathMove]) throws(DatabaseError)
-
-    /// Lets files that were given other attributes be the ones that were acknowledged.
-    func restamp(_ changes: [VersionChange]) throws(DatabaseError)
+    /// Keeps what is about to be changed, all or nothing, as durably as the records are, until it is known what came of it.
+    func intend(_ changes: [IntendedChange]) throws(DatabaseError) -> NotedChanges
 
     /// What was acknowledged, in each state.
     func totals() throws(DatabaseError) -> [CatalogEntry.State: CatalogTotals]

@@ -1,32 +1,46 @@
-package import TransferCatalog
+import TransferCatalog
 import TransferDatabase
 package import TransferModel
+import TransferStore
+import TransferSystem
 
-/// What becomes of uploads whose files this server has moved or given other attributes.
+/// What becomes of uploads whose files this server moves, links, replaces, or gives other attributes.
 extension KnownUploads {
-    /// Files, or all in folders, have other paths now. No id stands for them any more.
+    /// Notes what is about to be changed, before it is: whatever ends this server meanwhile, the next one finds out what came of it.
     ///
-    /// - Parameter versions: of the files, before and after, with their paths of now.
-    package func moved(_ moves: [PathMove], _ versions: [VersionChange]) {
-        guard !moves.isEmpty else { return }
-        recent.forget(Set(moves.lazy.flatMap { [PathKey($0.path), PathKey($0.target)] }))
+    /// - Throws: where it cannot be noted. Nothing may be changed then.
+    func intend(_ changes: [IntendedChange]) throws(StoreError) -> NotedChanges {
+        guard !changes.isEmpty else { return .none }
+        // What is behind it would be told in another order.
+        if let error = tellUntold() { throw StoreError(notNoted: error) }
         do throws(DatabaseError) {
-            try records.move(moves)
-            try records.restamp(versions.filter { $0.before != $0.after })
+            return try records.intend(changes)
         } catch {
             complain(error, unrecorded: 0)
+            throw StoreError(notNoted: error)
         }
     }
 
-    /// Files have other attributes now.
-    package func changed(_ changes: [VersionChange]) {
-        let changes = changes.filter { $0.before != $0.after }
-        guard !changes.isEmpty else { return }
-        recent.forget(Set(changes.lazy.map { PathKey($0.path) }))
-        do throws(DatabaseError) {
-            try records.restamp(changes)
-        } catch {
-            complain(error, unrecorded: 0)
+    /// Files are something else now than they were. What cannot be recorded is tried again later.
+    func complete(_ noted: NotedChanges, _ changes: KnownChanges) {
+        recent.forget(changes.paths)
+        untold.withLock { $0.append((noted, changes)) }
+        _ = tellUntold()
+    }
+
+    /// - Returns: why there is something that could not be told.
+    func tellUntold() -> DatabaseError? {
+        untold.withLock { untold in
+            while let first = untold.first {
+                do throws(DatabaseError) {
+                    try records.complete(first.noted, first.changes)
+                } catch {
+                    complain(error, unrecorded: 0)
+                    return error
+                }
+                untold.removeFirst()
+            }
+            return nil
         }
     }
 
@@ -44,22 +58,33 @@ extension KnownUploads {
         (entry.kind, entry.sender, entry.client, entry.isDurable) = (kind, caller.sender, caller.id, isDurable)
         record([entry])
     }
+}
 
-    /// A file has another name: what was acknowledged of its content holds for that, too.
+extension Intake {
+    /// Lets the catalog know what came of changes that an earlier server did not come to the end of. To be called before the first
+    /// upload and the first change.
     ///
-    /// - Parameters:
-    ///   - before: what the source was when it was looked at.
-    ///   - moment: of now; UTC, in nanoseconds since 1970.
-    package func adopt(
-        _ path: RelativePath, like source: RelativePath, as before: ContentVersion, _ version: ContentVersion,
-        at moment: Int64
-    ) {
-        settleIfNeeded()
-        let known = entries(at: [source.string])[0].last { $0.version == before && $0.digest != nil }
-        guard let known else { return }
-        var entry = CatalogEntry(found: path, digest: known.digest, version: version, at: moment)
-        (entry.kind, entry.sender, entry.client) = (known.kind, known.sender, known.client)
-        entry.isDurable = known.isDurable
-        record([entry])
+    /// - Parameter look: says what has a path; throws where that cannot be said.
+    /// - Returns: how many there were.
+    package func settleIntended<Failure: Error>(_ look: (RelativePath) throws(Failure) -> FoundObject?) -> Int {
+        do throws(DatabaseError) {
+            return try known.records.settleIntended(look)
+        } catch {
+            known.complain(error, unrecorded: 0)
+            return 0
+        }
+    }
+}
+
+extension StoreError {
+    fileprivate init(notNoted error: DatabaseError) {
+        let code: ResultCode =
+            switch error.reason {
+            case .full: .insufficientStorage
+            case .busy: .busy
+            case .damaged, .unknownVersion, .failed, .unavailable: .storageFailed
+            }
+        self.init(
+            code, "Nothing was changed, because the server cannot note what it is about to change. \(error.message)")
     }
 }

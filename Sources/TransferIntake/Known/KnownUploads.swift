@@ -32,6 +32,8 @@ package final class KnownUploads: Sendable {
     private let unfinished = UnfinishedUploads()
     /// Held while something is said of unfinished uploads, so that what was said last counts.
     private let tellingUnfinished = Locked(())
+    /// What this server has changed, and the catalog could not be told.
+    let untold = Locked([(noted: NotedChanges, changes: KnownChanges)]())
     private let clock: IntakeClock
     private let report: @Sendable (IntakeEvent) -> Void
     private let trouble = Locked(Trouble())
@@ -129,6 +131,7 @@ package final class KnownUploads: Sendable {
 
     /// Brings the catalog in order, while nobody waits for it; and learns from it what could not be learnt at the start.
     package func settle() {
+        _ = tellUntold()
         if !isLoaded.load(ordering: .relaxed) { load() }
         do throws(DatabaseError) {
             try records.settle()
@@ -192,6 +195,7 @@ package final class KnownUploads: Sendable {
     package func close() {
         // Whoever was asked to, later, finds nothing to write, and does not open the catalog again.
         recordUnfinished()
+        _ = tellUntold()
         do throws(DatabaseError) {
             try records.close()
         } catch {

@@ -49,6 +49,7 @@ package actor Server {
         core = ServerCore(
             configuration: configuration, store: store, log: log, identity: identity, on: foundations)
         try core.checkChat()
+        core.settleIntended()
         core.expire(leftovers: true)
         permits = Permits(configuration.maximumConnections)
         do throws(SystemError) {

@@ -6,6 +6,12 @@ import TransferStore
 
 /// Unfinished uploads don't stay for ever.
 extension ServerCore {
+    /// Lets the catalog know what came of the last server's changes of names; before anything else is changed.
+    func settleIntended() {
+        let changes = intake.settleIntended { [store] (path) throws(StoreError) in try store.object(at: path) }
+        if changes > 0 { observability.log.write([.changesSettled(changes)]) }
+    }
+
     /// Removes those that are too old, and says what is left.
     ///
     /// - Parameter leftovers: whether to remove what nobody can resume, which is only known before the first upload.

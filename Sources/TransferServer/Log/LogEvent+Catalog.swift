@@ -17,6 +17,14 @@ extension LogEvent {
             [("uploads", .unsigned(UInt64(clamping: uploads)))])
     }
 
+    /// What was going on with names and attributes when the last server ended.
+    static func changesSettled(_ changes: Int) -> LogEvent {
+        LogEvent(
+            .info, "changesSettled",
+            "looked what came of \(changes) changes of names or attributes that the last server did not come to the end of",
+            [("changes", .unsigned(UInt64(clamping: changes)))])
+    }
+
     static func catalogDamaged(_ damage: Catalog.Damage) -> LogEvent {
         LogEvent(
             .error, "catalogDamaged", text(damage),

@@ -90,6 +90,18 @@ package final class Scrub: Sendable {
                 state.withLock { $0.summary.catalogFault = error.message }
             }
         }
+        if newest == nil { settleIntended() }
+    }
+
+    /// A server that was killed may have left changes that the catalog does not know of. Whoever may only read the catalog finds
+    /// them in it.
+    private func settleIntended() {
+        guard claims != nil, let held = try? lock ?? files.lock() else { return }
+        defer { withExtendedLifetime(held) {} }
+        keep { [files] (claims) throws(DatabaseError) in
+            let settled = try claims.settleIntended { (path) throws(StoreError) in try files.object(at: path) }
+            if settled > 0 { try claims.refresh() }
+        }
     }
 
     /// How far it is; to be asked from any thread.

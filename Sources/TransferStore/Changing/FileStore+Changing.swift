@@ -5,8 +5,14 @@ import TransferSystem
 extension FileStore {
     /// To make folders and links with, and to change what is there.
     package func editor() -> TreeEditor {
-        TreeEditor(tree, incoming, umask: umask) { [incoming] in incoming.directory }
+        TreeEditor(tree, incoming, umask: umask, space) { [incoming] in incoming.directory }
     }
+
+    /// What has a path, without a look at its content.
+    ///
+    /// - Returns: nothing where there is none, also for what is no file, folder or link.
+    /// - Throws: where nobody can say what is there.
+    package func object(at path: RelativePath) throws(StoreError) -> FoundObject? { try tree.object(at: path) }
 
     /// The parts of the trash, in no order; those alone that have something below a folder, where one is given.
     package func trash(below folder: RelativePath?) throws(StoreError) -> [TrashBatch] {
@@ -20,5 +26,17 @@ extension FileStore {
         }
         guard let folder else { return batches }
         return batches.filter { (try? tree.open(.trash($0, folder))) != nil }
+    }
+}
+
+extension DirectoryTree {
+    func object(at path: RelativePath) throws(StoreError) -> FoundObject? {
+        do throws(SystemError) {
+            try check(path)
+            return try open(path.parent).status(String(path.name)).flatMap(FoundObject.init)
+        } catch {
+            if [ENOENT, ENOTDIR, ELOOP].contains(error.errno) { return nil }
+            throw StoreError(error, reading: path)
+        }
     }
 }

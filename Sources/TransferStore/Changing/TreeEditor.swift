@@ -18,6 +18,7 @@ package final class TreeEditor {
     let tree: DirectoryTree
     let incoming: Incoming
     private let umask: mode_t
+    private let space: Space?
     let directories: BatchDirectories
     /// Where what replaces something is made first.
     private let scratch: () throws(StoreError) -> DirectoryHandle
@@ -39,10 +40,11 @@ package final class TreeEditor {
     private static let mostOpened = 64
 
     init(
-        _ tree: DirectoryTree, _ incoming: Incoming, umask: mode_t,
+        _ tree: DirectoryTree, _ incoming: Incoming, umask: mode_t, _ space: Space? = nil,
         scratch: @escaping () throws(StoreError) -> DirectoryHandle
     ) {
         (self.tree, self.incoming, self.umask, self.scratch) = (tree, incoming, umask, scratch)
+        self.space = space
         directories = BatchDirectories(tree, incoming.committer)
         failures = incoming.committer.failures
     }
@@ -94,6 +96,7 @@ extension TreeEditor {
             try incoming.replacing.withLock { _ throws(StoreError) in
                 try attempt("make the folder \(path)") { () throws(SystemError) in try parent.unlink(name) }
             }
+            gaveWay(status)
             directories.change(parent)
         }
         _ = try directories.open(path)
@@ -117,12 +120,14 @@ extension TreeEditor {
 
     /// Gives a file another name.
     ///
-    /// - Throws: `notFound`; `wrongForm` for what is no file.
+    /// - Parameter expected: what the source has to be; nothing for any file.
+    /// - Throws: `notFound`; `wrongForm` for what is no file; `busy` for another one than was expected.
     package func makeHardLink(
-        _ path: RelativePath, to source: RelativePath, replaces: Bool
+        _ path: RelativePath, to source: RelativePath, replaces: Bool, expecting expected: ContentVersion? = nil
     ) throws(StoreError) -> Moved {
         let file = try open(source)
         let before = try examine(file, source)
+        try Self.check(before, is: expected, source)
         guard before.isFile else { throw StoreError(.wrongForm, "\(source) is no file, and cannot have two names.") }
         let parent = try directories.open(path.parent)
         if let status = try status(of: path, in: parent) {
@@ -158,6 +163,7 @@ extension TreeEditor {
         directories.change(parent)
         guard isTaken else { return }
         guard replaces else { throw .taken(path) }
+        let replaced = try status(of: path, in: parent)
         let scratch = try scratch()
         // No upload has such an id by chance.
         let other = StagedFile.scratchName()
@@ -172,6 +178,12 @@ extension TreeEditor {
             // Of two names of one file rename(2) leaves both.
             if try scratch.status(other) != nil { try? scratch.unlink(other) }
         }
+        if let replaced { gaveWay(replaced) }
+    }
+
+    /// What had a name has it no more.
+    private func gaveWay(_ status: stat) {
+        if status.isFile, status.st_nlink < 2 { space?.quota?.removed(ContentVersion(status).size) }
     }
 
     private func checkReplaceable(_ path: RelativePath, _ status: stat, _ replaces: Bool) throws(StoreError) {
@@ -184,9 +196,11 @@ extension TreeEditor {
 extension TreeEditor {
     /// Makes a file, folder or link what is said of it.
     ///
+    /// - Parameter expected: what has to be there; nothing for anything.
     /// - Returns: of a file, its version before and after.
     package func set(
-        _ path: RelativePath, permissions: UInt16?, modified: Timestamp?, _ extra: ExtraAttributes?
+        _ path: RelativePath, permissions: UInt16?, modified: Timestamp?, _ extra: ExtraAttributes?,
+        expecting expected: ContentVersion? = nil
     ) throws(StoreError) -> Moved {
         let parent = try existing(path.parent, path)
         guard let status = try status(of: path, in: parent), status.isFile || status.isDirectory || status.isLink else {
@@ -197,6 +211,7 @@ extension TreeEditor {
             return Moved(version: nil)
         }
         let file = try open(path)
+        try Self.check(try examine(file, path), is: expected, path)
         try attempt("set the attributes of \(path)") { () throws(SystemError) in
             try disk.set(file.number, permissions: permissions.map { mode_t($0 & 0o777) }, modified: modified, extra)
         }
@@ -222,10 +237,14 @@ extension TreeEditor {
 extension TreeEditor {
     /// Gives a file, folder or link another path.
     ///
-    /// - Parameter replaces: whether a file or link that is there gives way to another one.
-    /// - Throws: `notFound`; `pathConflict` where the path is taken; `invalidPath` for a folder into itself.
+    /// - Parameters:
+    ///   - replaces: whether a file or link that is there gives way to another one.
+    ///   - expected: what has to be moved; nothing for anything.
+    /// - Throws: `notFound`; `pathConflict` where the path is taken; `invalidPath` for a folder into itself; `busy` where something
+    ///   else has the path than was expected.
     package func move(
-        _ path: RelativePath, to target: RelativePath, replaces: Bool = false
+        _ path: RelativePath, to target: RelativePath, replaces: Bool = false,
+        expecting expected: ContentVersion? = nil
     ) throws(StoreError) -> Moved {
         guard target.below(path) == nil else {
             throw StoreError(.invalidPath, "\(path) cannot be moved into itself.")
@@ -243,7 +262,7 @@ extension TreeEditor {
             guard !found.isDirectory else { throw .taken(target) }
             try checkReplaceable(target, status, replaces)
         }
-        try rename(path, in: parent, target, in: directory, replaces: replaces)
+        try rename(path, in: parent, target, in: directory, replaces: replaces, expected)
         directories.change(parent)
         directories.change(directory)
         if path.leadsToTrash, let folder = path.parent { emptied.insert(folder) }
@@ -258,13 +277,18 @@ extension TreeEditor {
     /// With the lock that keeps away whoever replaces a file, so that what was looked at is what is moved.
     private func rename(
         _ path: RelativePath, in parent: DirectoryHandle, _ target: RelativePath, in directory: DirectoryHandle,
-        replaces: Bool
+        replaces: Bool, _ expected: ContentVersion?
     ) throws(StoreError) {
         let (name, newName) = (String(path.name), String(target.name))
         let outcome = try incoming.replacing.withLock { _ throws(StoreError) -> Bool in
-            try attempt("move \(path)") { () throws(SystemError) in
+            if expected != nil, let found = try status(of: path, in: parent) {
+                try Self.check(found, is: expected, path)
+            }
+            return try attempt("move \(path)") { () throws(SystemError) in
                 if replaces {
+                    let replaced = try directory.status(newName)
                     try disk.rename(parent.number, name, to: (directory.number, newName))
+                    if let replaced { gaveWay(replaced) }
                     return true
                 }
                 do throws(SystemError) {
@@ -303,6 +327,11 @@ extension TreeEditor {
         }
     }
 
+    private static func check(_ found: stat, is expected: ContentVersion?, _ path: RelativePath) throws(StoreError) {
+        guard let expected, ContentVersion(found).object != expected.object else { return }
+        throw StoreError(.busy, "\(path) was replaced just now: it may be changed later.")
+    }
+
     private func open(_ path: RelativePath) throws(StoreError) -> Descriptor {
         let parent = try existing(path.parent, path)
         do throws(SystemError) {
@@ -320,6 +349,14 @@ extension TreeEditor {
 
 extension stat {
     var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
+}
+
+extension FoundObject {
+    /// - Returns: nothing for what is no file, folder or link.
+    init?(_ status: stat) {
+        guard status.isFile || status.isDirectory || status.isLink else { return nil }
+        self.init(status.isFile ? .file : status.isDirectory ? .folder : .link, ContentVersion(status))
+    }
 }
 
 extension StoreError {

@@ -65,7 +65,7 @@ extension FileStore {
 }
 
 extension StoreError {
-    static func notFound(_ path: RelativePath?) -> StoreError {
+    package static func notFound(_ path: RelativePath?) -> StoreError {
         StoreError(.notFound, "There is nothing under \(path?.description ?? "the folder").")
     }
 

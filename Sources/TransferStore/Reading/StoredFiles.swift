@@ -71,6 +71,12 @@ package final class StoredFiles: Sendable {
         open { () throws(SystemError) in (try tree.open(path.parent), String(path.name)) }
     }
 
+    /// What has a path, without a look at its content.
+    ///
+    /// - Returns: nothing where there is none.
+    /// - Throws: where nobody can say what is there.
+    package func object(at path: RelativePath) throws(StoreError) -> FoundObject? { try tree.object(at: path) }
+
     private func open(_ place: () throws(SystemError) -> (DirectoryHandle, String)) -> Opened {
         do throws(SystemError) {
             let (directory, name) = try place()

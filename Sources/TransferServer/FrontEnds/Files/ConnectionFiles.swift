@@ -9,16 +9,14 @@ import TransferStore
 final class ConnectionFiles {
     private let resources: LaneResources
     private var reader: StoreReader?
-    private var remover: StoreRemover?
+    private let removals: StoredRemovals
     /// Whether any file is known to be rotten; asked once in a turn.
     private var hasRotten: Bool?
     private var digesters: [DigestFunction: ContentDigester] = [:]
 
-    /// Names that are looked at before others have their turn.
-    private static let namesAtOnce = 512
-
     init(_ resources: LaneResources) {
         self.resources = resources
+        removals = StoredRemovals(resources.intake, resources.store)
     }
 
     /// To be called at the end of a turn: what was looked up may be something else by the next one.
@@ -68,9 +66,7 @@ extension ConnectionFiles {
 
 extension ConnectionFiles {
     func beginRemoval(of path: RelativePath, isRecursive: Bool) throws(StoreError) -> Removal {
-        let remover = remover ?? resources.store.remover()
-        self.remover = remover
-        return try remover.begin(path, isRecursive: isRecursive)
+        try removals.begin(path, isRecursive: isRecursive)
     }
 
     /// Removes some of it.
@@ -78,25 +74,12 @@ extension ConnectionFiles {
     /// - Parameter files: is told how many files are gone, also when it fails.
     /// - Returns: whether all is gone; then `commit` has to follow.
     func goOn(_ removal: Removal, gone files: inout UInt64) throws(StoreError) -> Bool {
-        defer { files += forget(removal.takeRemoved()) }
-        return try removal.step(Self.namesAtOnce)
+        try removals.goOn(removal, gone: &files)
     }
 
     /// Whether what was removed has to be made durable before anything else is.
-    var mustCommitRemovals: Bool { remover?.isFull ?? false }
+    var mustCommitRemovals: Bool { removals.mustCommit }
 
     /// Makes removals durable.
-    func commit(_ removals: [Removal]) throws(StoreError) { try remover?.commit(removals) }
-
-    /// What has its path again by now, somebody else has stored since.
-    ///
-    /// - Returns: how many there are.
-    private func forget(_ files: [Removal.File]) -> UInt64 {
-        guard !files.isEmpty else { return 0 }
-        resources.intake.known.settleIfNeeded()
-        resources.intake.quotas.removed(files)
-        let gone = files.map(\.path).filter { path in resources.store.version(at: path) == nil }
-        resources.intake.known.forget(gone.map(\.string))
-        return UInt64(files.count)
-    }
+    func commit(_ removals: [Removal]) throws(StoreError) { try self.removals.commit(removals) }
 }

@@ -15,6 +15,7 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
         var receipts: [KeptReceipts] = []
         var rotten: [String: RottenFile] = [:]
         var receiptNumber: UInt64 = 0
+        var intended: [(number: Int64, change: IntendedChange)] = []
     }
 
     /// What every program sees, and what is on disk.
@@ -24,10 +25,24 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
     /// Calls that pass before one fails.
     var failsAfter: UInt32?
 
+    /// Calls that pass before the process dies in one.
+    var diesAfter: UInt32?
+
+    /// The process that uses it.
+    var isDead: () -> Bool = { false }
+    var die: () -> Void = {}
+
+    /// A planted mistake: what is intended is not noted.
+    let forgetsIntended: Bool
+
     private(set) var wasEmpty = true
 
     /// Whether a call has failed.
     private(set) var hasFailed = false
+
+    init(forgetsIntended: Bool = false) {
+        self.forgetsIntended = forgetsIntended
+    }
 
     /// As after a restart.
     func reopen() { wasEmpty = seen.entries.isEmpty }
@@ -38,6 +53,11 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
     }
 
     private func mayFail() throws(DatabaseError) {
+        if let left = diesAfter {
+            diesAfter = left == 0 ? nil : left - 1
+            if left == 0 { die() }
+        }
+        guard !isDead() else { throw DatabaseError(.failed, "The process is no more.") }
         guard let left = failsAfter else { return }
         failsAfter = left == 0 ? nil : left - 1
         if left == 0 {
@@ -87,37 +107,71 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
         certain = seen
     }
 
-    func move(_ moves: [PathMove]) throws(DatabaseError) {
+    func intend(_ changes: [IntendedChange]) throws(DatabaseError) -> NotedChanges {
         try mayFail()
-        for move in moves {
-            for (id, entry) in seen.entries where entry.path == move.target { forget(id) }
-            for (id, entry) in seen.entries where entry.committed <= move.moment {
-                let isMoved = move.isFolder ? entry.path.hasPrefix("\(move.path)/") : entry.path == move.path
-                guard isMoved else { continue }
-                forget(id)
-                var moved = entry
-                moved.id = .random()
-                moved.receipt = nil
-                moved.path = move.target + entry.path.dropFirst(move.path.count)
-                put(moved)
+        guard !forgetsIntended else { return .none }
+        let first = (seen.intended.last?.number ?? 0) + 1
+        for (offset, change) in changes.enumerated() { seen.intended.append((first + Int64(offset), change)) }
+        certain = seen
+        return NotedChanges(first..<first + Int64(changes.count))
+    }
+
+    func intended() throws(DatabaseError) -> [(number: Int64, change: IntendedChange)] {
+        try mayFail()
+        return seen.intended
+    }
+
+    func complete(_ noted: NotedChanges, _ changes: KnownChanges) throws(DatabaseError) {
+        try mayFail()
+        for file in changes.replaced { forget(file.path, to: file.moment, but: file.object) }
+        for link in changes.links { put(link) }
+        for move in changes.moves { put(move) }
+        for change in changes.versions {
+            for (id, entry) in seen.entries where entry.path == change.path && entry.version == change.before {
+                seen.entries[id]?.version = change.after
             }
         }
+        seen.intended.removeAll { noted.numbers.contains($0.number) }
         certain = seen
+    }
+
+    private func forget(_ path: String, to moment: Int64, but object: UInt64?) {
+        for (id, entry) in seen.entries where entry.path == path && entry.committed <= moment {
+            if object == nil || entry.version?.object != object { forget(id) }
+        }
+    }
+
+    private func put(_ link: PathLink) {
+        let isKnown = seen.entries.values.contains { $0.path == link.target && $0.version == link.after }
+        let source = entries { $0.path == link.path && $0.version == link.before && $0.digest != nil }
+        guard !isKnown, var entry = source.max(by: { $0.committed < $1.committed }) else { return }
+        (entry.id, entry.state, entry.receipt, entry.run) = (.random(), .committed, nil, nil)
+        (entry.path, entry.version, entry.begun) = (link.target, link.after, link.moment)
+        entry.committed = link.moment
+        put(entry)
+    }
+
+    private func put(_ move: PathMove) {
+        if move.object != nil { forget(move.target, to: move.moment, but: move.object) }
+        for entry in entries({ _ in true }) {
+            let isOld = entry.committed <= move.moment
+            let isMoved =
+                move.object == nil
+                ? isOld && entry.path.hasPrefix("\(move.path)/")
+                : entry.path == move.path && (isOld || entry.version?.object == move.object)
+            guard isMoved else { continue }
+            forget(entry.id)
+            var moved = entry
+            moved.id = .random()
+            moved.receipt = nil
+            moved.path = move.target + entry.path.dropFirst(move.path.count)
+            put(moved)
+        }
     }
 
     private func forget(_ id: UploadID) {
         seen.entries[id] = nil
         seen.order.removeAll { $0 == id }
-    }
-
-    func restamp(_ changes: [VersionChange]) throws(DatabaseError) {
-        try mayFail()
-        for change in changes {
-            for (id, entry) in seen.entries where entry.path == change.path && entry.version == change.before {
-                seen.entries[id]?.version = change.after
-            }
-        }
-        certain = seen
     }
 
     func keep(receiptNumber: UInt64) throws(DatabaseError) {
@@ -206,6 +260,16 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
 
     /// How many came before it; nothing for what never came.
     func place(of id: UploadID) -> Int? { seen.order.firstIndex(of: id) }
+
+    /// Whether it says that an object is at a path.
+    func says(_ object: UInt64, at path: String) -> Bool {
+        seen.entries.values.contains { $0.path == path && $0.version?.object == object }
+    }
+
+    /// Whether somebody knows a file in a folder that no upload stands for any more.
+    func hasStranger(in folder: String, but ids: Set<UploadID>) -> Bool {
+        seen.entries.values.contains { $0.path.hasPrefix(folder.isEmpty ? "" : folder + "/") && !ids.contains($0.id) }
+    }
 
     /// What it knows, without a call that could fail.
     subscript(id: UploadID) -> CatalogEntry? { seen.entries[id] }

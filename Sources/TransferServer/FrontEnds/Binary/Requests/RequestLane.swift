@@ -380,26 +380,24 @@ extension RequestLane {
         case .move(let move): try changes.move(move, client)
         case .remove(let remove):
             guard remove.trash == nil else { throw StoreError(.invalidPath, "It is in the trash already.") }
-            try changes.discard(try client.removable(remove.path), isRecursive: remove.isRecursive)
+            changes.discard(try client.removable(remove.path), isRecursive: remove.isRecursive)
         default: throw .cancelled
         }
         changed.append(request)
-        if changes.mustCommit || changed.count >= Self.removalsAtOnce { endChanges() }
+        if changes.mustCommit { endChanges() }
     }
 
-    /// Answers changes, when they are durable.
+    /// Makes changes and answers them, when they are durable.
     private func endChanges() {
         guard !changed.isEmpty else { return }
         let ended = changed
         changed.removeAll(keepingCapacity: true)
-        do throws(StoreError) {
-            try changes.commit()
-        } catch {
-            for request in ended { fail(request.id, request.path, error) }
-            return
-        }
         let isDurable = resources.store.durability == .commit
-        for request in ended {
+        for (request, result) in zip(ended, changes.commit()) {
+            if case .failure(let error) = result {
+                fail(request.id, request.path, error)
+                continue
+            }
             outcome.chunk.append(
                 .outcome(Outcome(id: request.id, code: .completed, isDurable: isDurable, count: 1)))
             events.append(.changed(request, peer: peer))

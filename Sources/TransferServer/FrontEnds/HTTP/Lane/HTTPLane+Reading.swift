@@ -118,7 +118,7 @@ extension HTTPLane {
             }
             guard !resources.trashesRemovals else {
                 let changes = ConnectionChanges(resources)
-                try changes.discard(place, isRecursive: target.isFolder)
+                changes.discard(place, isRecursive: target.isFolder)
                 return begin(HTTPDiscard(target.path, changes), to: request)
             }
             let removal = try files.beginRemoval(of: place, isRecursive: target.isFolder)

@@ -1,0 +1,71 @@
+package import TransferDatabase
+package import TransferModel
+
+/// What this server does with stored files by itself: noted before, and known behind it.
+extension Catalog {
+    /// Keeps what is about to be changed, all or nothing, as durably as the catalog is, until it is known what came of it.
+    package func intend(_ changes: [IntendedChange]) throws(DatabaseError) -> NotedChanges {
+        guard !changes.isEmpty else { return .none }
+        var numbers: Range<Int64> = 0..<0
+        try connections.write { (writer) throws(DatabaseError) in numbers = try writer.intend(changes) }
+        return NotedChanges(numbers)
+    }
+
+    /// What cannot be read is left out.
+    package func intended() throws(DatabaseError) -> [(number: Int64, change: IntendedChange)] {
+        try connections.read { (reader) throws(DatabaseError) in try reader.intended() }
+    }
+
+    /// Lets files be known as they are by now, and forgets what was noted of that.
+    package func complete(_ noted: NotedChanges, _ changes: KnownChanges) throws(DatabaseError) {
+        guard !noted.numbers.isEmpty || !changes.isEmpty else { return }
+        if !changes.isEmpty { try settle() }
+        for folder in changes.folders {
+            var isOver = false
+            // Others have their turn between two steps of a large folder.
+            while !isOver {
+                try connections.write { (writer) throws(DatabaseError) in isOver = try !writer.moveSome(folder) }
+            }
+        }
+        try connections.write { (writer) throws(DatabaseError) in try writer.complete(noted, changes) }
+    }
+}
+
+/// Where it is noted what a server is about to do.
+package protocol IntendedChanges {
+    /// What was intended and is not known to be done or undone, in the order in which it was noted, with what it is kept under.
+    func intended() throws(DatabaseError) -> [(number: Int64, change: IntendedChange)]
+
+    /// Lets files be known as they are by now, and forgets what was noted of that.
+    func complete(_ noted: NotedChanges, _ changes: KnownChanges) throws(DatabaseError)
+}
+
+extension IntendedChanges {
+    /// Looks what has become of all that was intended, and lets it be known. Nobody may intend anything meanwhile.
+    ///
+    /// - Parameter look: says what has a path; throws where that cannot be said.
+    /// - Returns: how many changes there were that a server did not come to the end of.
+    package func settleIntended<Failure: Error>(
+        _ look: (RelativePath) throws(Failure) -> FoundObject?
+    ) throws(DatabaseError) -> Int {
+        var (settled, isAll) = (0, true)
+        for (number, change) in try intended() {
+            guard let path = RelativePath(stored: change.path), let target = RelativePath(stored: change.target) else {
+                continue
+            }
+            let known: KnownChanges
+            do throws(Failure) {
+                known = change.outcome(try look(path), path == target ? nil : try look(target))
+            } catch {
+                // It stays until somebody can tell.
+                isAll = false
+                continue
+            }
+            try complete(NotedChanges(number), known)
+            settled += 1
+        }
+        // With them goes what nobody can read.
+        if isAll, settled > 0 { try complete(.all, KnownChanges()) }
+        return settled
+    }
+}

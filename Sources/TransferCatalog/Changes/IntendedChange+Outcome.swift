@@ -1,0 +1,80 @@
+package import TransferModel
+
+/// What has become of an intended change, by what is there.
+extension IntendedChange {
+    /// What the catalog has to say from now on; nothing where it says so already, or nobody can tell.
+    ///
+    /// - Parameters:
+    ///   - source: what has the path.
+    ///   - other: what has the target, where that is another path.
+    package func outcome(_ source: FoundObject?, _ other: FoundObject?) -> KnownChanges {
+        switch form {
+        case .move: moved(source, other)
+        case .folder: movedFolder(source, other)
+        case .link: linked(source, other)
+        case .attributes: changed(source)
+        case .replacement: replaced(source)
+        }
+    }
+
+    private func isSame(_ found: FoundObject?) -> Bool {
+        found.map { $0.version.object == before.object && $0.form == (form == .folder ? .folder : .file) } ?? false
+    }
+
+    private func moved(_ source: FoundObject?, _ other: FoundObject?) -> KnownChanges {
+        // Some file systems leave both names of a rename that a power cut has interrupted.
+        if isSame(other), isSame(source) { return linked(source, other) }
+        var changes = KnownChanges()
+        if isSame(other) {
+            changes.moves = [PathMove(path, to: target, object: before.object, at: moment)]
+            changes.versions = restamped(other, at: target)
+        } else if isSame(source) {
+            changes.versions = restamped(source, at: path)
+        } else if source == nil, let other, other.form == .file, other.version.hasSameRevision(as: before) {
+            // A copy of the whole directory has other objects.
+            changes.moves = [PathMove(path, to: target, object: before.object, at: moment)]
+        }
+        return changes
+    }
+
+    private func movedFolder(_ source: FoundObject?, _ other: FoundObject?) -> KnownChanges {
+        var changes = KnownChanges()
+        let isCopied = source == nil && other?.form == .folder
+        if isSame(other) || isCopied { changes.moves = [PathMove(path, to: target, at: moment)] }
+        return changes
+    }
+
+    private func linked(_ source: FoundObject?, _ other: FoundObject?) -> KnownChanges {
+        var changes = KnownChanges()
+        if isSame(other), let after = other?.version {
+            changes.replaced = [KnownChanges.Replaced(target, by: before.object, at: moment)]
+            if hasKnownContent(after) {
+                changes.links = [PathLink(path, as: target, before: before, after: after, at: moment)]
+            }
+        }
+        if isSame(source) { changes.versions = restamped(source, at: path) }
+        return changes
+    }
+
+    private func changed(_ source: FoundObject?) -> KnownChanges {
+        var changes = KnownChanges()
+        if isSame(source) { changes.versions = restamped(source, at: path) }
+        return changes
+    }
+
+    private func replaced(_ source: FoundObject?) -> KnownChanges {
+        var changes = KnownChanges()
+        if source?.form != .file { changes.replaced = [KnownChanges.Replaced(path, at: moment)] }
+        return changes
+    }
+
+    /// Nothing where somebody else has written to the file meanwhile.
+    private func restamped(_ found: FoundObject?, at path: String) -> [VersionChange] {
+        guard let after = found?.version, after != before, hasKnownContent(after) else { return [] }
+        return [VersionChange(path: path, before: before, after: after)]
+    }
+
+    private func hasKnownContent(_ after: ContentVersion) -> Bool {
+        after.size == before.size && (after.revision == before.revision || after.revision == revision)
+    }
+}

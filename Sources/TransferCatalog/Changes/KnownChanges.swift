@@ -1,0 +1,51 @@
+package import TransferModel
+
+/// What becomes of what is known of files that this server has moved, linked, replaced, or given other attributes.
+package struct KnownChanges: Equatable, Sendable {
+    /// A path whose file has given way, and when; UTC, in nanoseconds since 1970. What was acknowledged later stays.
+    package struct Replaced: Equatable, Sendable {
+        package let path: String
+
+        /// What has the path now and stays known; nothing where no file has it.
+        package let object: UInt64?
+        package let moment: Int64
+
+        package init(_ path: String, by object: UInt64? = nil, at moment: Int64) {
+            (self.path, self.object, self.moment) = (path, object, moment)
+        }
+    }
+
+    /// Of these all goes that was known before.
+    package var replaced: [Replaced] = []
+    package var links: [PathLink] = []
+
+    /// What is known of a file or of all in a folder is known of its new path. It gets ids that no client has: an upload that
+    /// comes again is to be stored where it says, and not acknowledged for a file that is elsewhere now.
+    package var moves: [PathMove] = []
+
+    /// With the paths that files have when they are moved.
+    package var versions: [VersionChange] = []
+
+    package init() {}
+
+    package var isEmpty: Bool { replaced.isEmpty && links.isEmpty && moves.isEmpty && versions.isEmpty }
+
+    var folders: [PathMove] { moves.filter { $0.object == nil } }
+
+    package mutating func add(_ other: KnownChanges) {
+        replaced += other.replaced
+        links += other.links
+        moves += other.moves
+        versions += other.versions
+    }
+
+    /// Paths under which something else stands than what was acknowledged there.
+    package var paths: Set<PathKey> {
+        var paths: Set<PathKey> = []
+        for move in moves { paths.formUnion([PathKey(move.path), PathKey(move.target)]) }
+        for link in links { paths.insert(PathKey(link.target)) }
+        for version in versions { paths.insert(PathKey(version.path)) }
+        for replaced in replaced { paths.insert(PathKey(replaced.path)) }
+        return paths
+    }
+}

@@ -1,0 +1,16 @@
+/// A file or folder that has got another path.
+package struct PathMove: Equatable, Sendable {
+    package let path: String
+    package let target: String
+
+    /// Which file was moved; nothing for a folder, in which all has moved as well.
+    package let object: UInt64?
+
+    /// When it was moved; UTC, in nanoseconds since 1970. What was acknowledged under the path later is about another file, unless
+    /// it says that it is about this one.
+    package let moment: Int64
+
+    package init(_ path: String, to target: String, object: UInt64? = nil, at moment: Int64) {
+        (self.path, self.target, self.object, self.moment) = (path, target, object, moment)
+    }
+}

@@ -1,0 +1,126 @@
+import TransferCatalog
+import TransferModel
+import TransferStore
+
+/// A change as it is going to be made, by what was there when it was looked at.
+struct PlannedChange {
+    /// Which of those that were wanted.
+    let index: Int
+    let change: TreeChange
+
+    /// Where what is discarded goes.
+    let trashed: RelativePath?
+
+    /// What the catalog has to be told of; nothing where it knows of nothing that is changed.
+    let intended: IntendedChange?
+
+    /// - Parameters:
+    ///   - trashed: where it goes if it is discarded.
+    ///   - moment: of now; UTC, in nanoseconds since 1970.
+    /// - Throws: where it cannot be done, by what is there.
+    init(
+        _ index: Int, _ change: TreeChange, trashed: RelativePath?, at moment: Int64, in store: FileStore
+    ) throws(StoreError) {
+        (self.index, self.change, self.trashed) = (index, change, trashed)
+        intended =
+            switch change {
+            case .folder(let path, let replaces, _), .link(let path, _, let replaces, _):
+                replaces ? try Self.replacement(of: path, at: moment, in: store) : nil
+            case .hardLink(let path, let source, _, let attributes):
+                try Self.link(path, to: source, attributes, at: moment, in: store)
+            case .set(let path, let attributes): try Self.set(path, attributes, at: moment, in: store)
+            case .move(let path, let target, let replaces):
+                try Self.move(path, to: target, replaces: replaces, at: moment, in: store)
+            case .discard(let path, let isRecursive):
+                try Self.discard(path, to: trashed, isRecursive: isRecursive, at: moment, in: store)
+            }
+    }
+
+    private static func find(_ path: RelativePath, in store: FileStore) throws(StoreError) -> FoundObject {
+        guard let found = try store.object(at: path) else { throw .notFound(path) }
+        return found
+    }
+
+    private static func replacement(
+        of path: RelativePath, at moment: Int64, in store: FileStore
+    ) throws(StoreError) -> IntendedChange? {
+        guard let found = try store.object(at: path), found.form == .file else { return nil }
+        return IntendedChange(.replacement, path.string, before: found.version, at: moment)
+    }
+
+    private static func link(
+        _ path: RelativePath, to source: RelativePath, _ attributes: TreeChange.Attributes?, at moment: Int64,
+        in store: FileStore
+    ) throws(StoreError) -> IntendedChange {
+        let found = try find(source, in: store)
+        guard found.form == .file else {
+            throw StoreError(.wrongForm, "\(source) is no file, and cannot have two names.")
+        }
+        let isThere = try store.object(at: path)?.version.object == found.version.object
+        return IntendedChange(
+            isThere ? .attributes : .link, isThere ? path.string : source.string, to: path.string,
+            before: found.version,
+            revision: attributes?.revision, at: moment)
+    }
+
+    private static func set(
+        _ path: RelativePath, _ attributes: TreeChange.Attributes, at moment: Int64, in store: FileStore
+    ) throws(StoreError) -> IntendedChange? {
+        let found = try find(path, in: store)
+        guard found.form == .file else { return nil }
+        return IntendedChange(
+            .attributes, path.string, before: found.version, revision: attributes.revision, at: moment)
+    }
+
+    private static func move(
+        _ path: RelativePath, to target: RelativePath, replaces: Bool, at moment: Int64, in store: FileStore
+    ) throws(StoreError) -> IntendedChange? {
+        let found = try find(path, in: store)
+        switch found.form {
+        case .file: return IntendedChange(.move, path.string, to: target.string, before: found.version, at: moment)
+        case .folder: return IntendedChange(.folder, path.string, to: target.string, before: found.version, at: moment)
+        case .link: return replaces ? try replacement(of: target, at: moment, in: store) : nil
+        }
+    }
+
+    private static func discard(
+        _ path: RelativePath, to target: RelativePath?, isRecursive: Bool, at moment: Int64, in store: FileStore
+    ) throws(StoreError) -> IntendedChange? {
+        guard let target else { return nil }
+        guard try find(path, in: store).form != .folder || isRecursive else {
+            throw StoreError(.wrongForm, "\(path) is a folder, which is only removed with all that is in it.")
+        }
+        return try move(path, to: target, replaces: false, at: moment, in: store)
+    }
+}
+
+extension TreeChange.Attributes {
+    /// The time of modification, as versions of files have it.
+    fileprivate var revision: Int64? {
+        modified.map { $0.seconds &* 1_000_000_000 &+ Int64($0.nanoseconds) }
+    }
+}
+
+extension TreeChange {
+    /// Paths that are looked at before it is made: nothing that was only planned may have changed them.
+    var looked: [RelativePath] {
+        switch self {
+        case .folder(let path, let replaces, _), .link(let path, _, let replaces, _): replaces ? [path] : []
+        case .hardLink(let path, let source, _, _): [path, source]
+        case .set(let path, _), .discard(let path, _): [path]
+        case .move(let path, let target, let replaces): replaces ? [path, target] : [path]
+        }
+    }
+
+    /// Paths that are something else behind it.
+    ///
+    /// - Parameter trashed: where it goes if it is discarded.
+    func touched(_ trashed: RelativePath?) -> [RelativePath] {
+        switch self {
+        case .folder(let path, _, _), .link(let path, _, _, _), .set(let path, _): [path]
+        case .hardLink(let path, let source, _, _): [path, source]
+        case .move(let path, let target, _): [path, target]
+        case .discard(let path, _): [path] + [trashed].compactMap(\.self)
+        }
+    }
+}

@@ -1,0 +1,37 @@
+package import TransferModel
+
+/// What a client wants made or changed in a server's directory, with the server's paths. That it may is asked before.
+package enum TreeChange: Sendable {
+    /// What something is to be beside its name and content; nothing of what it has stays as it is.
+    package struct Attributes: Sendable {
+        /// Permission bits, 0 to 0o777.
+        package let permissions: UInt16?
+        package let modified: Timestamp?
+        package let extra: ExtraAttributes?
+
+        package init(permissions: UInt16?, modified: Timestamp?, extra: ExtraAttributes?) {
+            (self.permissions, self.modified, self.extra) = (permissions, modified, extra)
+        }
+    }
+
+    /// A folder, with those above it.
+    case folder(RelativePath, replaces: Bool, Attributes?)
+    /// A symbolic link that says that.
+    case link(RelativePath, to: [UInt8], replaces: Bool, Attributes?)
+    /// Another name of a file.
+    case hardLink(RelativePath, to: RelativePath, replaces: Bool, Attributes?)
+    /// Other attributes of what is there.
+    case set(RelativePath, Attributes)
+    case move(RelativePath, to: RelativePath, replaces: Bool)
+    /// Into the trash.
+    case discard(RelativePath, isRecursive: Bool)
+
+    /// The path that it is about.
+    package var path: RelativePath {
+        switch self {
+        case .folder(let path, _, _), .link(let path, _, _, _), .hardLink(let path, _, _, _), .set(let path, _),
+            .move(let path, _, _), .discard(let path, _):
+            path
+        }
+    }
+}

@@ -1,0 +1,89 @@
+package import TransferModel
+package import TransferStore
+
+/// Makes and changes names, folders and attributes for one connection, and lets the catalog know. Used by one thread at a time.
+///
+/// **The order is note, change, sync, catalog.** Changes that come together are noted together, so that they cost one sync more and
+/// not one each. A server that ends between two of these leaves the note, and the next one looks what came of it.
+package final class TreeChanges {
+    private let intake: Intake
+    private let store: FileStore
+    private let makeBatch: (_ moment: Int64) -> TrashBatch
+    /// What this connection puts into the trash stands together there.
+    private var batch: TrashBatch?
+
+    /// Changes that belong to one note.
+    private static let mostAtOnce = 128
+
+    /// - Parameter makeBatch: a new part of the trash; its moment is UTC, in nanoseconds since 1970.
+    package init(
+        _ intake: Intake, _ store: FileStore,
+        makeBatch: @escaping (_ moment: Int64) -> TrashBatch = {
+            TrashBatch(at: $0, number: .random(in: 0...UInt32.max))
+        }
+    ) {
+        (self.intake, self.store, self.makeBatch) = (intake, store, makeBatch)
+    }
+
+    /// Makes changes one after the other. When this returns, those that succeeded are as durable as the store is, and known.
+    ///
+    /// - Returns: one result for each, in their order.
+    package func perform(_ changes: [TreeChange]) -> [Result<Void, StoreError>] {
+        var results: [Result<Void, StoreError>] = []
+        var rest = changes[...]
+        while !rest.isEmpty {
+            var done = performSome(rest)
+            for (index, change) in zip(done.indices, rest) where Self.isInTrash(change, done[index]) {
+                batch = nil
+                done[index] = performSome([change]).first ?? done[index]
+            }
+            results += done
+            rest = rest.dropFirst(done.count)
+        }
+        return results
+    }
+
+    /// Whether the same path went to this part of the trash before.
+    private static func isInTrash(_ change: TreeChange, _ result: Result<Void, StoreError>) -> Bool {
+        guard case .discard = change, case .failure(let error) = result else { return false }
+        return error.code == .pathConflict
+    }
+
+    /// Makes those at the front that do not need one another: at least one.
+    private func performSome(_ changes: ArraySlice<TreeChange>) -> [Result<Void, StoreError>] {
+        let turn = intake.changing.begin()
+        defer { intake.changing.end(turn) }
+        var results: [Result<Void, StoreError>] = []
+        var planned: [PlannedChange] = []
+        var touched = TouchedPaths()
+        for change in changes.prefix(Self.mostAtOnce) {
+            let trashed = place(of: change)
+            let (looked, changed) = (change.looked, change.touched(trashed))
+            if looked.contains(where: touched.meet) || changed.contains(where: touched.contains) { break }
+            for path in changed { touched.insert(path) }
+            results.append(
+                Result { () throws(StoreError) in
+                    guard intake.changing.take(looked + changed, for: turn) else { throw .isChanging(change.path) }
+                    let moment = intake.clock.utc()
+                    planned.append(
+                        try PlannedChange(results.count, change, trashed: trashed, at: moment, in: store))
+                })
+        }
+        for (index, error) in ChangeBatch(intake.known, store).make(planned) { results[index] = .failure(error) }
+        return results
+    }
+
+    /// Where something goes that is discarded.
+    private func place(of change: TreeChange) -> RelativePath? {
+        guard case .discard(let path, _) = change else { return nil }
+        let current = batch ?? makeBatch(intake.clock.utc())
+        batch = current
+        return .trash(current, path)
+    }
+}
+
+extension StoreError {
+    fileprivate static func isChanging(_ path: RelativePath) -> StoreError {
+        StoreError(.busy, "Another client is changing \(path): it may be changed later.")
+    }
+}

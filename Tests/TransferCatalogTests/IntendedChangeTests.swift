@@ -1,0 +1,136 @@
+import Testing
+import TransferDatabase
+import TransferModel
+
+@testable import TransferCatalog
+
+/// What a server had noted and did not come to the end of: the next one says what is there.
+@Suite struct IntendedChangeTests {
+    private struct Unreadable: Error {}
+
+    private static func version(_ object: UInt64, touch: Int64 = 3, revision: Int64 = 2) -> ContentVersion {
+        ContentVersion(object: object, revision: revision, touch: touch, size: 4)
+    }
+
+    private static func file(_ object: UInt64, touch: Int64 = 3, revision: Int64 = 2) -> FoundObject {
+        FoundObject(.file, version(object, touch: touch, revision: revision))
+    }
+
+    private func entry(_ object: UInt64, _ path: String, committed: Int64 = 5) -> CatalogEntry {
+        CatalogEntry(
+            id: .random(), state: .committed, path: path, size: 4,
+            digest: Digest(.xxh128, [UInt8](repeating: UInt8(object), count: 16)), begun: 1, committed: committed,
+            version: Self.version(object))
+    }
+
+    private func settle(_ catalog: Catalog, _ there: [String: FoundObject]) throws -> Int {
+        try catalog.settleIntended { (path) throws(Unreadable) in there[path.string] }
+    }
+
+    /// Paths, each with the object that is known there.
+    private func known(_ catalog: Catalog) throws -> [String: [UInt64]] {
+        var known: [String: [UInt64]] = [:]
+        try catalog.forEachEntry { known[$0.path, default: []].append($0.version?.object ?? 0) }
+        return known.mapValues { $0.sorted() }
+    }
+
+    /// Where the file is after a kill or a power cut, and what the catalog has to say then.
+    @Test(arguments: [
+        (["a": file(1)], ["a": [1], "b": [2]]),
+        (["a": file(1), "b": file(2)], ["a": [1], "b": [2]]),
+        (["b": file(1, touch: 9)], ["b": [1]]),
+        // Both names of one rename.
+        (["a": file(1, touch: 9), "b": file(1, touch: 9)], ["a": [1], "b": [1]]),
+        // A copy of the whole directory has other objects.
+        (["b": file(77)], ["b": [1]]),
+        (["a": file(76), "b": file(77)], ["a": [1], "b": [2]]),
+        ([:], ["a": [1], "b": [2]]),
+    ]) func aFileThatWasToBeMoved(there: [String: FoundObject], expected: [String: [UInt64]]) throws {
+        let catalog = try CatalogFixture().open()
+        try catalog.record([entry(1, "a"), entry(2, "b")])
+        _ = try catalog.intend([IntendedChange(.move, "a", to: "b", before: Self.version(1), at: 9)])
+        #expect(try settle(catalog, there) == 1)
+        #expect(try known(catalog) == expected)
+        #expect(try catalog.intended().isEmpty)
+        // Settled once more, as by a server that is killed before it has forgotten the note.
+        _ = try catalog.intend([IntendedChange(.move, "a", to: "b", before: Self.version(1), at: 9)])
+        _ = try settle(catalog, there)
+        #expect(try known(catalog) == expected)
+    }
+
+    /// What somebody has stored under the old path meanwhile is another file.
+    @Test func anUploadThatTookTheOldPath() throws {
+        let catalog = try CatalogFixture().open()
+        try catalog.record([entry(1, "a")])
+        _ = try catalog.intend([IntendedChange(.move, "a", to: "b", before: Self.version(1), at: 9)])
+        try catalog.record([entry(3, "a", committed: 10)])
+        _ = try settle(catalog, ["a": Self.file(3), "b": Self.file(1, touch: 9)])
+        #expect(try known(catalog) == ["a": [3], "b": [1]])
+        #expect(try catalog.entries(at: ["b"])[0].first?.version?.touch == 9)
+    }
+
+    @Test func allThatIsInAFolder() throws {
+        for isMoved in [false, true] {
+            let catalog = try CatalogFixture().open()
+            try catalog.record([entry(1, "d/a"), entry(2, "d/e/b"), entry(3, "d.x")])
+            _ = try catalog.intend([IntendedChange(.folder, "d", to: "n/f", before: Self.version(8), at: 9)])
+            let folder = FoundObject(.folder, ContentVersion(object: 8, revision: 7, touch: 7, size: 1))
+            _ = try settle(catalog, [isMoved ? "n/f" : "d": folder])
+            #expect(
+                try known(catalog)
+                    == (isMoved ? ["n/f/a": [1], "n/f/e/b": [2], "d.x": [3]] : ["d/a": [1], "d/e/b": [2], "d.x": [3]]))
+        }
+    }
+
+    /// Attributes leave the acknowledgement good; what somebody else has written since is not taken for what was acknowledged.
+    @Test func otherAttributes() throws {
+        for (found, touch) in [
+            (Self.file(1, touch: 9), 9), (Self.file(1, touch: 9, revision: 50), 9),
+            (Self.file(1, touch: 9, revision: 51), 3), (Self.file(4, touch: 9), 3),
+        ] as [(FoundObject, Int64)] {
+            let catalog = try CatalogFixture().open()
+            try catalog.record([entry(1, "a")])
+            _ = try catalog.intend([IntendedChange(.attributes, "a", before: Self.version(1), revision: 50, at: 9)])
+            _ = try settle(catalog, ["a": found])
+            #expect(try catalog.entries(at: ["a"])[0].map { $0.version?.touch } == [touch])
+        }
+    }
+
+    @Test func aSecondNameAndWhatGaveWayToIt() throws {
+        for isMade in [false, true] {
+            let catalog = try CatalogFixture().open()
+            try catalog.record([entry(1, "a"), entry(2, "h"), entry(3, "f")])
+            _ = try catalog.intend([
+                IntendedChange(.link, "a", to: "h", before: Self.version(1), at: 9),
+                IntendedChange(.replacement, "f", before: Self.version(3), at: 9),
+            ])
+            let now = Self.file(1, touch: 9)
+            _ = try settle(catalog, isMade ? ["a": now, "h": now] : ["a": now, "h": Self.file(2), "f": Self.file(3)])
+            #expect(
+                try known(catalog) == (isMade ? ["a": [1], "h": [1]] : ["a": [1], "h": [2], "f": [3]]))
+            #expect(try catalog.entries(at: ["a"])[0].first?.version?.touch == 9)
+        }
+    }
+
+    /// Where nobody can say what is there, the note stays; what cannot be read of the notes goes when all others are settled.
+    @Test func whatCannotBeLookedAtStays() throws {
+        let fixture = try CatalogFixture()
+        let catalog = fixture.open()
+        try catalog.record([entry(1, "a"), entry(2, "c")])
+        _ = try catalog.intend([
+            IntendedChange(.move, "a", to: "b", before: Self.version(1), at: 9),
+            IntendedChange(.move, "c", to: "d", before: Self.version(2), at: 9),
+        ])
+        try fixture.database().execute("INSERT INTO intended VALUES (99, 77, 'x', 'y', 0, 0, 0, 0, NULL, 0)")
+        let settled = try catalog.settleIntended { (path) throws(Unreadable) in
+            if path.string == "a" { throw Unreadable() }
+            return path.string == "d" ? Self.file(2) : nil
+        }
+        #expect(settled == 1)
+        #expect(try catalog.intended().count == 1)
+        #expect(try known(catalog) == ["a": [1], "d": [2]])
+        #expect(try settle(catalog, ["b": Self.file(1)]) == 1)
+        #expect(try known(catalog) == ["b": [1], "d": [2]])
+        #expect(try fixture.database().execute("SELECT count(*) FROM intended") == 0)
+    }
+}

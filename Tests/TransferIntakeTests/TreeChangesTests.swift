@@ -1,0 +1,231 @@
+import Synchronization
+import Testing
+import TransferDatabase
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@testable import TransferCatalog
+@testable import TransferIntake
+
+/// What clients change beside uploads is made, and known, whatever ends the server in the middle of it.
+@Suite struct TreeChangesTests {
+    private static let batch = TrashBatch(at: 0, number: 7)
+
+    /// Files before, each with its name as content.
+    private static let stored = ["a", "b", "c", "d", "e", "f", "k/x", "k/y", "n"]
+
+    /// Every place that a file may have at some time.
+    private static let places = stored + ["m/b", "b2", "h", "z/x", "z/y", "x"]
+
+    private func path(_ text: String) throws -> RelativePath { try RelativePath(text) }
+
+    /// Something of everything, also what has to be made before what is behind it is looked at.
+    private func changes() throws -> [TreeChange] {
+        let time = Timestamp(seconds: 1_000, nanoseconds: 5)
+        let attributes = TreeChange.Attributes(permissions: 0o600, modified: time, extra: nil)
+        return [
+            .set(try path("a"), attributes), .move(try path("b"), to: try path("m/b"), replaces: false),
+            .move(try path("c"), to: try path("e"), replaces: true),
+            .hardLink(try path("h"), to: try path("n"), replaces: false, attributes),
+            .discard(try path("d"), isRecursive: false), .folder(try path("f"), replaces: true, nil),
+            .move(try path("k"), to: try path("z"), replaces: false),
+            .move(try path("m/b"), to: try path("b2"), replaces: false),
+            .move(try path("z/x"), to: try path("x"), replaces: false),
+        ]
+    }
+
+    private func fill(_ fixture: IntakeFixture) throws {
+        let session = fixture.session()
+        for name in Self.stored {
+            _ = try session.bring(UploadIntent(id: .random(), path: name, size: nil), Array(name.utf8))
+        }
+        for outcome in session.outcomes() { #expect(outcome.code == .committed) }
+        session.leave()
+        fixture.intake.known.settle()
+    }
+
+    private func perform(_ changes: [TreeChange], _ fixture: IntakeFixture) -> [Result<Void, StoreError>] {
+        TreeChanges(fixture.intake, fixture.store) { _ in Self.batch }.perform(changes)
+    }
+
+    /// Files that are there, with the versions that the catalog has for them: what a scrub would look at.
+    private func check(_ fixture: IntakeFixture, _ comment: Comment) throws {
+        fixture.intake.known.settle()
+        let trashed = RelativePath.trash(Self.batch, try path("d"))
+        let places = try Self.places.map(path) + [trashed]
+        var there: [RelativePath: ContentVersion] = [:]
+        for place in places { there[place] = fixture.store.version(at: place) }
+        var known: [RelativePath: ContentVersion] = [:]
+        try fixture.intake.known.records.forEachEntry { entry in
+            guard let place = RelativePath(stored: entry.path) else { return }
+            known[place] = entry.version
+        }
+        #expect(known == there, comment)
+        #expect(try fixture.intake.known.records.intended().isEmpty, comment)
+    }
+
+    @Test func allOfItIsMadeAndKnown() throws {
+        let fixture = try IntakeFixture()
+        try fill(fixture)
+        for result in perform(try changes(), fixture) { #expect(throws: Never.self) { try result.get() } }
+        try check(fixture, "")
+        #expect(fixture.files == ["a", "b2", "e", "f", "h", "m", "n", "x", "z"])
+        let entries = fixture.intake.known.entries(at: ["e", "h", "z/y"]).map { $0.map(\.digest) }
+        #expect(entries == ["c", "n", "k/y"].map { [IntakeFixture.digest(Array($0.utf8))] })
+    }
+
+    /// The process ends at any call to the disk or the catalog. Whoever starts next knows every file under the path that it has.
+    @Test func aServerThatIsKilledAnywhere() throws {
+        let changes = try changes()
+        var calls = 0
+        while true {
+            let kill = Kill(after: calls)
+            let directory = try TemporaryDirectory(prefersMemory: true)
+            let fixture = try IntakeFixture(in: directory, disk: kill.disk, calls: kill.calls)
+            try fill(fixture)
+            kill.isArmed = true
+            let results = perform(changes, fixture)
+            kill.isArmed = false
+            guard kill.hasKilled else { break }
+            fixture.end()
+            let next = try IntakeFixture(in: directory)
+            _ = next.intake.settleIntended { (path) throws(StoreError) in try next.store.object(at: path) }
+            try check(next, "killed at call \(calls)")
+            // What was answered as made is there.
+            for (result, place) in zip(results, ["a", "m/b", "e", "h"]) where (try? result.get()) != nil {
+                let isThere = next.store.version(at: try path(place)) != nil
+                #expect(isThere || place == "m/b", "killed at call \(calls)")
+            }
+            calls += 1
+        }
+        #expect(calls > 50)
+    }
+
+    /// There is no room for the note: nothing is changed then, but for what needs none.
+    @Test func whatCannotBeNotedIsNotDone() throws {
+        let full = Atomic(false)
+        // SQLITE_FULL (sqlite.org/rescode.html).
+        let calls = DatabaseCalls(failure: { call in call == .commit && full.load(ordering: .relaxed) ? 13 : 0 })
+        let fixture = try IntakeFixture(in: try TemporaryDirectory(prefersMemory: true), calls: calls)
+        try fill(fixture)
+        full.store(true, ordering: .relaxed)
+        let wanted: [TreeChange] = [
+            .folder(try path("q"), replaces: false, nil), .move(try path("a"), to: try path("q/a"), replaces: false),
+            .discard(try path("d"), isRecursive: false),
+        ]
+        let results = perform(wanted, fixture)
+        #expect(throws: Never.self) { try results[0].get() }
+        for result in results[1...] {
+            let error = #expect(throws: StoreError.self) { try result.get() }
+            #expect(error?.code == .insufficientStorage)
+        }
+        full.store(false, ordering: .relaxed)
+        try check(fixture, "refused")
+        for result in perform(Array(wanted[1...]), fixture) { #expect(throws: Never.self) { try result.get() } }
+        #expect(fixture.store.version(at: try path("q/a")) != nil)
+        #expect(fixture.store.version(at: try path("a")) == nil)
+    }
+
+    /// A catalog that fails behind a change is told of it before anything else is changed.
+    @Test func whatTheCatalogWasNotToldIsToldLater() throws {
+        let fails = Atomic(false)
+        let commits = Atomic(0)
+        let calls = DatabaseCalls(failure: { call in
+            guard call == .commit, fails.load(ordering: .relaxed) else { return 0 }
+            // The note is written, and nothing behind it.
+            return commits.wrappingAdd(1, ordering: .relaxed).oldValue == 0 ? 0 : 13
+        })
+        let fixture = try IntakeFixture(in: try TemporaryDirectory(prefersMemory: true), calls: calls)
+        try fill(fixture)
+        fails.store(true, ordering: .relaxed)
+        let first = perform([.move(try path("a"), to: try path("y"), replaces: false)], fixture)
+        #expect(throws: Never.self) { try first[0].get() }
+        #expect(fixture.intake.known.entries(at: ["y"])[0].isEmpty)
+        fails.store(false, ordering: .relaxed)
+        let second = perform([.move(try path("y"), to: try path("x"), replaces: false)], fixture)
+        #expect(throws: Never.self) { try second[0].get() }
+        #expect(fixture.intake.known.entries(at: ["x"])[0].map(\.digest) == [IntakeFixture.digest([0x61])])
+        try check(fixture, "told later")
+    }
+
+    /// A sync that fails: the client hears of it, and the next server finds out which name the disk has kept.
+    @Test func aSyncThatFails() throws {
+        let fails = Atomic(false)
+        let disk = Disk(interception: { call, body in
+            if fails.load(ordering: .relaxed), case .sync = call { return -5 }
+            return body()
+        })
+        let directory = try TemporaryDirectory(prefersMemory: true)
+        let system = FileSystem(isMemory: false, syncsAsAWhole: false)
+        let fixture = try IntakeFixture(in: directory, disk: disk, fileSystem: system)
+        try fill(fixture)
+        fails.store(true, ordering: .relaxed)
+        let results = perform([.move(try path("a"), to: try path("x"), replaces: false)], fixture)
+        let error = #expect(throws: StoreError.self) { try results[0].get() }
+        #expect(error?.code.class == .server)
+        #expect(try fixture.intake.known.records.intended().count == 1)
+        fails.store(false, ordering: .relaxed)
+        fixture.end()
+        let next = try IntakeFixture(in: directory)
+        _ = next.intake.settleIntended { (path) throws(StoreError) in try next.store.object(at: path) }
+        try check(next, "a sync has failed")
+    }
+
+    /// The same path goes to the trash twice, also in one batch.
+    @Test func whatIsDiscardedTwiceStandsTwiceInTheTrash() throws {
+        let fixture = try IntakeFixture()
+        try fill(fixture)
+        var number: UInt32 = 0
+        let changes = TreeChanges(fixture.intake, fixture.store) { moment in
+            number += 1
+            return TrashBatch(at: moment, number: number)
+        }
+        let results = changes.perform([
+            .discard(try path("a"), isRecursive: false), .move(try path("b"), to: try path("a"), replaces: false),
+            .discard(try path("a"), isRecursive: false), .discard(try path("a"), isRecursive: false),
+        ])
+        #expect(results.map { (try? $0.get()) != nil } == [true, true, true, false])
+        #expect(try fixture.store.trash(below: nil).count == 2)
+    }
+
+    @Test func twoClientsDoNotChangeOnePathAtOnce() throws {
+        let changing = ChangingPaths()
+        let (first, second) = (changing.begin(), changing.begin())
+        #expect(changing.take([try path("d/a"), try path("x")], for: first))
+        for taken in ["d/a", "d", "d/a/b", "x"] { #expect(!changing.take([try path(taken)], for: second), "\(taken)") }
+        for free in ["d/b", "da", "y"] { #expect(changing.take([try path(free)], for: second), "\(free)") }
+        changing.end(first)
+        #expect(changing.take([try path("d/a")], for: second))
+    }
+}
+
+/// Ends everything at one of the next calls to the disk or the database: nothing behind it has an effect.
+private final class Kill: Sendable {
+    private let left: Atomic<Int>
+    private let armed = Atomic(false)
+    private let killed = Atomic(false)
+
+    init(after calls: Int) { left = Atomic(calls) }
+
+    var isArmed: Bool {
+        get { armed.load(ordering: .relaxed) }
+        set { armed.store(newValue, ordering: .relaxed) }
+    }
+
+    var hasKilled: Bool { killed.load(ordering: .relaxed) }
+
+    private var isOver: Bool {
+        guard !hasKilled else { return true }
+        guard isArmed else { return false }
+        if left.wrappingSubtract(1, ordering: .relaxed).oldValue <= 0 { killed.store(true, ordering: .relaxed) }
+        return hasKilled
+    }
+
+    var disk: Disk {
+        Disk(interception: { [self] _, body in isOver ? -5 : body() })
+    }
+
+    // SQLITE_IOERR (sqlite.org/rescode.html#ioerr).
+    var calls: DatabaseCalls { DatabaseCalls(failure: { [self] _ in isOver ? 10 : 0 }) }
+}
