@@ -137,6 +137,10 @@ extension Step.Kind {
         case .settle: 10
         case .expireMail: 2
         case .failLedger: 6
+        case .rearrange: 6
+        case .discard: 2
+        case .restore: 2
+        case .remove: 1
         }
     }
 }

@@ -3,7 +3,7 @@ import TransferModel
 /// What was promised, and whether it is kept.
 struct Promises {
     /// What may stand under a path.
-    private struct Path {
+    struct Path {
         /// What was published there, the oldest first that may still be found.
         var published: [Published] = []
         /// Whether the first of them was acknowledged, so that one of them has to be there.
@@ -11,7 +11,7 @@ struct Promises {
     }
 
     /// A content that has got a name, as the how many-th of all.
-    private struct Published {
+    struct Published {
         let content: Int
         let number: Int
     }
@@ -22,26 +22,33 @@ struct Promises {
         init(_ description: String) { self.description = description }
     }
 
-    private var paths: [String: Path] = [:] {
+    var paths: [String: Path] = [:] {
         didSet { version += 1 }
     }
+    /// What was promised and is on its way to another path.
+    var movings: [Moving] = [] {
+        didSet { version += 1 }
+    }
+    /// What the catalog has to know since it was moved.
+    var known: [Medium.Object: Known] = [:]
     /// Grows with every change of what has to be there.
     private(set) var version = 0
     /// Names that contents have got so far.
-    private(set) var publications = 0
+    var publications = 0
     /// Contents that were ever published under a path, and those of them that others have changed since.
-    private var ever: [String: Set<Int>] = [:]
-    private var voided: [String: Set<Int>] = [:]
+    var ever: [String: Set<Int>] = [:]
+    var voided: [String: Set<Int>] = [:]
     /// Changes that others have made so far, and the last one of each path.
     private(set) var changes = 0
     private var lastChanges: [String: Int] = [:]
     /// Paths that each content was published under and that nobody else has touched since, with the changes that others had
     /// made by then.
-    private var places: [Int: [String: Int]] = [:]
+    var places: [Int: [String: Int]] = [:]
 
     /// A content has got a name.
     mutating func published(_ content: Int, at path: String) {
         publications += 1
+        movings.removeAll { $0.places.last == path }
         paths[path, default: Path()].published.append(Published(content: content, number: publications))
         ever[path, default: []].insert(content)
         voided[path]?.remove(content)
@@ -77,12 +84,13 @@ struct Promises {
     /// Somebody else has changed what is there.
     mutating func changed(_ path: String) {
         noteChange(of: path)
+        movings.removeAll { $0.places.last == path }
         for known in paths[path]?.published ?? [] { places[known.content]?[path] = nil }
         voided[path, default: []].formUnion(ever[path] ?? [])
         paths[path] = nil
     }
 
-    private mutating func noteChange(of path: String) {
+    mutating func noteChange(of path: String) {
         changes += 1
         lastChanges[path] = changes
     }
@@ -91,6 +99,7 @@ struct Promises {
     ///
     /// - Parameter content: what a number stands for.
     func check(_ medium: Medium, _ contents: (Int) -> [UInt8]) throws(Broken) {
+        try checkMovings(medium, contents)
         for (path, known) in paths where known.isPromised {
             for possibility in medium.possibilities(at: path) {
                 switch possibility {
@@ -106,6 +115,7 @@ struct Promises {
 
     /// What is found after the power was cut is what there is now.
     mutating func settle(_ medium: Medium, _ contents: (Int) -> [UInt8]) throws(Broken) {
+        try settleMovings(medium, contents)
         for (path, known) in paths {
             let found = medium.seen(at: path)
             let index = known.published.lastIndex { contents($0.content) == found }

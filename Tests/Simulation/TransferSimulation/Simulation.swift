@@ -55,6 +55,9 @@ public struct Simulation: Sendable {
     /// A mistake in the disk below: syncs of directories are said to be made, and are not.
     private let forgetsDirectories: Bool
 
+    /// A mistake in the server: what it is about to do with names is not noted.
+    private let forgetsIntended: Bool
+
     /// Whether the shortest run with a failure is made once more, and every call to the disk printed.
     private let tells: Bool
 
@@ -66,11 +69,16 @@ public struct Simulation: Sendable {
 
     /// - Parameters:
     ///   - forgetsDirectories: a planted mistake of the disk: syncs of directories are said to be made, and are not.
+    ///   - forgetsIntended: a planted mistake of the server: what it is about to do with names is not noted.
     ///   - tells: whether the shortest run with a failure is made once more, and every call to the disk printed.
     ///   - isAlone: whether nothing else in this process opens or closes anything meanwhile.
     ///   - shrinks: whether the fewest steps are looked for with which a failure happens.
-    public init(forgetsDirectories: Bool = false, tells: Bool = false, isAlone: Bool = false, shrinks: Bool = true) {
+    public init(
+        forgetsDirectories: Bool = false, forgetsIntended: Bool = false, tells: Bool = false, isAlone: Bool = false,
+        shrinks: Bool = true
+    ) {
         (self.forgetsDirectories, self.tells, self.shrinks) = (forgetsDirectories, tells, shrinks)
+        self.forgetsIntended = forgetsIntended
         self.isAlone = isAlone
     }
 
@@ -94,7 +102,8 @@ public struct Simulation: Sendable {
 
     private func play(_ steps: [Step], _ seed: UInt64, tells: Bool = false) throws -> Figures {
         let options = World.Options(
-            mix: Self.mix(seed), countsDescriptors: isAlone, forgetsDirectories: forgetsDirectories, tells: tells)
+            mix: Self.mix(seed), countsDescriptors: isAlone, forgetsDirectories: forgetsDirectories,
+            forgetsIntended: forgetsIntended, tells: tells)
         let world = try World(options, seed: seed)
         for step in steps { try world.take(step) }
         try world.finish()

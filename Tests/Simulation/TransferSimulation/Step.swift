@@ -13,6 +13,7 @@ public struct Step: Equatable, Sendable, CustomStringConvertible {
         case change, wait, expire
         case kill, rest, powerCut, failDisk, failRecords, mend
         case mail, mailAgain, settle, expireMail, failLedger
+        case rearrange, discard, restore, remove
     }
 
     let kind: Kind

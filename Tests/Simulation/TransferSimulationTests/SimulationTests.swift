@@ -21,6 +21,19 @@ import TransferSimulation
         #expect(found)
     }
 
+    /// Neither in one that moves files without a note: whatever kills it there leaves files that nobody knows under their paths.
+    @Test func findsMovesThatAreNotNoted() {
+        let found = (0..<200 as Range<UInt64>).contains { seed in
+            do throws(Simulation.Failure) {
+                _ = try Simulation(forgetsIntended: true, shrinks: false).run(seed: seed)
+                return false
+            } catch {
+                return true
+            }
+        }
+        #expect(found)
+    }
+
     /// Every call to the disk and every outcome is the same whenever a seed is played. In processes of their own, which have
     /// one order for all dictionaries, as that of `make simulate` has.
     @Test func aSeedAlwaysPlaysTheSame() async throws {

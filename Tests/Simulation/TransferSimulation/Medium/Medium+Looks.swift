@@ -66,7 +66,14 @@ extension Medium {
     }
 
     /// Every path of a file that every program sees, outside the server's own folder.
-    var seenPaths: [String: Object] {
+    var seenPaths: [String: Object] { filePaths.filter { !Self.isInTrash($0.key) } }
+
+    /// The same in the trash.
+    var trashedPaths: [String: Object] { filePaths.filter { Self.isInTrash($0.key) } }
+
+    static func isInTrash(_ path: String) -> Bool { path == trash || path.hasPrefix(trash + "/") }
+
+    private var filePaths: [String: Object] {
         var paths: [String: Object] = [:]
         for (object, directory) in directories {
             guard let parent = directory.path, self.object(at: parent) == object else { continue }
@@ -80,7 +87,9 @@ extension Medium {
     /// Every directory that every program sees, outside the server's own folder and without the one at the top.
     var seenDirectories: [String] {
         directories.compactMap { object, directory in
-            directory.path.flatMap { !$0.isEmpty && self.object(at: $0) == object ? $0 : nil }
+            directory.path.flatMap {
+                !$0.isEmpty && !Self.isInTrash($0) && self.object(at: $0) == object ? $0 : nil
+            }
         }.sorted()
     }
 
@@ -122,6 +131,23 @@ extension Medium {
     /// Bytes of what is for somebody.
     var mailBytes: Int { ownNames("mail").values.reduce(0) { $0 + (files[$1]?.seen.count ?? 0) } }
 
-    /// Bytes of all files that every program sees, outside the server's own folder.
-    var seenBytes: Int { seenPaths.values.reduce(0) { $0 + (files[$1]?.seen.count ?? 0) } }
+    /// Bytes of all files in the trash; of one with several names once.
+    var trashBytes: Int { Set(trashedPaths.values).reduce(0) { $0 + (files[$1]?.seen.count ?? 0) } }
+
+    /// Whether what a file or folder is will be under one of two names after a power cut now, and all of it.
+    func hasOneName(_ object: Object) -> Bool {
+        renames.contains { $0.object == object } && files[object]?.pending.isEmpty ?? true
+    }
+
+    /// Whether a power cut now may leave an object at a path.
+    func mayHold(_ object: Object, at path: String) -> Bool {
+        guard let name = path.split(separator: "/").last.map(String.init),
+            let parent = self.object(at: Self.parent(path)), let directory = directories[parent]
+        else { return false }
+        return directory.certain[name] == object
+            || directory.pending.contains { $0.name == name && $0.object == object }
+    }
+
+    /// Bytes of all files that every program sees, outside the server's own folder; of one with several names once.
+    var seenBytes: Int { Set(seenPaths.values).reduce(0) { $0 + (files[$1]?.seen.count ?? 0) } }
 }

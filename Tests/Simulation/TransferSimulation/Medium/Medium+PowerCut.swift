@@ -44,7 +44,7 @@ extension Medium {
     /// Makes what a power cut leaves, in a new directory.
     func cut(to path: String, _ random: inout SplitMix64) -> Medium {
         var cut = Medium(root: path, after: self)
-        var copies = Copies()
+        var copies = Copies(names: namesLeft(&random))
         copy(root, to: path, cut.root, into: &cut, &copies, &random)
         return cut
     }
@@ -53,28 +53,71 @@ extension Medium {
     private struct Copies {
         var objects: [Object: Object] = [:]
         var paths: [Object: String] = [:]
+        /// Directories that have a name already: none has two.
+        var placed: Set<Object> = []
+        /// The names that are found in each directory.
+        var names: [Object: [String: Object]] = [:]
+    }
+
+    /// One of the sets of names that may be found everywhere.
+    private func namesLeft(_ random: inout SplitMix64) -> [Object: [String: Object]] {
+        var left: [Object: [String: Object]] = [:]
+        for (object, directory) in directories.sorted(by: { $0.key < $1.key }) {
+            left[object] = Self.names(of: directory, &random)
+        }
+        for rename in renames where isSeen(rename.object) && !Self.reaches(rename.object, from: root, left) {
+            let isOldFree = left[rename.source]?[rename.name] == nil
+            if isOldFree, directories[rename.source]?.certain[rename.name] == rename.object,
+                Self.reaches(rename.source, from: root, left)
+            {
+                left[rename.source]?[rename.name] = rename.object
+            } else {
+                keep(rename.object, in: &left)
+            }
+        }
+        return left
+    }
+
+    /// Lets an object have the name that it has now, with the directories above it.
+    private func keep(_ object: Object, in left: inout [Object: [String: Object]]) {
+        for (parent, directory) in directories where isSeen(parent) {
+            guard let name = directory.seen.first(where: { $0.value == object })?.key else { continue }
+            left[parent]?[name] = object
+            if !Self.reaches(parent, from: root, left) { keep(parent, in: &left) }
+            return
+        }
+    }
+
+    private func isSeen(_ object: Object) -> Bool { Self.reaches(object, from: root, directories.mapValues(\.seen)) }
+
+    private static func reaches(_ object: Object, from place: Object, _ names: [Object: [String: Object]]) -> Bool {
+        place == object || (names[place]?.values.contains { reaches(object, from: $0, names) } ?? false)
     }
 
     private func copy(
         _ directory: Object, to path: String, _ made: Object, into cut: inout Medium, _ copies: inout Copies,
         _ random: inout SplitMix64
     ) {
-        guard let known = directories[directory] else { return }
-        let names = Self.names(of: known, &random).sorted { Self.rank($0.key, $0.value) < Self.rank($1.key, $1.value) }
+        guard directories[directory] != nil, copies.placed.insert(directory).inserted else { return }
+        let names = (copies.names[directory] ?? [:]).sorted {
+            Self.rank($0.key, $0.value) < Self.rank($1.key, $1.value)
+        }
         for (name, object) in names {
-            let name = Self.inNextBoot(name, below: known.path == nil)
+            let name = Self.inNextBoot(name, below: cut.directories[made]?.path == nil)
             let target = path + "/" + name
             if let file = files[object] {
                 let new = cut.take(file, object, at: target, &copies, &random)
                 cut.directories[made]?.certain[name] = new
                 cut.directories[made]?.seen[name] = new
-            } else if directories[object] != nil {
+            } else if directories[object] != nil, !copies.placed.contains(object) {
                 mkdir(target, 0o700)
                 let new = cut.newObject()
                 cut.adopt(new, target)
-                cut.directories[new] = Directory(path: known.path == nil ? nil : cut.path(made, name))
+                cut.directories[new] = Directory()
                 cut.directories[made]?.certain[name] = new
                 cut.directories[made]?.seen[name] = new
+                let place = cut.path(made, name)
+                cut.directories[new]?.path = place
                 copy(object, to: target, new, into: &cut, &copies, &random)
             }
         }

@@ -9,6 +9,8 @@ import TransferTestSupport
 /// - What a sync of a file covers, its bytes, and what a sync of a directory covers, its names, is there.
 /// - Of anything else each page of content may be there or not, and each name is by itself what it was at the last sync of its
 ///   directory or anything that it became since. A name changes from one file to another in one step.
+/// - What had a name that was synced, and got another one, is not gone: it has one of the two, or both. When the old name is gone
+///   for certain, the new one is there for certain. So it is with a journal, and no program could move a folder without.
 /// - What a failed sync was to cover is there or not, and no later sync makes it so. Names of directories that the present
 ///   server did not make are an exception: with those it counts on file systems that stop writing.
 ///
@@ -49,11 +51,21 @@ struct Medium {
     }
 
     struct Directory {
+        /// Nothing in the server's own folder, but for the trash.
         var path: String?
         var seen: [String: Object] = [:]
         var certain: [String: Object] = [:]
         /// What names became since, in order.
         var pending: [(name: String, object: Object?)] = []
+    }
+
+    /// Something that is to have one of two names.
+    struct Rename {
+        let object: Object
+        let source: Object
+        let name: String
+        let target: Object
+        let newName: String
     }
 
     /// A descriptor, and how much was lost of its file that it needs not be told of.
@@ -69,8 +81,10 @@ struct Medium {
         var isTold = true
     }
 
-    /// The server's own folder, whose names nobody has to keep.
+    /// The server's own folder, whose names nobody has to keep, but for the trash in it.
     static let own = ".transfer"
+    static let trashName = "trash"
+    static let trash = own + "/" + trashName
 
     let root: Object = 1
     var files: [Object: File] = [:]
@@ -79,6 +93,8 @@ struct Medium {
     private(set) var version = 0
     /// Directories that the present server has made.
     var made: Set<Object> = []
+    /// Renames that a sync may not have covered, the oldest first.
+    var renames: [Rename] = []
     /// Whether a sync has failed since the power was last cut.
     var hasFailedSync = false
     /// Names that a failed sync has lost, while the server has had no time to write down that it doubts them.
@@ -195,7 +211,32 @@ extension Medium {
         else {
             return []
         }
-        return [bind(target, newName, object), bind(source, name, nil)].compactMap(\.self)
+        let old = path(source, name)
+        if old != nil {
+            renames.append(Rename(object: object, source: source, name: name, target: target, newName: newName))
+        }
+        var named = bind(target, newName, object)
+        let gone = bind(source, name, nil)
+        if let old, let new = path(target, newName) {
+            named?.moves = files(below: object, "").map { below, path in
+                SimulatedDisk.Move(object: below, path: old + path, target: new + path)
+            }
+        }
+        if old != nil { place(object, path(target, newName)) }
+        return [named, gone].compactMap(\.self)
+    }
+
+    /// Files in a directory, with their paths behind its own; a file itself.
+    private func files(below object: Object, _ path: String) -> [(Object, String)] {
+        guard let directory = directories[object] else { return [(object, path)] }
+        return directory.seen.sorted { $0.key < $1.key }.flatMap { files(below: $0.value, path + "/" + $0.key) }
+    }
+
+    /// A directory has got another path, with those in it.
+    private mutating func place(_ object: Object, _ path: String?) {
+        guard let directory = directories[object] else { return }
+        directories[object]?.path = path
+        for (name, below) in directory.seen { place(below, path.map { $0 + "/" + name }) }
     }
 
     mutating func remove(_ directory: Int32, _ name: String) -> SimulatedDisk.Naming? {
@@ -214,8 +255,9 @@ extension Medium {
         }
     }
 
-    /// - Returns: nothing below the server's own folder.
+    /// - Returns: nothing below the server's own folder, but in the trash.
     func path(_ directory: Object, _ name: String) -> String? {
+        if name == Self.trashName, directory == object(at: Self.own) { return Self.trash }
         guard let parent = directories[directory]?.path, !(parent.isEmpty && name == Self.own) else { return nil }
         return parent.isEmpty ? name : parent + "/" + name
     }
@@ -281,8 +323,27 @@ extension Medium {
             guard !pending.isEmpty else { return }
             for (name, meaning) in pending { directories[object]?.certain[name] = meaning }
             directories[object]?.pending = []
+            syncNewNames(of: object)
         }
         version += 1
+    }
+
+    /// What has lost its old name for certain has its new one.
+    private mutating func syncNewNames(of directory: Object) {
+        let settled = renames.filter { $0.source == directory }
+        renames.removeAll { $0.source == directory }
+        for rename in settled {
+            sync(object: rename.target)
+            var next = directories[rename.target]?.path
+            while let path = next, let above = object(at: Self.parent(path)) {
+                sync(object: above)
+                next = path.isEmpty ? nil : Self.parent(path)
+            }
+        }
+    }
+
+    static func parent(_ path: String) -> String {
+        path.split(separator: "/").dropLast().joined(separator: "/")
     }
 
     /// A sync of it has failed: each thing that it was to cover has reached the disk or never will.

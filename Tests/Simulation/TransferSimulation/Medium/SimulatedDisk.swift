@@ -41,6 +41,14 @@ final class SimulatedDisk: @unchecked Sendable {
         let object: Medium.Object?
         /// The content of what had it before.
         let replaced: [UInt8]?
+        /// Files that have other paths now, outside the server's own folder or in the trash: this one, or those in a directory.
+        var moves: [Move] = []
+    }
+
+    struct Move {
+        let object: Medium.Object
+        let path: String
+        let target: String
     }
 
     /// Something that others do in the middle of one of the next calls which they can come between.

@@ -32,7 +32,8 @@ extension World {
         guard let quota = store?.quota, !isMiscounted, !disk.hasKeptSomething, !disk.isDead, busy == nil else { return }
         let sealed = (sessions.compactMap(\.self) + ghosts).flatMap(\.sealed).map(\.upload)
         let held = sealed.reduce(0) { $0 + (uploads[$1].isInParts ? 0 : contents[uploads[$1].content].count) }
-        let there = disk.medium.seenBytes + disk.medium.partBytes + disk.medium.mailBytes + held
+        let there =
+            disk.medium.seenBytes + disk.medium.trashBytes + disk.medium.partBytes + disk.medium.mailBytes + held
         guard quota.used >= UInt64(there) else {
             throw Promises.Broken("\(quota.used) bytes are counted, and \(there) are there")
         }
@@ -49,7 +50,7 @@ extension World {
         strayBytes += orphanBytes
         let (stray, isMiscounted) = (strayBytes, isMiscounted || disk.hasKeptSomething || disk.isDead)
         try restart()
-        guard !isMiscounted, let used, let store, let now = store.quota?.used else { return }
+        guard !isMiscounted, !hasLinked, let used, let store, let now = store.quota?.used else { return }
         let parts = try store.unfinished().count
         let counted = Int(used) - stray
         guard abs(counted - Int(now)) <= parts * Limits.blockSize.roundedUpToPage else {

@@ -14,6 +14,8 @@ extension World {
         let folders = Dictionary(grouping: known) { PathKey($0.path.parent?.string ?? "") }
         for (folder, known) in folders.sorted(by: { $0.key < $1.key }) {
             guard let path = shown(folder.string, session) else { continue }
+            // What was moved there is nobody's upload any more.
+            guard !records.hasStranger(in: folder.string, but: Set(uploads.map(\.id))) else { continue }
             // Of each file the newest upload stands for it.
             var newest: [PathKey: Int] = [:]
             for (index, path) in known {

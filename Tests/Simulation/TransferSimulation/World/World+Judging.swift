@@ -132,6 +132,8 @@ extension World {
         let medium = disk.medium
         for naming in disk.takeNamings() {
             guard let object = naming.object else { continue }
+            for move in naming.moves { note(move) }
+            if !naming.moves.isEmpty, medium.seen(of: object) != nil { continue }
             guard let seen = medium.seen(of: object) else {
                 // A directory that the server makes is not taken for one that others have removed, nor what is below it.
                 removedDirectories.removeAll { $0 == naming.path || $0.hasPrefix(naming.path + "/") }

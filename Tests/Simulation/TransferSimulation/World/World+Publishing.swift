@@ -59,7 +59,7 @@ extension World {
     }
 
     /// The directories that a path leads through.
-    private static func parents(of path: String) -> [String] {
+    static func parents(of path: String) -> [String] {
         let parts = path.split(separator: "/")
         return parts.indices.dropFirst().map { parts[..<$0].joined(separator: "/") }
     }

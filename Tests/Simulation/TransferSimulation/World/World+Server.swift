@@ -24,8 +24,8 @@ extension World {
             disk.arm(fault)
             do {
                 try open()
-            } catch is Promises.Broken {
-                throw Promises.Broken("a server starts without doubt after a sync has failed")
+            } catch let broken as Promises.Broken {
+                throw broken
             } catch {
                 disk.die()
             }
@@ -60,6 +60,8 @@ extension World {
             store: store, records: records, signer: signer, mailroom: mailroom, clock: clock.clock
         ) { _ in }
         self.intake = intake
+        _ = intake.settleIntended { (path) throws(StoreError) in try store.object(at: path) }
+        try checkKnown()
         _ = try? intake.expire(leftovers: true)
         try sweepMail()
         intake.known.load()
@@ -126,7 +128,7 @@ extension World {
     func restart() throws {
         kill()
         renewDisk(disk.medium)
-        records.failsAfter = nil
+        (records.failsAfter, records.diesAfter) = (nil, nil)
         ledger?.mend()
         try start()
         try noteNames()
@@ -140,7 +142,7 @@ extension World {
         path = directory.path("\(number)")
         mkdir(path, 0o755)
         let medium = disk.medium.cut(to: path, &random)
-        records.failsAfter = nil
+        (records.failsAfter, records.diesAfter) = (nil, nil)
         records.cutPower()
         try ledger?.cutPower()
         renewDisk(medium)

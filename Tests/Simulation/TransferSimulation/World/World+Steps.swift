@@ -23,7 +23,7 @@ extension World {
     ///
     /// - Returns: whether it was armed here.
     func arm(for step: Step) -> Bool {
-        let makesDurable = [.publish, .allParts, .resend, .batch].contains(step.kind)
+        let makesDurable = [.publish, .allParts, .resend, .batch, .rearrange, .discard, .restore].contains(step.kind)
         let rate = makesDurable ? mix.faultRates.durable : mix.faultRates.other
         guard step.c >> 8 % rate == 0, step.kind != .mend, step.kind != .failDisk,
             let kind = mix.faults.randomElement(step.c >> 12)
@@ -71,12 +71,16 @@ extension World {
         case .settle: try settle(step)
         case .expireMail: try expireMail()
         case .failLedger: ledger?.fail(step.b, after: step.c % 6)
+        case .rearrange: try rearrange(step)
+        case .discard: try discard(step)
+        case .restore: try restore(step)
+        case .remove: try remove(step)
         }
     }
 
     func mend() {
         disk.arm(nil as SimulatedDisk.Fault?)
-        records.failsAfter = nil
+        (records.failsAfter, records.diesAfter) = (nil, nil)
         ledger?.mend()
     }
 }

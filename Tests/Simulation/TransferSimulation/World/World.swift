@@ -19,6 +19,8 @@ final class World {
         var countsDescriptors = false
         /// A planted mistake.
         var forgetsDirectories = false
+        /// Another one.
+        var forgetsIntended = false
         /// Whether steps, and calls to the disk, are printed.
         var tells = false
     }
@@ -30,7 +32,7 @@ final class World {
     var number = 0
     var path: String
     var disk: SimulatedDisk
-    let records = SimulatedRecords()
+    let records: SimulatedRecords
     /// Nothing in a world without mailboxes.
     let ledger: SimulatedLedger?
     var mailroom: Mailroom?
@@ -98,6 +100,10 @@ final class World {
     var receiptNumbers: Set<UInt64> = []
     /// What the parts that are coming may write.
     var claims: [Claim] = []
+    /// Parts of the trash so far.
+    var trashBatches: UInt32 = 0
+    /// Whether any file has got a second name: a server counts that at its start, and not when it is made.
+    var hasLinked = false
     /// Directories that nobody had made before, so far.
     var freshDirectories = 0
     /// What was checked last: nothing has to be checked that has not changed since.
@@ -110,6 +116,7 @@ final class World {
 
     init(_ options: Options, seed: UInt64) throws {
         self.options = options
+        records = SimulatedRecords(forgetsIntended: options.forgetsIntended)
         random = SplitMix64(seed: seed)
         directory = try TemporaryDirectory(prefersMemory: true)
         path = directory.path("0")
@@ -121,6 +128,8 @@ final class World {
         disk = SimulatedDisk(
             Medium(root: path, clock: clock), seed: random.next(), forgetsDirectories: options.forgetsDirectories,
             tells: options.tells, trace: trace)
+        records.isDead = { [unowned self] in disk.isDead }
+        records.die = { [unowned self] in disk.die() }
         try start()
     }
 

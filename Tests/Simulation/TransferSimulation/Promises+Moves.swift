@@ -1,0 +1,110 @@
+/// A promise that goes to other paths.
+extension Promises {
+    /// What was promised under a path, while nobody was told yet that it is under another one.
+    struct Moving {
+        let object: Medium.Object
+        let published: [Published]
+        /// Where it may be, the newest last.
+        var places: [String]
+    }
+
+    /// A file whose path the catalog knew when it was moved.
+    struct Known {
+        var path: String
+        var earlier: Set<String>
+    }
+
+    /// A file has another path, which is not durable so far.
+    ///
+    /// - Parameter isKnown: whether the catalog knows it as it is.
+    mutating func moved(_ object: Medium.Object, from path: String, to target: String, isKnown: Bool) {
+        for changed in [path, target] { noteChange(of: changed) }
+        movings.removeAll { $0.places.last == target && $0.object != object }
+        let source = paths[path] ?? Path()
+        if let index = movings.firstIndex(where: { $0.object == object && $0.places.last == path }) {
+            movings[index].places.append(target)
+        } else if source.isPromised {
+            movings.append(Moving(object: object, published: source.published, places: [path, target]))
+        }
+        publications += 1
+        let arrived = source.published.map { Published(content: $0.content, number: publications) }
+        paths[path]?.isPromised = false
+        paths[target, default: Path()].published += arrived
+        paths[target]?.isPromised = false
+        for published in arrived {
+            ever[target, default: []].insert(published.content)
+            voided[target]?.remove(published.content)
+            places[published.content]?[path] = nil
+            places[published.content, default: [:]][target] = changes
+        }
+        for (other, known) in known where known.path == target && other != object { self.known[other] = nil }
+        var earlier = known[object]?.earlier ?? []
+        guard isKnown else { return known[object] = nil }
+        earlier.insert(path)
+        earlier.remove(target)
+        known[object] = Known(path: target, earlier: earlier)
+    }
+
+    /// Whoever has ordered a move was told that it is durable: of this path, and of all below it.
+    mutating func answered(_ path: String, _ medium: Medium) throws(Broken) {
+        let done = movings.filter { $0.places.dropLast().contains { $0 == path || $0.hasPrefix(path + "/") } }
+        for moving in done {
+            guard let target = moving.places.last else { continue }
+            movings.removeAll { $0.object == moving.object }
+            let ours = Set(moving.published.map(\.content))
+            let left = (paths[target]?.published ?? []).filter { ours.contains($0.content) }
+            paths[target] = Path(published: left, isPromised: !left.isEmpty)
+            for earlier in moving.places.dropLast() where earlier != target {
+                guard medium.object(at: earlier) != moving.object, medium.mayHold(moving.object, at: earlier) else {
+                    continue
+                }
+                throw Broken("\(earlier) was moved to \(target), and may be there again after a power cut")
+            }
+        }
+    }
+
+    /// Somebody wants a file to be gone: it may be, and may come back after a power cut.
+    mutating func removed(_ path: String, _ object: Medium.Object?) {
+        noteChange(of: path)
+        movings.removeAll { $0.places.last == path }
+        for published in paths[path]?.published ?? [] { places[published.content]?[path] = nil }
+        paths[path]?.isPromised = false
+        if let object { known[object] = nil }
+    }
+
+    /// Somebody else does something with what was moved.
+    mutating func forgetKnown(at path: String) {
+        known = known.filter { $0.value.path != path }
+    }
+
+    func checkMovings(_ medium: Medium, _ contents: (Int) -> [UInt8]) throws(Broken) {
+        for moving in movings where !medium.hasOneName(moving.object) {
+            let isSafe = moving.places.contains { place in
+                medium.possibilities(at: place).allSatisfy { possibility in
+                    if case .content(let bytes) = possibility { Self.has(bytes, moving, contents) } else { false }
+                }
+            }
+            guard isSafe else {
+                throw Broken(
+                    "what was acknowledged, and is on its way along \(moving.places), may be gone from the disk")
+            }
+        }
+    }
+
+    /// After a power cut it has one of the paths that it was to have.
+    mutating func settleMovings(_ medium: Medium, _ contents: (Int) -> [UInt8]) throws(Broken) {
+        for moving in movings {
+            let place = moving.places.last { medium.seen(at: $0).map { Self.has($0, moving, contents) } ?? false }
+            guard let place else {
+                throw Broken("after a power cut, what was on its way along \(moving.places) is nowhere")
+            }
+            paths[place, default: Path()].isPromised = true
+            for earlier in moving.places where earlier != place { paths[earlier]?.isPromised = false }
+        }
+        movings = []
+    }
+
+    private static func has(_ bytes: [UInt8], _ moving: Moving, _ contents: (Int) -> [UInt8]) -> Bool {
+        moving.published.contains { contents($0.content) == bytes }
+    }
+}

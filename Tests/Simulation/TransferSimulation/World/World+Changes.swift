@@ -1,0 +1,180 @@
+import TransferIntake
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// Names, folders and attributes that callers change, and what goes to the trash.
+extension World {
+    /// Folders that changes make, beside those of uploads.
+    private static let folders = ["d", "e", "m", "m/n"]
+
+    /// Some changes in one batch.
+    func rearrange(_ step: Step) throws {
+        var random = SplitMix64(seed: UInt64(step.c) << 32 | UInt64(step.b))
+        var changes: [TreeChange] = []
+        for _ in 0..<1 + random.next() % 4 {
+            if let change = try change(&random) { changes.append(change) }
+        }
+        try perform(step, changes)
+    }
+
+    private func change(_ random: inout SplitMix64) throws -> TreeChange? {
+        let files = disk.medium.seenPaths.keys.sorted()
+        let source = try files.randomElement(using: &random).map { try RelativePath($0) }
+        let target = try target(&random)
+        let replaces = random.next() % 3 == 0
+        let time = Timestamp(seconds: 1_500_000_000 + Int64(random.next() % 1_000), nanoseconds: 1)
+        let attributes = TreeChange.Attributes(
+            permissions: random.next() % 2 == 0 ? 0o640 : nil, modified: random.next() % 2 == 0 ? time : nil, extra: nil
+        )
+        let hasAttributes = random.next() % 4 == 0
+        switch random.next() % 8 {
+        case 0:
+            let folder = try Self.folders.randomElement(using: &random).map { try RelativePath($0) }
+            return folder.map { .folder($0, replaces: replaces, hasAttributes ? attributes : nil) }
+        case 1: return source.map { .hardLink(target, to: $0, replaces: replaces, hasAttributes ? attributes : nil) }
+        case 2: return source.map { .set($0, attributes) }
+        case 3:
+            let folder = try disk.medium.seenDirectories.randomElement(using: &random).map { try RelativePath($0) }
+            return folder.map { .move($0, to: target, replaces: replaces) }
+        default: return source.map { .move($0, to: target, replaces: replaces) }
+        }
+    }
+
+    private func target(_ random: inout SplitMix64) throws -> RelativePath {
+        let name = mix.names.randomElement(using: &random) ?? "a"
+        guard random.next() % 2 == 0 else { return try RelativePath(name) }
+        let folder = Self.folders.randomElement(using: &random) ?? "m"
+        return try RelativePath("\(folder)/\(["x", "y"][Int(random.next() % 2)])")
+    }
+
+    func discard(_ step: Step) throws {
+        let places = disk.medium.seenPaths.keys.sorted() + disk.medium.seenDirectories
+        guard let path = try places.randomElement(step.b).map({ try RelativePath($0) }) else { return }
+        try perform(step, [.discard(path, isRecursive: step.c >> 20 % 8 > 0)])
+    }
+
+    /// Something comes back from the trash, to where it was or to another path.
+    func restore(_ step: Step) throws {
+        guard let trashed = disk.medium.trashedPaths.keys.sorted().randomElement(step.b),
+            let place = RelativePath(stored: trashed)
+        else { return }
+        let parts = trashed.split(separator: "/")
+        let before = parts.dropFirst(3).joined(separator: "/")
+        let target = step.c >> 20 % 4 == 0 ? mix.names[Int(step.b) % mix.names.count] : before
+        try perform(step, [.move(place, to: try RelativePath(target), replaces: step.c >> 22 % 2 == 0)])
+    }
+
+    private func perform(_ step: Step, _ changes: [TreeChange]) throws {
+        guard busy == nil, let session = session(step.a), let intake, let store, !changes.isEmpty else { return }
+        if step.c >> 4 % 4 == 0 { records.diesAfter = step.c >> 6 % 4 }
+        for change in changes { expect(change) }
+        var results: [Result<Void, StoreError>] = []
+        try letOthersIn(step, session) {
+            results = TreeChanges(intake, store) { [unowned self] _ in nextTrash() }.perform(changes)
+        }
+        records.diesAfter = nil
+        if !disk.isDead { disk.change { $0.keepLosses() } }
+        try noteNames()
+        for (change, result) in zip(changes, results) {
+            trace.add((try? result.get()) == nil ? 1 : 0)
+            if options.tells { print("    \(change): \(result)") }
+            guard !disk.isDead, case .success = result else { continue }
+            switch change {
+            case .move(let path, let target, _):
+                try promises.answered(path.string, disk.medium)
+                durableDirectories.formUnion(Self.parents(of: target.string))
+            case .discard(let path, _): try promises.answered(path.string, disk.medium)
+            case .folder(let path, _, _): durableDirectories.formUnion(Self.parents(of: path.string + "/x"))
+            case .hardLink(let path, _, _, _): durableDirectories.formUnion(Self.parents(of: path.string))
+            case .set, .link: break
+            }
+        }
+    }
+
+    private func nextTrash() -> TrashBatch {
+        trashBatches += 1
+        return TrashBatch(at: 0, number: trashBatches)
+    }
+
+    /// What a change does beside moving something.
+    private func expect(_ change: TreeChange) {
+        switch change {
+        case .hardLink(let path, let source, let replaces, _):
+            hasLinked = true
+            if let content = disk.medium.seen(at: source.string).flatMap(number) { copied.insert(content) }
+            // It may have been a name of the same file, of which one is as good as the other.
+            if replaces, disk.medium.object(at: path.string) != disk.medium.object(at: source.string) {
+                willGiveWay(path)
+            }
+        case .folder(let path, true, _): willGiveWay(path)
+        case .folder, .set, .move, .discard, .link: break
+        }
+    }
+
+    /// Something else may take the place of a file.
+    private func willGiveWay(_ path: RelativePath) {
+        guard let object = disk.medium.object(at: path.string), disk.medium.seen(of: object) != nil else { return }
+        promises.removed(path.string, object)
+    }
+
+    /// A file has another path.
+    func note(_ move: SimulatedDisk.Move) {
+        let content = disk.medium.seen(of: move.object).flatMap(number)
+        if let content { copied.insert(content) }
+        rotten[move.target] = rotten.removeValue(forKey: move.path)
+        touched[move.target] = touched.removeValue(forKey: move.path)
+        foreign[move.target, default: []].formUnion(foreign[move.path] ?? [])
+        let number = UInt64(move.object)
+        let isKnown = records.says(number, at: move.path) || records.says(number, at: move.target)
+        // Who is about to be recorded says where it was when it was stored.
+        let isComing = uploads.contains { $0.content == content && $0.isOnItsWay }
+        promises.moved(move.object, from: move.path, to: move.target, isKnown: isKnown && !isComing)
+    }
+
+    /// Somebody removes something for good, or empties a part of the trash.
+    func remove(_ step: Step) throws {
+        guard busy == nil, let intake, let store else { return }
+        let places = disk.medium.seenPaths.keys.sorted() + disk.medium.seenDirectories
+        let batches = try step.c >> 20 % 2 == 0 ? store.trash(below: nil).sorted { $0.name < $1.name } : []
+        let batch = batches.randomElement(step.b).map { RelativePath.trash($0, nil) }
+        guard let path = try batch ?? places.randomElement(step.b).map({ try RelativePath($0) }) else { return }
+        for (name, object) in disk.medium.seenPaths.merging(disk.medium.trashedPaths, uniquingKeysWith: { a, _ in a })
+        where name == path.string || name.hasPrefix(path.string + "/") {
+            promises.removed(name, object)
+            rotten[name] = nil
+        }
+        let removals = StoredRemovals(intake, store)
+        do throws(StoreError) {
+            let removal = try removals.begin(path, isRecursive: true)
+            var gone: UInt64 = 0
+            while try !removals.goOn(removal, gone: &gone) {}
+            try removals.commit([removal])
+        } catch {
+            trace.add(Int(error.code.rawValue))
+        }
+        durableDirectories = durableDirectories.filter { $0 != path.string && !$0.hasPrefix(path.string + "/") }
+        if !disk.isDead { disk.change { $0.keepLosses() } }
+        try noteNames()
+    }
+
+    /// A server that has started knows what was moved under the path that it has, and under no other.
+    func checkKnown() throws(Promises.Broken) {
+        guard !records.hasFailed, !disk.isDead else { return }
+        for (object, known) in promises.known.sorted(by: { $0.key < $1.key }) {
+            let places = [known.path] + known.earlier.sorted()
+            guard let place = places.first(where: { disk.medium.object(at: $0) == object }) else {
+                promises.known[object] = nil
+                continue
+            }
+            promises.known[object] = Promises.Known(path: place, earlier: Set(places).subtracting([place]))
+            guard records.says(UInt64(object), at: place) else {
+                throw Promises.Broken("\(place) was moved there, and the catalog does not know it")
+            }
+            for other in places where disk.medium.object(at: other) != object && records.says(UInt64(object), at: other)
+            {
+                throw Promises.Broken("the catalog has \(place) still under \(other), where it was before it was moved")
+            }
+        }
+    }
+}
