@@ -127,17 +127,8 @@ extension SyncPlanner {
         return hasSameContent(entry, there)
     }
 
-    /// Whether something beside the content is another one.
     private func differs(_ entry: SyncEntry, _ there: SyncEntry) -> Bool {
-        if entry.modified != there.modified { return true }
-        if !entry.isLink, entry.permissions != there.permissions { return true }
-        return differs(entry.extra, there.extra)
-    }
-
-    private func differs(_ extra: ExtraAttributes, _ there: ExtraAttributes) -> Bool {
-        if options.keepsOwners, let owner = extra.owner, let other = there.owner, owner != other { return true }
-        if let extended = extra.extended, let other = there.extended { return extended != other }
-        return false
+        entry.differs(from: there, keepsOwners: options.keepsOwners)
     }
 
     private mutating func touch(_ entry: SyncEntry) { touched.insert(entry.path.parent) }
@@ -279,7 +270,7 @@ extension SyncPlanner {
         let differs =
             target.top.map { there in
                 top.modified != there.modified || top.permissions != there.permissions
-                    || self.differs(top.extra, there.extra)
+                    || top.extra.differs(from: there.extra, keepsOwners: options.keepsOwners)
             } ?? false
         // Whatever is done needs names in the folder itself on its way.
         plan.top = (target.top == nil || differs || !plan.isEmpty, differs)

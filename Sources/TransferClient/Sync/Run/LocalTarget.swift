@@ -84,19 +84,21 @@ struct LocalTarget: SyncTarget {
         }
     }
 
-    func makeLinks(_ links: [SyncEntry], _ report: @escaping Report<SyncEntry>) async throws(PushFailure) {
+    func makeLinks(
+        _ links: [SyncEntry], replaces: Bool, _ report: @escaping Report<SyncEntry>
+    ) async throws(PushFailure) {
         await change(links, report) { (editor, entry) throws(StoreError) in
             guard case .link(let target) = entry.form else { return }
-            try editor.makeLink(entry.path, to: target, replaces: true)
+            try editor.makeLink(entry.path, to: target, replaces: replaces)
             try setAttributes(of: entry, editor)
         }
     }
 
     func makeHardLinks(
-        _ links: [SyncPlan.HardLink], _ report: @escaping Report<SyncPlan.HardLink>
+        _ links: [SyncPlan.HardLink], replaces: Bool, _ report: @escaping Report<SyncPlan.HardLink>
     ) async throws(PushFailure) {
         await change(links, report) { (editor, link) throws(StoreError) in
-            _ = try editor.makeHardLink(link.entry.path, to: link.first, replaces: true)
+            _ = try editor.makeHardLink(link.entry.path, to: link.first, replaces: replaces)
         }
     }
 

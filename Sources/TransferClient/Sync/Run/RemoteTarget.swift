@@ -8,6 +8,8 @@ struct RemoteTarget: SyncTarget {
     /// The directory that files are sent from.
     let directory: String
     let keepsOwners: Bool
+    /// Is told each answer to a change, which also says whether that is durable.
+    var answered: @Sendable (ChangeReport) -> Void = { _ in }
 
     func makeTop() async throws(PushFailure) {
         guard !client.server.folder.isEmpty else { return }
@@ -67,19 +69,21 @@ struct RemoteTarget: SyncTarget {
         }
     }
 
-    func makeLinks(_ links: [SyncEntry], _ report: @escaping Report<SyncEntry>) async throws(PushFailure) {
+    func makeLinks(
+        _ links: [SyncEntry], replaces: Bool, _ report: @escaping Report<SyncEntry>
+    ) async throws(PushFailure) {
         try await change(links, { $0.path.string }, report) { entry, path in
             guard case .link(let target) = entry.form else { return make(.nothing, path, entry) }
-            return make(.symbolicLink, path, entry, target: target)
+            return make(.symbolicLink, path, entry, target: target, replaces: replaces)
         }
     }
 
     func makeHardLinks(
-        _ links: [SyncPlan.HardLink], _ report: @escaping Report<SyncPlan.HardLink>
+        _ links: [SyncPlan.HardLink], replaces: Bool, _ report: @escaping Report<SyncPlan.HardLink>
     ) async throws(PushFailure) {
         try await change(links, { $0.entry.path.string }, report) { link, path in
             let first = client.requestContext.remote(link.first.string)
-            return .make(MakeRequest(.hardLink, path: path, target: Array(first.utf8), replaces: true))
+            return .make(MakeRequest(.hardLink, path: path, target: Array(first.utf8), replaces: replaces))
         }
     }
 
@@ -112,11 +116,11 @@ struct RemoteTarget: SyncTarget {
     }
 
     private func make(
-        _ form: MakeRequest.Form, _ path: String, _ entry: SyncEntry, target: [UInt8] = []
+        _ form: MakeRequest.Form, _ path: String, _ entry: SyncEntry, target: [UInt8] = [], replaces: Bool = false
     ) -> Request {
         .make(
             MakeRequest(
-                form, path: path, target: target, replaces: form != .nothing,
+                form, path: path, target: target, replaces: replaces,
                 permissions: entry.isLink ? nil : entry.permissions, modified: entry.modified,
                 attributes: entry.extra.keeping(owner: keepsOwners)))
     }
@@ -128,6 +132,7 @@ struct RemoteTarget: SyncTarget {
         let paths = items.map(path)
         let found = Dictionary(zip(paths.map { PathKey($0) }, items)) { first, _ in first }
         for try await answer in client.change(paths, { path, index in request(items[index], path) }) {
+            answered(answer)
             if let item = found[PathKey(answer.path)] { report(item, answer.result, answer.message) }
         }
     }

@@ -93,13 +93,14 @@ struct SyncRun {
             if !result.isSuccess { failed.withLock { _ = $0.insert(file.entry.path) } }
             tally.add(file, result, message)
         }
-        try await target.makeLinks(plan.links) { tally.add($0, .link, $1, $2) }
+        try await target.makeLinks(plan.links, replaces: true) { tally.add($0, .link, $1, $2) }
         // What was to be linked to is not there, or is not yet what it should be.
         let lacking = failed.withLock { $0 }
         for link in plan.hardLinks where lacking.contains(link.first) {
             tally.add(link, .incomplete, "\(link.first) could not be sent, of which this is another name.")
         }
-        try await target.makeHardLinks(plan.hardLinks.filter { !lacking.contains($0.first) }) { tally.add($0, $1, $2) }
+        let links = plan.hardLinks.filter { !lacking.contains($0.first) }
+        try await target.makeHardLinks(links, replaces: true) { tally.add($0, $1, $2) }
         // What was moved, or was there already, has the attributes of before.
         let silent = present.withLock { $0 } + plan.moves.map(\.entry)
         try await target.set(silent) { entry, result, message in

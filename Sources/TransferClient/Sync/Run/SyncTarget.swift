@@ -26,9 +26,19 @@ protocol SyncTarget: Sendable {
         _ folders: [SyncEntry], replacing links: Set<RelativePath>, _ report: @escaping Report<SyncEntry>
     ) async throws(PushFailure)
     func move(_ moves: [SyncPlan.Move], _ report: @escaping Report<SyncPlan.Move>) async throws(PushFailure)
-    func makeLinks(_ links: [SyncEntry], _ report: @escaping Report<SyncEntry>) async throws(PushFailure)
+
+    /// Makes symbolic links.
+    ///
+    /// - Parameter replaces: whether a file or link that has the path of another one gives way; otherwise that is `pathConflict`.
+    func makeLinks(
+        _ links: [SyncEntry], replaces: Bool, _ report: @escaping Report<SyncEntry>
+    ) async throws(PushFailure)
+
+    /// Gives files other names.
+    ///
+    /// - Parameter replaces: as for symbolic links.
     func makeHardLinks(
-        _ links: [SyncPlan.HardLink], _ report: @escaping Report<SyncPlan.HardLink>
+        _ links: [SyncPlan.HardLink], replaces: Bool, _ report: @escaping Report<SyncPlan.HardLink>
     ) async throws(PushFailure)
 
     /// Sends files. One whose content was there gets its attributes later: it is told as `alreadyStored`.

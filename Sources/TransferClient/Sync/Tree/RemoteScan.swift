@@ -42,9 +42,11 @@ struct RemoteScan {
 }
 
 extension TransferClient {
-    /// Lists all that is in the folder of the address, with all that is kept of it.
-    fileprivate func listWhole(
-        entering enters: @escaping @Sendable (RelativePath) -> Bool
+    /// Lists all that is in some folders, with all that is kept of it.
+    ///
+    /// - Parameter folders: below the folder of the address, which is one of them if that is empty. Others may be gone.
+    func listWhole(
+        of folders: [String] = [""], entering enters: @escaping @Sendable (RelativePath) -> Bool
     ) -> RequestEvents<RemoteEntry> {
         let events = EventQueue<RemoteEntry>()
         let queue = RequestQueue(needs: [.files, .trees]) { events.isFull }
@@ -53,9 +55,21 @@ extension TransferClient {
         ) { path in
             (try? RelativePath(path)).map(enters) ?? false
         }
-        shared.ask("", isFirst: true)
+        for folder in folders { shared.ask(folder, isFirst: folder.isEmpty) }
         run(queue, events, resume: { queue.resume() }, failure: { shared.firstFailure })
         return RequestEvents(events)
+    }
+
+    /// What the server can do, whether or not it lets this client look.
+    ///
+    /// - Throws: `unsupported` when it does not have `needs`.
+    func features(needs: Features) async throws(PushFailure) -> Features {
+        let events = EventQueue<StatReport>()
+        let queue = RequestQueue(needs: needs) { events.isFull }
+        queue.add(StatTaker("", remote: requestContext.remote(""), queue, events).asked)
+        run(queue, events, resume: { queue.resume() })
+        for try await _ in RequestEvents(events) {}
+        return queue.welcome?.features ?? []
     }
 
     /// What the folder of the address is, and what its server can do.

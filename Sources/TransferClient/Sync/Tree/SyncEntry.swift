@@ -38,9 +38,9 @@ final class SyncEntry: Sendable {
     /// What a server says of it.
     let remote: RemoteEntry?
 
-    private init(
+    init(
         _ path: RelativePath, _ form: Form, modified: Timestamp, permissions: UInt16, _ extra: ExtraAttributes,
-        _ named: NamedFile?, version: ContentVersion? = nil, remote: RemoteEntry? = nil
+        _ named: NamedFile? = nil, version: ContentVersion? = nil, remote: RemoteEntry? = nil
     ) {
         (self.path, self.form, self.modified, self.permissions) = (path, form, modified, permissions)
         (self.extra, self.named, self.version, self.remote) = (extra, named, version, remote)
@@ -50,6 +50,28 @@ final class SyncEntry: Sendable {
     var isLink: Bool { if case .link = form { true } else { false } }
     var size: UInt64 { if case .file(let size) = form { size } else { 0 } }
     var isFile: Bool { if case .file = form { true } else { false } }
+
+    /// The same under another path.
+    func at(_ path: RelativePath) -> SyncEntry {
+        SyncEntry(
+            path, form, modified: modified, permissions: permissions, extra, named, version: version, remote: remote)
+    }
+
+    /// Whether something beside the content is another one.
+    func differs(from there: SyncEntry, keepsOwners: Bool) -> Bool {
+        if modified != there.modified { return true }
+        if !isLink, permissions != there.permissions { return true }
+        return extra.differs(from: there.extra, keepsOwners: keepsOwners)
+    }
+}
+
+extension ExtraAttributes {
+    /// Whether something that is known on both sides is another one.
+    func differs(from there: ExtraAttributes, keepsOwners: Bool) -> Bool {
+        if keepsOwners, let owner, let other = there.owner, owner != other { return true }
+        if let extended, let other = there.extended { return extended != other }
+        return false
+    }
 }
 
 extension SyncEntry {
