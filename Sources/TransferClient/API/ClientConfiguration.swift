@@ -88,6 +88,13 @@ public struct ClientConfiguration: Sendable {
     /// server.
     public var comparesContent = false
 
+    /// Whether a push and a pull keep of a tree what a sync keeps: folders, also empty ones, with their permissions and times;
+    /// symbolic links as links, that are named, too; hard links; permissions as they are, extended attributes, and owners where
+    /// whoever stores is root. Files that are there already get these as well. It takes a server that can do it; nothing of it
+    /// goes over HTTP, in classic framings or to people. All uploads are asked for before anything is sent, and everything is
+    /// looked at twice.
+    public var archives = false
+
     /// What is kept of files beside their content and their time of modification: permissions as they are, extended attributes,
     /// and owners. It takes a server that can (feature `trees`).
     package struct KeptAttributes: Equatable, Sendable {

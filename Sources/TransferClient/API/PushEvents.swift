@@ -5,16 +5,16 @@ public struct PushEvents: AsyncSequence, Sendable {
     public typealias Failure = PushFailure
 
     private let taker: EventTaker
-    private let feed: UploadFeed
+    private let tellLeftOut: @Sendable () -> LeftOut
 
-    init(channel: EventChannel, feed: UploadFeed) {
+    init(channel: EventChannel, leftOut: @escaping @Sendable () -> LeftOut) {
         taker = EventTaker(channel: channel)
-        self.feed = feed
+        tellLeftOut = leftOut
     }
 
     /// What `ClientConfiguration.selection` has left out so far; of a push that came to its end, all of it. May wait for a directory
     /// that is just being read.
-    public var leftOut: LeftOut { feed.leftOut }
+    public var leftOut: LeftOut { tellLeftOut() }
 
     /// Whether an event waits to be taken, so that the next one comes without delay. Who collects what it makes of events
     /// can go on while this is so.

@@ -78,7 +78,10 @@ extension TransferClient {
                 let plan = await context.pool.run { ReceivePlan(context, destination, options, events) }
                 await converse(
                     plan, events, resume: { plan.resume() }, failure: { plan.failure },
-                    end: { await context.pool.run { plan.tidy() } })
+                    end: { result in
+                        await context.pool.run { plan.tidy() }
+                        return result
+                    })
             }
         }
         return RequestEvents(events)

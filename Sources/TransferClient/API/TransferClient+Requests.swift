@@ -125,7 +125,8 @@ extension TransferClient {
             case .failure(let error):
                 events.finish(.failure(PushFailure(reason: .rejected(error.code), message: error.message)))
             case .success(let place):
-                await run(PullPlan(context, downloads, place, events, left: left), events)
+                let archive = context.configuration.archives ? PullArchive(self, place, events) : nil
+                await run(PullPlan(context, downloads, place, events, archive: archive, left: left), events)
             }
         }
         return RequestEvents(events)
@@ -141,8 +142,14 @@ extension TransferClient {
     }
 
     private func run(_ plan: PullPlan, _ events: EventQueue<PullEvent>) async {
-        let (place, pool) = (plan.place, plan.context.pool)
-        await converse(plan, events, resume: { plan.resume() }, end: { await pool.run { place.tidy() } })
+        let (place, pool, archive) = (plan.place, plan.context.pool, plan.archive)
+        await converse(
+            plan, events, resume: { plan.resume() },
+            end: { result in
+                let result = await archive?.finish(result) ?? result
+                await pool.run { place.tidy() }
+                return result
+            })
     }
 
     /// Blocks of a file that wait for whoever reads it.
@@ -166,17 +173,17 @@ extension TransferClient {
     /// - Parameters:
     ///   - resume: to be called when there is room for more events.
     ///   - failure: why it is a failure though all was answered.
-    ///   - end: what is left to do afterwards.
+    ///   - end: what is left to do afterwards; gives what all has come to.
     func converse<Event>(
         _ plan: any RequestPlan, _ events: EventQueue<Event>, resume: @escaping @Sendable () -> Void,
-        failure: @escaping @Sendable () -> PushFailure? = { nil }, end: () async -> Void = {}
+        failure: @escaping @Sendable () -> PushFailure? = { nil },
+        end: (Result<Void, PushFailure>) async -> Result<Void, PushFailure> = { $0 }
     ) async {
         let context = requestContext
         let run = RequestRun(context, plan)
         events.connect(
             onRoom: resume, onCancel: { Task(executorPreference: context.loop) { await run.cancel() } })
-        var result = await run.run()
-        await end()
+        var result = await end(await run.run())
         if case .success = result, let failure = failure() { result = .failure(failure) }
         events.finish(result)
         // The client must outlive all this: its loop is what it runs on.

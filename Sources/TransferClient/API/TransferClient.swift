@@ -42,7 +42,7 @@ public final class TransferClient: Sendable {
     public init(server: ServerAddress, configuration: ClientConfiguration = ClientConfiguration()) throws(PushFailure) {
         if case .plaintext = configuration.security, configuration.token != nil { throw .bareToken }
         guard configuration.classic == nil || !configuration.security.isEncrypted else { throw .bareClassic }
-        if let failure = configuration.recipientsFailure { throw failure }
+        if let failure = configuration.recipientsFailure ?? configuration.archiveFailure(server) { throw failure }
         if let web = server.web { try configuration.check(web) }
         self.server = server
         var configuration = configuration
@@ -104,15 +104,31 @@ public final class TransferClient: Sendable {
     /// - Returns: what happens, ending when every upload has its report. It throws `PushFailure` when no connection
     ///   can be made, or none again in time.
     public func push(_ uploads: some Sequence<Upload> & Sendable) -> PushEvents {
+        configuration.archives ? archive(uploads) : push(uploads, archive: nil)
+    }
+
+    /// - Parameter archive: takes what is found beside files, of which nothing is sent here.
+    func push(_ uploads: some Sequence<Upload> & Sendable, archive: ArchiveNotes?) -> PushEvents {
         let channel = EventChannel()
-        let feed = UploadFeed(uploads, folder: folder, selection: configuration.selection)
+        let feed = UploadFeed(uploads, folder: folder, selection: configuration.selection, archive: archive)
         if configuration.countsAhead { count(uploads, channel) }
         // The client must outlive the push: its loop is what the push runs on.
         Task(executorPreference: loops.main) { [self] in
             await run(feed, channel)
             withExtendedLifetime(self) {}
         }
-        return PushEvents(channel: channel, feed: feed)
+        return PushEvents(channel: channel) { feed.leftOut }
+    }
+
+    private func archive(_ uploads: some Sequence<Upload> & Sendable) -> PushEvents {
+        let channel = EventChannel()
+        let archive = ArchivePush(self, Array(uploads), channel)
+        let work = Task(executorPreference: loops.main) { [self] in
+            await archive.run()
+            withExtendedLifetime(self) {}
+        }
+        channel.connect(onRoom: {}, onCancel: { work.cancel() })
+        return PushEvents(channel: channel) { archive.leftOut }
     }
 
     private func run(_ feed: UploadFeed, _ channel: EventChannel) async {
@@ -203,6 +219,16 @@ extension ClientConfiguration {
                 reason: .unsupported, message: "Classic framings know no mailboxes. Nothing was sent.")
         }
         return nil
+    }
+}
+
+extension ClientConfiguration {
+    /// Why nothing can be sent with all that is kept of it.
+    fileprivate func archiveFailure(_ server: ServerAddress) -> PushFailure? {
+        guard archives, classic != nil || server.web != nil || !recipients.isEmpty else { return nil }
+        let place = recipients.isEmpty ? "A server that speaks another protocol" : "A mailbox"
+        return PushFailure(
+            reason: .unsupported, message: "\(place) takes files alone; send them without --archive. Nothing was sent.")
     }
 }
 

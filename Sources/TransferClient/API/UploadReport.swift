@@ -6,6 +6,9 @@ public struct UploadReport: Sendable, Equatable {
     /// Where the content came from: the path as it was given or found, or the name of what had none.
     public var source: String
 
+    /// What it is: a file, unless `ClientConfiguration.archives` is set.
+    public var form = EntryForm.file
+
     /// The idempotency key under which the server knows the upload.
     public var uploadID: UploadID
 
@@ -69,6 +72,12 @@ public struct UploadReport: Sendable, Equatable {
 
     /// The file that the content was read from, or that stood for it; nothing of what is no file.
     var file: SourceFile.Identity?
+
+    /// Whether it was there and has other permissions, another time, other extended attributes or another owner now.
+    package var hasNewAttributes = false
+
+    /// What a symbolic link was that was sent.
+    var link: SentLink?
 
     /// Whether all of the content was read for this push and compared with the acknowledgement.
     var isRead = false

@@ -125,12 +125,12 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
         lane.answered(bytes)
         letGo(keepingPart: failure == nil)
         guard let failure else { return lane.plan.again(.file(file)) }
-        lane.plan.report(file.report(failure.code, failure.message))
+        lane.plan.report(file.report(failure.code, failure.message), of: file)
     }
 
     func published(_ outcome: Result<PublicationOutcome, StoreError>) {
         file.opened(from: part, outcome)
-        lane.plan.report(file.report(outcome, digest, resumed: present))
+        lane.plan.report(file.report(outcome, digest, resumed: present), of: file)
     }
 
     private func reject(_ code: ResultCode, _ message: String) -> Taken {

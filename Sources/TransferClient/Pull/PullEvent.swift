@@ -28,6 +28,9 @@ public enum PullEvent: Sendable {
 
 /// A file that a pull would fetch.
 public struct PlannedDownload: Sendable, Equatable {
+    /// What it is: a file, unless `ClientConfiguration.archives` is set.
+    public var form = EntryForm.file
+
     /// The path on the server, below the folder of its address.
     public let source: String
 
@@ -40,6 +43,9 @@ public struct PlannedDownload: Sendable, Equatable {
 
 /// How the pull of one file, or of what was asked for, ended.
 public struct PullReport: Sendable, Equatable {
+    /// What it is: a file, unless `ClientConfiguration.archives` is set.
+    public var form = EntryForm.file
+
     /// The path on the server, below the folder of its address.
     public var source: String
 
@@ -66,6 +72,9 @@ public struct PullReport: Sendable, Equatable {
 
     /// Where it would be, below the directory that is pulled to; nothing where nobody knows, and for the directory itself.
     package var target: String?
+
+    /// Whether it was here and has other permissions, another time, other extended attributes or another owner now.
+    package var hasNewAttributes = false
 
     /// Whether the source is a pattern.
     package var isPattern = false

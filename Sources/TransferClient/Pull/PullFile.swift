@@ -30,6 +30,9 @@ final class PullFile: @unchecked Sendable {
     /// any other.
     var kept: ExtraAttributes?
 
+    /// Of a file with several names on the server.
+    var named: SyncEntry.NamedFile?
+
     /// How its content is opened when all of it is here; nothing for what is stored as it comes.
     let seal: ContentSeal?
 
@@ -71,7 +74,7 @@ final class PullFile: @unchecked Sendable {
     /// The same with what the server says of it now.
     convenience init(again file: PullFile, _ entry: RemoteEntry) {
         self.init(source: file.source, target: file.target, entry: entry)
-        (attempts, kept) = (file.attempts, file.kept)
+        (attempts, kept, named) = (file.attempts, file.kept, file.named)
     }
 
     /// What is left to do when the pull ends.

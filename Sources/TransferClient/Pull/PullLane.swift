@@ -43,6 +43,8 @@ final class PullLane: RequestSource, @unchecked Sendable {
 
     var isOver: Bool { plan.isOver }
 
+    var needs: Features { plan.archive == nil ? .files : [.files, .trees] }
+
     func welcomed(_ welcome: Welcome) {
         comparesFolders.store(welcome.features.contains(.folders), ordering: .relaxed)
     }
@@ -129,7 +131,8 @@ extension PullLane {
     /// A folder that is as an earlier pull has left it is compared by one digest, and any other one listed.
     private func ask(about folder: PullFolder) -> PendingRequest {
         let configuration = plan.context.configuration
-        guard comparesFolders.load(ordering: .relaxed), configuration.asksByFolder, !folder.isListed,
+        guard comparesFolders.load(ordering: .relaxed), configuration.asksByFolder, plan.archive == nil,
+            !folder.isListed,
             folder.scope.isAll,
             !configuration.comparesContent, configuration.conflict != .skip, !directory.isInDoubt,
             let present = directory.present(in: folder.target)
@@ -148,7 +151,7 @@ extension PullLane {
     private func prepare(_ file: PullFile, _ here: StoreReader) -> PendingRequest? {
         do throws(StoreError) {
             if let report = try present.report(of: file, here) {
-                plan.report(report)
+                plan.report(report, of: file)
                 return nil
             }
             guard file.isLong, let part = try part(of: file) else { return PullArrival(file, self).asked }
@@ -163,7 +166,7 @@ extension PullLane {
             let present = try digestPrefix(of: part, file, digester)
             return PullArrival(file, self, part: part, present: present, digester: digester).asked
         } catch {
-            plan.report(file.report(error.code, error.message))
+            plan.report(file.report(error.code, error.message), of: file)
             return nil
         }
     }

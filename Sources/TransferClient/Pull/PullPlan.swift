@@ -44,6 +44,8 @@ final class PullPlan: RequestPlan {
     let place: PullPlace
     let selection: Selection
     let events: any PullAudience
+    /// Takes what is kept beside files; nothing where they are all that is fetched.
+    let archive: PullArchive?
     private let counts: Bool
     private let rules: PathRules
     /// Is told of what was not done when the pull ended.
@@ -52,8 +54,10 @@ final class PullPlan: RequestPlan {
 
     init(
         _ context: RequestContext, _ downloads: some Sequence<Download> & Sendable, _ place: PullPlace,
-        _ events: any PullAudience, left: (@Sendable ([PullRemainder]) -> Void)? = nil
+        _ events: any PullAudience, archive: PullArchive? = nil,
+        left: (@Sendable ([PullRemainder]) -> Void)? = nil
     ) {
+        self.archive = archive
         (self.context, self.place, self.events, self.left) = (context, place, events, left)
         selection = context.configuration.selection
         rules = PathRules(selection)
@@ -67,6 +71,7 @@ final class PullPlan: RequestPlan {
         _ context: RequestContext, fetching files: [PullFile], _ destination: PullDirectory, _ events: any PullAudience
     ) {
         (self.context, place, self.events, left) = (context, .directory(destination), events, nil)
+        archive = nil
         (selection, rules, counts) = (Selection(), PathRules(Selection()), false)
         mostFiles = 8192
         state = Locked(State(backlog: PullBacklog()))
@@ -129,8 +134,8 @@ final class PullPlan: RequestPlan {
         news?()
     }
 
-    func report(_ report: PullReport) {
-        events.send(.finished(report))
+    func report(_ report: PullReport, of file: PullFile) {
+        if archive?.holds(report, of: file) != true { events.send(.finished(report)) }
         done()
     }
 
@@ -138,7 +143,7 @@ final class PullPlan: RequestPlan {
     func retry(_ file: PullFile, _ failure: LocalFailure) {
         file.attempts += 1
         guard failure.code.isRetryable, file.attempts <= context.configuration.retries else {
-            return report(file.report(failure.code, failure.message))
+            return report(file.report(failure.code, failure.message), of: file)
         }
         file.mustStartAnew = file.mustStartAnew || failure.code == .digestMismatch
         // What has changed has to be looked at anew; what a delivery is has been said for good.
@@ -204,6 +209,18 @@ extension PullPlan {
     /// Whether a file is wanted that was named itself.
     func takes(named name: String, _ entry: RemoteEntry) -> Bool { rules.send(name) && selection.accepts(entry) }
 
+    /// Whether a symbolic link is wanted that was named itself.
+    func takes(link name: String) -> Bool { rules.send(name) }
+
+    /// A file that was found.
+    ///
+    /// - Returns: nothing for one that is there by another name, or will be.
+    func file(_ source: String, at target: RelativePath, _ entry: RemoteEntry) -> PullFile? {
+        let file = PullFile(source: source, target: target, entry: entry)
+        guard let archive else { return file }
+        return archive.takes(file) ? file : nil
+    }
+
     /// Counts files of which nobody is told one by one.
     func count(_ files: Int, _ bytes: UInt64) {
         state.withLock { $0.backlog.count(files, bytes) }
@@ -215,7 +232,7 @@ extension PullPlan {
             state.backlog.listed()
             return counts && state.backlog.isListed ? state.backlog.count : nil
         }
-        if let count { events.send(.counted(files: count.files, bytes: count.bytes)) }
+        if let count { events.send(.counted(files: count.files + (archive?.count ?? 0), bytes: count.bytes)) }
         done()
     }
 

@@ -18,6 +18,8 @@ final class PullPreview: RequestSource {
 
     var isOver: Bool { plan.isOver }
 
+    var needs: Features { plan.archive == nil ? .files : [.files, .trees] }
+
     func next(_ count: Int, _ bytes: Int) -> [PendingRequest] {
         var next: [PendingRequest] = []
         var room = bytes
@@ -51,14 +53,14 @@ final class PullPreview: RequestSource {
     private func say(_ file: PullFile, _ reader: StoreReader?) {
         do throws(StoreError) {
             if let present, let reader {
-                if let report = try present.report(of: file, reader) { return plan.report(report) }
-                if let report = conflict(file, reader) { return plan.report(report) }
+                if let report = try present.report(of: file, reader) { return plan.report(report, of: file) }
+                if let report = conflict(file, reader) { return plan.report(report, of: file) }
             }
             let planned = PlannedDownload(source: file.source, path: file.target.string, size: file.entry.size)
             plan.events.send(.planned(planned))
             plan.done()
         } catch {
-            plan.report(file.report(error.code, error.message))
+            plan.report(file.report(error.code, error.message), of: file)
         }
     }
 

@@ -137,7 +137,7 @@ final class PullSplit: PullPublishing, Sendable {
 
     func published(_ outcome: Result<PublicationOutcome, StoreError>) {
         file.opened(from: staged, outcome)
-        plan.report(file.report(outcome, state.withLock { $0.digest }))
+        plan.report(file.report(outcome, state.withLock { $0.digest }), of: file)
     }
 }
 

@@ -9,6 +9,8 @@ struct DirectoryWalk {
     /// What was found.
     enum Found {
         case file(path: String, relative: String)
+        /// A symbolic link, where those are wanted.
+        case link(path: String, relative: String)
         /// Neither sent nor entered; the failure says why.
         case skipped(path: String, relative: String, LocalFailure)
     }
@@ -34,6 +36,7 @@ struct DirectoryWalk {
     typealias Visit = (_ path: String, _ relative: String, WalkFilter) -> Void
 
     private let selection: Selection
+    private let findsLinks: Bool
     private let visit: Visit?
     private var levels: [Level] = []
     private var pending: [Found] = []
@@ -51,9 +54,13 @@ struct DirectoryWalk {
 
     /// - Parameters:
     ///   - filter: what holds in the directory.
+    ///   - findsLinks: whether symbolic links are wanted; otherwise they are skipped.
     ///   - visit: called for each directory that is walked, from the top down.
-    init(path: String, relative: String, selection: Selection, _ filter: WalkFilter, visit: Visit?) {
-        self.selection = selection
+    init(
+        path: String, relative: String, selection: Selection, _ filter: WalkFilter, findsLinks: Bool = false,
+        visit: Visit?
+    ) {
+        (self.selection, self.findsLinks) = (selection, findsLinks)
         self.visit = visit
         enter(path, relative, filter)
     }
@@ -154,7 +161,11 @@ struct DirectoryWalk {
             enter(path, relative, filter)
             return pending.popLast()
         case let type:
-            guard level.filter.sends(name) else { return nil }
+            guard level.filter.sends(name) else {
+                if type == .symbolicLink, findsLinks { leftOut.files += 1 }
+                return nil
+            }
+            if type == .symbolicLink, findsLinks { return .link(path: path, relative: relative) }
             return .skipped(path: path, relative: relative, .special(type.description))
         }
     }

@@ -73,11 +73,7 @@ final class SourceFile {
         do throws(SystemError) {
             return try ExtraAttributes(of: descriptor.number, wantsOwner: wantsOwner)
         } catch {
-            guard error.errno == E2BIG else { throw .unreadable(error) }
-            let most = ExtraAttributes.mostBytes
-            throw LocalFailure(
-                code: .sourceUnreadable,
-                message: "Its extended attributes have more than \(most) bytes, and cannot be kept.")
+            throw error.errno == E2BIG ? .tooManyAttributes : .unreadable(error)
         }
     }
 
@@ -135,7 +131,7 @@ final class SourceFile {
 }
 
 extension Timestamp {
-    fileprivate init(_ time: timespec) {
+    init(_ time: timespec) {
         // Clamped, because what a file system in user space says is anybody's guess.
         let nanoseconds = min(max(0, time.tv_nsec), 999_999_999)
         self.init(seconds: Int64(time.tv_sec), nanoseconds: UInt32(nanoseconds))

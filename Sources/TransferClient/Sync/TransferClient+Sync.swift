@@ -49,7 +49,7 @@ extension ClientConfiguration {
     fileprivate var syncing: ClientConfiguration {
         var configuration = self
         (configuration.conflict, configuration.comparesContent) = (.overwrite, true)
-        (configuration.countsAhead, configuration.asksByFolder) = (false, false)
+        (configuration.countsAhead, configuration.asksByFolder, configuration.archives) = (false, false, false)
         configuration.selection = Selection()
         return configuration
     }

@@ -45,7 +45,7 @@ extension WatchLoop {
             case .skipped(let path, _, let failure) where failure.code == .sourceUnreadable:
                 if Self.mayComeBack(path) { isComplete = false }
                 hold(path, failure.message)
-            case .skipped: break
+            case .link, .skipped: break
             }
         }
         return isComplete && !isStopping

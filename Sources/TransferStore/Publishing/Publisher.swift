@@ -276,5 +276,5 @@ final class Publisher {
 
 extension ConflictPolicy {
     /// Numbered names tried before giving up; more files of one name are a mistake, and each costs a look.
-    static let mostNumbers = 10_000
+    package static let mostNumbers = 10_000
 }

@@ -53,3 +53,13 @@ extension TreeEditor {
         incoming.committer.directories.forget(path)
     }
 }
+
+extension PullDirectory {
+    /// What has a path here, with all that is kept of it.
+    ///
+    /// - Returns: nothing where there is nothing, or what cannot be looked at.
+    package func whole(_ path: RelativePath) -> WholeEntry? {
+        guard let parent = try? tree.open(path.parent) else { return nil }
+        return try? WholeEntry(path, in: parent)
+    }
+}

@@ -259,7 +259,7 @@ extension KnownFolderTests {
         symlink("f", directory.path("t/link"))
         func item(_ found: DirectoryWalk.Found) -> String {
             switch found {
-            case .file(_, let relative): relative
+            case .file(_, let relative), .link(_, let relative): relative
             case .skipped(_, let relative, _): "skipped \(relative)"
             }
         }

@@ -97,6 +97,7 @@ import TransferTestSupport
             case .upload(let source, let destination, let size, let isFile):
                 #expect(isFile == (source != "t"))
                 lines.append("\(source) \(destination) \(size ?? 0)")
+            case .entry(let form, _, let destination): lines.append("\(form.rawValue) \(destination)")
             case .failure(let report): lines.append("\(report.source) \(report.result)")
             }
         }

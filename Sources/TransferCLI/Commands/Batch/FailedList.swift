@@ -44,7 +44,9 @@ final class FailedList: @unchecked Sendable {
     private let form: Form
     /// The server's folder, which the other push is given as well; with a slash at its end unless it is empty.
     private let folder: String
-    private var content: [UInt8] = []
+    private var lines: [(source: String?, bytes: [UInt8])] = []
+    /// Of an archive: each stands for all that is in it.
+    private var folders: Set<PathKey> = []
     /// What is stored or in the list; kept because a push that ends early has more to list than failed.
     private var settled: Set<PathDigest> = []
 
@@ -57,7 +59,7 @@ final class FailedList: @unchecked Sendable {
         self.folder = folder.isEmpty ? "" : folder + "/"
     }
 
-    private var isEmpty: Bool { content.isEmpty }
+    private var isEmpty: Bool { lines.isEmpty }
 
     /// Takes note of what came of a download.
     ///
@@ -77,7 +79,7 @@ final class FailedList: @unchecked Sendable {
     func settle(_ report: UploadReport, hasFailed: Bool) {
         guard report.isPath else { return }
         let isNew = settled.insert(Self.digest(report.source, report.destination)).inserted
-        if hasFailed, isNew { append(report.source, report.destination) }
+        if hasFailed, isNew { append(report.source, report.destination, isFolder: report.form == .folder) }
     }
 
     /// Adds what has no result, because the push ended before.
@@ -88,6 +90,9 @@ final class FailedList: @unchecked Sendable {
                 guard settled.insert(Self.digest(source, destination)).inserted else { continue }
                 append(source, destination)
             case .upload: break
+            case .entry(let form, let source, let destination):
+                guard settled.insert(Self.digest(source, destination)).inserted else { continue }
+                append(source, destination, isFolder: form == .folder)
             case .failure(let report):
                 settle(report, hasFailed: report.result != .sourceSkipped || report.isNamed)
             }
@@ -98,12 +103,13 @@ final class FailedList: @unchecked Sendable {
         PathDigest(destination.map { "\(source)\0\($0)" } ?? source)
     }
 
-    private func append(_ source: String, _ destination: String?) {
+    private func append(_ source: String, _ destination: String?, isFolder: Bool = false) {
+        if isFolder { folders.insert(PathKey(source)) }
         let name = destination.map { name in
             name.utf8.starts(with: folder.utf8) ? String(Substring(name.utf8.dropFirst(folder.utf8.count))) : name
         }
         switch form {
-        case .paths: append(Array((name.flatMap { Self.entry(source, $0) } ?? source).utf8))
+        case .paths: append(Array((name.flatMap { Self.entry(source, $0) } ?? source).utf8), of: source)
         case .manifest: appendLine(source, name)
         }
     }
@@ -117,13 +123,22 @@ final class FailedList: @unchecked Sendable {
                 line.append("kind", .string(kind.name))
             }
         }
-        append(Array(line.text.utf8))
+        append(Array(line.text.utf8), of: path)
     }
 
     /// Adds a line as it is.
-    func append(_ line: [UInt8]) {
-        content += line
-        if case .paths(let end) = form { content.append(end) } else { content.append(UInt8(ascii: "\n")) }
+    ///
+    /// - Parameter source: whose line it is.
+    func append(_ line: [UInt8], of source: String? = nil) {
+        let end = if case .paths(let end) = form { end } else { UInt8(ascii: "\n") }
+        lines.append((source, line + [end]))
+    }
+
+    private func isInFolder(_ source: String) -> Bool {
+        guard !folders.isEmpty else { return false }
+        return source.utf8.indices.contains { index in
+            source.utf8[index] == UInt8(ascii: "/") && folders.contains(PathKey(String(source[..<index])))
+        }
     }
 
     /// What became of the list; a line for people.
@@ -149,6 +164,8 @@ final class FailedList: @unchecked Sendable {
         let number = descriptor.number
         // What is no file, such as a pipe, has nothing to cut off.
         if ftruncate(number, 0) != 0, errno != EINVAL { throw SystemError(errno: errno, call: "ftruncate") }
+        // What is in a folder that is listed would be sent twice.
+        let content = lines.filter { line in line.source.map { !isInFolder($0) } ?? true }.flatMap(\.bytes)
         try writeAll(content, to: number)
     }
 

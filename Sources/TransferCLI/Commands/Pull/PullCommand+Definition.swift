@@ -5,7 +5,7 @@ extension PullCommand: ProgramCommand {
         description: [
             "Fetches every PATH into the directory of --output, a folder with everything in it. A file has its name when all of it "
                 + "is there, verified and on disk, and not before. Times of modification and permissions are those on the "
-                + "server.",
+                + "server. Empty folders come as well; --archive also keeps links, and all that folders and files have.",
             "A PATH under which there is nothing can be a pattern, as of --include: '*.jpg', 'photos/**/*.jpg'. Everything that "
                 + "it matches is fetched, under its path from the first wildcard on. Put it between quotes, so that the shell "
                 + "leaves it alone.",
@@ -25,6 +25,9 @@ extension PullCommand: ProgramCommand {
             .init(
                 caption: "Fetch the pictures of all folders, also those that a camera calls .JPG",
                 line: "transfer pull 'photos/**/*.jpg' --ignore-case"),
+            .init(
+                caption: "Fetch a folder as it is, with links and attributes",
+                line: "transfer pull --archive project"),
             .init(caption: "See what of a folder is not here yet", line: "transfer pull --dry-run holiday"),
             .init(caption: "Fetch everything, as it is now", line: "transfer pull / -o copy --on-conflict overwrite"),
         ],

@@ -28,9 +28,10 @@ struct PullCommand {
         ignoresCase = selection.ignoresCase
         var access = try FilesAccess(arguments, quiet: ClientFlags.quiet, PullFlags.choices)
         access.configuration.selection = selection
+        try ArchiveFlag.pull(arguments, on: &access.configuration)
         access.configuration.countsAhead = output.progress != .none
         // Where somebody wants to know something of each file, each is asked about.
-        access.configuration.asksByFolder = !output.isJSON
+        access.configuration.asksByFolder = !output.isJSON && !access.configuration.archives
         self.access = access
         // It makes a file, so it comes behind all that may refuse the command.
         let form = arguments.isSet(PullFlags.manifest.flag) ? FailedList.Form.manifest([:]) : .paths(arguments)

@@ -3,7 +3,8 @@ internal import TransferClient
 /// The flags of `transfer pull`.
 enum PullFlags {
     static let all =
-        [FilesFlags.from.flag, output.flag] + lists + SelectionFlags.pull.all + choices.map(\.flag)
+        [FilesFlags.from.flag, output.flag, ArchiveFlag.pull.flag] + lists + SelectionFlags.pull.all
+        + choices.map(\.flag)
         + [ClientFlags.retryFor.flag] + SecurityFlags.all
         + [json.flag, ClientFlags.quiet.flag, ClientFlags.progress.flag, ClientFlags.colour.flag, .help]
 

@@ -5,6 +5,7 @@ extension PlannedDownload {
     /// One line for people.
     var line: String {
         let place = source.hasSameBytes(as: path) ? source : "\(source) -> \(path)"
+        guard form == .file else { return "would make  \(place.escapedForDisplay)\(form == .folder ? "/" : "")" }
         return "would fetch  \(place.escapedForDisplay)  \(ByteFormat.size(size))"
     }
 
@@ -12,7 +13,7 @@ extension PlannedDownload {
     var json: JSONLine {
         [
             "schema": .string(JSONSchema.plan), "source": .string(source), "destination": .string(path),
-            "size": .integer(size),
+            "size": .integer(size), "form": .string(form.rawValue),
         ]
     }
 }
@@ -23,7 +24,7 @@ extension PullReport {
     /// - Parameter columns: of the terminal that it is for: where the digest has no room it is left out. Nothing for all.
     func line(colours: Bool, columns: Int? = nil) -> String {
         let place = path.map { $0.hasSameBytes(as: source) ? $0 : "\(source) -> \($0)" } ?? source
-        var text = "  \(place.escapedForDisplay)"
+        var text = "  \(place.escapedForDisplay)\(form == .folder ? "/" : "")"
         if let digest, result.isSuccess {
             text += "  \(ByteFormat.size(size))"
             let whole = "\(text)  \(digest)"
@@ -43,6 +44,7 @@ extension PullReport {
             "path": path.map { .string($0) } ?? .null,
             "size": .integer(size), "digest": digest.map { .string($0.description) } ?? .null,
             "resumed": .integer(resumed), "seconds": .double(seconds), "message": .string(message),
+            "form": .string(form.rawValue),
         ]
     }
 }

@@ -92,7 +92,8 @@ actor PullReporter: Asker {
             lines.print(report.json.text)
         } else if !report.result.isSuccess {
             lines.complain(report.line(colours: output.hasColours(.error)))
-        } else if !output.isQuiet {
+        } else if !output.isQuiet, report.form != .folder || report.result != .alreadyStored || report.hasNewAttributes
+        {
             lines.print(report.line(colours: output.hasColours(.output), columns: Terminal.columns(of: .output)))
         }
     }

@@ -10,6 +10,8 @@ struct PullTally {
     private(set) var results = ResultTally()
     private var fetched = (files: 0, bytes: UInt64(0))
     private var present = 0
+    /// Beside files.
+    private var entries = EntryCounts()
     private var skipped = 0
     private let started = monotonicNanoseconds()
 
@@ -25,8 +27,11 @@ struct PullTally {
     mutating func add(_ report: PullReport) {
         results.add(report.result)
         switch report.result {
-        case .alreadyStored: present += 1
+        case .alreadyStored:
+            present += 1
+            if report.hasNewAttributes { entries.addAttributes() }
         case .skipped: skipped += 1
+        case .committed where report.form != .file: entries.add(report.form)
         case .committed: add(report.size)
         default: break
         }
@@ -34,7 +39,7 @@ struct PullTally {
 
     mutating func add(_ download: PlannedDownload) {
         results.add(.completed)
-        add(download.size)
+        if download.form == .file { add(download.size) } else { entries.add(download.form) }
     }
 
     mutating func add(_ folder: KnownFolder) {
@@ -45,13 +50,14 @@ struct PullTally {
         fetched = (fetched.files + 1, fetched.bytes.addingClamped(bytes))
     }
 
-    var isEmpty: Bool { fetched.files + present + skipped + results.failed.count == 0 }
+    var isEmpty: Bool { fetched.files + present + skipped + results.failed.count == 0 && entries.isEmpty }
 
     /// One line.
     var summary: String {
         let size = ByteFormat.size(fetched.bytes)
         var text =
             isPreview ? "\(fetched.files) would be fetched, \(size)" : "\(fetched.files) fetched, \(size) in \(pace)"
+        for words in entries.words { text += ", \(words)" }
         if present > 0 { text += ", \(present) already here" }
         if skipped > 0 { text += ", \(skipped) skipped" }
         if let failures = results.failures { text += ", \(failures)" }

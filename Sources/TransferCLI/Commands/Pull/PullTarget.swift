@@ -26,7 +26,8 @@ enum PullTarget: Equatable {
         guard downloads.only != nil else {
             throw arguments.error("-o - prints one file; 'transfer cat' prints several, and -o DIR puts them into DIR")
         }
-        let senseless = [PullFlags.json, PullFlags.isPreview].map(\.flag) + [PullFlags.failedTo.flag]
+        let senseless =
+            [PullFlags.json, PullFlags.isPreview].map(\.flag) + [PullFlags.failedTo.flag, ArchiveFlag.pull.flag]
         for flag in senseless + SelectionFlags.pull.all where arguments.isSet(flag) {
             throw arguments.error("\(flag.spelling) goes with no -o -, which prints the file; give -o DIR")
         }

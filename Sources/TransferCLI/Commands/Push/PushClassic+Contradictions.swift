@@ -8,6 +8,7 @@ extension PushClassic {
         refused: [
             (PushFlags.receipts.flag, "such a server signs nothing"),
             (PushFlags.deletesSources.flag, "such a server proves nothing, so the source stays"),
+            (ArchiveFlag.push.flag, "such a server takes files alone"),
             (PushFlags.seals.flag, "such a server has no mailboxes"),
             (SecurityFlags.serverKey.flag, "such a server has no key"),
             (SecurityFlags.trustsNew.flag, "such a server has no key"),

@@ -5,7 +5,7 @@ extension PushCommand: ProgramCommand {
         description: [
             "Sends every PATH and reports success only for what the server has acknowledged as stored. Of a "
                 + "directory, all files in it and in its folders are sent, with their times and permissions; empty folders are not, and "
-                + "neither are symbolic links and devices, which are named. - stands for standard input; like a pipe that the shell "
+                + "neither are symbolic links and devices, which are named; --archive keeps all but devices. - stands for standard input; like a pipe that the shell "
                 + "makes of <(PROGRAM), it needs --name.",
             "The connection is encrypted, and the server has to be the right one: it shows a key that is known (see 'transfer "
                 + "help trust list') or a certificate that the system trusts. An unknown server's key is asked about on a "
@@ -25,6 +25,9 @@ extension PushCommand: ProgramCommand {
     private static let examples: [Command.Example] = [
         .init(caption: "Send a photo", line: "transfer push photo.png"),
         .init(caption: "Send a directory with all files in it", line: "transfer push holiday/"),
+        .init(
+            caption: "Send a directory as it is, with empty folders, links and attributes",
+            line: "transfer push --archive project"),
         .init(
             caption: "Send what another program writes", line: "tar c logs | transfer push - --name logs.tar"),
         .init(caption: "Send a text", line: "transfer push --text 'The key is under the mat' --name note.txt"),

@@ -72,13 +72,14 @@ struct PushCommand {
         failedList = try isDryRun ? nil : Self.failedList(arguments, uploads, server)
         configuration.wantsReceipts = receipts != nil
         // Where somebody wants to know something of each file, each is asked about.
-        configuration.asksByFolder = !output.isJSON && receipts == nil && failedList == nil && !deletesSources
+        configuration.asksByFolder =
+            !configuration.archives && !output.isJSON && receipts == nil && failedList == nil && !deletesSources
         mayAsk = !arguments[SecurityFlags.trustsNew]
         self.configuration = configuration
     }
 
     func run() async -> ExitCode {
-        guard !isDryRun else { return PushPlan(uploads, server, configuration.selection, output).run() }
+        guard !isDryRun else { return PushPlan(uploads, server, configuration, output).run() }
         let reporter = PushReporter(
             output, printing, canGoOn: canGoOn, receipts: receipts, failedList: failedList)
         var leftOut: () -> LeftOut = { LeftOut() }
@@ -114,7 +115,8 @@ struct PushCommand {
             let outcome = await wait.run(client)
             return code == .success ? outcome : code
         } catch {
-            let plan = UploadPlan(uploads, folder: server.folder, selection: configuration.selection)
+            let plan = UploadPlan(
+                uploads, folder: server.folder, selection: configuration.selection, archives: configuration.archives)
             await reporter.list(rest: plan)
             await reporter.count(leftOut: leftOut())
             return await reporter.finish(error, stopsAtFailure: stopsAtFailure)
@@ -191,6 +193,9 @@ struct PushCommand {
                 "--receipts keeps what the server signs; what the people of --for sign, 'transfer sent --receipts FILE' "
                     + "keeps")
         }
+        guard !arguments.isSet(ArchiveFlag.push.flag) else {
+            throw arguments.error("--archive goes with no --for: a mailbox takes files alone")
+        }
         guard !arguments[PushFlags.deletesSources] else {
             throw arguments.error(
                 "--delete-source goes with no --for: until somebody has received it, nobody but the server has it")
@@ -210,7 +215,7 @@ extension ClientConfiguration {
     /// What the flags choose, without what says who is let in.
     fileprivate init(_ arguments: ParsedArguments) throws(UsageError) {
         self.init()
-        for effect in PushFlags.handling { try effect(arguments, on: &self) }
+        for effect in PushFlags.handling + [ArchiveFlag.push] { try effect(arguments, on: &self) }
         selection = try SelectionFlags.push.selection(arguments)
         agent = "transfer/\(transferVersion)"
     }

@@ -4,7 +4,8 @@ internal import TransferModel
 /// The flags of `transfer push`.
 enum PushFlags {
     static let all =
-        [to.flag, name.flag, text.flag, kind.flag, seals.flag, waits.flag] + batch + SelectionFlags.push.all
+        [to.flag, name.flag, text.flag, kind.flag, ArchiveFlag.push.flag, seals.flag, waits.flag] + batch
+        + SelectionFlags.push.all
         + PushClassic.flags
         + SecurityFlags.all
         + handling.map(\.flag) + output + [.help]
@@ -91,7 +92,7 @@ enum PushFlags {
         name: "delete-source",
         help: "Remove each file when the server has made it durable and it is still the same.",
         details:
-            "Directories are left, and so is what is reached through a symbolic link. So is a file that lies in the "
+            "Directories are left, unless --archive is given and they are empty then, and so is what is reached through a symbolic link. So is a file that lies in the "
             + "server's own directory, and one of which the server will not say whether it does."
     ).isOn
 

@@ -10,6 +10,7 @@ enum PushHTTP {
         refused: [
             (PushFlags.receipts.flag, "there are no receipts"),
             (PushFlags.deletesSources.flag, "nothing proves what the server has, so the source stays"),
+            (ArchiveFlag.push.flag, "it carries files alone"),
             (PushFlags.seals.flag, "there are no mailboxes"),
             (PushClassic.recipient.flag, "there are no mailboxes"),
             (PushFlags.waits.flag, "there are no mailboxes"),

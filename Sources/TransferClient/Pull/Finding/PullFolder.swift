@@ -56,7 +56,9 @@ final class PullFolder: AnswerTaker {
 
     var asked: PendingRequest {
         state.withLock { $0.count = 0 }
-        return PendingRequest(.list(ListRequest(id: 0, path: plan.context.remote(source), wantsDetails: true)), self)
+        let request = ListRequest(
+            id: 0, path: plan.context.remote(source), wantsDetails: true, wantsAll: plan.archive != nil)
+        return PendingRequest(.list(request), self)
     }
 
     func take(_ entries: [ListedEntry]) -> Taken {
@@ -72,18 +74,25 @@ final class PullFolder: AnswerTaker {
 
     private func item(_ entry: ListedEntry) -> PullPlan.Item? {
         switch entry.form {
-        case .other, .symbolicLink: return nil
+        case .other: return nil
+        case .symbolicLink:
+            guard let archive = plan.archive, scope.takes(entry.name), let (path, place) = paths(of: entry) else {
+                return nil
+            }
+            archive.add(.link, path, entry, at: place)
+            return nil
         case .directory:
             guard let inner = scope.entering(entry.name) else { return nil }
             guard let (path, place) = paths(of: entry) else {
                 inner.expansion?.leave()
                 return nil
             }
+            if scope.isKept { plan.archive?.add(.folder, path, entry, at: place, isWanted: inner.isAll) }
             return .folder(PullFolder(path, to: scope.isKept ? place : nil, inner, plan))
         case .file:
             guard scope.takes(entry.name), let (path, place) = paths(of: entry) else { return nil }
             let found = RemoteEntry(path, entry)
-            return plan.selection.accepts(found) ? .file(PullFile(source: path, target: place, entry: found)) : nil
+            return plan.selection.accepts(found) ? plan.file(path, at: place, found).map { .file($0) } : nil
         }
     }
 

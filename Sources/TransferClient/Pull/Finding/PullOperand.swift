@@ -25,7 +25,9 @@ final class PullOperand: AnswerTaker {
     }
 
     var asked: PendingRequest {
-        let request = ListRequest(id: 0, path: plan.context.remote(path), isAboutItself: true, wantsDetails: true)
+        let request = ListRequest(
+            id: 0, path: plan.context.remote(path), isAboutItself: true, wantsDetails: true,
+            wantsAll: plan.archive != nil)
         return PendingRequest(.list(request), self)
     }
 
@@ -41,7 +43,8 @@ final class PullOperand: AnswerTaker {
         }
         if let file {
             guard entry.form == .file else {
-                return plan.report(file.report(.fileChanged, "The file has become something else."))
+                return plan.report(
+                    file.report(.fileChanged, "The file has become something else."), of: file)
             }
             return plan.again(.file(PullFile(again: file, RemoteEntry(path, entry))))
         }
@@ -55,10 +58,15 @@ final class PullOperand: AnswerTaker {
         let isTop = path.isEmpty && download.name == nil
         switch (entry.form, target) {
         case (.directory, _) where isTop || target != nil:
+            if let target { plan.archive?.add(.folder, path, entry, at: target) }
             plan.add([.folder(PullFolder(path, to: target, PullScope(plan.selection), plan))])
         case (.file, let target?):
-            let file = PullFile(source: path, target: target, entry: RemoteEntry(path, entry))
-            if plan.takes(named: name ?? "", file.entry) { plan.add([.file(file)]) }
+            let found = RemoteEntry(path, entry)
+            if plan.takes(named: name ?? "", found), let file = plan.file(path, at: target, found) {
+                plan.add([.file(file)])
+            }
+        case (.symbolicLink, let target?) where plan.archive != nil:
+            if plan.takes(link: name ?? "") { plan.archive?.add(.link, path, entry, at: target) }
         default: return fail(.invalidPath, "The name cannot be that of a file here.")
         }
         plan.listed()
@@ -75,7 +83,7 @@ final class PullOperand: AnswerTaker {
     }
 
     private func fail(_ code: ResultCode, _ message: String) {
-        if let file { return plan.report(file.report(code, message)) }
+        if let file { return plan.report(file.report(code, message), of: file) }
         var report = PullReport(source: path, result: code, size: 0, message: message)
         report.target = remainder.target
         plan.fail(report)

@@ -63,6 +63,8 @@ final class UploadFeed: Sendable {
     private let folder: String
     private let selection: Selection
     private let rules: PathRules
+    /// Takes what is kept beside files; nothing where they are all that is sent.
+    private let archive: ArchiveNotes?
     private let state: Locked<State>
     /// Under its own lock: the loop puts uploads back, and must not wait for a caller's sequence or a slow directory.
     private let returned = Locked(Returned())
@@ -71,9 +73,14 @@ final class UploadFeed: Sendable {
     /// - Parameters:
     ///   - folder: put before every path; may be empty.
     ///   - selection: what of the files is handed out.
-    init(_ uploads: some Sequence<Upload> & Sendable, folder: String, selection: Selection = Selection()) {
+    ///   - archive: takes what is kept beside files; nothing where they are all that is sent.
+    init(
+        _ uploads: some Sequence<Upload> & Sendable, folder: String, selection: Selection = Selection(),
+        archive: ArchiveNotes? = nil
+    ) {
         self.folder = folder
         self.selection = selection
+        self.archive = archive
         rules = PathRules(selection)
         nonisolated(unsafe) var iterator = uploads.makeIterator()
         state = Locked(State(next: { iterator.next() }))
@@ -85,7 +92,10 @@ final class UploadFeed: Sendable {
         guard !onlyUnderWay else { return nil }
         return state.withLock { state in
             while true {
-                if let found = state.walk?.next() { return item(found, &state) }
+                if let found = state.walk?.next() {
+                    guard let item = item(found, &state) else { continue }
+                    return item
+                }
                 if let walk = state.walk { state.leftOut = state.leftOut + walk.leftOut }
                 state.walk = nil
                 guard let upload = state.next() else { return nil }
@@ -185,7 +195,8 @@ final class UploadFeed: Sendable {
         case .stream(let stream): return named(.stream(BlockStream(stream)), upload, &state)
         case .path(let path):
             var status = stat()
-            let code = (upload.followsLinks ? stat(path, &status) : lstat(path, &status)) == 0 ? 0 : errno
+            let follows = upload.followsLinks && archive == nil
+            let code = (follows ? stat(path, &status) : lstat(path, &status)) == 0 ? 0 : errno
             let name = upload.name ?? Self.lastComponent(path)
             guard code == 0 else { return refused(path, name, .unreadable(SystemError(errno: code, call: "stat"))) }
             let isRepeated = !state.named.insert(PathDigest(path.absolutePath + "\0" + name)).inserted
@@ -195,17 +206,22 @@ final class UploadFeed: Sendable {
                     state.leftOut.files += 1
                     return nil
                 }
+                if let archive, archive.takesName(status, path, name, isNamed: true) { return nil }
                 let item = pending(
-                    .file(path: path, followsLinks: upload.followsLinks), path, name, upload.kind, hasOwnID: isRepeated,
-                    &state)
+                    .file(path: path, followsLinks: follows), path, name, upload.kind, hasOwnID: isRepeated, &state)
                 if case .upload(let pending) = item { pending.expected = upload.expected }
                 return item
             case .directory:
                 state.walkIsRepeated = isRepeated
-                state.walk = DirectoryWalk(
-                    path: Self.withoutSlashes(path), relative: name, selection: selection)
+                state.walk = walk(Self.withoutSlashes(path), name)
                 state.walkKind = upload.kind
                 return nil
+            case .symbolicLink where archive != nil:
+                guard rules.send(Self.lastPart(path)) else {
+                    state.leftOut.files += 1
+                    return nil
+                }
+                return link(path, name, isNamed: true)
             case let type: return refused(path, name, .special(type.description))
             }
         }
@@ -216,14 +232,44 @@ final class UploadFeed: Sendable {
         return pending(content, name, name, upload.kind, &state)
     }
 
-    private func item(_ found: DirectoryWalk.Found, _ state: inout State) -> Item {
+    private func walk(_ path: String, _ relative: String) -> DirectoryWalk {
+        let filter = WalkFilter(selection)
+        guard let archive else {
+            return DirectoryWalk(path: path, relative: relative, selection: selection, filter, visit: nil)
+        }
+        return DirectoryWalk(path: path, relative: relative, selection: selection, filter, findsLinks: true) {
+            place, name, _ in archive.add(folder: place, name, isNamed: name.hasSameBytes(as: relative))
+        }
+    }
+
+    /// - Returns: nothing for what is only taken note of.
+    private func item(_ found: DirectoryWalk.Found, _ state: inout State) -> Item? {
         switch found {
         case .file(let path, let relative):
-            pending(
-                .file(path: path, followsLinks: false), path, relative, state.walkKind,
-                hasOwnID: state.walkIsRepeated, &state)
+            var isRepeated = state.walkIsRepeated
+            if let archive {
+                var status = stat()
+                if lstat(path, &status) == 0, archive.takesName(status, path, relative) { return nil }
+                // One that is named as well is another upload.
+                isRepeated = isRepeated || state.named.contains(PathDigest(path.absolutePath + "\0" + relative))
+            }
+            return pending(
+                .file(path: path, followsLinks: false), path, relative, state.walkKind, hasOwnID: isRepeated, &state)
+        case .link(let path, let relative): return link(path, relative)
         case .skipped(let path, let relative, let failure):
-            .report(.failed(path: path, to: destination(relative), failure))
+            return .report(.failed(path: path, to: destination(relative), failure))
+        }
+    }
+
+    /// - Returns: nothing for a link that can be sent, later.
+    private func link(_ path: String, _ name: String, isNamed: Bool = false) -> Item? {
+        do throws(LocalFailure) {
+            try archive?.add(link: path, name, isNamed: isNamed)
+            return nil
+        } catch {
+            var report = UploadReport.failed(path: path, to: destination(name), error)
+            (report.isNamed, report.form) = (isNamed, .link)
+            return .report(report)
         }
     }
 

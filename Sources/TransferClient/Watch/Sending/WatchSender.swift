@@ -51,7 +51,7 @@ final class WatchSender: Sendable {
             (upload.followsLinks, upload.expected) = (false, look)
             return upload
         }
-        let events = client.push(uploads)
+        let events = client.push(uploads, archive: nil)
         let isStopped = state.withLock { state in
             state.events = events
             return state.isStopped

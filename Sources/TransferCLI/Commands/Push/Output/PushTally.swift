@@ -8,6 +8,10 @@ struct PushTally {
     private var stored = (files: 0, bytes: UInt64(0))
     private var present = (files: 0, bytes: UInt64(0))
 
+    /// Beside files, and how many of these were there.
+    private var entries = EntryCounts()
+    private var presentEntries = 0
+
     /// Of these, files that are stored under another name than was asked for.
     private var renamed = 0
 
@@ -61,6 +65,8 @@ struct PushTally {
 
     private mutating func succeeded(_ report: UploadReport) {
         let there = min(report.size, resumed.removeValue(forKey: PathKey(report.source)) ?? 0)
+        if report.hasNewAttributes { entries.addAttributes() }
+        guard report.form == .file else { return succeeded(entry: report) }
         if report.attempts > 0 { travelled = travelled.addingClamped(report.size - there) }
         if report.result == .alreadyStored {
             present.files += 1
@@ -70,6 +76,15 @@ struct PushTally {
             stored.bytes = stored.bytes.addingClamped(report.size)
             spared = spared.addingClamped(there)
         }
+        countName(report)
+    }
+
+    private mutating func succeeded(entry report: UploadReport) {
+        if report.result == .alreadyStored { presentEntries += 1 } else { entries.add(report.form) }
+        countName(report)
+    }
+
+    private mutating func countName(_ report: UploadReport) {
         guard let path = report.storedPath, let wanted = report.destination else { return }
         if !path.hasSameBytes(as: wanted) { renamed += 1 }
     }
@@ -99,7 +114,9 @@ struct PushTally {
     /// Of these.
     var acknowledgedBytes: UInt64 { stored.bytes.addingClamped(present.bytes) }
 
-    var isEmpty: Bool { acknowledged + failed.count + skipped == 0 && leftOut.isEmpty }
+    var isEmpty: Bool {
+        acknowledged + presentEntries + failed.count + skipped == 0 && entries.isEmpty && leftOut.isEmpty
+    }
 
     var failures: Int { failed.reduce(0) { $0 + $1.value } }
 
@@ -111,7 +128,8 @@ struct PushTally {
         let there = spared > 0 ? ", \(ByteFormat.size(spared)) of it there already," : ""
         let time = "\(seconds.shown(decimals: 2)) s\(rate)"
         var text = "\(stored.files) stored, \(ByteFormat.size(stored.bytes))\(there) in \(time)"
-        if present.files > 0 { text += ", \(present.files) there already" }
+        for words in entries.words { text += ", \(words)" }
+        if present.files + presentEntries > 0 { text += ", \(present.files + presentEntries) there already" }
         if renamed > 0 { text += ", \(renamed) under another name" }
         if !leftOut.isEmpty { text += ", \(leftOut.words) left out" }
         if removed > 0 { text += ", \(removed) removed here" }
@@ -140,7 +158,9 @@ struct PushTally {
     func exitCode(_ failure: PushFailure?) -> ExitCode {
         if let failure { return failure.reason.exitCode }
         guard kept == 0 else { return .uploadsFailed }
-        guard acknowledged == 0 else { return failed.isEmpty ? .success : .uploadsFailed }
+        guard acknowledged + presentEntries == 0, entries.isEmpty else {
+            return failed.isEmpty ? .success : .uploadsFailed
+        }
         // Nothing was stored, and all for one reason that the exit code can tell.
         let codes = Set(failed.keys.map(\.exitCode))
         guard let code = codes.first else { return .success }

@@ -10,7 +10,7 @@ extension UploadReport {
     /// - Parameter columns: of the terminal that it is for: where the digest has no room it is left out. Nothing for all.
     func line(colours: Bool, columns: Int? = nil) -> String {
         let path = storedPath.map { $0.hasSameBytes(as: source) ? $0 : "\(source) -> \($0)" } ?? source
-        var text = "  \(path.escapedForDisplay)"
+        var text = "  \(path.escapedForDisplay)\(form == .folder ? "/" : "")"
         if !recipients.isEmpty {
             text += "  \(isSealed ? "sealed " : "")for \(recipients.joined(separator: ", ").escapedForDisplay)"
         }
@@ -36,6 +36,7 @@ extension UploadReport {
         case .unacknowledged: "Look there before it is pushed again."
         case .uploadTooLarge: "Whoever runs the server can raise the limit."
         case .invalidPath: "Rename it, and push it again."
+        case .pathConflict where form == .folder: "Something that is no folder is in its place there."
         case .pathConflict: "To store it beside that, push it with --on-conflict keep-both."
         case .busy, .timedOut: "Push it again later."
         default: nil
@@ -48,7 +49,7 @@ extension UploadReport {
     ///
     /// - Parameter removal: what became of the source; nothing when it was to be left.
     func json(_ removal: SourceRemoval? = nil) -> JSONLine {
-        UploadDocument(
+        var line = UploadDocument(
             source: source, id: uploadID, result: result, storedPath: storedPath, kind: kind, size: size,
             digest: digest, isVerified: isVerified, isDurable: isDurable, seconds: seconds, attempts: attempts,
             recipients: recipients,
@@ -57,6 +58,8 @@ extension UploadReport {
             },
             isSealed: isSealed, isSourceDeleted: removal == .removed, message: message
         ).json
+        line.append("form", .string(form.rawValue))
+        return line
     }
 }
 

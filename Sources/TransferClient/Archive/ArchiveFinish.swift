@@ -1,0 +1,270 @@
+import TransferModel
+import TransferStore
+import TransferSystem
+
+/// Makes what an archive has beside the content of files, when that is there: symbolic links, other names of files, attributes. Those
+/// of folders come last, the innermost first: all that is done in a folder changes its time.
+struct ArchiveFinish: Sendable {
+    let target: any SyncTarget
+    let notes: ArchiveNotes
+    let conflict: ConflictPolicy
+    let keepsOwners: Bool
+
+    /// Whether what has a path is a file with the content of another one.
+    let hasContent: @Sendable (_ there: SyncEntry, _ file: ArchiveNotes.Stored) -> Bool
+
+    /// Sends or fetches files by other names than their first, which could not be had, and reports them.
+    let take: @Sendable (_ names: [ArchiveItem]) async -> Result<Void, PushFailure>
+
+    let report: @Sendable (_ item: ArchiveItem, _ outcome: ArchiveOutcome) -> Void
+
+    /// Numbers in front of which something turns up that was not there before, until it is taken that none is free.
+    private static let mostSurprises = 16
+
+    func run() async throws(PushFailure) {
+        let target = target
+        try await place(notes.links) { (attempts, replaces, report) async throws(PushFailure) in
+            let found = Dictionary(attempts.map { ($0.path, $0) }) { first, _ in first }
+            try await target.makeLinks(attempts.map(\.entry), replaces: replaces) { link, result, message in
+                if let attempt = found[link.path] { report(attempt, result, message) }
+            }
+        }
+        try await place(try await namesToMake()) { (attempts, replaces, report) async throws(PushFailure) in
+            let found = Dictionary(attempts.map { ($0.path, $0) }) { first, _ in first }
+            try await target.makeHardLinks(attempts.compactMap(\.hardLink), replaces: replaces) {
+                link, result, message in
+                if let attempt = found[link.entry.path] { report(attempt, result, message) }
+            }
+        }
+        try await setFiles()
+        try await setFolders()
+    }
+
+    private func tell(_ item: ArchiveItem, _ outcome: ArchiveOutcome) {
+        guard notes.reports(item) else { return }
+        if outcome.result == .committed { notes.touch(outcome.path.parent) }
+        report(item, outcome)
+    }
+}
+
+// MARK: Links and names
+
+extension ArchiveFinish {
+    /// One try to give something a name.
+    private struct Attempt: Sendable {
+        let item: ArchiveItem
+        /// Where the file is that gets another name.
+        let first: ArchiveNotes.Stored?
+        var path: RelativePath
+        var number = 0
+        var surprises = 0
+        /// Whether it is there already.
+        var isThere = false
+
+        init(_ item: ArchiveItem, _ first: ArchiveNotes.Stored?) {
+            (self.item, self.first, path) = (item, first, item.path)
+        }
+
+        var entry: SyncEntry { item.entry.at(path) }
+        var hardLink: SyncPlan.HardLink? { first.map { SyncPlan.HardLink(entry: entry, first: $0.path) } }
+
+        /// - Returns: false when there is no other name.
+        mutating func takeNextName() -> Bool {
+            guard number < ConflictPolicy.mostNumbers, let next = try? item.path.numbered(number + 1) else {
+                return false
+            }
+            (number, path) = (number + 1, next)
+            return true
+        }
+    }
+
+    private typealias Answer = @Sendable (Attempt, ResultCode, String) -> Void
+
+    /// Gives each its name, as the policy for conflicts says. What wants a name that another one is just given waits for that.
+    private func place(
+        _ items: [ArchiveItem],
+        _ make: ([Attempt], _ replaces: Bool, @escaping Answer) async throws(PushFailure) -> Void
+    ) async throws(PushFailure) {
+        var waiting = items.map { Attempt($0, stored($0)) }
+        while !waiting.isEmpty {
+            var (round, later): ([Attempt], [Attempt]) = ([], [])
+            var taken: Set<RelativePath> = []
+            for attempt in waiting {
+                guard let next = choose(attempt) else { continue }
+                if taken.insert(next.path).inserted { round.append(next) } else { later.append(next) }
+            }
+            let again = Locked<[Attempt]>([])
+            try await make(round, conflict == .overwrite) { [self] attempt, result, message in
+                if let next = settle(attempt, result, message) { again.withLock { $0.append(next) } }
+            }
+            waiting = later + again.withLock { $0 }
+        }
+    }
+
+    private func stored(_ item: ArchiveItem) -> ArchiveNotes.Stored? {
+        guard item.form == .hardLink, case .stored(let stored) = notes.first(of: item.entry.named) else { return nil }
+        return stored
+    }
+
+    /// The next name to be tried.
+    ///
+    /// - Returns: nothing for what is not made, which is reported.
+    private func choose(_ attempt: Attempt) -> Attempt? {
+        if let failure = attempt.path.folders.lazy.compactMap({ notes.failure(of: $0) }).first {
+            tell(attempt.item, ArchiveOutcome(result: failure.code, path: attempt.path, message: failure.message))
+            return nil
+        }
+        var attempt = attempt
+        while let there = notes.there(attempt.path) {
+            attempt.isThere = isSame(there, attempt)
+            guard !attempt.isThere, conflict != .overwrite else { break }
+            if let first = attempt.first, there.isFile, hasContent(there, first) {
+                let message = "It has the content already, and stays a file of its own."
+                tell(attempt.item, ArchiveOutcome(result: .alreadyStored, path: attempt.path, message: message))
+                return nil
+            }
+            guard conflict == .keepBoth, attempt.takeNextName() else {
+                conflicts(attempt)
+                return nil
+            }
+        }
+        return attempt
+    }
+
+    private func conflicts(_ attempt: Attempt) {
+        let isSkipped = conflict == .skip
+        tell(
+            attempt.item,
+            ArchiveOutcome(
+                result: isSkipped ? .skipped : .pathConflict, path: attempt.path,
+                message: "Something else has the name \(attempt.path)."))
+    }
+
+    /// - Returns: what is to be tried next, if anything is.
+    private func settle(_ attempt: Attempt, _ result: ResultCode, _ message: String) -> Attempt? {
+        if result == .pathConflict, conflict == .skip {
+            conflicts(attempt)
+            return nil
+        }
+        var next = attempt
+        next.surprises += 1
+        if result == .pathConflict, conflict == .keepBoth, next.surprises < Self.mostSurprises, next.takeNextName() {
+            return next
+        }
+        let done: ResultCode = attempt.isThere ? .alreadyStored : .committed
+        tell(
+            attempt.item,
+            ArchiveOutcome(result: result == .completed ? done : result, path: attempt.path, message: message))
+        return nil
+    }
+
+    private func isSame(_ there: SyncEntry, _ attempt: Attempt) -> Bool {
+        guard let first = attempt.first else { return there.form == attempt.entry.form }
+        return !first.isNew && there.named != nil && there.named == notes.there(first.path)?.named
+    }
+
+    /// Where the first name of a file could not be had, the next one takes its place.
+    ///
+    /// - Returns: those whose file is there.
+    private func namesToMake() async throws(PushFailure) -> [ArchiveItem] {
+        var names = notes.names
+        while true {
+            var chosen: Set<SyncEntry.NamedFile> = []
+            let firsts = names.filter { name in
+                guard case .failed(let code) = notes.first(of: name.entry.named), let file = name.entry.named,
+                    code == .skipped || code == .pathConflict
+                else { return false }
+                return chosen.insert(file).inserted
+            }
+            guard !firsts.isEmpty else { break }
+            let taken = Set(firsts.map { ObjectIdentifier($0) })
+            names.removeAll { taken.contains(ObjectIdentifier($0)) }
+            for first in firsts { notes.makeFirst(first) }
+            try await take(firsts).get()
+        }
+        return names.filter { name in
+            guard stored(name) == nil else { return true }
+            tell(
+                name,
+                ArchiveOutcome(
+                    result: .incomplete, path: name.path,
+                    message: "The file of which this is another name is not there."
+                ))
+            return false
+        }
+    }
+}
+
+// MARK: Attributes
+
+extension ArchiveFinish {
+    private func setFiles() async throws(PushFailure) {
+        try await set(notes.present) { item, result, message in
+            tell(
+                item,
+                ArchiveOutcome(
+                    result: result == .completed ? .alreadyStored : result, path: item.path, message: message,
+                    hasNewAttributes: result == .completed))
+        }
+    }
+
+    /// Makes those that are not there, the outermost first.
+    func makeFolders() async throws(PushFailure) {
+        let missing = notes.folders.filter { item in
+            notes.failure(of: item.path) == nil && !notes.isTouched(item.path)
+                && !(notes.there(item.path)?.isFolder ?? false)
+        }
+        let links = conflict == .overwrite ? Set(missing.map(\.path).filter { notes.there($0) != nil }) : []
+        var seen: Set<RelativePath> = []
+        let entries = missing.map(\.entry).filter { seen.insert($0.path).inserted }
+        guard !entries.isEmpty else { return }
+        try await target.makeFolders(entries, replacing: links) { [notes] folder, result, message in
+            guard result == .completed else {
+                return notes.cannotMake(folder.path, LocalFailure(code: result, message: message))
+            }
+            notes.touch(folder.path)
+            notes.touch(folder.path.parent)
+        }
+    }
+
+    private func setFolders() async throws(PushFailure) {
+        try await makeFolders()
+        let folders = notes.folders.reversed()
+        for item in folders where item.isNewFolder { notes.touch(item.path.parent) }
+        var changed: [ArchiveItem] = []
+        for item in folders {
+            if let failure = notes.failure(of: item.path) {
+                tell(item, ArchiveOutcome(result: failure.code, path: item.path, message: failure.message))
+            } else if item.isNewFolder || notes.isTouched(item.path) || differs(item) {
+                changed.append(item)
+            } else {
+                tell(item, ArchiveOutcome(result: .alreadyStored, path: item.path))
+            }
+        }
+        try await set(changed) { item, result, message in
+            let done: ResultCode = item.isNewFolder ? .committed : .alreadyStored
+            tell(
+                item,
+                ArchiveOutcome(
+                    result: result == .completed ? done : result, path: item.path, message: message,
+                    hasNewAttributes: result == .completed && !item.isNewFolder && differs(item)))
+        }
+    }
+
+    private func differs(_ item: ArchiveItem) -> Bool {
+        item.there.map { item.entry.differs(from: $0, keepsOwners: keepsOwners) } ?? true
+    }
+
+    /// In their order. Of several with one path the first counts.
+    private func set(
+        _ items: [ArchiveItem], _ answer: @escaping @Sendable (ArchiveItem, ResultCode, String) -> Void
+    ) async throws(PushFailure) {
+        guard !items.isEmpty else { return }
+        let groups = Dictionary(grouping: items, by: \.path)
+        var seen: Set<RelativePath> = []
+        let entries = items.map(\.entry).filter { seen.insert($0.path).inserted }
+        try await target.set(entries) { entry, result, message in
+            for item in groups[entry.path] ?? [] { answer(item, result, message) }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+internal import CLinux
+import Glibc
+import TransferModel
+
+/// What is found on this machine. Paths on the side that is changed are below the folder of the server's address.
+extension ArchiveNotes {
+    /// A directory is walked.
+    ///
+    /// - Parameters:
+    ///   - place: on this machine.
+    ///   - path: where it goes.
+    func add(folder place: String, _ path: String, isNamed: Bool) {
+        do throws(LocalFailure) {
+            let entry = try SyncEntry.folder(at: place, as: try Self.path(path), followsLink: isNamed)
+            add(.folder, place, entry, isNamed: isNamed)
+        } catch {
+            // Whoever walks it finds out why it cannot be read, and all that is in it is told that its path is none.
+            guard error == .tooManyAttributes, let path = try? RelativePath(path) else { return }
+            cannotMake(path, error)
+            let entry = SyncEntry(
+                path, .folder, modified: Timestamp(seconds: 0, nanoseconds: 0), permissions: 0, ExtraAttributes())
+            add(.folder, place, entry, isNamed: isNamed)
+        }
+    }
+
+    /// - Throws: why the link cannot be sent.
+    func add(link place: String, _ path: String, isNamed: Bool) throws(LocalFailure) {
+        add(.link, place, try SyncEntry.link(at: place, as: try Self.path(path)), isNamed: isNamed)
+    }
+
+    /// Whether a file is sent as another name of one that was found before.
+    ///
+    /// - Parameters:
+    ///   - place: on this machine.
+    ///   - path: where it goes.
+    func takesName(_ status: stat, _ place: String, _ path: String, isNamed: Bool = false) -> Bool {
+        guard let path = try? RelativePath(path) else { return false }
+        wants(path)
+        guard let file = SyncEntry.NamedFile(status), hasName(file, path) else { return false }
+        add(.hardLink, place, SyncEntry.name(of: status, as: path, file), isNamed: isNamed)
+        return true
+    }
+
+    private static func path(_ text: String) throws(LocalFailure) -> RelativePath {
+        do throws(RelativePath.Fault) {
+            return try RelativePath(text)
+        } catch {
+            throw LocalFailure(code: .invalidPath, message: error.message)
+        }
+    }
+}

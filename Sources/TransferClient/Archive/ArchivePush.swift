@@ -1,0 +1,315 @@
+import TransferIO
+import TransferModel
+import TransferProtocol
+import TransferStore
+import TransferSystem
+
+/// A push that keeps all of what it sends: looks at both sides, makes folders, has the files pushed as ever, and then makes what is
+/// beside them.
+final class ArchivePush: Sendable {
+    private struct State {
+        /// Reports of files that were there, until their attributes are what they should be.
+        var held: [ObjectIdentifier: UploadReport] = [:]
+        /// Other names that have no receipt so far.
+        var unreceipted: [ArchiveItem] = []
+        var keepsOwners = false
+        /// Whether the server has said of every change so far that it is durable.
+        var isDurable = true
+        var files: PushEvents?
+    }
+
+    private let client: TransferClient
+    private let uploads: [Upload]
+    private let channel: EventChannel
+    private let notes: ArchiveNotes
+    private let state = Locked(State())
+
+    init(_ client: TransferClient, _ uploads: [Upload], _ channel: EventChannel) {
+        (self.client, self.uploads, self.channel) = (client, uploads, channel)
+        notes = ArchiveNotes(keepsEmptyFolders: client.requestContext.configuration.selection.takesEverything)
+    }
+
+    private var configuration: ClientConfiguration { client.requestContext.configuration }
+
+    var leftOut: LeftOut { state.withLock { $0.files }?.leftOut ?? LeftOut() }
+
+    func run() async {
+        do throws(PushFailure) {
+            try await push()
+            channel.finish(.success(()))
+        } catch {
+            channel.finish(.failure(error))
+        }
+    }
+
+    private func push() async throws(PushFailure) {
+        let features = try await serverFeatures()
+        let count = await look()
+        if configuration.countsAhead { channel.send(.counted(files: count.files, bytes: count.bytes)) }
+        let there = try await scan()
+        let keepsOwners = features.contains(.owners)
+        state.withLock { $0.keepsOwners = keepsOwners }
+        let sender = try client.sendingAll(keepsOwners: keepsOwners)
+        var target = RemoteTarget(client: sender, directory: "", keepsOwners: keepsOwners)
+        target.answered = { [self] answer in
+            if !answer.isDurable { state.withLock { $0.isDurable = false } }
+        }
+        let finish = finish(target, sender, keepsOwners: keepsOwners)
+        try await prepare(finish, there)
+        do throws(PushFailure) {
+            try await sendAll(sender)
+            try await finish.run()
+            try await fetchReceipts(sender)
+        } catch {
+            reportRest(error)
+            throw error
+        }
+    }
+
+    private func serverFeatures() async throws(PushFailure) -> Features {
+        do throws(PushFailure) {
+            return try await client.features(needs: [.files, .trees])
+        } catch {
+            guard error.reason == .unsupported else { throw error }
+            throw PushFailure(
+                reason: .unsupported,
+                message: "\(error.message) Without --archive it takes files, with their times. Nothing was sent.")
+        }
+    }
+}
+
+// MARK: Before files are sent
+
+extension ArchivePush {
+    /// Goes through all that is to be sent once, for what both sides have to be compared about.
+    private func look() async -> (files: Int, bytes: UInt64) {
+        let feed = UploadFeed(
+            uploads, folder: client.server.folder, selection: configuration.selection, archive: notes)
+        return await client.pool.run { [notes, channel] in
+            var (files, bytes): (Int, UInt64) = (0, 0)
+            while !channel.isCancelled, let item = feed.next() {
+                files += 1
+                guard case .upload(let upload) = item else { continue }
+                bytes = bytes.addingClamped(upload.content.sizeNow ?? 0)
+            }
+            return (files + notes.count, bytes)
+        }
+    }
+
+    /// What the server has under the paths that things go to.
+    ///
+    /// - Returns: nothing of what this client may not see.
+    private func scan() async throws(PushFailure) -> [RelativePath: SyncEntry] {
+        let folders = Set(notes.folders.map(\.path))
+        var there: [RelativePath: SyncEntry] = [:]
+        let tops = uploads.compactMap { (upload) -> String? in
+            guard case .path(let path) = upload.source else { return nil }
+            return (try? RelativePath(upload.name ?? UploadFeed.lastComponent(path)))?.string
+        }
+        guard !tops.isEmpty else { return [:] }
+        do throws(PushFailure) {
+            for try await report in client.stat(tops, wantsAll: true) {
+                if let entry = report.entry.flatMap({ SyncEntry($0) }) { there[entry.path] = entry }
+            }
+            let listed = Set(tops.compactMap { try? RelativePath($0) }).filter { there[$0]?.isFolder ?? false }
+            guard !listed.isEmpty else { return there }
+            let entries = client.listWhole(of: listed.map(\.string)) { folders.contains($0) }
+            for try await entry in entries { if let entry = SyncEntry(entry) { there[entry.path] = entry } }
+        } catch {
+            guard error.reason == .rejected(.forbidden) else { throw error }
+        }
+        return there
+    }
+
+    /// Opens folders that are closed to their owner, and makes those that are not there: what is sent may go into them.
+    private func prepare(
+        _ finish: ArchiveFinish, _ there: [RelativePath: SyncEntry]
+    ) async throws(PushFailure) {
+        let wanted = notes.folders.map(\.path)
+        notes.compare(with: there)
+        let closed = Set(wanted).compactMap { there[$0] }.filter { $0.isFolder && $0.permissions & 0o300 != 0o300 }
+        for folder in closed { notes.touch(folder.path) }
+        try await finish.target.unlock(closed)
+        try await finish.makeFolders()
+        notes.restart()
+    }
+}
+
+// MARK: Files
+
+extension ArchivePush {
+    private func sendAll(_ sender: TransferClient) async throws(PushFailure) {
+        let events = sender.push(uploads, archive: notes)
+        state.withLock { $0.files = events }
+        try await tell(events)
+    }
+
+    /// Sends files that the rules have been asked about, by other names than their first.
+    private func send(
+        _ names: [ArchiveItem], as form: EntryForm, _ sender: TransferClient
+    ) async throws(PushFailure) {
+        guard !names.isEmpty else { return }
+        try await tell(try sender.choosingNothing().push(names.map(\.upload)), as: form)
+    }
+
+    private func tell(_ events: PushEvents, as form: EntryForm = .file) async throws(PushFailure) {
+        for try await event in events {
+            guard case .finished(var report) = event else {
+                channel.send(event)
+                continue
+            }
+            report.form = form == .file ? report.form : form
+            if let report = form == .file ? await kept(report) : report { channel.send(.finished(report)) }
+        }
+    }
+
+    /// Takes note of where a file is.
+    ///
+    /// - Returns: nothing for one that was there and has to be given other attributes first.
+    private func kept(_ report: UploadReport) async -> UploadReport? {
+        guard let asked = report.destination.flatMap(path) else { return report }
+        guard let stored = report.storedPath.flatMap(path), report.result.isSuccess else {
+            notes.failed(asked, report.result)
+            return report
+        }
+        let isNew = report.result == .committed
+        notes.placed(
+            asked, ArchiveNotes.Stored(path: stored, size: report.size, digest: report.digest, isNew: isNew))
+        guard !isNew, report.isPath, let file = report.file else { return report }
+        let keepsOwners = state.withLock { $0.keepsOwners }
+        return await client.pool.run { [self] in
+            do throws(LocalFailure) {
+                let entry = try SyncEntry.file(at: report.source, as: stored, file)
+                let item = ArchiveItem(.file, report.source, entry, there: notes.there(stored))
+                if let there = item.there, !entry.differs(from: there, keepsOwners: keepsOwners) {
+                    return report
+                }
+                state.withLock { $0.held[ObjectIdentifier(item)] = report }
+                notes.add(item)
+                return nil
+            } catch {
+                return report.failing(error.code, error.message)
+            }
+        }
+    }
+
+    /// The path of a report, without the folder of the server's address.
+    private func path(_ text: String) -> RelativePath? {
+        let folder = client.server.folder
+        guard !folder.isEmpty else { return try? RelativePath(text) }
+        return (try? RelativePath(text)).flatMap { path in
+            (try? RelativePath(folder)).flatMap { path.below($0) }
+        }
+    }
+}
+
+// MARK: What is beside files
+
+extension ArchivePush {
+    private func finish(_ target: RemoteTarget, _ sender: TransferClient, keepsOwners: Bool) -> ArchiveFinish {
+        ArchiveFinish(
+            target: target, notes: notes, conflict: configuration.conflict, keepsOwners: keepsOwners,
+            hasContent: { there, file in
+                there.remote?.digest != nil && there.remote?.digest == file.digest && there.size == file.size
+            },
+            take: { [self] names in
+                do throws(PushFailure) {
+                    return .success(try await send(names, as: .file, sender))
+                } catch {
+                    return .failure(error)
+                }
+            },
+            report: { [self] item, outcome in report(item, outcome) })
+    }
+
+    private func report(_ item: ArchiveItem, _ outcome: ArchiveOutcome) {
+        if item.form == .hardLink, configuration.wantsReceipts, outcome.result.isSuccess, outcome.result != .skipped {
+            return state.withLock { $0.unreceipted.append(item.at(outcome.path)) }
+        }
+        let (held, isDurable) = state.withLock { ($0.held[ObjectIdentifier(item)], $0.isDurable) }
+        guard var report = held else {
+            return channel.send(.finished(self.report(item, outcome, isDurable: isDurable)))
+        }
+        if outcome.result.isSuccess {
+            (report.hasNewAttributes, report.isDurable) = (outcome.hasNewAttributes, report.isDurable && isDurable)
+        } else {
+            report = report.failing(outcome.result, outcome.message)
+        }
+        channel.send(.finished(report))
+    }
+
+    private func report(_ item: ArchiveItem, _ outcome: ArchiveOutcome, isDurable: Bool) -> UploadReport {
+        var report = UploadReport(
+            source: item.source, uploadID: .none, result: outcome.result, kind: .file, size: item.entry.size,
+            message: outcome.message)
+        let isThere = outcome.result == .committed || outcome.result == .alreadyStored
+        if isThere { report.storedPath = client.requestContext.remote(outcome.path.string) }
+        if isThere, case .stored(let first) = notes.first(of: item.entry.named) { report.digest = first.digest }
+        (report.form, report.isPath, report.isNamed) = (item.form, true, item.isNamed)
+        report.destination = client.requestContext.remote(item.path.string)
+        report.isDurable = isThere && isDurable
+        report.hasNewAttributes = outcome.hasNewAttributes
+        if case .link(let target) = item.entry.form {
+            report.link = SentLink(target: target, modified: item.entry.modified)
+        }
+        if item.form == .hardLink { report.file = SourceFile.identity(path: item.source, followsLinks: false) }
+        return report
+    }
+
+    /// Only what is uploaded has a receipt.
+    private func fetchReceipts(_ sender: TransferClient) async throws(PushFailure) {
+        let names = state.withLock { state in
+            defer { state.unreceipted = [] }
+            return state.unreceipted
+        }
+        try await send(names, as: .hardLink, sender)
+    }
+
+    /// Says of everything that has no report that it is not known.
+    private func reportRest(_ failure: PushFailure) {
+        let result: ResultCode = failure.reason == .cancelled ? .cancelled : .connectionLost
+        let message =
+            failure.reason == .cancelled ? "Stopped before it was acknowledged." : LocalFailure.connectionLost.message
+        for item in notes.takeOpen() + state.withLock({ $0.unreceipted }) {
+            report(item, ArchiveOutcome(result: result, path: item.path, message: message))
+        }
+    }
+}
+
+extension ArchiveItem {
+    /// To be sent as a file.
+    fileprivate var upload: Upload {
+        var upload = Upload.path(source, name: path.string)
+        upload.followsLinks = false
+        return upload
+    }
+
+    fileprivate func at(_ path: RelativePath) -> ArchiveItem {
+        ArchiveItem(form, source, entry.at(path), there: there, isNamed: isNamed)
+    }
+}
+
+extension UploadReport {
+    /// The same for what is stored, and is not what it should be.
+    fileprivate func failing(_ code: ResultCode, _ message: String) -> UploadReport {
+        var report = self
+        (report.result, report.message, report.storedPath, report.receipt) = (code, message, nil, nil)
+        return report
+    }
+}
+
+extension TransferClient {
+    /// The same for all that files have, and without what is decided before.
+    fileprivate func sendingAll(keepsOwners: Bool) throws(PushFailure) -> TransferClient {
+        var configuration = requestContext.configuration
+        (configuration.archives, configuration.countsAhead, configuration.asksByFolder) = (false, false, false)
+        configuration.kept = .init(owners: keepsOwners)
+        return try TransferClient(server: server, configuration: configuration)
+    }
+
+    fileprivate func choosingNothing() throws(PushFailure) -> TransferClient {
+        var configuration = requestContext.configuration
+        configuration.selection = Selection()
+        return try TransferClient(server: server, configuration: configuration)
+    }
+}

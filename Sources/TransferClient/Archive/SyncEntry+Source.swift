@@ -1,0 +1,93 @@
+internal import CLinux
+import Glibc
+import TransferModel
+import TransferStore
+import TransferSystem
+
+/// What is on this machine, wherever it goes, with all that is kept of it.
+extension SyncEntry {
+    /// A directory.
+    ///
+    /// - Parameter followsLink: whether its path may be that of a symbolic link to it.
+    /// - Throws: `sourceUnreadable`, also where its extended attributes are too many to be kept.
+    static func folder(
+        at place: String, as path: RelativePath, followsLink: Bool
+    ) throws(LocalFailure) -> SyncEntry {
+        let flags = O_RDONLY | O_CLOEXEC | clinux_o_directory | (followsLink ? 0 : clinux_o_nofollow)
+        do throws(SystemError) {
+            let directory = Descriptor(try system("open") { clinux_openat(AT_FDCWD, place, flags, 0) })
+            let number = directory.number
+            var status = stat()
+            try system("fstat") { fstat(number, &status) }
+            return SyncEntry(
+                path, .folder, modified: Timestamp(status.st_mtim), permissions: status.permissions,
+                try ExtraAttributes(of: number, wantsOwner: true))
+        } catch {
+            throw error.errno == E2BIG ? .tooManyAttributes : .unreadable(error)
+        }
+    }
+
+    /// A symbolic link, which is not followed.
+    ///
+    /// - Throws: `sourceUnreadable`.
+    static func link(at place: String, as path: RelativePath) throws(LocalFailure) -> SyncEntry {
+        // What a link says has fewer bytes than PATH_MAX (symlink(7)).
+        var target = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        var status = stat()
+        do throws(SystemError) {
+            try system("lstat") { lstat(place, &status) }
+            let count = try system("readlink") {
+                target.withUnsafeMutableBytes { bytes in
+                    bytes.bindMemory(to: CChar.self).baseAddress.map { readlink(place, $0, bytes.count) } ?? 0
+                }
+            }
+            target.removeLast(target.count - min(target.count, max(0, count)))
+        } catch {
+            throw .unreadable(error)
+        }
+        return SyncEntry(
+            path, .link(target), modified: Timestamp(status.st_mtim), permissions: status.permissions,
+            ExtraAttributes(owner: status.givenOwner))
+    }
+
+    /// A file that was pushed, if it is still that.
+    ///
+    /// - Throws: `sourceChanged`, or `sourceUnreadable`, also where its extended attributes are too many to be kept.
+    static func file(
+        at place: String, as path: RelativePath, _ pushed: SourceFile.Identity
+    ) throws(LocalFailure) -> SyncEntry {
+        let file = try SourceFile(path: place, followsLinks: false)
+        guard file.identity == pushed else { throw .changed }
+        return SyncEntry(
+            path, .file(file.size), modified: file.modified, permissions: file.permissions,
+            try file.extraAttributes(wantsOwner: true))
+    }
+
+    /// Another name of a file.
+    static func name(of status: stat, as path: RelativePath, _ named: NamedFile) -> SyncEntry {
+        SyncEntry(
+            path, .file(UInt64(max(0, status.st_size))), modified: Timestamp(status.st_mtim),
+            permissions: status.permissions, ExtraAttributes(), named)
+    }
+}
+
+extension SyncEntry.NamedFile {
+    /// - Returns: nothing for a file with one name, and for what is no file.
+    init?(_ status: stat) {
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_nlink > 1 else { return nil }
+        self.init(high: UInt64(status.st_dev), low: UInt64(status.st_ino))
+    }
+}
+
+extension stat {
+    fileprivate var permissions: UInt16 { UInt16(truncatingIfNeeded: st_mode & 0o777) }
+
+    fileprivate var givenOwner: ExtraAttributes.Owner { ExtraAttributes.Owner(user: st_uid, group: st_gid) }
+}
+
+extension LocalFailure {
+    /// Of a file or directory.
+    static let tooManyAttributes = LocalFailure(
+        code: .sourceUnreadable,
+        message: "Its extended attributes have more than \(ExtraAttributes.mostBytes) bytes, and cannot be kept.")
+}

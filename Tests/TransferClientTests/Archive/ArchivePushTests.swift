@@ -1,0 +1,228 @@
+import Glibc
+import Testing
+import TransferModel
+import TransferProtocol
+import TransferTestSupport
+
+@testable import TransferClient
+
+@Suite struct ArchivePushTests {
+    let sample: ArchiveSample
+
+    init() throws {
+        sample = try ArchiveSample()
+    }
+
+    @Test func allKindsOfEntriesGoThereAndBack() async throws {
+        try sample.make()
+        try await withServer { server in
+            let facts = TreeFacts(sample.source).lines
+            let first = try await sample.push(server) { $0.countsAhead = true }
+            #expect(first.failure == nil && first.failures == [], "\(first.failures)")
+            #expect(sample.stored(server) == facts)
+            #expect(first.counted == [first.reports.count])
+            #expect(first.reports.count == 18)
+            #expect(first.lines.contains("hard-link copy/z committed"))
+            #expect(first.lines.contains("link copy/d/loop committed"))
+            #expect(first.reports.allSatisfy { $0.isDurable && $0.isPath })
+            let again = try await sample.push(server)
+            #expect(again.failure == nil && again.reports.count == 18)
+            #expect(again.reports.allSatisfy { $0.result == .alreadyStored && !$0.hasNewAttributes }, "\(again.lines)")
+            #expect(sample.stored(server) == facts)
+            let pulled = try await sample.pull(server)
+            #expect(pulled.failure == nil && pulled.reports.count == 18)
+            #expect(pulled.reports.allSatisfy { $0.result == .committed }, "\(pulled.reports)")
+            #expect(TreeFacts("\(sample.back)/source").lines == facts)
+            let second = try await sample.pull(server)
+            #expect(second.reports.allSatisfy { $0.result == .alreadyStored && !$0.hasNewAttributes })
+            #expect(TreeFacts("\(sample.back)/source").lines == facts)
+            sample.reopen(
+                "\(sample.source)/closed", "\(sample.back)/source/closed", server.directory.path("store/copy/closed"))
+        }
+    }
+
+    /// What was pushed without its attributes gets them, and nothing of it travels again.
+    @Test func whatIsThereGetsItsAttributes() async throws {
+        try sample.make()
+        try await withServer { server in
+            let plain = try await Archived([.path(sample.source, name: "copy")], to: server.address) {
+                $0.archives = false
+            }
+            #expect(plain.reports.filter { $0.result == .committed }.count == 9, "\(plain.lines)")
+            let archived = try await sample.push(server) { $0.conflict = .overwrite }
+            #expect(archived.failure == nil && archived.failures == [], "\(archived.failures)")
+            #expect(archived.reports.contains { $0.hasNewAttributes && $0.form == .file })
+            #expect(sample.stored(server) == TreeFacts(sample.source).lines)
+            // A change of nothing but attributes.
+            try Files.check(chmod("\(sample.source)/empty", 0o640), "chmod")
+            try sample.attribute("\(sample.source)/d", "user.new", [1])
+            let again = try await sample.push(server)
+            #expect(again.reports.filter(\.hasNewAttributes).map(\.destination) == ["copy/empty", "copy/d"])
+            #expect(again.reports.allSatisfy { $0.result == .alreadyStored })
+            #expect(sample.stored(server) == TreeFacts(sample.source).lines)
+            sample.reopen("\(sample.source)/closed", server.directory.path("store/copy/closed"))
+        }
+    }
+
+    /// A folder that nobody may write into takes what is new all the same, and is closed again.
+    @Test func aClosedFolderTakesWhatIsNew() async throws {
+        try sample.make()
+        try await withServer { server in
+            _ = try await sample.push(server)
+            let folder = "\(sample.source)/closed"
+            try Files.check(chmod(folder, 0o755), "chmod")
+            try sample.write("closed/new", [1])
+            try Files.check(symlink("new", "\(folder)/link"), "symlink")
+            try Files.check(chmod(folder, 0o555), "chmod")
+            sample.age(folder)
+            let second = try await sample.push(server)
+            #expect(second.failures == [])
+            #expect(sample.stored(server) == TreeFacts(sample.source).lines)
+            _ = try await sample.pull(server)
+            sample.reopen(folder)
+            try sample.write("closed/third", [3])
+            try Files.check(chmod(folder, 0o555), "chmod")
+            _ = try await sample.push(server)
+            let pulled = try await sample.pull(server)
+            #expect(pulled.reports.allSatisfy { $0.result.isSuccess }, "\(pulled.reports)")
+            #expect(TreeFacts("\(sample.back)/source").lines == TreeFacts(sample.source).lines)
+            sample.reopen(folder, "\(sample.back)/source/closed", server.directory.path("store/copy/closed"))
+        }
+    }
+
+    /// A link that is named is sent itself; with a slash, the directory that it leads to.
+    @Test func whatIsNamed() async throws {
+        try sample.write("d/a", [1])
+        try sample.write("b", [2])
+        try Files.check(symlink("d", "\(sample.source)/l"), "symlink")
+        try Files.check(link("\(sample.source)/b", "\(sample.source)/c"), "link")
+        try await withServer { server in
+            let uploads = ["l", "b", "c", "d"].map { Upload.path("\(sample.source)/\($0)") }
+            let pushed = try await Archived(uploads + [.text("t", name: "t")], to: server.address("in"))
+            #expect(
+                pushed.lines == [
+                    "file in/b committed", "file in/d/a committed", "file in/t committed", "folder in/d committed",
+                    "hard-link in/c committed", "link in/l committed",
+                ])
+            #expect(pushed.reports.first { $0.form == .link }?.isNamed == true)
+            let followed = try await Archived([.path("\(sample.source)/l/", name: "m")], to: server.address("in"))
+            #expect(followed.lines == ["file in/m/a committed", "folder in/m committed"])
+        }
+    }
+
+    @Test func rulesHoldAndFoldersOfWhichNothingIsWantedAreNotMade() async throws {
+        try sample.write("d/a.txt", [1])
+        try sample.write("d/b.jpg", [2])
+        try sample.write("e/c.jpg", [3])
+        try Files.makeDirectory("\(sample.source)/hollow")
+        try Files.check(symlink("a.txt", "\(sample.source)/d/l.txt"), "symlink")
+        try Files.check(symlink("b.jpg", "\(sample.source)/d/l.jpg"), "symlink")
+        let rule = try PathRule(.include, "*.txt")
+        try await withServer { server in
+            let pushed = try await sample.push(server) { $0.selection.rules = [rule] }
+            #expect(
+                pushed.lines == [
+                    "file copy/d/a.txt committed", "folder copy committed", "folder copy/d committed",
+                    "link copy/d/l.txt committed",
+                ])
+            #expect(pushed.leftOut.files == 3)
+            _ = try await sample.push(server)
+            let pulled = try await sample.pull(server) { $0.selection.rules = [rule] }
+            #expect(pulled.reports.map(\.source).sorted() == ["copy", "copy/d", "copy/d/a.txt", "copy/d/l.txt"])
+            #expect(entries(below: sample.back) == ["source/", "source/d/", "source/d/a.txt", "source/d/l.txt"])
+        }
+    }
+
+    /// Whatever the connection does: everything has its report once, and the tree is whole.
+    @Test(arguments: [300, 900, 3000, 40_000, 80_000]) func lostConnectionsLoseNothing(_ bytes: Int) async throws {
+        try sample.make()
+        try await withServer { server in
+            let proxy = CuttingProxy(
+                to: server.port, cuts: (0..<6).map { CuttingProxy.Cut(up: bytes + 200 * $0) } + [.init(down: 500)])
+            let pushed = try await Archived([.path(sample.source, name: "copy")], to: proxy.address) {
+                $0.retriesFirstConnection = true
+            }
+            proxy.stop()
+            #expect(pushed.failure == nil && pushed.failures == [], "\(pushed.failures)")
+            #expect(Set(pushed.reports.map(\.source)).count == 18 && pushed.reports.count == 18)
+            #expect(sample.stored(server) == TreeFacts(sample.source).lines)
+            sample.reopen("\(sample.source)/closed", server.directory.path("store/copy/closed"))
+        }
+    }
+
+    /// A push that ends early says of everything what is not known, and the same push goes on.
+    @Test func anEarlyEndLeavesNothingUnsaid() async throws {
+        try sample.make()
+        try await withServer { server in
+            // Room for the questions before it, and for some of the files.
+            let proxy = CuttingProxy(to: server.port, cuts: [.init(), .init(), .init(), .init(), .init(up: 30_000)])
+            let cut = try await Archived([.path(sample.source, name: "copy")], to: proxy.address) { $0.retryFor = 0 }
+            proxy.stop()
+            #expect(cut.failure != nil)
+            #expect(Set(cut.reports.map(\.source)).count == 18 && cut.reports.count == 18, "\(cut.lines)")
+            let again = try await sample.push(server)
+            #expect(again.failures == [] && again.failure == nil)
+            #expect(sample.stored(server) == TreeFacts(sample.source).lines)
+            sample.reopen("\(sample.source)/closed", server.directory.path("store/copy/closed"))
+        }
+    }
+
+    @Test func aServerThatCannotIsRefusedBeforeAnythingIsSent() async throws {
+        try sample.write("a", [1])
+        let serve = { @Sendable (peer: FakeServer.Peer) in
+            peer.welcome(Welcome(features: .files))
+            peer.drain()
+        }
+        let server = FakeServer(serve, serve)
+        let pushed = try await Archived([.path(sample.source)], to: server.address) { $0.retryFor = 0 }
+        #expect(pushed.failure?.reason == .unsupported && pushed.reports.isEmpty)
+        #expect(pushed.failure?.message.contains("Without --archive it takes files") ?? false)
+        let pulled = try await Pulled(["t"], from: server.address, to: sample.back) {
+            ($0.retryFor, $0.archives) = (0, true)
+        }
+        #expect(pulled.failure?.reason == .unsupported && pulled.reports.isEmpty)
+        server.stop()
+        var configuration = ClientConfiguration.plain { $0.archives = true }
+        configuration.recipients = ["anna"]
+        #expect(throws: PushFailure.self) {
+            try TransferClient(server: try server.address, configuration: configuration)
+        }
+    }
+
+    /// What cannot be kept is told.
+    @Test func whatCannotBeKept() async throws {
+        try sample.write("a", [1])
+        try sample.write("d/b", [1])
+        try Files.check(mkfifo("\(sample.source)/fifo", 0o600), "mkfifo")
+        for part in 0..<3 {
+            try sample.attribute("\(sample.source)/d", "user.\(part)", [CChar](repeating: 1, count: 3000))
+        }
+        try await withServer { server in
+            let pushed = try await sample.push(server)
+            let failed = pushed.reports.filter { !$0.result.isSuccess }
+            #expect(Set(failed.map(\.destination)) == ["copy/fifo", "copy/d"])
+            #expect(pushed.lines.contains("file copy/d/b committed"))
+            #expect(failed.first { $0.form == .folder }?.message.contains("extended attributes") ?? false)
+            // Also of what is there already.
+            let file = "\(sample.source)/a"
+            for part in 0..<3 { try sample.attribute(file, "user.\(part)", [CChar](repeating: 1, count: 3000)) }
+            let again = try await sample.push(server)
+            #expect(
+                again.failures.contains { $0.hasPrefix("\(file): sourceUnreadable Its extended") }, "\(again.failures)")
+        }
+    }
+
+    /// Only an upload has a receipt, so other names are uploaded once more.
+    @Test func everyFileHasItsReceipt() async throws {
+        try sample.write("a", [1, 2])
+        try Files.check(link("\(sample.source)/a", "\(sample.source)/b"), "link")
+        let directory = try TemporaryDirectory()
+        let server = try await RunningServer(in: directory)
+        let pushed = try await sample.push(server) { $0.wantsReceipts = true }
+        await server.stop()
+        #expect(pushed.failures == [])
+        let files = pushed.reports.filter { $0.form != .folder }
+        #expect(files.count == 2 && files.allSatisfy { $0.receipt != nil }, "\(pushed.lines)")
+        #expect(TreeFacts(directory.path("store/copy")).lines == TreeFacts(sample.source).lines)
+    }
+}
