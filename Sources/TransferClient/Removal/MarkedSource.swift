@@ -8,9 +8,15 @@ struct MarkedSource {
     /// Where the server would see the witness if it had the source's directory for the stored file's.
     let witnessPath: String
 
+    /// What has to be there still.
+    private enum Sent {
+        case file(SourceFile.Identity, Digest)
+        case link(SentLink)
+        case folder
+    }
+
     private let report: UploadReport
-    private let pushed: SourceFile.Identity
-    private let digest: Digest
+    private let sent: Sent
     private let mayHaveReplaced: Bool
     private let directory: SourceDirectory
     private let name: String
@@ -24,20 +30,19 @@ struct MarkedSource {
     init(
         _ report: UploadReport, mayHaveReplaced: Bool, _ directories: inout SourceDirectories
     ) throws(SourceKept) {
-        guard [.committed, .alreadyStored].contains(report.result), report.isDurable, let digest = report.digest,
-            let stored = report.storedPath
-        else { throw SourceKept(reason: "The server has not said that it is durable.") }
-        guard let pushed = report.file else { throw SourceKept(reason: "It is no file.") }
-        (self.report, self.pushed, self.digest) = (report, pushed, digest)
+        guard [.committed, .alreadyStored].contains(report.result), report.isDurable, let stored = report.storedPath
+        else { throw .notDurable }
+        (self.report, sent) = (report, try Self.sent(report))
         self.mayHaveReplaced = mayHaveReplaced
         do throws(SystemError) {
             (directory, name) = try directories.place(report.source)
         } catch {
             throw SourceKept(reason: LocalFailure.unreadable(error).message)
         }
-        try Self.check(name, in: directory, pushed)
+        try Self.check(name, in: directory, sent)
         do throws(SystemError) {
-            witness = try SourceWitness(beside: name, in: directory)
+            witness = try SourceWitness(
+                beside: name, in: directory, isFile: report.form == .file || report.form == .hardLink)
         } catch {
             throw .unremovable(error)
         }
@@ -57,6 +62,42 @@ struct MarkedSource {
             throw SourceKept(reason: "Its directory changed while the server was asked for it.")
         }
         try checkApart(answer, failure)
+        switch sent {
+        case .file(let pushed, let digest): try remove(pushed, digest)
+        case .link: try removeLink()
+        case .folder: try removeFolder()
+        }
+    }
+
+    private static func sent(_ report: UploadReport) throws(SourceKept) -> Sent {
+        switch report.form {
+        case .file, .hardLink:
+            guard let digest = report.digest else { throw .notDurable }
+            guard let pushed = report.file else { throw SourceKept(reason: "It is no file.") }
+            return .file(pushed, digest)
+        case .link:
+            guard let link = report.link else { throw SourceKept(reason: "It is no symbolic link.") }
+            return .link(link)
+        case .folder: return .folder
+        }
+    }
+
+    private func removeLink() throws(SourceKept) {
+        try Self.check(name, in: directory, sent)
+        do throws(SystemError) { try directory.unlink(name) } catch { throw .unremovable(error) }
+    }
+
+    private func removeFolder() throws(SourceKept) {
+        do throws(SystemError) {
+            try directory.removeDirectory(name)
+        } catch {
+            // EINVAL and EBUSY are for a directory that is called `.`, or where something is mounted.
+            guard [ENOTEMPTY, EEXIST, EINVAL, EBUSY].contains(error.errno) else { throw .unremovable(error) }
+            throw SourceKept(reason: "Something is left in it.", isOccupied: true)
+        }
+    }
+
+    private func remove(_ pushed: SourceFile.Identity, _ digest: Digest) throws(SourceKept) {
         do throws(LocalFailure) {
             let file = try SourceFile(path: name, in: directory.number, followsLinks: false)
             guard file.identity == pushed else { throw .changed }
@@ -92,14 +133,27 @@ struct MarkedSource {
 
     /// A look that costs nothing, before anything is made.
     private static func check(
-        _ name: String, in directory: SourceDirectory, _ pushed: SourceFile.Identity
+        _ name: String, in directory: SourceDirectory, _ sent: Sent
     ) throws(SourceKept) {
         do throws(LocalFailure) {
+            guard case .file(let pushed, _) = sent else { return try check(name, in: directory, beside: sent) }
             guard try SourceFile(path: name, in: directory.number, followsLinks: false).identity == pushed else {
                 throw .changed
             }
         } catch {
             throw SourceKept(reason: error.code == .sourceChanged ? SourceKept.changed : error.message)
+        }
+    }
+
+    /// A symbolic link has to say what it said. Of a directory it shows when it goes whether it is one, and empty.
+    private static func check(
+        _ name: String, in directory: SourceDirectory, beside sent: Sent
+    ) throws(LocalFailure) {
+        guard case .link(let link) = sent else { return }
+        do throws(SystemError) {
+            guard try directory.link(name) == link else { throw SystemError(errno: ESTALE, call: "readlink") }
+        } catch {
+            throw .changed
         }
     }
 
@@ -116,6 +170,8 @@ struct MarkedSource {
 }
 
 extension SourceKept {
+    fileprivate static let notDurable = SourceKept(reason: "The server has not said that it is durable.")
+
     fileprivate static let changed = "It has changed since it was pushed."
 
     fileprivate static func unremovable(_ error: SystemError) -> SourceKept {

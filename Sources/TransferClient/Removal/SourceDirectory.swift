@@ -21,6 +21,21 @@ final class SourceDirectory: Sendable {
         try system("unlink") { unlinkat(number, name, 0) }
     }
 
+    /// Removes a directory in it that is empty.
+    func removeDirectory(_ name: String) throws(SystemError) {
+        try system("rmdir") { unlinkat(number, name, AT_REMOVEDIR) }
+    }
+
+    /// What a symbolic link in it says, and when it was made.
+    func link(_ name: String) throws(SystemError) -> SentLink {
+        var status = stat()
+        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+        try system("lstat") { fstatat(number, name, &status, AT_SYMLINK_NOFOLLOW) }
+        let count = try system("readlink") { readlinkat(number, name, &target, target.count) }
+        return SentLink(
+            target: target.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, modified: Timestamp(status.st_mtim))
+    }
+
     /// Removes witnesses that killed pushes have left in it.
     func sweep() {
         // A descriptor of its own: reading moves its position.

@@ -19,12 +19,14 @@ struct SourceWitness {
     /// Seconds after which one that is left belongs to nobody: far longer than a server is asked.
     private static let lifetime: time_t = 3600
 
-    /// - Parameter source: the name of the source in the directory.
-    init(beside source: String, in directory: SourceDirectory) throws(SystemError) {
+    /// - Parameters:
+    ///   - source: the name of the source in the directory.
+    ///   - isFile: whether the source is a file; what else it is, a server may not show by another name.
+    init(beside source: String, in directory: SourceDirectory, isFile: Bool = true) throws(SystemError) {
         var random = SecureRandom()
         self.directory = directory
         name = Self.prefix + UploadID(high: random.next(), low: random.next()).description
-        guard linkat(directory.number, source, directory.number, name, 0) != 0 else { return }
+        guard !isFile || linkat(directory.number, source, directory.number, name, 0) != 0 else { return }
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | clinux_o_nofollow
         close(try system("open") { clinux_openat(directory.number, name, flags, 0o600) })
     }

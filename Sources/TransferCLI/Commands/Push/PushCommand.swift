@@ -160,7 +160,7 @@ struct PushCommand {
             }
         }
         let outcomes = await SourceRemoval.remove(reports.map(\.report), client)
-        for (place, outcome) in zip(reports, outcomes) { removals[place.index] = outcome }
+        for (place, outcome) in zip(reports, outcomes) { if let outcome { removals[place.index] = outcome } }
         return removals
     }
 

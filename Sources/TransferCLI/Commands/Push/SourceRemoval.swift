@@ -14,12 +14,12 @@ enum SourceRemoval: Equatable {
 
     /// Removes those that can be.
     ///
-    /// - Returns: what became of each, in their order.
-    static func remove(_ reports: [UploadReport], _ client: TransferClient) async -> [SourceRemoval] {
+    /// - Returns: what became of each, in their order; nothing of a directory that was not to go, with what is left in it.
+    static func remove(_ reports: [UploadReport], _ client: TransferClient) async -> [SourceRemoval?] {
         await client.removeSources(of: reports).map { result in
             switch result {
             case .success: .removed
-            case .failure(let kept): .kept(kept.reason)
+            case .failure(let kept): kept.isOccupied ? nil : .kept(kept.reason)
             }
         }
     }
