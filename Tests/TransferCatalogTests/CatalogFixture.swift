@@ -69,7 +69,7 @@ extension CatalogEntry {
             begun: 1_700_000_000_123_456_789, committed: 1_700_000_001_000_000_001,
             run: .max - UInt64(number),
             version: ContentVersion(object: .max, revision: .min, touch: -1, size: UInt64(number)),
-            receipt: number.isMultiple(of: 2) ? .max - UInt64(number) : nil)
+            receipt: number.isMultiple(of: 2) ? .max - UInt64(number) : nil, hasReplaced: number.isMultiple(of: 5))
     }
 
     /// Uploads that were signed for together, with one between them that was not.

@@ -17,7 +17,7 @@ import TransferTestSupport
         long.path = String(repeating: "ü", count: 2000)
         long.state = .alreadyStored
         long.isDurable = false
-        return [.sample(1), bare, long, .sample(2)]
+        return [.sample(1), bare, long, .sample(2), .sample(5)]
     }()
 
     @Test func isReadAsItWasWritten() {

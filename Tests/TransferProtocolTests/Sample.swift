@@ -15,6 +15,12 @@ enum Sample {
         id: id, path: "photos/2026/photo-0001.jpg", size: 4096, kind: .picture,
         modified: .init(seconds: 1_767_225_600, nanoseconds: 999_999_999), permissions: 0o644)
 
+    static let replacing: UploadResult = {
+        var result = UploadResult(id: id, code: .committed, isDurable: true, size: 4096, digest: xxh128)
+        result.hasReplaced = true
+        return result
+    }()
+
     static let version = FileVersion(high: 0x0A0B_0C0D_0E0F_1011, low: 0x1213_1415_1617_1819)
 
     /// A file of which all is known, and a directory.
@@ -107,6 +113,7 @@ enum Sample {
         .result(
             UploadResult(
                 id: id, code: .alreadyStored, size: 1, digest: sha256, storedPath: "a", kind: .location)),
+        .result(replacing),
         .result(UploadResult(id: id, code: .busy, message: "Full; come back.", retryAfter: 1_500)),
         .result(UploadResult(ProtocolFault(.frameTooLarge, "Too large."))),
         .list(ListRequest(id: 0, path: "")),

@@ -48,7 +48,7 @@ import TransferTestSupport
             (.agent, "agent"), (.serverName, "serverName"), (.message, "message"), (.storedPath, "storedPath"),
             (.retryAfter, "retryAfter"), (.run, "run"), (.serverKey, "serverKey"), (.receipt, "receipt"),
             (.keeps, "keeps"), (.kind, "kind"), (.token, "token"), (.clientName, "clientName"),
-            (.signature, "signature"),
+            (.signature, "signature"), (.replaced, "replaced"),
             (.check, "check"),
             (.part, "part"), (.assembly, "assembly"), (.recipients, "recipients"), (.delivery, "delivery"),
             (.note, "note"), (.target, "target"), (.attributes, "attributes"), (.trash, "trash"),

@@ -145,7 +145,9 @@ enum CatalogSchema {
                 modified INTEGER,
                 moment INTEGER NOT NULL
             )
-            """
+            """,
+            // 1 of an upload that took the place of other content: a replay says so again.
+            "ALTER TABLE uploads ADD COLUMN replaced INTEGER"
         ],
     ]
 

@@ -6,9 +6,9 @@ internal import TransferSystem
 enum CatalogColumns {
     /// For a SELECT, after the row's number.
     static let names =
-        "id, state, durable, kind, size, begun, committed, algorithm, digest, object, touch, path, sender, run, revision, receipt, client"
+        "id, state, durable, kind, size, begun, committed, algorithm, digest, object, touch, path, sender, run, revision, receipt, client, replaced"
 
-    private static let count = 17
+    private static let count = 18
 
     private static let parameters = (1...count).map { "?\($0)" }.joined(separator: ", ")
 
@@ -32,6 +32,7 @@ enum CatalogColumns {
         statement.bind(15, entry.version?.revision)
         statement.bind(16, entry.receipt.map { Int64(bitPattern: $0) })
         statement.bind(17, entry.client.map { Int64(bitPattern: $0) })
+        statement.bind(18, entry.hasReplaced ? 1 : nil)
         try entry.id.withBytes { (id) throws(DatabaseError) in
             statement.bind(1, blob: id)
             try runLendingDigest(statement, entry)
@@ -76,7 +77,8 @@ enum CatalogColumns {
             committed: row.optionalInteger(first + 6) ?? row.integer(first + 5),
             run: row.optionalInteger(first + 13).map { UInt64(bitPattern: $0) },
             version: version(row, first, size: size),
-            receipt: row.optionalInteger(first + 15).map { UInt64(bitPattern: $0) })
+            receipt: row.optionalInteger(first + 15).map { UInt64(bitPattern: $0) },
+            hasReplaced: row.integer(first + 17) != 0)
     }
 
     private static func version(_ row: Statement, _ first: Int32, size: UInt64) -> ContentVersion? {

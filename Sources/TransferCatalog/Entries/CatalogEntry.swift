@@ -49,10 +49,13 @@ package struct CatalogEntry: Equatable, Sendable {
     /// The number of the receipt that its acknowledgement came with, if it did.
     package var receipt: UInt64?
 
+    /// Whether it took the place of other content.
+    package var hasReplaced: Bool
+
     package init(
         id: UploadID, state: State, path: String, kind: ContentKind = .file, size: UInt64, digest: Digest? = nil,
         isDurable: Bool = false, sender: String = "", client: UInt64? = nil, begun: Int64, committed: Int64,
-        run: UInt64? = nil, version: ContentVersion? = nil, receipt: UInt64? = nil
+        run: UInt64? = nil, version: ContentVersion? = nil, receipt: UInt64? = nil, hasReplaced: Bool = false
     ) {
         self.id = id
         self.state = state
@@ -68,6 +71,7 @@ package struct CatalogEntry: Equatable, Sendable {
         self.run = run
         self.version = version
         self.receipt = receipt
+        self.hasReplaced = hasReplaced
     }
 }
 

@@ -19,6 +19,7 @@ enum CatalogRecord {
         // 16 stood for a whole receipt.
         static let receipt = Presence(rawValue: 32)
         static let client = Presence(rawValue: 64)
+        static let replaced = Presence(rawValue: 128)
     }
 
     private static let fixedSize = 9 * 8 + 3 * 4 + 4
@@ -76,6 +77,7 @@ enum CatalogRecord {
         if entry.version != nil { presence.insert(.version) }
         if entry.receipt != nil { presence.insert(.receipt) }
         if entry.client != nil { presence.insert(.client) }
+        if entry.hasReplaced { presence.insert(.replaced) }
         return presence
     }
 
@@ -101,7 +103,8 @@ enum CatalogRecord {
             size: size, digest: digest, isDurable: presence.contains(.durable), sender: sender, client: client,
             begun: begun,
             committed: presence.contains(.committed) ? committed : begun, run: presence.contains(.run) ? run : nil,
-            version: presence.contains(.version) ? version : nil, receipt: receipt)
+            version: presence.contains(.version) ? version : nil, receipt: receipt,
+            hasReplaced: presence.contains(.replaced))
     }
 
     /// - Returns: nothing where it is cut off; nothing in something where there is none.

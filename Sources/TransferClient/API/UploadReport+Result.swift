@@ -12,6 +12,7 @@ extension UploadReport {
             storedPath: result.isAcknowledgement ? result.storedPath ?? upload.destination : nil, kind: upload.kind,
             size: upload.size ?? result.size, digest: result.digest, isDurable: result.isDurable,
             seconds: Double(monotonicNanoseconds() - upload.started) / 1e9, message: result.message)
+        hasReplaced = result.hasReplaced
         describe(upload)
     }
 

@@ -41,6 +41,10 @@ public struct UploadReport: Sendable, Equatable {
     /// Whether the server had synced file and directory before it answered.
     public var isDurable = false
 
+    /// Whether it took the place of other content that had the name (`ConflictPolicy.overwrite`). A server that is older than
+    /// this client, or not Transfer's, doesn't say: then it is false.
+    public var hasReplaced = false
+
     /// What the server signed; verified, and about this upload. There where receipts are wanted and the upload is stored;
     /// if it should be and isn't, the result is `badReceipt`.
     public var receipt: SignedReceipt?

@@ -26,8 +26,18 @@ package struct Acknowledgement: Equatable, Sendable {
     /// Whether content and name were synced before this was made.
     package let isDurable: Bool
 
-    /// Whether another file had the path before.
-    package let hasReplaced: Bool
+    /// What had the path before.
+    package let replaced: Replacement
+
+    /// What an upload has taken the place of.
+    package enum Replacement: Equatable, Sendable {
+        /// The path was free, or the content was there already.
+        case nothing
+        /// A file of the same content that the disk had lost, or that nobody could say is on disk.
+        case itself
+        /// Something else, which its sender wanted to be replaced.
+        case other
+    }
 
     /// A receipt that comes with this acknowledgement alone. Those that are made together have one seal instead.
     package internal(set) var receipt: [UInt8]?
@@ -38,7 +48,7 @@ package struct Acknowledgement: Equatable, Sendable {
         (id, kind) = (recorded.intent.id, recorded.intent.kind)
         code = stored.isNew ? .committed : .alreadyStored
         (path, size, digest, isDurable) = (stored.path, stored.size, stored.digest, stored.isDurable)
-        hasReplaced = stored.hasReplaced
+        replaced = stored.replaced
     }
 
     /// - Parameters:
@@ -49,13 +59,14 @@ package struct Acknowledgement: Equatable, Sendable {
         id = entry.id
         code = entry.state == .committed && entry.run == run ? .committed : .alreadyStored
         (path, size, digest, isDurable) = (upload.path, entry.size, upload.digest, entry.isDurable)
-        (self.kind, hasReplaced) = (kind, false)
+        self.kind = kind
+        replaced = code == .committed && entry.hasReplaced ? .other : .nothing
     }
 
     /// - Parameter kind: that its sender says now.
     init(again mail: Completion.StillDelivered, kind: ContentKind) {
         (id, path, size, digest) = (mail.id, mail.path, mail.size, mail.digest)
         (code, isDurable, self.kind) = (.alreadyStored, mail.isDurable, kind)
-        hasReplaced = false
+        replaced = .nothing
     }
 }

@@ -23,8 +23,8 @@ package final class Completion {
         struct Stored {
             /// Whether it is there because of this upload.
             let isNew: Bool
-            /// Whether another file had the path before.
-            let hasReplaced: Bool
+            /// What had the path before.
+            let replaced: Acknowledgement.Replacement
             let path: RelativePath
             let size: UInt64
             let digest: Digest
@@ -366,6 +366,7 @@ extension Completion.Published {
         // Not the upload's size: this is what was verified.
         let size = publication.size
         let placed: (state: CatalogEntry.State, isNew: Bool, path: RelativePath, version: ContentVersion?)
+        var replaced = Acknowledgement.Replacement.nothing
         switch outcome {
         case .failure(let error):
             ending = .failed(error, size: size)
@@ -373,20 +374,23 @@ extension Completion.Published {
         case .success(.skipped):
             ending = .skipped(size: size)
             return
-        case .success(.committed(let path, let file)): placed = (.committed, true, path, file)
+        case .success(.committed(let path, let file)):
+            placed = (.committed, true, path, file)
+            if publication.content.hasReplaced { replaced = .other }
         // Whoever brings the content that somebody else has stored does not become its owner.
         case .success(.restored(let path, let file)), .success(.healed(let path, let file)):
             placed = (caller.mayReplaceAll ? .committed : .alreadyStored, true, path, file)
+            replaced = .itself
         case .success(.alreadyStored(let path, let file)): placed = (.alreadyStored, false, path, file)
         }
         let entry = CatalogEntry(
             id: publication.id, state: placed.state, path: placed.path.string, kind: upload.intent.kind, size: size,
             digest: publication.digest, isDurable: isDurable, sender: caller.sender, client: caller.id, begun: begun,
-            committed: moment, run: upload.run, version: placed.version)
+            committed: moment, run: upload.run, version: placed.version, hasReplaced: replaced == .other)
         let mail = upload.intent.isMail ? upload.mail(publication, at: placed.path, from: caller, queued: moment) : nil
         ending = .stored(
             Stored(
-                isNew: placed.isNew, hasReplaced: publication.content.hasReplaced,
+                isNew: placed.isNew, replaced: replaced,
                 path: mail == nil ? placed.path : upload.statedPath ?? placed.path, size: size,
                 digest: publication.digest, isDurable: isDurable, entry: entry, mail: mail))
     }
@@ -403,9 +407,8 @@ extension Completion.Published {
         guard case .stored(let stored) = ending else { return }
         ending = .stored(
             Stored(
-                isNew: isNew, hasReplaced: false, path: stored.path, size: stored.size, digest: stored.digest,
-                isDurable: stored.isDurable,
-                entry: stored.entry, mail: stored.mail))
+                isNew: isNew, replaced: .nothing, path: stored.path, size: stored.size, digest: stored.digest,
+                isDurable: stored.isDurable, entry: stored.entry, mail: stored.mail))
     }
 
     fileprivate mutating func fail(_ error: StoreError) {

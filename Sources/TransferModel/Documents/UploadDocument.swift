@@ -13,6 +13,8 @@ package struct UploadDocument {
     package var digest: Digest?
     package var isVerified: Bool
     package var isDurable: Bool
+    /// Whether it took the place of other content.
+    package var isReplacing: Bool
     package var seconds: Double
     package var attempts: Int
     package var recipients: [String]
@@ -37,14 +39,14 @@ package struct UploadDocument {
 
     package init(
         source: String, id: UploadID, result: ResultCode, storedPath: String?, kind: ContentKind, size: UInt64,
-        digest: Digest?, isVerified: Bool = true, isDurable: Bool, seconds: Double, attempts: Int = 1,
-        recipients: [String] = [], picture: Picture? = nil, isSealed: Bool = false, isSourceDeleted: Bool = false,
-        message: String = ""
+        digest: Digest?, isVerified: Bool = true, isDurable: Bool, isReplacing: Bool, seconds: Double,
+        attempts: Int = 1, recipients: [String] = [], picture: Picture? = nil, isSealed: Bool = false,
+        isSourceDeleted: Bool = false, message: String = ""
     ) {
         (self.source, self.id, self.result, self.storedPath) = (source, id, result, storedPath)
         (self.kind, self.size, self.digest) = (kind, size, digest)
-        (self.isVerified, self.isDurable, self.seconds) = (isVerified, isDurable, seconds)
-        (self.attempts, self.recipients, self.picture) = (attempts, recipients, picture)
+        (self.isVerified, self.isDurable, self.isReplacing) = (isVerified, isDurable, isReplacing)
+        (self.seconds, self.attempts, self.recipients, self.picture) = (seconds, attempts, recipients, picture)
         (self.isSealed, self.isSourceDeleted, self.message) = (isSealed, isSourceDeleted, message)
     }
 
@@ -55,7 +57,8 @@ package struct UploadDocument {
             "result": .string(result.name), "storedPath": storedPath.map { .string($0) } ?? .null,
             "kind": .string(kind.name), "size": .integer(size),
             "digest": digest.map { .string($0.description) } ?? .null,
-            "verified": .bool(isVerified), "durable": .bool(isDurable), "seconds": .double(seconds),
+            "verified": .bool(isVerified), "durable": .bool(isDurable), "replaced": .bool(isReplacing),
+            "seconds": .double(seconds),
             "attempts": .integer(attempts), "recipients": .array(recipients.map { .string($0) }),
             "format": picture.map { .string($0.format) } ?? .null,
             "width": picture.map { .integer($0.width) } ?? .null,

@@ -29,6 +29,9 @@ package struct UploadResult: Equatable, Sendable {
     /// What the content is, in the answer to a lookup; whoever sends a `begin` says so itself.
     package var kind: ContentKind?
 
+    /// Whether it took the place of other content that had the name. Older servers don't say.
+    package var hasReplaced = false
+
     package init(
         id: UploadID, code: ResultCode, isDurable: Bool = false, size: UInt64 = 0, digest: Digest? = nil,
         storedPath: String? = nil, message: String = "", retryAfter: UInt32? = nil,
@@ -64,7 +67,7 @@ extension UploadResult {
     }
 
     /// Made once: it would be an allocation for every result.
-    private static let tags: [FieldTag] = [.message, .storedPath, .retryAfter, .receipt, .kind]
+    private static let tags: [FieldTag] = [.message, .storedPath, .retryAfter, .receipt, .kind, .replaced]
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
         id = try reader.uploadID()
@@ -88,6 +91,10 @@ extension UploadResult {
             guard bytes.count == 1 else { throw .malformed("The kind field must have 1 byte.") }
             return ContentKind(rawValue: bytes[0]) ?? .file
         }
+        if let value = fields[.replaced] {
+            guard value.isEmpty else { throw .malformed("The field replaced has no value.") }
+            hasReplaced = true
+        }
     }
 
     func encode(into bytes: inout [UInt8]) {
@@ -104,5 +111,6 @@ extension UploadResult {
         if let retryAfter { bytes.append(field: .retryAfter, number: retryAfter) }
         if let receipt { bytes.append(field: .receipt, receipt) }
         if let kind { bytes.append(field: .kind, [kind.rawValue]) }
+        if hasReplaced { bytes.append(field: .replaced, []) }
     }
 }

@@ -31,6 +31,12 @@ import TransferModel
         #expect(fault(body() + [5, 0, UInt8(count)] + [UInt8](repeating: 1, count: count)) == .malformedFrame)
     }
 
+    @Test(arguments: [1, 2]) func replacedHasNoValue(_ count: Int) throws {
+        #expect(try decode(body() + [16, 0, 0]).hasReplaced)
+        #expect(try !decode(body()).hasReplaced)
+        #expect(fault(body() + [16, 0, UInt8(count)] + [UInt8](repeating: 1, count: count)) == .malformedFrame)
+    }
+
     @Test func fieldsComeInAnyOrder() throws {
         let result = try decode(body() + [5, 0, 4, 0, 1, 2, 3, 4, 0, 1, 0x61, 3, 0, 2, 0x68, 0x69])
         #expect(result.retryAfter == 0x010203)

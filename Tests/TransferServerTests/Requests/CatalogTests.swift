@@ -57,6 +57,28 @@ extension ServerTests {
             }
         }
 
+        /// What it replaced is gone: a client whose acknowledgement was lost has to learn of that from the next one.
+        @Test func theSameRunIsToldAgainWhatWasReplaced() async throws {
+            try await serving(in: directory) { [id] server in
+                let client = try server.greetedClient(run: Self.first)
+                client.send(Frames.upload("x", [1]))
+                #expect(try !client.result().hasReplaced)
+                client.send(Frames.upload("x", [2, 3], id: id, conflict: .overwrite))
+                #expect(try client.result().hasReplaced)
+                client.send(Frames.begin("x", size: 2, id: id, conflict: .overwrite, expectsAccept: true))
+                #expect(try client.result().hasReplaced)
+            }
+            try await serving(in: directory) { [id] server in
+                for (run, isReplay) in [(Self.first, true), (Self.second, false)] {
+                    let client = try server.greetedClient(run: run)
+                    client.send(Frames.begin("x", size: 2, id: id, conflict: .overwrite, expectsAccept: true))
+                    let result = try client.result()
+                    #expect(result.code == (isReplay ? .committed : .alreadyStored))
+                    #expect(result.hasReplaced == isReplay)
+                }
+            }
+        }
+
         @Test(arguments: [(first, second), (first, nil), (nil, second)] as [(UInt64?, UInt64?)])
         func anotherRunGetsAlreadyStored(_ run: UInt64?, _ other: UInt64?) async throws {
             try await afterRestart(of: [1, 2], run: run) { [id] server, acknowledged in

@@ -58,6 +58,7 @@ extension ServerTests {
                 client.send(Self.upload(content, conflict))
                 let result = try client.result()
                 #expect(result.code == .committed && result.storedPath == nil && result.isDurable)
+                #expect(!result.hasReplaced)
                 #expect(server.tree == ["a"] && self.content("a") == content)
                 #expect(try client.fetch(FetchRequest(id: 1, path: "a")).content == content)
                 let again = conflict == .skip ? ResultCode.skipped : .alreadyStored

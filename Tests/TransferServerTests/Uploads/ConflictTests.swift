@@ -42,6 +42,22 @@ extension ServerTests {
             }
         }
 
+        /// What had the name is gone, and its sender is told.
+        @Test func whatReplacesOtherContentSaysSo() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                for (content, policy, isTold) in [
+                    ([1], ConflictPolicy.overwrite, false), ([1], .overwrite, false), ([2], .overwrite, true),
+                    ([3], .keepBoth, false), ([2], .fail, false), ([1], .overwrite, true),
+                ] as [([UInt8], ConflictPolicy, Bool)] {
+                    client.send(Frames.upload("x", content, conflict: policy))
+                    let result = try client.result()
+                    #expect(result.isAcknowledgement && result.hasReplaced == isTold, "\(content) \(policy)")
+                }
+                #expect(server.tree == ["x", "x-1"])
+            }
+        }
+
         /// A client that has died, and the same command again: whatever the dead one had sent is stored before what the new one
         /// was told of, or not at all.
         @Test func whatADeadClientHasSentReplacesNothingNewer() async throws {

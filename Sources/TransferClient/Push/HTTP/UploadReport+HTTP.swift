@@ -19,6 +19,7 @@ extension UploadReport {
             guard isVerified else { return }
             storedPath = answer.json?["storedPath"].text
             isDurable = answer.json?["durable"] == .bool(true)
+            hasReplaced = answer.json?["replaced"] == .bool(true)
         } else if answer.cut != nil {
             let message =
                 "The server answered \(answer.head.statusText) before all of the content had left: nobody knows what it has."

@@ -37,8 +37,20 @@ import TransferTestSupport
         let object = try push.object()
         #expect(object["result"] == test.result && object["storedPath"] == test.storedPath)
         #expect(push.errors.hasPrefix(test.summary), "\(push.errors)")
+        let isReplacing = test.policy == "overwrite"
+        #expect(object["replaced"] == "\(isReplacing)")
+        #expect(push.errors.contains(", 1 replaced") == isReplacing, "\(push.errors)")
         #expect(server.visibleFiles == test.stored.keys.sorted())
         for (path, content) in test.stored { #expect(try server.stored(path) == Array(content.utf8)) }
+    }
+
+    @Test func whatIsReplacedStandsInTheLine() throws {
+        let server = try RunningServer()
+        for (text, isTold) in [("old", false), ("new", true), ("new", false)] {
+            let push = try server.push(["--text", text, "--name", "note.txt", "--on-conflict", "overwrite", "-v"])
+            #expect(push.end == .exited(0))
+            #expect(push.output.contains("note.txt  in place of other content  3 B") == isTold, "\(push.output)")
+        }
     }
 
     @Test(arguments: cases) func theSameContentIsNoConflict(_ test: Case) throws {

@@ -15,6 +15,9 @@ struct PushTally {
     /// Of these, files that are stored under another name than was asked for.
     private var renamed = 0
 
+    /// Of these, files that took the place of other content.
+    private var replaced = 0
+
     /// Bytes of content that went over the wire, and of those stored that did not have to.
     private var travelled = UInt64(0)
     private var spared = UInt64(0)
@@ -85,6 +88,7 @@ struct PushTally {
     }
 
     private mutating func countName(_ report: UploadReport) {
+        if report.hasReplaced { replaced += 1 }
         guard let path = report.storedPath, let wanted = report.destination else { return }
         if !path.hasSameBytes(as: wanted) { renamed += 1 }
     }
@@ -130,6 +134,7 @@ struct PushTally {
         var text = "\(stored.files) stored, \(ByteFormat.size(stored.bytes))\(there) in \(time)"
         for words in entries.words { text += ", \(words)" }
         if present.files + presentEntries > 0 { text += ", \(present.files + presentEntries) there already" }
+        if replaced > 0 { text += ", \(replaced) replaced" }
         if renamed > 0 { text += ", \(renamed) under another name" }
         if !leftOut.isEmpty { text += ", \(leftOut.words) left out" }
         if removed > 0 { text += ", \(removed) removed here" }

@@ -14,6 +14,7 @@ extension UploadReport {
         if !recipients.isEmpty {
             text += "  \(isSealed ? "sealed " : "")for \(recipients.joined(separator: ", ").escapedForDisplay)"
         }
+        if hasReplaced, result.isSuccess { text += "  in place of other content" }
         if let digest, result.isSuccess {
             text += "  \(ByteFormat.size(size))\(picture.map { "  \($0.line)" } ?? "")"
             let whole = "\(text)  \(digest)"
@@ -51,8 +52,8 @@ extension UploadReport {
     func json(_ removal: SourceRemoval? = nil) -> JSONLine {
         var line = UploadDocument(
             source: source, id: uploadID, result: result, storedPath: storedPath, kind: kind, size: size,
-            digest: digest, isVerified: isVerified, isDurable: isDurable, seconds: seconds, attempts: attempts,
-            recipients: recipients,
+            digest: digest, isVerified: isVerified, isDurable: isDurable, isReplacing: hasReplaced, seconds: seconds,
+            attempts: attempts, recipients: recipients,
             picture: picture.map {
                 UploadDocument.Picture(format: $0.format.rawValue, width: $0.width, height: $0.height)
             },

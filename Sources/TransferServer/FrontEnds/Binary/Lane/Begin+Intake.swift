@@ -34,6 +34,7 @@ extension UploadResult {
             message: caller.shown(outcome.message), retryAfter: outcome.code == .busy ? Self.patience : nil)
         guard case .acknowledged(let acknowledgement) = outcome else { return }
         receipt = acknowledgement.receipt
+        hasReplaced = acknowledgement.replaced == .other
         let isAsAsked = path.map { acknowledgement.path.string.hasSameBytes(as: $0) } ?? false
         storedPath = isAsAsked ? nil : caller.shown(acknowledgement.path)?.string
     }

@@ -126,7 +126,8 @@ extension HTTPEvents {
         guard mayKnow(item.client), let path = client.shown(stored.path)?.string else { return nil }
         return UploadDocument(
             source: path, id: client.outer(stored.id), result: stored.code, storedPath: path, kind: stored.kind,
-            size: stored.size, digest: stored.digest, isDurable: stored.isDurable, seconds: item.seconds
+            size: stored.size, digest: stored.digest, isDurable: stored.isDurable,
+            isReplacing: stored.replaced == .other, seconds: item.seconds
         ).json.text
     }
 

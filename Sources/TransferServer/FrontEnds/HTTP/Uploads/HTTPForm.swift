@@ -185,6 +185,6 @@ extension HTTPForm {
             source: file.name, id: client.outer(file.id), result: outcome.code,
             storedPath: stored.flatMap { client.shown($0.path)?.string }, kind: .file, size: outcome.size,
             digest: outcome.digest, isVerified: stored != nil, isDurable: outcome.isDurable,
-            seconds: file.seconds, message: client.shown(outcome.message))
+            isReplacing: stored?.replaced == .other, seconds: file.seconds, message: client.shown(outcome.message))
     }
 }

@@ -34,8 +34,9 @@ struct StoredReply {
         let document = UploadDocument(
             source: path, id: client.outer(acknowledgement.id), result: acknowledgement.code, storedPath: stored,
             kind: acknowledgement.kind, size: acknowledgement.size, digest: acknowledgement.digest,
-            isDurable: acknowledgement.isDurable, seconds: Double(monotonicNanoseconds() - began) / 1e9)
-        let isNew = acknowledgement.code == .committed && !(tellsReplacing && acknowledgement.hasReplaced)
+            isDurable: acknowledgement.isDurable, isReplacing: acknowledgement.replaced == .other,
+            seconds: Double(monotonicNanoseconds() - began) / 1e9)
+        let isNew = acknowledgement.code == .committed && !(tellsReplacing && acknowledgement.replaced != .nothing)
         return HTTPReply(
             isNew ? 201 : 200, fields, document.json.terminated, type: "application/json")
     }
