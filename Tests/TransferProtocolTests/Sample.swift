@@ -15,6 +15,12 @@ enum Sample {
         id: id, path: "photos/2026/photo-0001.jpg", size: 4096, kind: .picture,
         modified: .init(seconds: 1_767_225_600, nanoseconds: 999_999_999), permissions: 0o644)
 
+    static let unlisting: Outcome = {
+        var outcome = Outcome(id: 7, code: .completed, count: 9)
+        outcome.unlisted = .max
+        return outcome
+    }()
+
     static let replacing: UploadResult = {
         var result = UploadResult(id: id, code: .committed, isDurable: true, size: 4096, digest: xxh128)
         result.hasReplaced = true
@@ -128,6 +134,7 @@ enum Sample {
         .remove(RemoveRequest(id: 5, path: "a")),
         .remove(RemoveRequest(id: 6, path: "photos", isRecursive: true)),
         .outcome(Outcome(id: 7, code: .completed)),
+        .outcome(unlisting),
         .outcome(
             Outcome(id: 8, code: .busy, isDurable: true, count: .max, message: "Come back.", retryAfter: 1_500)),
         .remove(RemoveRequest(id: 7, path: "a", keepsInTrash: true)),

@@ -48,7 +48,7 @@ import TransferTestSupport
             (.agent, "agent"), (.serverName, "serverName"), (.message, "message"), (.storedPath, "storedPath"),
             (.retryAfter, "retryAfter"), (.run, "run"), (.serverKey, "serverKey"), (.receipt, "receipt"),
             (.keeps, "keeps"), (.kind, "kind"), (.token, "token"), (.clientName, "clientName"),
-            (.signature, "signature"), (.replaced, "replaced"),
+            (.signature, "signature"), (.replaced, "replaced"), (.unlisted, "unlisted"),
             (.check, "check"),
             (.part, "part"), (.assembly, "assembly"), (.recipients, "recipients"), (.delivery, "delivery"),
             (.note, "note"), (.target, "target"), (.attributes, "attributes"), (.trash, "trash"),

@@ -14,6 +14,7 @@ enum JSONSchema {
     static let change = "transfer.change/1"
     static let trashed = "transfer.trashed/1"
     static let usage = "transfer.usage/1"
+    static let unlisted = "transfer.unlisted/1"
     static let syncChange = "transfer.sync-change/1"
     static let syncSummary = "transfer.sync/1"
     static let removal = "transfer.removal/1"

@@ -12,14 +12,18 @@ extension TransferClient {
     /// - Parameters:
     ///   - isRecursive: whether to list the folders in it as well.
     ///   - wantsDetails: whether kind, digest and time of storing are asked for, which costs the server a little.
+    ///   - unlisted: is told of each folder that has names which no path can have, before the entries end. Older servers don't
+    ///     say it.
     /// - Returns: the entries. It throws `PushFailure`, `rejected` when there is no such folder.
     public func list(
-        _ folder: String = "", isRecursive: Bool = false, wantsDetails: Bool = true
+        _ folder: String = "", isRecursive: Bool = false, wantsDetails: Bool = true,
+        unlisted: (@Sendable (UnlistedNames) -> Void)? = nil
     ) -> RequestEvents<RemoteEntry> {
         let events = EventQueue<RemoteEntry>()
         let queue = RequestQueue { events.isFull }
         let shared = ListTaker.Shared(
-            requestContext, queue, events, isRecursive: isRecursive, wantsDetails: wantsDetails)
+            requestContext, queue, events, isRecursive: isRecursive, wantsDetails: wantsDetails,
+            unlisted: unlisted)
         shared.ask(Self.clean(folder), isFirst: true)
         run(queue, events, resume: { queue.resume() }, failure: { shared.firstFailure })
         return RequestEvents(events)

@@ -16,14 +16,17 @@ final class ListTaker: AnswerTaker {
         let trash: TrashPlace?
         /// Whether a folder that was found is listed as well.
         let enters: @Sendable (_ folder: String) -> Bool
+        /// Is told of names that the server leaves out.
+        let unlisted: (@Sendable (UnlistedNames) -> Void)?
         private let failure = Locked<PushFailure?>(nil)
 
         init(
             _ context: RequestContext, _ queue: RequestQueue, _ events: EventQueue<RemoteEntry>, isRecursive: Bool,
             wantsDetails: Bool, wantsAll: Bool = false, trash: TrashPlace? = nil,
+            unlisted: (@Sendable (UnlistedNames) -> Void)? = nil,
             enters: @escaping @Sendable (_ folder: String) -> Bool = { _ in true }
         ) {
-            (self.wantsAll, self.trash, self.enters) = (wantsAll, trash, enters)
+            (self.wantsAll, self.trash, self.unlisted, self.enters) = (wantsAll, trash, unlisted, enters)
             (self.context, self.queue, self.events) = (context, queue, events)
             (self.isRecursive, self.wantsDetails) = (isRecursive, wantsDetails)
         }
@@ -95,6 +98,7 @@ final class ListTaker: AnswerTaker {
         guard state.withLock({ $0.count }) == outcome.count else {
             return shared.fail(.incomplete, "The list of \(path.escapedForDisplay) is not complete.")
         }
+        if outcome.unlisted > 0 { shared.unlisted?(UnlistedNames(folder: path, count: outcome.unlisted)) }
     }
 
     func lost() {

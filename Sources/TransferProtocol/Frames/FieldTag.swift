@@ -34,6 +34,8 @@ struct FieldTag: RawRepresentable, Hashable {
     static let kind = FieldTag(rawValue: 12)
     /// In `result`: the upload took the place of other content. No value.
     static let replaced = FieldTag(rawValue: 16)
+    /// In `outcome` of a `list`: what was left out because no path can have its name, 8 bytes.
+    static let unlisted = FieldTag(rawValue: 17)
     /// In `begin`: the upload that the content is a part of, where the part starts and how long the upload is.
     static let part = FieldTag(rawValue: 0x80)
     /// In `begin` and `resume`: the content is what the parts of this upload bring. No value.

@@ -25,4 +25,11 @@ struct MessageFields {
         guard value.count == 4 else { throw .malformed("The field \(tag.rawValue) must have 4 bytes.") }
         return value.reduce(0) { $0 << 8 | UInt32($1) }
     }
+
+    /// The number in a field of eight bytes, or nothing without the field.
+    func longNumber(_ tag: FieldTag) throws(ProtocolFault) -> UInt64? {
+        guard let value = self[tag] else { return nil }
+        guard value.count == 8 else { throw .malformed("The field \(tag.rawValue) must have 8 bytes.") }
+        return value.reduce(0) { $0 << 8 | UInt64($1) }
+    }
 }

@@ -41,10 +41,7 @@ package struct Hello: Equatable, Sendable {
             }
             return text
         }
-        run = try fields[.run].map { (bytes) throws(ProtocolFault) in
-            guard bytes.count == 8 else { throw .malformed("The run field must have 8 bytes.") }
-            return bytes.reduce(0) { $0 << 8 | UInt64($1) }
-        }
+        run = try fields.longNumber(.run)
     }
 
     func encode(into bytes: inout [UInt8]) {

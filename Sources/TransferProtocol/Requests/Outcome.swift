@@ -19,6 +19,9 @@ package struct Outcome: Equatable, Sendable {
     /// Milliseconds after which a retry has a chance.
     package var retryAfter: UInt32?
 
+    /// Of a list: files, folders and links that it leaves out because no path can have their name. Older servers don't say.
+    package var unlisted: UInt64 = 0
+
     package init(
         id: UInt32, code: ResultCode, isDurable: Bool = false, count: UInt64 = 0, message: String = "",
         retryAfter: UInt32? = nil
@@ -38,9 +41,10 @@ package struct Outcome: Equatable, Sendable {
         guard flags <= 1 else { throw .malformed("The outcome frame has unknown flags.") }
         isDurable = flags == 1
         count = try reader.integer(UInt64.self)
-        let fields = try reader.fields(known: [.message, .retryAfter])
+        let fields = try reader.fields(known: [.message, .retryAfter, .unlisted])
         message = fields.text(.message)
         retryAfter = try fields.number(.retryAfter)
+        unlisted = try fields.longNumber(.unlisted) ?? 0
     }
 
     func encode(into bytes: inout [UInt8]) {
@@ -50,5 +54,6 @@ package struct Outcome: Equatable, Sendable {
         bytes.append(bigEndian: count)
         bytes.append(field: .message, text: message)
         if let retryAfter { bytes.append(field: .retryAfter, number: retryAfter) }
+        if unlisted > 0 { bytes.append(field: .unlisted, Swift.withUnsafeBytes(of: unlisted.bigEndian) { Array($0) }) }
     }
 }

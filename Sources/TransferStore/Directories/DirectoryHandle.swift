@@ -48,6 +48,16 @@ final class DirectoryHandle: Sendable {
         }
     }
 
+    /// The same for a name that need not be a string.
+    func status(_ name: [UInt8]) throws(SystemError) -> stat? {
+        do throws(SystemError) {
+            return try disk.status(number, name)
+        } catch {
+            if error.errno == ENOENT { return nil }
+            throw error
+        }
+    }
+
     func unlink(_ name: String) throws(SystemError) {
         try disk.unlink(number, name)
     }

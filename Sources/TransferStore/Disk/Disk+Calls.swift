@@ -37,6 +37,18 @@ extension Disk {
         return status
     }
 
+    /// The same for a name that need not be a string.
+    func status(_ directory: Int32, _ name: [UInt8]) throws(SystemError) -> stat {
+        var status = stat()
+        let shown = String(decoding: name, as: UTF8.self)
+        let name = (name + [0]).map { CChar(bitPattern: $0) }
+        try run("fstatat", .status(directory: directory, name: shown)) {
+            fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW)
+        }
+        amend(&status)
+        return status
+    }
+
     func unlink(_ directory: Int32, _ name: String) throws(SystemError) {
         try run("unlinkat", .unlink(directory: directory, name: name)) { unlinkat(directory, name, 0) }
     }

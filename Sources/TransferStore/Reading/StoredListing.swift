@@ -16,6 +16,10 @@ package final class StoredListing {
     private let path: RelativePath?
     private let stream: DirectoryStream
 
+    /// Files, folders, and with `nextWhole` links so far that are left out because no path can have their name: it is not UTF-8,
+    /// too long, or one of Transfer's own. What Transfer keeps at the top of the store is not among them.
+    package private(set) var unlisted: UInt64 = 0
+
     init(_ directory: DirectoryHandle, at path: RelativePath?) throws(SystemError) {
         self.directory = directory
         self.path = path
@@ -41,8 +45,9 @@ package final class StoredListing {
         var entries: [WholeEntry] = []
         try attempt("list the folder") { () throws(SystemError) in
             while entries.count < count, let bytes = try stream.next() {
-                guard let name = String(validating: bytes, as: UTF8.self), let path = RelativePath.child(name, of: path)
-                else { continue }
+                guard let name = try name(bytes, withLinks: true), let path = RelativePath.child(name, of: path) else {
+                    continue
+                }
                 if let entry = try WholeEntry(path, in: directory) { entries.append(entry) }
             }
         }
@@ -60,7 +65,7 @@ package final class StoredListing {
         var found = 0
         try attempt("list the folder") { () throws(SystemError) in
             while found < count, let bytes = try stream.next() {
-                guard let name = String(validating: bytes, as: UTF8.self), RelativePath.accepts(name, in: path),
+                guard let name = try name(bytes, withLinks: false),
                     let status = try directory.status(name), let attributes = StoredAttributes(status)
                 else { continue }
                 found += 1
@@ -68,6 +73,16 @@ package final class StoredListing {
             }
         }
         return found
+    }
+
+    /// - Returns: nothing for what no path can have; that is counted.
+    private func name(_ bytes: [UInt8], withLinks: Bool) throws(SystemError) -> String? {
+        if let name = String(validating: bytes, as: UTF8.self), RelativePath.accepts(name, in: path) { return name }
+        if path == nil, RelativePath.isReserved(String(decoding: bytes, as: UTF8.self)) { return nil }
+        if let status = try directory.status(bytes), status.isFile || status.isDirectory || withLinks && status.isLink {
+            unlisted += 1
+        }
+        return nil
     }
 }
 

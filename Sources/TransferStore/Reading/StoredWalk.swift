@@ -40,12 +40,13 @@ struct StoredWalk: Sendable {
         let last = String(decoding: name, as: UTF8.self)
         let shown = (parent.map { $0.string + "/" } ?? "") + last
         if RelativePath.isReserved(last) { return nil }
-        let status: stat
+        let found: stat?
         do throws(SystemError) {
-            status = try Self.status(directory.number, name)
+            found = try directory.status(name)
         } catch {
-            return error.errno == ENOENT ? nil : .unreadable(path: shown, reason: error.description)
+            return .unreadable(path: shown, reason: error.description)
         }
+        guard let status = found else { return nil }
         let path = String(validating: name, as: UTF8.self).flatMap { RelativePath.child($0, of: parent) }
         let size = UInt64(max(0, status.st_size))
         guard let path else { return status.isFile ? .foreign(path: shown, size: size) : .other }
@@ -53,13 +54,5 @@ struct StoredWalk: Sendable {
         guard status.isDirectory else { return .other }
         waiting.append(path)
         return nil
-    }
-
-    /// By the bytes of the name, which need not be a string.
-    private static func status(_ directory: Int32, _ name: [UInt8]) throws(SystemError) -> stat {
-        var status = stat()
-        let name = (name + [0]).map { CChar(bitPattern: $0) }
-        try system("fstatat") { fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) }
-        return status
     }
 }

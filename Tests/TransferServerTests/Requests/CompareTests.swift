@@ -251,6 +251,12 @@ extension ServerTests {
                     return try client.outcome()
                 }
                 #expect(try ask() == Outcome(id: 6, code: .alreadyStored, count: 21))
+                // What no path can have the client cannot have either.
+                let foreign = server.directory.path("store/d/.transfer-parts")
+                #expect(mkdir(foreign, 0o755) == 0)
+                #expect(try ask() == Outcome(id: 6, code: .completed))
+                #expect(rmdir(foreign) == 0)
+                #expect(try ask().code == .alreadyStored)
                 utimes(server.directory.path("store/d/7"), nil)
                 #expect(try ask() == Outcome(id: 6, code: .completed))
             }

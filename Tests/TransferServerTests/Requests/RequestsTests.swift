@@ -105,6 +105,29 @@ extension ServerTests {
             }
         }
 
+        /// Whoever lists a folder learns that the list is not all of it.
+        @Test func namesThatNoPathCanHaveAreCounted() async throws {
+            try await serving { server in
+                let client = try client(server, [("d/a", [1])])
+                let store = Array(server.directory.path("store").utf8) + [0x2F]
+                #expect(try client.list().outcome.unlisted == 0)
+                let own = Array("d/.transfer".utf8)
+                for name in [[0xFF], [0x64, 0x2F, 0xFF], own] as [[UInt8]] {
+                    #expect(withBytes(store + name + [0]) { open($0, O_CREAT | O_WRONLY, 0o644) } >= 0)
+                }
+                #expect(withBytes(store + [0xFE, 0]) { mkdir($0, 0o755) } == 0)
+                #expect(withBytes(store + [0xFD, 0]) { mkfifo($0, 0o644) } == 0)
+                #expect(withBytes(store + [0xFC, 0]) { symlink("d", $0) } == 0)
+                #expect(try client.list().outcome.unlisted == 2)
+                let below = try client.list("d")
+                #expect(below.entries.map(\.name) == ["a"] && below.outcome.count == 1 && below.outcome.unlisted == 2)
+                // Links count where they are listed.
+                client.ask(.list(ListRequest(id: 5, path: "", wantsAll: true)))
+                #expect(try client.listed().outcome.unlisted == 3)
+                #expect(try client.list("d", itself: true).outcome.unlisted == 0)
+            }
+        }
+
         private func withBytes(_ bytes: [UInt8], _ body: (UnsafePointer<CChar>) -> Int32) -> Int32 {
             bytes.map { CChar(bitPattern: $0) }.withUnsafeBufferPointer { $0.baseAddress.map(body) ?? -1 }
         }

@@ -30,7 +30,7 @@ struct CopyCommand {
     private struct Plan {
         var folders: [String] = []
         var files: [(path: String, target: String)] = []
-        /// Whether nothing that was named is missing.
+        /// Whether nothing is missing of what was named, or in it.
         var isWhole = true
     }
 
@@ -56,12 +56,16 @@ struct CopyCommand {
                 continue
             }
             plan.folders.append(target)
+            let unlisted = UnlistedCount()
             // All of it is known before anything is copied: a folder may be copied into itself.
-            for try await found in client.list(entry.path, isRecursive: true, wantsDetails: false) {
+            let entries = client.list(entry.path, isRecursive: true, wantsDetails: false) { unlisted.add($0) }
+            for try await found in entries {
                 let below = String(decoding: found.path.utf8.dropFirst(entry.path.utf8.count), as: UTF8.self)
                 let place = target + (below.utf8.first == UInt8(ascii: "/") ? below : "/" + below)
                 if found.isDirectory { plan.folders.append(place) } else { plan.files.append((found.path, place)) }
             }
+            unlisted.tell()
+            if !unlisted.isEmpty { plan.isWhole = false }
         }
         return plan
     }

@@ -15,6 +15,7 @@ struct ListCommand {
     private let isSorted: Bool
     /// Nothing where a list is wanted.
     private let completions: PlaceCompletions?
+    private let unlisted = UnlistedCount()
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard arguments.operands.count <= 1 else { throw arguments.error("one folder can be listed at once") }
@@ -37,7 +38,9 @@ struct ListCommand {
         do throws(PushFailure) {
             let client = try await access.client()
             let wantsDetails = form == .long || form == .json
-            let entries = client.list(folder, isRecursive: isRecursive, wantsDetails: wantsDetails)
+            let entries = client.list(folder, isRecursive: isRecursive, wantsDetails: wantsDetails) { [unlisted] in
+                unlisted.add($0)
+            }
             Interruption.watch { entries.cancel() }
             return try await isSorted ? printSorted(entries) : printUnsorted(entries)
         } catch {
@@ -53,7 +56,7 @@ struct ListCommand {
             // Who reads no more wants no more.
             if printer.isClosed { return .success }
         }
-        return printer.finish()
+        return end(&printer)
     }
 
     /// What can be shown is shown, also when something could not be listed.
@@ -72,8 +75,16 @@ struct ListCommand {
         } else {
             for entry in all { printer.print(line(entry)) }
         }
-        let code = printer.finish()
+        let code = end(&printer)
         if let failure { throw failure }
+        return code
+    }
+
+    /// Behind all that is listed, what is not.
+    private func end(_ printer: inout LinePrinter) -> ExitCode {
+        if form == .json { unlisted.tell(json: &printer) }
+        let code = printer.finish()
+        if form != .json { unlisted.tell() }
         return code
     }
 
@@ -113,7 +124,7 @@ extension ListCommand: ProgramCommand {
         description: [
             "Prints what is in FOLDER, or in the folder of --from, a path a line. A slash stands behind a folder. Lists are "
                 + "sorted by name, for which they are held in memory, some 250 bytes for each entry; --unsorted prints at once "
-                + "and holds nothing.",
+                + "and holds nothing. Names that no path can have are not listed; how many those are is said behind the list.",
             FilesFlags.aboutAccess,
         ],
         flags: [

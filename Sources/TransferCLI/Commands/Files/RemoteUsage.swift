@@ -26,14 +26,18 @@ struct RemoteUsage {
     /// - Parameters:
     ///   - entry: as the server has told it.
     ///   - depth: levels of folders that are counted by themselves.
-    init(_ entry: RemoteEntry, on client: TransferClient, depth: Int = 0) async throws(PushFailure) {
+    ///   - unlisted: counts what cannot be looked at.
+    init(
+        _ entry: RemoteEntry, on client: TransferClient, depth: Int = 0, _ unlisted: UnlistedCount
+    ) async throws(PushFailure) {
         isDirectory = entry.isDirectory
         guard isDirectory else {
             total.add(entry)
             return
         }
         let top = Self.components(entry.path).count
-        for try await found in client.list(entry.path, isRecursive: true, wantsDetails: false) {
+        let entries = client.list(entry.path, isRecursive: true, wantsDetails: false) { unlisted.add($0) }
+        for try await found in entries {
             let above = Self.components(found.path).dropLast(found.isDirectory ? 0 : 1)
             for level in 0..<min(depth, max(0, above.count - top)) {
                 let folder = PathKey(above.prefix(top + level + 1).joined(separator: "/"))

@@ -48,23 +48,28 @@ struct RemoveCommand {
         Interruption.watch { reports.cancel() }
         var tally = ResultTally()
         var printer = LinePrinter()
+        let unlisted = UnlistedCount()
         for try await report in reports {
-            let report = try await foreseen(report, client)
+            let report = try await foreseen(report, client, unlisted)
             tally.add(report.result)
             show(report, &printer)
         }
         tally.isOutputLost = printer.finish() != .success
+        // They would go with their folders.
+        unlisted.tell()
         return tally.exitCode
     }
 
-    private func foreseen(_ report: StatReport, _ client: TransferClient) async throws(PushFailure) -> RemovalReport {
+    private func foreseen(
+        _ report: StatReport, _ client: TransferClient, _ unlisted: UnlistedCount
+    ) async throws(PushFailure) -> RemovalReport {
         guard let entry = report.entry else {
             return RemovalReport(path: report.path, result: report.result, message: report.message)
         }
         guard isRecursive || !entry.isDirectory else {
             return RemovalReport(path: report.path, result: .wrongForm, message: "It is a folder.")
         }
-        let usage = try await RemoteUsage(entry, on: client)
+        let usage = try await RemoteUsage(entry, on: client, unlisted)
         return RemovalReport(path: report.path, result: .completed, files: UInt64(usage.total.files))
     }
 

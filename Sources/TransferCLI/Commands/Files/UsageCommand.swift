@@ -22,6 +22,7 @@ struct UsageCommand {
             Interruption.watch { reports.cancel() }
             var tally = ResultTally()
             var printer = LinePrinter()
+            let unlisted = UnlistedCount()
             for try await report in reports {
                 tally.add(report.result)
                 guard let entry = report.entry else {
@@ -30,9 +31,11 @@ struct UsageCommand {
                     StandardStream.error.write("\(report.result)  \(path): \(report.message.escapedForDisplay)\n")
                     continue
                 }
-                show(entry, try await RemoteUsage(entry, on: client, depth: depth), &printer)
+                show(entry, try await RemoteUsage(entry, on: client, depth: depth, unlisted), &printer)
             }
+            if isJSON { unlisted.tell(json: &printer) }
             tally.isOutputLost = printer.finish() != .success
+            if !isJSON { unlisted.tell() }
             return tally.exitCode
         } catch {
             return error.tell(isJSON: isJSON)
@@ -78,7 +81,8 @@ extension UsageCommand: ProgramCommand {
         name: "du", summary: "Say how much files and folders on the server take.", operands: "[PATH...]",
         description: [
             "Prints the bytes of the content of all files in each PATH, or in the folder of --from, and how many these are; before "
-                + "that the same of the folders in it. A file of several names counts once for each.",
+                + "that the same of the folders in it. A file of several names counts once for each. "
+                + "What has a name that no path can have is not counted; how many those are is said behind the rest.",
             FilesFlags.aboutAccess,
         ],
         flags: [

@@ -113,6 +113,7 @@ final class PullFolder: AnswerTaker {
         let (count, isEmpty) = state.withLock { ($0.count, $0.isEmpty) }
         guard outcome.code == .completed else { return fail(outcome.code, outcome.message) }
         guard count == outcome.count else { return fail(.incomplete, "The list of the folder is not complete.") }
+        if outcome.unlisted > 0 { plan.refuse(report(of: UnlistedNames(folder: source, count: outcome.unlisted))) }
         do throws(StoreError) {
             // Others come with what is in them.
             if isEmpty, scope.isAll, let target { try plan.place.makeDirectory(target) }
@@ -124,6 +125,17 @@ final class PullFolder: AnswerTaker {
             source: expansion.text, result: .notFound, size: 0, message: "Nothing on the server matches it.")
         report.isPattern = true
         plan.fail(report)
+    }
+
+    /// What does not come, because nobody can ask for it.
+    private func report(of names: UnlistedNames) -> PullReport {
+        var report = PullReport(source: source, result: .invalidPath, size: 0, message: names.message)
+        report.target = target?.string
+        if let expansion = scope.expansion {
+            (report.source, report.isPattern) = (expansion.text, true)
+            report.message = "In '\(source)': \(names.message)"
+        }
+        return report
     }
 
     private func fail(_ code: ResultCode, _ message: String) {

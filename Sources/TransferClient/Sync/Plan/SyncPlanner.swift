@@ -26,12 +26,16 @@ struct SyncPlanner {
     private var blockedFolders: Set<RelativePath> = []
     /// Targets that get another path.
     private var movedAway: Set<RelativePath> = []
+    /// Folders of the target in which, or in a folder of which, something has a name that no path can have: it would go with them.
+    private let holding: Set<RelativePath>
 
     init(
         _ source: SyncTree, _ target: SyncTree, _ options: SyncOptions,
         hasSameContent: @escaping ContentComparison
     ) {
         (self.source, self.target, self.options) = (source, target, options)
+        let unlisted = target.unlisted.compactMap { try? RelativePath($0.folder) }
+        holding = Set(unlisted).union(unlisted.flatMap(\.folders))
         self.hasSameContent = hasSameContent
     }
 
@@ -150,6 +154,10 @@ extension SyncPlanner {
             block(entry, "A folder is in the way, and something in it is left out of the sync.")
             return false
         }
+        guard !holding.contains(there.path) else {
+            block(entry, "A folder is in the way, and something in it has a name that no path can have.")
+            return false
+        }
         clear(there)
         return true
     }
@@ -232,7 +240,7 @@ extension SyncPlanner {
     }
 
     private mutating func findRemovals() {
-        let kept = Set(target.leftOut.flatMap(\.folders))
+        let kept = holding.union(target.leftOut.flatMap(\.folders))
         var removed: Set<RelativePath> = []
         for entry in target.entries where isOnlyThere(entry) && !movedAway.contains(entry.path) {
             guard !entry.isFolder || !kept.contains(entry.path) else { continue }

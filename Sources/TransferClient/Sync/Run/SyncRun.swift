@@ -9,6 +9,8 @@ struct SyncRun {
     /// Whether nothing of the source is unknown.
     private let isWhole: Bool
     private let top: SyncTree.Top?
+    /// What the target has and cannot be removed.
+    private let leftovers: [SyncTree.Fault]
     private let tally: SyncTally
 
     init(
@@ -18,6 +20,7 @@ struct SyncRun {
         (self.source, self.options) = (source, options)
         isWhole = trees.source.isWhole
         top = trees.source.top
+        leftovers = options.deletes ? trees.target.unlisted.map(SyncTree.Fault.init(staying:)) : []
         tally = SyncTally(
             SyncSummary(unchanged: plan.unchanged, leftOut: trees.source.leftOut.count + trees.source.specials.count),
             tell)
@@ -28,11 +31,14 @@ struct SyncRun {
     }
 
     /// Tells what `run` would do.
-    func foresee() -> SyncSummary { tally.foresee(plan, deletionStop: deletionStop) }
+    func foresee() -> SyncSummary {
+        tally.foresee(plan, deletionStop: deletionStop)
+        return end()
+    }
 
     /// - Returns: how much was done.
     func run(_ target: any SyncTarget) async throws(PushFailure) -> SyncSummary {
-        guard !plan.isEmpty else { return tally.summary }
+        guard !plan.isEmpty else { return end() }
         do throws(PushFailure) {
             try await change(target, deletionStop)
         } catch {
@@ -41,6 +47,12 @@ struct SyncRun {
         }
         await target.tidy()
         try await setTop(target)
+        return end()
+    }
+
+    /// What stays though it should go is told behind all else, which it does not keep from being done.
+    private func end() -> SyncSummary {
+        for fault in leftovers { tally.add(.unreadable, fault) }
         return tally.summary
     }
 
@@ -135,6 +147,13 @@ struct SyncRun {
         guard plan.top.isSet, let top else { return }
         let report = try await target.setTop(top, keepsOwner: options.keepsOwners)
         if plan.top.isTold || report.result != .completed { tally.add(top: report) }
+    }
+}
+
+extension SyncTree.Fault {
+    fileprivate init(staying names: UnlistedNames) {
+        let end = names.count == 1 ? "It stays; remove it there." : "They stay; remove them there."
+        self.init(path: names.folder, message: "\(names.words) \(end)")
     }
 }
 

@@ -71,7 +71,7 @@ extension SyncTally {
     }
 
     /// Tells what would be done.
-    func foresee(_ plan: SyncPlan, deletionStop stop: String?) -> SyncSummary {
+    func foresee(_ plan: SyncPlan, deletionStop stop: String?) {
         for removal in plan.obstacles where stop == nil || !removal.entry.isFolder {
             add(removal, .cleared, .completed, "")
         }
@@ -88,7 +88,6 @@ extension SyncTally {
         }
         for (folder, isTold) in plan.folderAttributes where isTold { add(folder, .attributes, .completed, "") }
         if plan.top.isTold { add(top: .done("")) }
-        return summary
     }
 }
 

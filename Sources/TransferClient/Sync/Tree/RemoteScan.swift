@@ -1,5 +1,6 @@
 import TransferModel
 import TransferProtocol
+import TransferSystem
 
 /// Looks at a tree on a server, at the folder of the client's address.
 struct RemoteScan {
@@ -19,13 +20,24 @@ struct RemoteScan {
         let keepsOwners = features.contains(.owners)
         guard let top = try top(entry) else { return (SyncTree(top: nil), keepsOwners) }
         var entries: [SyncEntry] = []
-        for try await listed in client.listWhole(entering: { [filter] in filter.enters($0) }) {
+        let unlisted = Locked<[UnlistedNames]>([])
+        let whole = client.listWhole(unlisted: { names in unlisted.withLock { $0.append(names) } }) { [filter] in
+            filter.enters($0)
+        }
+        for try await listed in whole {
             guard let entry = SyncEntry(listed) else { continue }
             let isTaken =
                 entry.isFolder ? !filter.hasLeftOut(entry.path) : filter.takes(entry, isSource: isSource)
             if isTaken { entries.append(entry) }
         }
-        return (SyncTree(top: top, entries, leftOut: filter.leftOut), keepsOwners)
+        return (tree(top, entries, unlisted.withLock { $0 }), keepsOwners)
+    }
+
+    /// What cannot be fetched keeps a source from being whole; in a target it only cannot be removed.
+    private func tree(_ top: SyncTree.Top, _ entries: [SyncEntry], _ unlisted: [UnlistedNames]) -> SyncTree {
+        guard isSource else { return SyncTree(top: top, entries, leftOut: filter.leftOut, unlisted: unlisted) }
+        let faults = unlisted.map { SyncTree.Fault(path: $0.folder, message: $0.message) }
+        return SyncTree(top: top, entries, leftOut: filter.leftOut, faults: faults)
     }
 
     private func top(_ entry: RemoteEntry?) throws(PushFailure) -> SyncTree.Top? {
@@ -44,14 +56,18 @@ struct RemoteScan {
 extension TransferClient {
     /// Lists all that is in some folders, with all that is kept of it.
     ///
-    /// - Parameter folders: below the folder of the address, which is one of them if that is empty. Others may be gone.
+    /// - Parameters:
+    ///   - folders: below the folder of the address, which is one of them if that is empty. Others may be gone.
+    ///   - unlisted: is told of names that no list can have.
     func listWhole(
-        of folders: [String] = [""], entering enters: @escaping @Sendable (RelativePath) -> Bool
+        of folders: [String] = [""], unlisted: @escaping @Sendable (UnlistedNames) -> Void = { _ in },
+        entering enters: @escaping @Sendable (RelativePath) -> Bool
     ) -> RequestEvents<RemoteEntry> {
         let events = EventQueue<RemoteEntry>()
         let queue = RequestQueue(needs: [.files, .trees]) { events.isFull }
         let shared = ListTaker.Shared(
-            requestContext, queue, events, isRecursive: true, wantsDetails: true, wantsAll: true
+            requestContext, queue, events, isRecursive: true, wantsDetails: true, wantsAll: true,
+            unlisted: unlisted
         ) { path in
             (try? RelativePath(path)).map(enters) ?? false
         }

@@ -31,6 +31,9 @@ struct SyncTree: Sendable {
     /// What could not be looked at, or cannot be named.
     let faults: [Fault]
 
+    /// Folders with names that no path can have, so that nothing can be done about these. Of a server's tree that is a target.
+    let unlisted: [UnlistedNames]
+
     private let places: [RelativePath: Int]
 
     /// Of each entry, where what is in it ends.
@@ -38,9 +41,9 @@ struct SyncTree: Sendable {
 
     init(
         top: Top?, _ entries: [SyncEntry] = [], leftOut: Set<RelativePath> = [], specials: [Fault] = [],
-        faults: [Fault] = []
+        faults: [Fault] = [], unlisted: [UnlistedNames] = []
     ) {
-        self.top = top
+        (self.top, self.unlisted) = (top, unlisted)
         (self.leftOut, self.specials, self.faults) = (leftOut, specials, faults)
         (self.entries, ends) = Self.ordered(entries)
         places = Dictionary(self.entries.enumerated().map { ($1.path, $0) }) { first, _ in first }

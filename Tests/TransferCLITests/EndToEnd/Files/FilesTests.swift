@@ -52,6 +52,29 @@ import TransferTestSupport
         for (path, content) in Self.tree { #expect(try readFile(here.path("to/\(path)")) == content) }
     }
 
+    /// Somebody has put it into the directory of the server.
+    @Test func whatNoListHasIsSaid() throws {
+        let server = try pushed()
+        try makeDirectory("\(server.directory)/t/deep/.transfer")
+        let line = "transfer: 1 name is not listed in 't/deep': no path can have it "
+        let list = try server.run(["list", "-R"])
+        #expect(list.end == .exited(0) && list.errors.hasPrefix(line), "\(list.errors)")
+        #expect(try server.run(["list"]).errors == "")
+        for command in [["list", "-R", "--json"], ["list", "-RU", "--json"], ["du", "--json"]] {
+            let told = try server.run(command)
+            let last = try #require(try told.objects().last)
+            #expect(last["schema"] == "transfer.unlisted/1" && last["folder"] == "t/deep" && last["count"] == "1")
+            #expect(told.errors.hasPrefix(line))
+        }
+        #expect(try server.run(["du"]).errors.hasPrefix(line))
+        let copy = try server.run(["copy", "-r", "t/deep", "u"])
+        #expect(copy.end == .exited(1) && copy.errors.contains(line), "\(copy.errors)")
+        let pull = try server.run(["pull", "t", "-o", here.path("to")])
+        #expect(pull.end == .exited(1), "\(pull.errors)")
+        #expect(pull.errors.contains("invalidPath  t/deep: 1 name in it is not listed"), "\(pull.errors)")
+        #expect(files(below: here.path("to")) == Self.tree.map(\.0).sorted())
+    }
+
     @Test func listsAreSorted() throws {
         let server = try pushed()
         #expect(try server.run(["list"]).output == "t/\n")

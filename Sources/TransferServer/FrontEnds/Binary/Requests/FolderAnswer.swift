@@ -45,7 +45,8 @@ final class FolderAnswer: RequestAnswer {
         case .entries(let listing):
             let found = try listing.forEach(Self.entriesAtOnce) { name, attributes in entries.add(name, attributes) }
             guard found < Self.entriesAtOnce else { return entries.count > request.digest.count ? false : nil }
-            return entries.digest == request.digest
+            // The client has nothing that it could be the same as.
+            return listing.unlisted == 0 && entries.digest == request.digest
         }
     }
 

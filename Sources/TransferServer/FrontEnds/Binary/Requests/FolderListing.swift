@@ -16,6 +16,9 @@ final class FolderListing {
     /// Entries that were sent.
     private(set) var count: UInt64 = 0
 
+    /// What was left out because no path can have its name.
+    var unlisted: UInt64 { listing?.unlisted ?? 0 }
+
     /// Entries looked at together: each page is one turn at the catalog.
     private static let pageSize = 128
 

@@ -200,7 +200,9 @@ package final class RequestLane: @unchecked Sendable {
             answered(sending.request.id)
         case .listing(let listing):
             guard try listing.fill(outcome.chunk) else { return false }
-            outcome.chunk.append(.outcome(Outcome(id: listing.request.id, code: .completed, count: listing.count)))
+            var end = Outcome(id: listing.request.id, code: .completed, count: listing.count)
+            end.unlisted = listing.unlisted
+            outcome.chunk.append(.outcome(end))
             events.append(.listed(listing.request.path, listing.count, peer: peer))
             answered(listing.request.id)
         case .removing(let request, let path, let removal, let files):

@@ -1,0 +1,58 @@
+internal import TransferClient
+internal import TransferModel
+private import TransferSystem
+
+/// Counts names that no list has because no path can have them, and says so at the end. May be used on any thread.
+final class UnlistedCount: Sendable {
+    private struct State {
+        var folders: [UnlistedNames] = []
+        var names: UInt64 = 0
+        var hasMore = false
+    }
+
+    /// Folders that are told one by one: whoever has more of them finds the others when these are mended.
+    private static let mostFolders = 1000
+
+    private let state = Locked(State())
+
+    func add(_ names: UnlistedNames) {
+        state.withLock { state in
+            state.names = state.names.addingClamped(names.count)
+            guard state.folders.count < Self.mostFolders else { return state.hasMore = true }
+            state.folders.append(names)
+        }
+    }
+
+    var isEmpty: Bool { state.withLock { $0.names == 0 } }
+
+    /// Folders with such names, in the order of lists.
+    var folders: [UnlistedNames] {
+        state.withLock { $0.folders }.sorted { EntryOrder.precedes($0.folder, $1.folder) }
+    }
+
+    /// Says in one line what is missing; nothing where nothing is.
+    func tell() {
+        guard let first = folders.first else { return }
+        let (count, hasMore) = state.withLock { ($0.names, $0.hasMore || $0.folders.count > 1) }
+        let folder = first.folder.isEmpty ? "." : first.folder.escapedForDisplay
+        let place = "'\(folder)'\(hasMore ? " and other folders" : "")"
+        let (names, them) = count == 1 ? ("1 name is", "it") : ("\(count) names are", "them")
+        StandardStream.error.write(
+            "transfer: \(names) not listed in \(place): no path can have \(them) (not UTF-8, too long, or Transfer's own); "
+                + "rename \(them) on the server\n")
+    }
+
+    /// The same, and an object for each folder.
+    func tell(json printer: inout LinePrinter) {
+        for names in folders { printer.print(names.json.text) }
+        printer.flush()
+        tell()
+    }
+}
+
+extension UnlistedNames {
+    /// The object of `--json`; every key is always there.
+    fileprivate var json: JSONLine {
+        ["schema": .string(JSONSchema.unlisted), "folder": .string(folder), "count": .integer(count)]
+    }
+}
