@@ -138,6 +138,9 @@ public struct ClientConfiguration: Sendable {
     /// What is sent or fetched of files that are named and of directories.
     public var selection = Selection()
 
+    /// Bytes of memory that what a server lists may take at once.
+    package var listMemory = ListBudget.mostBytes
+
     /// How lanes share long files, in place of what the line to the server asks for; for tests without such a line.
     package var sharing: PartSharing?
 

@@ -188,9 +188,20 @@ extension TransferClient {
         events.connect(
             onRoom: resume, onCancel: { Task(executorPreference: context.loop) { await run.cancel() } })
         var result = await end(await run.run())
-        if case .success = result, let failure = failure() { result = .failure(failure) }
+        // What has stopped it is why it has ended.
+        if result.mayHaveReason, let failure = failure() { result = .failure(failure) }
         events.finish(result)
         // The client must outlive all this: its loop is what it runs on.
         withExtendedLifetime(self) {}
+    }
+}
+
+extension Result<Void, PushFailure> {
+    /// Whether it is not known by itself what went wrong, if anything did.
+    fileprivate var mayHaveReason: Bool {
+        switch self {
+        case .success: true
+        case .failure(let failure): failure.reason == .cancelled
+        }
     }
 }

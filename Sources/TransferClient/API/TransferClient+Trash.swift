@@ -8,8 +8,9 @@ extension TransferClient {
     ///
     /// - Throws: `PushFailure`, as for a server that is too old to have one.
     public func trash() async throws(PushFailure) -> [TrashedBatch] {
-        var found: [TrashedBatch] = []
+        var (found, budget): ([TrashedBatch], ListBudget) = ([], listBudget)
         for try await entry in listTrash("", .top, isRecursive: false) {
+            try budget.hold(entry)
             if let batch = TrashBatch(entry.path) { found.append(TrashedBatch(batch)) }
         }
         return found.sorted { $0.name > $1.name }

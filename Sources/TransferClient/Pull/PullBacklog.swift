@@ -32,6 +32,9 @@ struct PullBacklog {
 
     var fileCount: Int { files.count - firstFile }
 
+    /// What was found and is still to be done.
+    var waiting: Int { fileCount + folders.count }
+
     /// Whether all is known that is wanted.
     var isListed: Bool { unlisted == 0 && upcoming == nil }
 

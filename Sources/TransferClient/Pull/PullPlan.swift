@@ -105,6 +105,16 @@ final class PullPlan: RequestPlan {
         return item
     }
 
+    /// Whether more of a list can be held.
+    ///
+    /// - Parameters:
+    ///   - seen: names of one folder that have come so far.
+    ///   - new: how many of them have just come.
+    func hasRoom(seen: Int, new: Int) -> Bool {
+        let most = ListBudget.entries(in: context.configuration.listMemory)
+        return seen <= most && state.withLock { $0.backlog.waiting } + new <= most
+    }
+
     /// What was not known before.
     func add(_ items: [Item]) {
         guard !items.isEmpty else { return }

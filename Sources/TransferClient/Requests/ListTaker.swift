@@ -19,6 +19,8 @@ final class ListTaker: AnswerTaker {
         /// Is told of names that the server leaves out.
         let unlisted: (@Sendable (UnlistedNames) -> Void)?
         private let failure = Locked<PushFailure?>(nil)
+        /// For folders that wait, and names that came of those that don't.
+        private let budget: Locked<ListBudget>
 
         init(
             _ context: RequestContext, _ queue: RequestQueue, _ events: EventQueue<RemoteEntry>, isRecursive: Bool,
@@ -26,6 +28,7 @@ final class ListTaker: AnswerTaker {
             unlisted: (@Sendable (UnlistedNames) -> Void)? = nil,
             enters: @escaping @Sendable (_ folder: String) -> Bool = { _ in true }
         ) {
+            budget = Locked(ListBudget(context.configuration.listMemory))
             (self.wantsAll, self.trash, self.unlisted, self.enters) = (wantsAll, trash, unlisted, enters)
             (self.context, self.queue, self.events) = (context, queue, events)
             (self.isRecursive, self.wantsDetails) = (isRecursive, wantsDetails)
@@ -41,8 +44,23 @@ final class ListTaker: AnswerTaker {
         }
 
         func ask(_ path: String, isFirst: Bool = false) {
+            guard hold(ListTaker.bytes(of: path)) else { return }
             queue.add(PendingRequest(request(path), ListTaker(path, self, isFirst: isFirst)))
         }
+
+        /// - Returns: false when that is too much: then all of it has ended.
+        func hold(_ bytes: UInt64) -> Bool {
+            do throws(PushFailure) {
+                try budget.withLock { (budget) throws(PushFailure) in try budget.hold(bytes) }
+                return true
+            } catch {
+                failure.withLock { $0 = $0 ?? error }
+                events.cancel()
+                return false
+            }
+        }
+
+        func release(_ bytes: UInt64) { budget.withLock { $0.release(bytes) } }
 
         func request(_ path: String) -> Request {
             let isTop = trash == .top
@@ -69,13 +87,17 @@ final class ListTaker: AnswerTaker {
         (self.path, self.shared, self.isFirst) = (path, shared, isFirst)
     }
 
+    /// About as much memory as it takes to know that a folder is to be listed.
+    private static func bytes(of folder: String) -> UInt64 { ListBudget.entryBytes + UInt64(folder.utf8.count) }
+
     func take(_ entries: [ListedEntry]) -> Taken {
         let new = state.withLock { state in
             state.count += UInt64(entries.count)
             return entries.filter { $0.form != .other && state.told.insert(PathDigest($0.name)).inserted }
         }
+        guard shared.hold(UInt64(new.count) * ListBudget.nameBytes) else { return .unwanted }
         for entry in new {
-            guard let below = RemoteEntry.path(of: entry.name, in: path) else {
+            guard let below = RemoteEntry.path(of: entry.name, in: path), (try? RelativePath(below)) != nil else {
                 shared.fail(.invalidPath, "The server lists what is no name: \(entry.name.escapedForDisplay)")
                 continue
             }
@@ -89,7 +111,11 @@ final class ListTaker: AnswerTaker {
     }
 
     func end(_ outcome: Outcome) {
-        defer { shared.queue.answered() }
+        defer {
+            let names = state.withLock { $0.told.count }
+            shared.release(Self.bytes(of: path) + UInt64(names) * ListBudget.nameBytes)
+            shared.queue.answered()
+        }
         guard outcome.code == .completed else {
             // A folder that is gone by now has nothing in it.
             if isFirst || outcome.code != .notFound { shared.fail(outcome.code, outcome.message) }

@@ -87,8 +87,9 @@ final class RequestQueue: RequestPlan, RequestSource {
                 next.append(asked)
                 state.first += 1
             }
-            if state.first == state.waiting.count {
-                state.waiting = []
+            // A queue that never runs dry must not grow for ever.
+            if state.first == state.waiting.count || state.first >= 1024 && state.first > state.waiting.count / 2 {
+                state.waiting.removeFirst(state.first)
                 state.first = 0
             }
             state.open += next.count

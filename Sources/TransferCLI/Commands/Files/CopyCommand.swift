@@ -37,7 +37,7 @@ struct CopyCommand {
     private func expanded(
         _ pairs: [(path: String, target: String)], _ client: TransferClient
     ) async throws(PushFailure) -> Plan {
-        var plan = Plan()
+        var (plan, budget) = (Plan(), client.listBudget)
         var index = 0
         for try await report in client.stat(pairs.map(\.path)) {
             guard pairs.indices.contains(index) else { break }
@@ -60,6 +60,7 @@ struct CopyCommand {
             // All of it is known before anything is copied: a folder may be copied into itself.
             let entries = client.list(entry.path, isRecursive: true, wantsDetails: false) { unlisted.add($0) }
             for try await found in entries {
+                try budget.hold(found)
                 let below = String(decoding: found.path.utf8.dropFirst(entry.path.utf8.count), as: UTF8.self)
                 let place = target + (below.utf8.first == UInt8(ascii: "/") ? below : "/" + below)
                 if found.isDirectory { plan.folders.append(place) } else { plan.files.append((found.path, place)) }

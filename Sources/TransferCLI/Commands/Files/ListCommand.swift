@@ -42,7 +42,7 @@ struct ListCommand {
                 unlisted.add($0)
             }
             Interruption.watch { entries.cancel() }
-            return try await isSorted ? printSorted(entries) : printUnsorted(entries)
+            return try await isSorted ? printSorted(entries, client) : printUnsorted(entries)
         } catch {
             return error.tell(isJSON: form == .json)
         }
@@ -60,14 +60,10 @@ struct ListCommand {
     }
 
     /// What can be shown is shown, also when something could not be listed.
-    private func printSorted(_ entries: RequestEvents<RemoteEntry>) async throws(PushFailure) -> ExitCode {
-        var all: [RemoteEntry] = []
-        var failure: PushFailure?
-        do throws(PushFailure) {
-            for try await entry in entries { all.append(entry) }
-        } catch {
-            failure = error
-        }
+    private func printSorted(
+        _ entries: RequestEvents<RemoteEntry>, _ client: TransferClient
+    ) async throws(PushFailure) -> ExitCode {
+        var (all, failure) = await client.collect(entries)
         all.sort { EntryOrder.precedes($0.path, $1.path) }
         var printer = LinePrinter()
         if form == .tree {

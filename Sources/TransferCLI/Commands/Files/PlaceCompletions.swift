@@ -6,6 +6,9 @@ struct PlaceCompletions {
     /// As long as somebody waits who has typed a tab.
     private static let patience = Duration.seconds(2)
 
+    /// Names that are held: more than anybody looks through.
+    private static let mostNames = 100_000
+
     /// What is typed so far.
     private let word: String
 
@@ -59,6 +62,7 @@ struct PlaceCompletions {
         var names: [String] = []
         do throws(PushFailure) {
             for try await entry in entries {
+                guard names.count < Self.mostNames else { return names }
                 names.append(Self.name(of: entry.path) + (entry.isDirectory ? "/" : ""))
             }
         } catch {

@@ -36,11 +36,13 @@ struct RemoteUsage {
             return
         }
         let top = Self.components(entry.path).count
+        var budget = client.listBudget
         let entries = client.list(entry.path, isRecursive: true, wantsDetails: false) { unlisted.add($0) }
         for try await found in entries {
             let above = Self.components(found.path).dropLast(found.isDirectory ? 0 : 1)
             for level in 0..<min(depth, max(0, above.count - top)) {
                 let folder = PathKey(above.prefix(top + level + 1).joined(separator: "/"))
+                if folders[folder] == nil { try budget.hold(found) }
                 if found.isDirectory {
                     folders[folder, default: Total()] = folders[folder] ?? Total()
                 } else {

@@ -17,9 +17,9 @@ struct TrashListCommand {
             let client = try await access.client()
             var printer = LinePrinter()
             for batch in try await client.trash() {
-                var entries: [RemoteEntry] = []
-                for try await entry in client.list(batch) where !entry.isDirectory { entries.append(entry) }
-                entries.sort { EntryOrder.precedes($0.path, $1.path) }
+                let (all, failure) = await client.collect(client.list(batch))
+                if let failure { throw failure }
+                let entries = all.filter { !$0.isDirectory }.sorted { EntryOrder.precedes($0.path, $1.path) }
                 for entry in entries { printer.print(isJSON ? json(entry, batch).text : line(entry, batch)) }
                 printer.flush()
             }

@@ -11,6 +11,8 @@ final class PullFolder: AnswerTaker {
         /// Entries that have come on this connection.
         var count: UInt64 = 0
         var isEmpty = true
+        /// Whether more was listed than can be held.
+        var isOverdrawn = false
     }
 
     private let plan: PullPlan
@@ -62,12 +64,14 @@ final class PullFolder: AnswerTaker {
     }
 
     func take(_ entries: [ListedEntry]) -> Taken {
-        let new = state.withLock { state in
+        let (new, isOverdrawn) = state.withLock { state in
             state.count += UInt64(entries.count)
             let new = entries.filter { state.seen.insert(PathDigest($0.name)).inserted }
             if !new.isEmpty { state.isEmpty = false }
-            return new
+            if !plan.hasRoom(seen: state.seen.count, new: new.count) { state.isOverdrawn = true }
+            return (new, state.isOverdrawn)
         }
+        guard !isOverdrawn else { return .unwanted }
         plan.add(new.compactMap(item))
         return .wanted
     }
@@ -110,7 +114,10 @@ final class PullFolder: AnswerTaker {
     }
 
     func end(_ outcome: Outcome) {
-        let (count, isEmpty) = state.withLock { ($0.count, $0.isEmpty) }
+        let (count, isEmpty, isOverdrawn) = state.withLock { ($0.count, $0.isEmpty, $0.isOverdrawn) }
+        guard !isOverdrawn else {
+            return fail(.incomplete, ListBudget.message(plan.context.configuration.listMemory))
+        }
         guard outcome.code == .completed else { return fail(outcome.code, outcome.message) }
         guard count == outcome.count else { return fail(.incomplete, "The list of the folder is not complete.") }
         if outcome.unlisted > 0 { plan.refuse(report(of: UnlistedNames(folder: source, count: outcome.unlisted))) }

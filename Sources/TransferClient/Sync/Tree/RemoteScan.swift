@@ -14,17 +14,18 @@ struct RemoteScan {
     }
 
     /// - Returns: a tree without a top where there is no such folder; and whether the server can give files owners.
-    /// - Throws: when not all of it could be listed, or when it is no folder.
+    /// - Throws: when not all of it could be listed, when it is more than can be held, or when it is no folder.
     func run() async throws(PushFailure) -> (tree: SyncTree, keepsOwners: Bool) {
         let (entry, features) = try await client.statTop()
         let keepsOwners = features.contains(.owners)
         guard let top = try top(entry) else { return (SyncTree(top: nil), keepsOwners) }
-        var entries: [SyncEntry] = []
+        var (entries, budget): ([SyncEntry], ListBudget) = ([], client.listBudget)
         let unlisted = Locked<[UnlistedNames]>([])
         let whole = client.listWhole(unlisted: { names in unlisted.withLock { $0.append(names) } }) { [filter] in
             filter.enters($0)
         }
         for try await listed in whole {
+            try budget.hold(listed)
             guard let entry = SyncEntry(listed) else { continue }
             let isTaken =
                 entry.isFolder ? !filter.hasLeftOut(entry.path) : filter.takes(entry, isSource: isSource)

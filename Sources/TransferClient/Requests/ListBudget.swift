@@ -1,0 +1,77 @@
+import TransferModel
+import TransferProtocol
+
+/// Bounds what of a list a client holds in memory: what a server lists need not be on any disk.
+package struct ListBudget: Sendable {
+    /// Bytes: 8 GiB. A tree of ten million entries takes some 6: `entryBytes` for each, and those of its path.
+    package static let mostBytes: UInt64 = 8 << 30
+
+    /// Bytes that an entry takes beside its texts: what a sync needs for each, as it was measured (docs/design/sync.md). A list
+    /// takes less.
+    static let entryBytes: UInt64 = 512
+
+    /// Bytes that a name takes that is only remembered to have come.
+    static let nameBytes: UInt64 = 48
+
+    private let most: UInt64
+    private(set) var held: UInt64 = 0
+
+    init(_ most: UInt64 = mostBytes) {
+        self.most = most
+    }
+
+    /// Counts something that is held from now on.
+    ///
+    /// - Throws: `rejected(.incomplete)` when it is too much.
+    package mutating func hold(_ bytes: UInt64) throws(PushFailure) {
+        held = held.addingClamped(bytes)
+        guard held <= most else {
+            throw PushFailure(reason: .rejected(.incomplete), message: Self.message(most))
+        }
+    }
+
+    package mutating func hold(_ entry: RemoteEntry) throws(PushFailure) { try hold(entry.heldBytes) }
+
+    mutating func release(_ bytes: UInt64) { held -= min(held, bytes) }
+
+    /// Entries that fit, whatever they are called.
+    static func entries(in bytes: UInt64) -> Int { Int(clamping: bytes / entryBytes) }
+
+    /// Why a list ends early, and what to do.
+    static func message(_ most: UInt64) -> String {
+        "The server lists more than this program holds in memory (\(entries(in: most)) entries at most). Name the folders in it "
+            + "one by one."
+    }
+}
+
+extension RemoteEntry {
+    /// About as much memory as it takes, with what else is made of it.
+    fileprivate var heldBytes: UInt64 {
+        let attributes = extras?.attributes.extended ?? []
+        let texts = attributes.reduce(path.utf8.count) { $0 + $1.name.count + $1.value.count + 64 }
+        return ListBudget.entryBytes + UInt64(texts + (extras?.target.count ?? 0))
+    }
+}
+
+extension TransferClient {
+    /// For what is made of a list.
+    package var listBudget: ListBudget { ListBudget(requestContext.configuration.listMemory) }
+
+    /// Takes all of a list, as far as it can be held.
+    ///
+    /// - Returns: what came, and why it is not all.
+    package func collect(
+        _ entries: RequestEvents<RemoteEntry>
+    ) async -> (entries: [RemoteEntry], failure: PushFailure?) {
+        var (all, budget): ([RemoteEntry], ListBudget) = ([], listBudget)
+        do throws(PushFailure) {
+            for try await entry in entries {
+                try budget.hold(entry)
+                all.append(entry)
+            }
+            return (all, nil)
+        } catch {
+            return (all, error)
+        }
+    }
+}
