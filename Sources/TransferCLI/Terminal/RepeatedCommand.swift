@@ -24,6 +24,16 @@ struct RepeatedCommand: Sendable {
         return line
     }
 
+    /// The same with other words in place of some.
+    ///
+    /// - Parameter other: the word for one; nothing for itself.
+    /// - Returns: nothing where no word is another one, or as above.
+    func line(replacing other: (_ word: String) -> String?) -> String? {
+        let words = words.enumerated().map { $0 == 0 ? $1 : other($1) ?? $1 }
+        guard !words.elementsEqual(self.words, by: { $0.hasSameBytes(as: $1) }) else { return nil }
+        return RepeatedCommand(words).line()
+    }
+
     /// Whether a flag is given, with its value behind it or apart from it.
     func has(anyOf spellings: [String]) -> Bool {
         words.contains { word in spellings.contains { word == $0 || word.hasPrefix($0 + "=") } }
@@ -35,19 +45,7 @@ struct RepeatedCommand: Sendable {
     }
 
     /// A word as POSIX shells take it, with quotes only where it needs them.
-    static func quoted(_ word: String) -> String {
-        guard word.isEmpty || !word.utf8.allSatisfy(isPlain) else { return word }
-        return Shell.bash.quoted(word)
-    }
-
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "A")...UInt8(ascii: "Z"):
-            true
-        default: "-_./:@%+=,".utf8.contains(byte)
-        }
-    }
+    static func quoted(_ word: String) -> String { word.shellWord }
 }
 
 extension Remedy {

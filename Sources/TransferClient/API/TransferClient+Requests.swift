@@ -1,3 +1,4 @@
+import Glibc
 import TransferIO
 import TransferModel
 import TransferProtocol
@@ -92,7 +93,7 @@ extension TransferClient {
     /// it is whole, verified and on disk, and not before. What has the name already stays: see
     /// `ClientConfiguration.conflict`. A long file that was interrupted goes on where it was.
     ///
-    /// - Parameter directory: made where it is missing.
+    /// - Parameter directory: made where it is missing; one that was made goes again if nothing has come into it.
     /// - Returns: what happens, ending when every file has its report.
     public func pull(_ paths: [String], to directory: String = ".") -> RequestEvents<PullEvent> {
         pull(paths.map { Download($0) }, to: directory)
@@ -118,6 +119,7 @@ extension TransferClient {
         let events = EventQueue<PullEvent>()
         let context = requestContext
         Task(executorPreference: context.loop) { [self] in
+            let isThere = await context.pool.run { access(directory, F_OK) == 0 }
             let opened = await context.pool.run {
                 Result { () throws(StoreError) -> PullPlace in
                     isPreview
@@ -130,7 +132,9 @@ extension TransferClient {
                 events.finish(.failure(PushFailure(reason: .rejected(error.code), message: error.message)))
             case .success(let place):
                 let archive = context.configuration.archives ? PullArchive(self, place, events) : nil
-                await run(PullPlan(context, downloads, place, events, archive: archive, left: left), events)
+                let plan = PullPlan(context, downloads, place, events, archive: archive, left: left)
+                // It takes no more than an empty one.
+                await run(plan, events) { if !isThere, !isPreview { rmdir(directory) } }
             }
         }
         return RequestEvents(events)
@@ -145,13 +149,19 @@ extension TransferClient {
         return RequestEvents(events)
     }
 
-    private func run(_ plan: PullPlan, _ events: EventQueue<PullEvent>) async {
+    /// - Parameter end: what is left to do afterwards, on the pool.
+    private func run(
+        _ plan: PullPlan, _ events: EventQueue<PullEvent>, end: @escaping @Sendable () -> Void = {}
+    ) async {
         let (place, pool, archive) = (plan.place, plan.context.pool, plan.archive)
         await converse(
             plan, events, resume: { plan.resume() },
             end: { result in
                 let result = await archive?.finish(result) ?? result
-                await pool.run { place.tidy() }
+                await pool.run {
+                    place.tidy()
+                    end()
+                }
                 return result
             })
     }

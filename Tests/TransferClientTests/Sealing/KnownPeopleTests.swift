@@ -124,6 +124,7 @@ import TransferTestSupport
         let (admitted, sightings) = try people.admit([other, own], of: "bob", on: server)
         #expect(admitted == [own] && sightings.map(\.kind) == [.leftOut])
         #expect(sightings[0].sentence.contains("'transfer people --trust bob'"))
+        #expect(KnownPeople.trustCommand("bob o'neil") == "transfer people --trust 'bob o'\\''neil'")
         let fault = fault { () throws(KnownPeople.Fault) in _ = try people.admit([other], of: "bob", on: server) }
         #expect(fault?.reason == .otherKey && fault?.message.hasPrefix("THE KEY OF bob HAS CHANGED.") ?? false)
         #expect(try people.entries() == before)

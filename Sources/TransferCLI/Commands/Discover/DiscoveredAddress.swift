@@ -69,14 +69,23 @@ struct DiscoveredAddress: Equatable {
         }
         guard found.count == 1 else {
             let list = found.map { "\($0.address.server) (\($0.fingerprint?.description ?? "without encryption"))" }
+            let command = RepeatedCommand().line { word in address(of: server, inPlaceOf: word) }
             throw arguments.failure(
                 "\(found.count) servers call themselves '\(name.text)': \(list.joined(separator: ", ")). Give the address of "
-                    + "the one that you mean.", .accessRefused)
+                    + "the one that you mean\(command.map { ", as for the first: \($0)" } ?? ".")", .accessRefused)
         }
         return (
             ServerAddress(server.address.endpoint, folder: folder),
             server.fingerprint.map { .key($0) } ?? .withoutEncryption
         )
+    }
+
+    /// A word with the address of a server where it has its name.
+    ///
+    /// - Returns: nothing for a word that names something else.
+    private func address(of server: FoundServer, inPlaceOf word: String) -> String? {
+        guard let found = DiscoveredAddress(word), found.name.text.hasSameBytes(as: name.text) else { return nil }
+        return "\(server.address.server):/\(found.folder)"
     }
 
     /// What `transfer discover` is told beside its arguments.

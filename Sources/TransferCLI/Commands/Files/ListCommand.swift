@@ -10,6 +10,8 @@ struct ListCommand {
 
     private let access: FilesAccess
     private let folder: String
+    /// Whether no server stands in front of it.
+    private let isFolderAlone: Bool
     private let form: Form
     private let isRecursive: Bool
     private let isSorted: Bool
@@ -30,6 +32,7 @@ struct ListCommand {
         guard isSorted || form != .tree else { throw arguments.error("--tree cannot be --unsorted") }
         isRecursive = form == .tree || arguments[Self.recursive]
         folder = arguments.operands.first ?? ""
+        isFolderAlone = arguments.places.isEmpty
         access = try FilesAccess(arguments, quiet: FilesFlags.quiet)
     }
 
@@ -44,8 +47,21 @@ struct ListCommand {
             Interruption.watch { entries.cancel() }
             return try await isSorted ? printSorted(entries, client) : printUnsorted(entries)
         } catch {
-            return error.tell(isJSON: form == .json)
+            return hinting(error).tell(isJSON: form == .json)
         }
+    }
+
+    /// With what to type for a remote whose name was taken for that of a folder.
+    private func hinting(_ failure: PushFailure) -> PushFailure {
+        guard isFolderAlone, failure.reason == .rejected(.notFound) || failure.reason == .unreachable,
+            let file = Environment.configurationFile,
+            let remotes = try? ConfigurationEditor(file).remotes(),
+            remotes.contains(where: { $0.name.hasSameBytes(as: folder) })
+        else { return failure }
+        return PushFailure(
+            reason: failure.reason,
+            message: "\(failure.message) To list what is on the remote of that name: transfer list \(folder):",
+            remedy: failure.remedy)
     }
 
     private func printUnsorted(_ entries: RequestEvents<RemoteEntry>) async throws(PushFailure) -> ExitCode {

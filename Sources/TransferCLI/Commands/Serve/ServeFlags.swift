@@ -24,7 +24,9 @@ enum ServeFlags {
 
     /// - Parameter help: what the directory is to the command.
     static func directory(_ help: String) -> FlagKey<String, Never> {
-        Flag(name: "dir", placeholder: "DIR", help: help, sharedKey: "dir", value: .folder).text(default: "storage")
+        Flag(
+            name: "dir", placeholder: "DIR", help: help, environment: "TRANSFER_DIR", sharedKey: "dir", value: .folder
+        ).text(default: "storage")
     }
 
     static let directory = directory("The directory to store uploads in.")

@@ -40,6 +40,7 @@ extension ManualPage {
                 + "An empty variable counts as none."
         ),
         ("TRANSFER_SERVER", "The server of all commands that ask for one, after the variables of their flags."),
+        ("TRANSFER_DIR", "The directory of a server here, for all commands that ask for one, in the same way."),
         ("TRANSFER_TOKEN", "An access token to show to the server, where no flag names one."),
         ("XDG_CONFIG_HOME", "Where the user's folder is, instead of ~/.config."),
     ]

@@ -66,8 +66,8 @@ extension TrashRestoreCommand: ProgramCommand {
     static let definition = Command(
         name: "trash restore", summary: "Bring back what was removed on the server.", operands: "PATH...",
         description: [
-            "Brings each file or folder back to the path that it had: what was removed last under it, or what is in the part of the trash "
-                + "that --batch names. What has the path by now is not replaced: move that away first.",
+            "Brings each file or folder back to the path that it had. Where several were removed under one path, the one that was removed "
+                + "last comes back, or with --batch the one in that part of the trash. What has the path by now is not replaced: move that away first.",
             TrashFlags.about, FilesFlags.aboutAccess,
         ],
         flags: [TrashFlags.batch.flag] + TrashFlags.common,

@@ -21,6 +21,7 @@ package struct KeySighting: Sendable, Equatable {
 
     /// A sentence without its period.
     package var sentence: String {
+        let command = KnownPeople.trustCommand(name)
         let (name, key) = (name.escapedForDisplay, KeyFingerprint(of: certificate.owner))
         return switch kind {
         case .first:
@@ -29,7 +30,7 @@ package struct KeySighting: Sendable, Equatable {
             "\(name) has a new key to seal for, \(certificate.fingerprint), signed by the known key \(key)"
         case .leftOut:
             "\(name) has another key, \(key), which is not known here, and nothing is sealed for it; if \(name) says that it "
-                + "is right, run 'transfer people --trust \(name)'"
+                + "is right, run \(command)"
         case .accepted: "\(name)'s key is \(key), with \(certificate.fingerprint) to seal for"
         }
     }
@@ -92,25 +93,25 @@ extension KnownPeople {
     private static func otherKeys(_ certificates: [SealingCertificate], of name: String, _ known: [Entry]) -> Fault {
         let shown = certificates.map { "\(KeyFingerprint(of: $0.owner))" }.joined(separator: ", ")
         let keys = known.map { "\($0.identity)" }.joined(separator: ", ")
-        let name = name.escapedForDisplay
+        let (name, command) = (name.escapedForDisplay, trustCommand(name))
         return Fault(
             reason: .otherKey,
             message:
                 "THE KEY OF \(name) HAS CHANGED. Somebody may want to read what is for \(name), or \(name) was set up "
                 + "anew. Known is \(keys), shown was \(shown). Nothing was sent. Ask \(name) what 'transfer whoami' says "
-                + "there; if it is the new one, run 'transfer people --trust \(name)' and push again.")
+                + "there; if it is the new one, run \(command) and push again.")
     }
 
     private static func olderKey(
         _ certificate: SealingCertificate, of name: String, than known: Entry.Sealing
     ) -> Fault {
-        let name = name.escapedForDisplay
+        let (name, command) = (name.escapedForDisplay, trustCommand(name))
         return Fault(
             reason: .otherKey,
             message: "The server shows a key of \(name) to seal for that is not newer than the known one: "
                 + "\(certificate.fingerprint) of \(certificate.issued), and known is \(known.fingerprint) of \(known.issued). "
                 + "Somebody may have taken the older one. Nothing was sent. Ask \(name) what 'transfer whoami' says there; "
-                + "if it is the older one, run 'transfer people --trust \(name)' and push again.")
+                + "if it is the older one, run \(command) and push again.")
     }
 }
 

@@ -134,6 +134,13 @@ package struct KnownPeople: Sendable, Equatable {
             message:
                 "It is signed by \(identity), which is not known of \(name.escapedForDisplay): known is \(keys). Somebody "
                 + "may have sent it in that name, or \(name.escapedForDisplay) has another machine. Ask, and if it is so run "
-                + "'transfer people --trust \(name.escapedForDisplay)'.")
+                + "\(trustCommand(name)).")
+    }
+
+    /// As it can be pasted; between quotes of the sentence unless there are some in it.
+    static func trustCommand(_ name: String) -> String {
+        let word = name.escapedForDisplay.shellWord
+        let command = "transfer people --trust \(word)"
+        return word.hasSameBytes(as: name) ? "'\(command)'" : command
     }
 }

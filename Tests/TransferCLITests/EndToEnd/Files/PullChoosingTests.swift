@@ -64,6 +64,15 @@ import TransferTestSupport
         #expect(none.errors.contains("notFound  *.zip: Nothing on the server matches it.\n"), "\(none.errors)")
     }
 
+    /// Nobody has asked for a directory with nothing in it. One that was there stays.
+    @Test func aPatternThatFindsNothingLeavesNothing() throws {
+        try makeDirectory(here.path("old"))
+        for (name, isThere) in [("new", false), ("old", true)] {
+            #expect(try pull("*.zip", "-o", name).end == .exited(1))
+            #expect((access(here.path(name), F_OK) == 0) == isThere, "\(name)")
+        }
+    }
+
     // MARK: Lists
 
     @Test func listedFilesKeepTheirPaths() throws {

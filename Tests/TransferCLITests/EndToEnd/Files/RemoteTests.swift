@@ -67,6 +67,19 @@ import TransferTestSupport
         #expect(server.storedFiles == ["base/f/text.txt", "base/sub/note", "base/v/text.txt"])
     }
 
+    @Test func theNameOfARemoteIsNoFolder() throws {
+        let server = try SecureServer()
+        #expect(
+            try Self.remote(["add", "nas", server.address, "--server-key", server.fingerprint], server).end
+                == .exited(0))
+        let hint = "transfer list nas:"
+        for (folder, isHinted) in [("nas", true), ("nothing", false), ("nas:/nas", false)] {
+            let list = try Finished(["list", folder], server.surroundings(["TRANSFER_SERVER": "nas:"]))
+            #expect(list.end == .exited(1) && list.errors.contains(hint) == isHinted, "\(folder): \(list.errors)")
+        }
+        #expect(try Finished(["list", "nas:"], server.surroundings()).end == .exited(0))
+    }
+
     /// As scp has it, with every command that takes a server.
     @Test(arguments: ["", ":", "/f", ":/f", ":/f/"]) func aFolderMayStandBehindAColon(_ folder: String) throws {
         let server = try RunningServer()

@@ -133,6 +133,8 @@ import TransferTestSupport
         let push = try servers[0].push(["--trust-new"], to: "discover:nas", here.environment)
         #expect(push.end == .exited(4), "\(push.errors)")
         #expect(push.errors.contains("2 servers call themselves 'nas': "), "\(push.errors)")
+        // It can be pasted.
+        #expect(servers.contains { push.errors.contains(" --to \($0.address):/") }, "\(push.errors)")
         for server in servers {
             #expect(try push.errors.contains("\(server.address) (\(server.fingerprint))"), "\(push.errors)")
             #expect(server.storedFiles.isEmpty)
