@@ -82,6 +82,14 @@ static inline ssize_t clinux_flistxattr(int fd, char *names, size_t size) {
     return (ssize_t)syscall(SYS_flistxattr, fd, names, size);
 }
 
+/* Linux 6.13; the same number on all machines but Alpha. */
+#ifndef SYS_listxattrat
+#define SYS_listxattrat 465
+#endif
+static inline ssize_t clinux_listxattrat(int directory, const char *name, char *names, size_t size) {
+    return (ssize_t)syscall(SYS_listxattrat, directory, name, AT_SYMLINK_NOFOLLOW, names, size);
+}
+
 static inline ssize_t clinux_fgetxattr(int fd, const char *name, void *value, size_t size) {
     return (ssize_t)syscall(SYS_fgetxattr, fd, name, value, size);
 }

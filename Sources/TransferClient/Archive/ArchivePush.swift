@@ -210,7 +210,7 @@ extension ArchivePush {
         ArchiveFinish(
             target: target, notes: notes, conflict: configuration.conflict, keepsOwners: keepsOwners,
             hasContent: { there, file in
-                there.remote?.digest != nil && there.remote?.digest == file.digest && there.size == file.size
+                there.digest != nil && there.digest == file.digest && there.size == file.size
             },
             take: { [self] names in
                 do throws(PushFailure) {

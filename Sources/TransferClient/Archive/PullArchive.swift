@@ -210,12 +210,3 @@ extension PullPlace {
         }
     }
 }
-
-extension SyncEntry {
-    /// The same for whoever cannot give files away.
-    fileprivate var withoutOwner: SyncEntry {
-        SyncEntry(
-            path, form, modified: modified, permissions: permissions, extra.keeping(owner: false), named,
-            version: version, remote: remote)
-    }
-}

@@ -37,7 +37,7 @@ struct SourceWitness {
     }
 
     /// Whether a name was made here, so that nobody takes it for a file to be sent.
-    static func isName(_ name: String) -> Bool {
+    static func isName(_ name: some StringProtocol) -> Bool {
         let bytes = name.utf8
         return bytes.count == prefix.utf8.count + 32 && bytes.starts(with: prefix.utf8)
             && bytes.dropFirst(prefix.utf8.count).allSatisfy { byte in

@@ -30,7 +30,7 @@ package struct ListBudget: Sendable {
         }
     }
 
-    package mutating func hold(_ entry: RemoteEntry) throws(PushFailure) { try hold(entry.heldBytes) }
+    package mutating func hold(_ entry: RemoteEntry) throws(PushFailure) { try hold(Self.bytes(path: entry.path.utf8.count, entry.extras)) }
 
     mutating func release(_ bytes: UInt64) { held -= min(held, bytes) }
 
@@ -44,12 +44,14 @@ package struct ListBudget: Sendable {
     }
 }
 
-extension RemoteEntry {
-    /// About as much memory as it takes, with what else is made of it.
-    fileprivate var heldBytes: UInt64 {
+extension ListBudget {
+    /// About as much memory as an entry takes, with what else is made of it.
+    ///
+    /// - Parameter path: bytes of its path.
+    static func bytes(path: Int, _ extras: ListedEntry.Extras?) -> UInt64 {
         let attributes = extras?.attributes.extended ?? []
-        let texts = attributes.reduce(path.utf8.count) { $0 + $1.name.count + $1.value.count + 64 }
-        return ListBudget.entryBytes + UInt64(texts + (extras?.target.count ?? 0))
+        let texts = attributes.reduce(path) { $0 + $1.name.count + $1.value.count + 64 }
+        return entryBytes + UInt64(texts + (extras?.target.count ?? 0))
     }
 }
 

@@ -15,9 +15,12 @@ struct WalkFilter: Sendable {
         ignoreFileName = selection.ignoreFile
     }
 
+    /// Whether every file in the directory is sent.
+    var sendsAll: Bool { rules.isEmpty && ignoreFiles.isEmpty }
+
     /// Whether a file in the directory is sent.
     func sends(_ name: String) -> Bool {
-        guard !rules.isEmpty || !ignoreFiles.isEmpty else { return true }
+        guard !sendsAll else { return true }
         let path = path + name
         return rules.send(path, inherited) && !isIgnored(path, isDirectory: false)
     }

@@ -231,6 +231,8 @@ extension RelativePath {
 
     /// Whether it is a place in the trash, or leads to one.
     package var leadsToTrash: Bool {
+        // Asked of the folder of each name in a list, of which hardly any is it.
+        guard string.utf8.first == UInt8(ascii: ".") else { return false }
         let folder = Self.trashFolder.string
         return string.utf8.starts(with: "\(folder)/".utf8) || string.hasSameBytes(as: folder)
     }

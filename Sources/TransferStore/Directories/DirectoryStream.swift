@@ -30,8 +30,12 @@ final class DirectoryStream {
                 guard errno == 0 else { throw SystemError(errno: errno, call: "readdir") }
                 return nil
             }
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
-            if name != [UInt8](".".utf8), name != [UInt8]("..".utf8) { return name }
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes -> [UInt8]? in
+                let name = bytes[..<(bytes.firstIndex(of: 0) ?? bytes.endIndex)]
+                let isDots = name.count <= 2 && name.allSatisfy { $0 == UInt8(ascii: ".") }
+                return isDots ? nil : Array(name)
+            }
+            if let name { return name }
         }
     }
 

@@ -1,5 +1,6 @@
 internal import CLinux
 import Glibc
+import Synchronization
 package import TransferModel
 package import TransferSystem
 
@@ -46,12 +47,38 @@ extension Disk {
         }
     }
 
+    /// Bytes of names that a look at them without the file has room for. Labels of security modules take some 20.
+    private static let roomForNames = 512
+
+    /// Whether what has a name in a directory has no extended attribute that is kept, where that can be told without opening it
+    /// (listxattrat(2), Linux 6.13): an open file costs more than the look at its names.
+    ///
+    /// - Returns: false also where it cannot be told.
+    func keepsNoExtended(_ directory: Int32, _ name: String) -> Bool {
+        guard hasListAt.load(ordering: .relaxed) else { return false }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Self.roomForNames) { names in
+            do throws(SystemError) {
+                let count = try run("listxattrat", .examine(directory)) {
+                    clinux_listxattrat(directory, name, names.baseAddress, names.count)
+                }
+                guard count > 0 else { return true }
+                return Self.kept(names.prefix(count).map { UInt8(bitPattern: $0) }).isEmpty
+            } catch {
+                if error.errno == ENOSYS { hasListAt.store(false, ordering: .relaxed) }
+                return false
+            }
+        }
+    }
+
     private func extendedNames(_ file: Int32) throws(SystemError) -> [[UInt8]] {
         // XATTR_LIST_MAX (linux/limits.h): all names of a file together have no more.
         let names = try fill(64 << 10, "flistxattr", file) { clinux_flistxattr(file, $0, $1) }
-        return names.split(separator: 0).map(Array.init).filter { name in
-            ExtraAttributes.Extended(name: name, value: []).isKept
-        }
+        return Self.kept(names)
+    }
+
+    /// Those of a list of names that are kept.
+    private static func kept(_ names: [UInt8]) -> [[UInt8]] {
+        names.split(separator: 0).map(Array.init).filter { ExtraAttributes.Extended(name: $0, value: []).isKept }
     }
 
     /// - Returns: nothing for one that is gone by now.

@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 import TransferSystem
 
 /// The funnel for the calls with which a store touches the file system. Tests look at each of them, make it fail, or
@@ -17,6 +18,8 @@ package final class Disk: Sendable {
     let boot: String
     /// Whether calls come one after the other, as whoever intercepts them needs it.
     let isSerial: Bool
+    /// Whether the kernel has listxattrat(2), as far as is known.
+    let hasListAt = Atomic(true)
 
     /// - Parameters:
     ///   - interception: is asked for every call; for tests.

@@ -6,7 +6,7 @@ package enum DiskCall {
     case makeDirectory(directory: Int32, name: String)
     /// fstatat(2).
     case status(directory: Int32, name: String)
-    /// fstat(2), and statfs(2) and statvfs(3) by descriptor.
+    /// fstat(2), and statfs(2) and statvfs(3) by descriptor; listxattrat(2) of what is in a directory.
     case examine(Int32)
     /// read(2) or pread(2); the result is the number of bytes.
     case read(Int32)

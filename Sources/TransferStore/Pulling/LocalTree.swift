@@ -86,7 +86,7 @@ package struct LocalTree: Sendable {
             guard status.isFile || status.isDirectory || status.isLink else {
                 return .special(path, Self.kind(status))
             }
-            return try WholeEntry(path, status, in: directory).map { .entry($0) }
+            return try WholeEntry(path, named: name, status, in: directory).map { .entry($0) }
         } catch {
             return .unreadable(path, reason: error.reason)
         }

@@ -24,7 +24,7 @@ extension FileStore {
     package func whole(at path: RelativePath) throws(StoreError) -> WholeEntry {
         let entry = try reading(path) { () throws(SystemError) in
             try tree.check(path)
-            return try WholeEntry(path, in: try tree.open(path.parent))
+            return try WholeEntry(path, named: String(path.name), in: try tree.open(path.parent))
         }
         guard let entry else { throw .notFound(path) }
         return entry

@@ -48,7 +48,7 @@ package final class StoredListing {
                 guard let name = try name(bytes, withLinks: true), let path = RelativePath.child(name, of: path) else {
                     continue
                 }
-                if let entry = try WholeEntry(path, in: directory) { entries.append(entry) }
+                if let entry = try WholeEntry(path, named: name, in: directory) { entries.append(entry) }
             }
         }
         return entries

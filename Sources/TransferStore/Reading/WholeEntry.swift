@@ -19,15 +19,17 @@ package struct WholeEntry: Sendable {
 
     package let extra: ExtraAttributes
 
+    /// - Parameter name: the last component of the path.
     /// - Returns: nothing for what is gone, or is none of these.
-    init?(_ path: RelativePath, in directory: DirectoryHandle) throws(SystemError) {
-        guard let status = try directory.status(String(path.name)) else { return nil }
-        try self.init(path, status, in: directory)
+    init?(_ path: RelativePath, named name: String, in directory: DirectoryHandle) throws(SystemError) {
+        guard let status = try directory.status(name) else { return nil }
+        try self.init(path, named: name, status, in: directory)
     }
 
     /// - Parameter status: of what has the name.
-    init?(_ path: RelativePath, _ status: stat, in directory: DirectoryHandle) throws(SystemError) {
-        let name = String(path.name)
+    init?(
+        _ path: RelativePath, named name: String, _ status: stat, in directory: DirectoryHandle
+    ) throws(SystemError) {
         self.path = path
         object = FileObject(status)
         if status.isLink {
@@ -50,6 +52,7 @@ package struct WholeEntry: Sendable {
         _ name: String, in directory: DirectoryHandle
     ) throws(SystemError) -> [ExtraAttributes.Extended]? {
         try unlessGone { () throws(SystemError) in
+            if directory.disk.keepsNoExtended(directory.number, name) { return [] }
             do throws(SystemError) {
                 let file = try directory.openFile(name, flags: O_RDONLY | O_NONBLOCK)
                 return try directory.disk.extended(file.number)

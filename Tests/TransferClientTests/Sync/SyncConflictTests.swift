@@ -196,6 +196,32 @@ extension SyncTests {
         }
     }
 
+    /// Both sides are looked at at the same time, and only the one here has the ignore files.
+    @Test func ignoreFilesLeaveOutWhatOnlyTheServerHas() async throws {
+        try write(".ignored", Array("*.tmp\nold/\n".utf8))
+        try write("d/.ignored", Array("!kept.tmp\n/here\n".utf8))
+        for path in ["a", "d/kept.tmp", "d/here"] { try write(path, [1]) }
+        try await withServer { server in
+            for path in ["b.tmp", "old/x/y", "d/here", "d/e/here", "e/old/z", "e/gone", "gone"] {
+                try Files.write(server.directory.path("store/copy/\(path)"), [7])
+            }
+            var configuration = ClientConfiguration.plain()
+            configuration.selection.ignoreFile = ".ignored"
+            let client = try TransferClient(server: server.address("copy"), configuration: configuration)
+            var options = SyncOptions()
+            options.deletes = true
+            let synced = await Synced(client.sync(from: source, options: options))
+            #expect(synced.failures == [] && synced.summary?.leftOut == 1 && synced.summary?.deletionStop == nil)
+            #expect(
+                Set(Files.tree(server.directory.path("store/copy"))) == [
+                    ".ignored", "a", "b.tmp", "d/.ignored", "d/kept.tmp", "d/here", "e/old/z", "old/x/y",
+                ])
+            #expect(try Files.read(server.directory.path("store/copy/d/here")) == [7])
+            let again = await Synced(client.sync(from: source, options: options))
+            #expect(again.lines == [] && again.summary?.isUnchanged == true)
+        }
+    }
+
     @Test func aFIFOIsLeftOutAndTold() async throws {
         try write("a", [1])
         #expect(mkfifo("\(source)/pipe", 0o600) == 0)

@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import Testing
 import TransferModel
+import TransferProtocol
 import TransferStore
 import TransferTestSupport
 
@@ -31,5 +32,73 @@ import TransferTestSupport
         let once = try entries(here.path("t"))
         let tree = SyncTree(top: nil, once + once + once)
         #expect(tree.entries.map(\.path.string) == ["d", "d/x"])
+    }
+
+    /// Bytes before and behind the slash, names that begin others, letters of several bytes, and both spellings of one.
+    private static let names = [
+        "a", "a!", "a-", "a.", "a0", "aa", "b", "\u{E9}", "e\u{301}", "\u{1}", "a b", "abcdefgh", "abcdefghi",
+    ]
+
+    private func entry(_ path: String, _ form: ListedEntry.Form) throws -> SyncEntry {
+        SyncEntry(
+            try RelativePath(path),
+            ListedEntry(
+                form, name: "", size: 0, modified: Timestamp(seconds: 0, nanoseconds: 0), permissions: 0o644))
+    }
+
+    /// Two folders deep, each name in each folder.
+    private func deepTree() throws -> [SyncEntry] {
+        try Self.names.flatMap { top in
+            try [entry(top, .directory)]
+                + Self.names.flatMap { folder in
+                    try [entry("\(top)/\(folder)", .directory)]
+                        + Self.names.map { try entry("\(top)/\(folder)/\($0)", .file) }
+                }
+        }
+    }
+
+    /// The order is that of the names in each folder, compared by their bytes.
+    @Test func theOrderIsThatOfTheNames() throws {
+        let entries = try deepTree()
+        let tree = SyncTree(top: nil, entries.shuffled())
+        let expected = entries.map { Array($0.path.string.utf8) }.sorted { one, other in
+            let (one, other) = (one.split(separator: 0x2F), other.split(separator: 0x2F))
+            for (name, second) in zip(one, other) where !name.elementsEqual(second) {
+                return name.lexicographicallyPrecedes(second)
+            }
+            return one.count < other.count
+        }
+        #expect(tree.entries.map { Array($0.path.string.utf8) } == expected)
+    }
+
+    @Test func whatIsInATreeIsFound() throws {
+        let entries = try deepTree()
+        let tree = SyncTree(top: nil, entries.shuffled())
+        #expect(entries.allSatisfy { tree[$0.path] === $0 })
+        for absent in ["0", "a/", "a/a/a/a", "a\u{301}", "zz", "abcdefg"] {
+            if let path = try? RelativePath(absent) { #expect(tree[path] == nil, "\(absent)") }
+        }
+        for folder in ["a", "a/b", "e\u{301}", "abcdefgh/abcdefghi"] {
+            let below = tree.entries(below: try RelativePath(folder))
+            let expected = tree.entries.filter { $0.path.string.utf8.starts(with: "\(folder)/".utf8) }
+            #expect(below.map(\.path) == expected.map(\.path) && !below.isEmpty)
+        }
+        #expect(SyncTree(top: nil)[try RelativePath("a")] == nil)
+    }
+
+    @Test func pathsOfTwoTreesComeTogether() throws {
+        let entries = try deepTree()
+        let (ours, theirs) = (entries.filter { _ in .random() }, entries.filter { _ in .random() })
+        let (source, target) = (SyncTree(top: nil, ours), SyncTree(top: nil, theirs))
+        var (ofSource, ofTarget): ([SyncEntry], [SyncEntry]) = ([], [])
+        SyncTree.forEach(source, target) { one, other in
+            if let one, let other { #expect(one.path == other.path) }
+            if let one, other == nil { #expect(target[one.path] == nil) }
+            if let other, one == nil { #expect(source[other.path] == nil) }
+            ofSource += one.map { [$0] } ?? []
+            ofTarget += other.map { [$0] } ?? []
+        }
+        #expect(ofSource.map(\.path) == source.entries.map(\.path))
+        #expect(ofTarget.map(\.path) == target.entries.map(\.path))
     }
 }

@@ -24,6 +24,8 @@ struct SyncPlanner {
     private var touched: Set<RelativePath?> = []
     private var differing: Set<RelativePath> = []
     private var blockedFolders: Set<RelativePath> = []
+    /// What the source has nothing in the place of.
+    private var onlyThere: [SyncEntry] = []
     /// Targets that get another path.
     private var movedAway: Set<RelativePath> = []
     /// Folders of the target in which, or in a folder of which, something has a name that no path can have: it would go with them.
@@ -40,7 +42,9 @@ struct SyncPlanner {
     }
 
     mutating func run() -> SyncPlan {
-        for entry in source.entries { compare(entry, target[entry.path]) }
+        SyncTree.forEach(source, target) { entry, there in
+            if let entry { compare(entry, there) } else if let there { onlyThere.append(there) }
+        }
         if options.deletes {
             // To move something takes it away from where it is.
             if source.isWhole { findMoves() }
@@ -195,9 +199,8 @@ extension SyncPlanner {
 // MARK: What only the target has
 
 extension SyncPlanner {
-    private func isOnlyThere(_ entry: SyncEntry) -> Bool {
-        source[entry.path] == nil && !isCleared(entry) && !isLeftOut(entry.path)
-    }
+    /// What only the target has, but for what is in the way and what the selection leaves out.
+    private var leftovers: [SyncEntry] { onlyThere.filter { !isCleared($0) && !isLeftOut($0.path) } }
 
     /// Whether the selection leaves it out on either side.
     private func isLeftOut(_ path: RelativePath) -> Bool {
@@ -212,7 +215,7 @@ extension SyncPlanner {
         let fresh = plan.files.filter { $0.isNew && $0.entry.size > 0 }
         guard !fresh.isEmpty else { return }
         var gone: [MoveKey: [SyncEntry]] = [:]
-        for entry in target.entries where entry.isFile && entry.size > 0 && entry.named == nil && isOnlyThere(entry) {
+        for entry in leftovers where entry.isFile && entry.size > 0 && entry.named == nil {
             gone[MoveKey(entry), default: []].append(entry)
         }
         guard !gone.isEmpty else { return }
@@ -232,7 +235,7 @@ extension SyncPlanner {
     }
 
     /// What can be told of a file that was moved without a look at its content.
-    private struct MoveKey: Hashable {
+    struct MoveKey: Hashable {
         let size: UInt64
         let modified: Timestamp
 
@@ -242,7 +245,7 @@ extension SyncPlanner {
     private mutating func findRemovals() {
         let kept = holding.union(target.leftOut.flatMap(\.folders))
         var removed: Set<RelativePath> = []
-        for entry in target.entries where isOnlyThere(entry) && !movedAway.contains(entry.path) {
+        for entry in leftovers where !movedAway.contains(entry.path) {
             guard !entry.isFolder || !kept.contains(entry.path) else { continue }
             if let folder = entry.path.parent, removed.contains(folder) {
                 if entry.isFolder { removed.insert(entry.path) }

@@ -14,7 +14,7 @@ final class KnownDigests: Sendable {
     ///
     /// - Returns: nothing where that is not known, or the file cannot be read.
     func hasContent(of other: SyncEntry, _ read: Digest?, _ entry: SyncEntry) -> Bool? {
-        guard let wanted = other.remote?.digest ?? read, let version = entry.version, version.size == other.size else {
+        guard let wanted = other.digest ?? read, let version = entry.version, version.size == other.size else {
             return nil
         }
         return digest(of: entry.path, wanted.algorithm.function, version).map { $0 == wanted }

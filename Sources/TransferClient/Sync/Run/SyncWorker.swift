@@ -31,16 +31,26 @@ struct SyncWorker: Sendable {
     /// Makes the server's folder the same as a directory here.
     func push(_ directory: String) async throws(PushFailure) -> SyncSummary {
         let selection = selection
-        let (local, top, scanned) = try await onPool { () throws(StoreError) in
+        let (local, top) = try await onPool { () throws(StoreError) in
             let tree = try LocalTree(path: directory)
-            var scan = LocalScan(tree, at: directory, isSource: true, SyncFilter(selection))
-            return (tree, try tree.top(), try scan.run())
+            return (tree, try tree.top())
         }
-        var source = scanned.0
-        let scan = RemoteScan(client, isSource: false, SyncFilter(selection, like: scanned.1))
-        let (target, canKeepOwners) = try await scan.run()
-        let keepsOwners = options.keepsOwners && canKeepOwners
-        let digests = try await digests(of: target, like: source)
+        let scan = RemoteScan(
+            client, isSource: false, wantsDigests: options.comparesContent, SyncFilter(selection))
+        let (scanned, found) = try await BothScans(remote: scan, pool: client.pool) { (isStopped) throws(StoreError) in
+            var scan = LocalScan(local, at: directory, isSource: true, SyncFilter(selection), isStopped: isStopped)
+            return try scan.run()
+        }.run()
+        var (source, target) = (scanned.0, found.tree)
+        if scanned.1.hasIgnoreFiles {
+            // What these leave out was not known when the server was asked.
+            let (tree, filter) = (target, SyncFilter(selection, like: scanned.1))
+            target = await client.pool.run { tree.sifted(by: filter, isSource: false) }
+        }
+        let keepsOwners = options.keepsOwners && found.keepsOwners
+        let digests =
+            options.comparesContent
+            ? try await digests(of: target, like: source) : try await acknowledged(source, target)
         let known = KnownDigests(local)
         // The server's directory itself is its operator's.
         if client.server.folder.isEmpty { source.top = nil }
@@ -59,14 +69,15 @@ struct SyncWorker: Sendable {
 
     /// Makes a directory here the same as the server's folder.
     func pull(_ directory: String) async throws(PushFailure) -> SyncSummary {
-        let filter = SyncFilter(selection)
-        let (source, _) = try await RemoteScan(client, isSource: true, filter).run()
+        let selection = selection
+        // What arrives is compared with what the server has acknowledged.
+        let scan = RemoteScan(client, isSource: true, wantsDigests: true, SyncFilter(selection))
+        let (here, found) = try await BothScans(remote: scan, pool: client.pool) { (isStopped) throws(StoreError) in
+            try Self.look(at: directory, SyncFilter(selection), isStopped)
+        }.run()
+        let ((local, target), source) = (here, found.tree)
         guard source.top != nil else {
             throw PushFailure(reason: .rejected(.notFound), message: "There is no folder \(client.server).")
-        }
-        let selection = selection
-        let (local, target) = try await onPool { () throws(StoreError) in
-            try Self.look(at: directory, SyncFilter(selection, like: filter))
         }
         let keepsOwners = options.keepsOwners && geteuid() == 0
         let digests = try await digests(of: source, like: target)
@@ -82,11 +93,11 @@ struct SyncWorker: Sendable {
 
     /// - Returns: no tree where there is no directory yet.
     private static func look(
-        at directory: String, _ filter: SyncFilter
+        at directory: String, _ filter: SyncFilter, _ isStopped: @escaping () -> Bool
     ) throws(StoreError) -> (LocalTree?, SyncTree) {
         guard access(directory, F_OK) == 0 else { return (nil, SyncTree(top: nil)) }
         let tree = try LocalTree(path: directory)
-        var scan = LocalScan(tree, at: directory, isSource: false, filter)
+        var scan = LocalScan(tree, at: directory, isSource: false, filter, isStopped: isStopped)
         return (tree, try scan.run().0)
     }
 
@@ -108,6 +119,24 @@ struct SyncWorker: Sendable {
         return try await run.run(try await makeTarget())
     }
 
+    /// What the server has acknowledged of files whose content decides.
+    private func acknowledged(
+        _ source: SyncTree, _ target: SyncTree
+    ) async throws(PushFailure) -> [RelativePath: Digest] {
+        let options = options
+        let doubts = await client.pool.run { SyncDoubts(source, target, findsMoves: options.deletes).targets() }
+        let asked = Dictionary(doubts.map { (PathKey($0.path.string), $0) }) { first, _ in first }
+        var found: [RelativePath: Digest] = [:]
+        guard !doubts.isEmpty else { return found }
+        for try await report in client.stat(doubts.map(\.path.string), wantsAll: true) {
+            // Another file by now is another content.
+            guard let doubt = asked[PathKey(report.path)], let entry = report.entry, entry.version == doubt.stored
+            else { continue }
+            found[doubt.path] = entry.digest
+        }
+        return found
+    }
+
     /// Reads what the server knows no digest of, as of files that somebody else has put there. Where something is done about it,
     /// the upload finds out.
     private func digests(
@@ -115,7 +144,7 @@ struct SyncWorker: Sendable {
     ) async throws(PushFailure) -> [RelativePath: Digest] {
         guard options.isDryRun, options.comparesContent else { return [:] }
         var found: [RelativePath: Digest] = [:]
-        for entry in remote.entries where entry.isFile && entry.remote?.digest == nil {
+        for entry in remote.entries where entry.isFile && entry.digest == nil {
             guard local[entry.path]?.form == entry.form else { continue }
             found[entry.path] = try await digest(of: entry.path)
         }

@@ -7,22 +7,30 @@ struct LocalScan {
     /// Of the directory, for its ignore files.
     private let path: String
     private let isSource: Bool
+    private let isStopped: () -> Bool
     private var filter: SyncFilter
     private var entries: [SyncEntry] = []
     private var specials: [SyncTree.Fault] = []
     private var faults: [SyncTree.Fault] = []
 
-    /// - Parameter isSource: whether ignore files, sizes and times decide what is looked at.
-    init(_ tree: LocalTree, at path: String, isSource: Bool, _ filter: SyncFilter) {
+    /// - Parameters:
+    ///   - isSource: whether ignore files, sizes and times decide what is looked at.
+    ///   - isStopped: whether nobody waits for it any more.
+    init(
+        _ tree: LocalTree, at path: String, isSource: Bool, _ filter: SyncFilter,
+        isStopped: @escaping () -> Bool = { false }
+    ) {
         (self.tree, self.path, self.isSource, self.filter) = (tree, path, isSource, filter)
+        self.isStopped = isStopped
     }
 
     /// - Returns: the tree, and what was looked at, for the other one.
-    /// - Throws: when the directory itself cannot be looked at.
+    /// - Throws: when the directory itself cannot be looked at; `aborted` when it was stopped.
     mutating func run() throws(StoreError) -> (SyncTree, SyncFilter) {
         let top = try tree.top()
         var folders: [RelativePath?] = [nil]
         while let folder = folders.popLast() {
+            guard !isStopped() else { throw StoreError(.aborted, "The look at the directory was stopped.") }
             do throws(StoreError) {
                 try look(into: folder, &folders)
             } catch {
@@ -42,9 +50,10 @@ struct LocalScan {
         if isSource, let name = filter.ignoreFile, found.contains(where: { $0.isFile(name) }) {
             try readIgnoreFile(of: folder)
         }
+        let rules = filter.filter(of: folder)
         for found in found {
             switch found {
-            case .entry(let whole): take(SyncEntry(whole), &folders)
+            case .entry(let whole): take(SyncEntry(whole), by: rules, &folders)
             case .unnameable(let shown, let reason):
                 // What Transfer keeps at the top is not the user's.
                 if folder != nil || !RelativePath.isReserved(shown) {
@@ -58,12 +67,13 @@ struct LocalScan {
         }
     }
 
-    private mutating func take(_ entry: SyncEntry, _ folders: inout [RelativePath?]) {
+    /// - Parameter rules: those of its folder.
+    private mutating func take(_ entry: SyncEntry, by rules: WalkFilter, _ folders: inout [RelativePath?]) {
         if entry.isFolder {
             guard filter.enters(entry.path) else { return }
             folders.append(entry.path)
         } else {
-            guard !SourceWitness.isName(String(entry.path.name)), filter.takes(entry, isSource: isSource) else {
+            guard !SourceWitness.isName(entry.path.name), filter.takes(entry, by: rules, isSource: isSource) else {
                 return
             }
         }
@@ -86,6 +96,6 @@ struct LocalScan {
 extension LocalTree.Found {
     fileprivate func isFile(_ name: String) -> Bool {
         guard case .entry(let entry) = self, !entry.attributes.isDirectory, entry.target == nil else { return false }
-        return String(entry.path.name).hasSameBytes(as: name)
+        return entry.path.name.utf8.elementsEqual(name.utf8)
     }
 }

@@ -2,7 +2,7 @@ import TransferModel
 import TransferProtocol
 import TransferStore
 
-/// A file, folder or symbolic link in one of two trees that are compared.
+/// A file, folder or symbolic link in one of two trees that are compared. Small, because there are as many of them as of these.
 final class SyncEntry: Sendable {
     enum Form: Equatable, Sendable {
         /// Bytes of content.
@@ -16,6 +16,12 @@ final class SyncEntry: Sendable {
     struct NamedFile: Hashable, Sendable {
         let high: UInt64
         let low: UInt64
+    }
+
+    /// What only one side knows of it.
+    enum Side: Sendable {
+        case here(ContentVersion)
+        case server(FileVersion, Digest?)
     }
 
     /// Below the top of the tree.
@@ -32,29 +38,25 @@ final class SyncEntry: Sendable {
     /// Of a file with more than one name.
     let named: NamedFile?
 
-    /// The version of a file on this machine.
-    let version: ContentVersion?
-
-    /// What a server says of it.
-    let remote: RemoteEntry?
+    /// Nothing of what nobody has looked at, and that is only going to be made.
+    private let side: Side?
 
     init(
         _ path: RelativePath, _ form: Form, modified: Timestamp, permissions: UInt16, _ extra: ExtraAttributes,
-        _ named: NamedFile? = nil, version: ContentVersion? = nil, remote: RemoteEntry? = nil
+        _ named: NamedFile? = nil, _ side: Side? = nil
     ) {
         (self.path, self.form, self.modified, self.permissions) = (path, form, modified, permissions)
-        (self.extra, self.named, self.version, self.remote) = (extra, named, version, remote)
+        (self.extra, self.named, self.side) = (extra, named, side)
     }
 
-    var isFolder: Bool { form == .folder }
+    var isFolder: Bool { if case .folder = form { true } else { false } }
     var isLink: Bool { if case .link = form { true } else { false } }
     var size: UInt64 { if case .file(let size) = form { size } else { 0 } }
     var isFile: Bool { if case .file = form { true } else { false } }
 
     /// The same under another path.
     func at(_ path: RelativePath) -> SyncEntry {
-        SyncEntry(
-            path, form, modified: modified, permissions: permissions, extra, named, version: version, remote: remote)
+        SyncEntry(path, form, modified: modified, permissions: permissions, extra, named, side)
     }
 
     /// Whether something beside the content is another one.
@@ -88,10 +90,26 @@ extension SyncEntry {
             found.names > 1 ? NamedFile(high: found.object.device, low: found.object.inode) : nil
         self.init(
             found.path, form, modified: attributes.modified, permissions: attributes.permissions, found.extra, named,
-            version: attributes.version)
+            .here(attributes.version))
     }
 
     /// What a server lists, with all that it keeps.
+    convenience init(_ path: RelativePath, _ entry: ListedEntry) {
+        let form: Form =
+            switch entry.form {
+            case .symbolicLink: .link(entry.extras?.target ?? [])
+            case .directory: .folder
+            case .file, .other: .file(entry.size)
+            }
+        let isNamed = (entry.extras?.names ?? 1) > 1 && entry.form == .file
+        self.init(
+            path, form, modified: entry.modified, permissions: entry.permissions & 0o777,
+            entry.extras?.attributes ?? ExtraAttributes(),
+            isNamed ? NamedFile(high: entry.version.high, low: entry.version.low) : nil,
+            .server(entry.version, entry.digest))
+    }
+
+    /// What a server has told of it, wherever that is.
     ///
     /// - Returns: nothing for what has no path.
     convenience init?(_ entry: RemoteEntry) {
@@ -107,6 +125,32 @@ extension SyncEntry {
             path, form,
             modified: Timestamp(seconds: entry.modified.seconds, nanoseconds: entry.modified.nanoseconds),
             permissions: entry.permissions, entry.extras?.attributes ?? ExtraAttributes(),
-            isNamed ? NamedFile(high: entry.version.high, low: entry.version.low) : nil, remote: entry)
+            isNamed ? NamedFile(high: entry.version.high, low: entry.version.low) : nil,
+            .server(entry.version, entry.digest))
+    }
+
+    /// The same for whoever cannot give files away.
+    var withoutOwner: SyncEntry {
+        SyncEntry(
+            path, form, modified: modified, permissions: permissions, extra.keeping(owner: false), named, side)
+    }
+
+    /// The version of a file on this machine.
+    var version: ContentVersion? { if case .here(let version) = side { version } else { nil } }
+
+    /// The version of a file on a server.
+    var stored: FileVersion? { if case .server(let version, _) = side { version } else { nil } }
+
+    /// Of the content of a file on a server, where the server has said it.
+    var digest: Digest? { if case .server(_, let digest) = side { digest } else { nil } }
+
+    /// A file on a server as a pull knows it.
+    var remote: RemoteEntry? {
+        guard case .server(let version, let digest) = side, isFile else { return nil }
+        return RemoteEntry(
+            path.string,
+            ListedEntry(
+                .file, name: String(path.name), size: size, modified: modified, permissions: permissions,
+                version: version, digest: digest, extras: .init(attributes: extra)))
     }
 }

@@ -1,3 +1,4 @@
+import Synchronization
 import TransferModel
 import TransferSystem
 
@@ -8,17 +9,21 @@ final class SyncFilter: Sendable {
     private let filters: Locked<[RelativePath: WalkFilter]>
     private let left = Locked<Set<RelativePath>>([])
     private let top: WalkFilter
+    private let hasRead: Atomic<Bool>
 
     /// - Parameter source: that of the other tree, when that was looked at before.
     init(_ selection: Selection, like source: SyncFilter? = nil) {
         self.selection = selection
         top = source?.top ?? WalkFilter(selection)
         filters = Locked(source?.filters.withLock { $0 } ?? [:])
+        hasRead = Atomic(source?.hasIgnoreFiles ?? false)
     }
 
     private init(_ selection: Selection, top: WalkFilter) {
         (self.selection, self.top) = (selection, top)
         filters = Locked([:])
+        // With the one of the top.
+        hasRead = Atomic(true)
     }
 
     /// With the ignore file of the top.
@@ -29,8 +34,8 @@ final class SyncFilter: Sendable {
     /// Paths that were left out so far.
     var leftOut: Set<RelativePath> { left.withLock { $0 } }
 
-    /// Whether a path is one of those.
-    func hasLeftOut(_ path: RelativePath) -> Bool { left.withLock { $0.contains(path) } }
+    /// Whether ignore files leave anything out.
+    var hasIgnoreFiles: Bool { hasRead.load(ordering: .relaxed) }
 
     /// The name of ignore files, where they count.
     var ignoreFile: String? { selection.ignoreFile }
@@ -50,14 +55,20 @@ final class SyncFilter: Sendable {
     func read(_ path: RelativePath, at directory: String) throws(IgnoreFile.Fault) {
         let filter = try filter(of: path).reading(in: directory)
         filters.withLock { $0[path] = filter }
+        hasRead.store(true, ordering: .relaxed)
     }
 
     /// Whether something that is no folder is looked at.
     ///
     /// - Parameter isSource: whether size and time count as well: what is there of a file that is not sent is not of interest.
     func takes(_ entry: SyncEntry, isSource: Bool) -> Bool {
+        takes(entry, by: filter(of: entry.path.parent), isSource: isSource)
+    }
+
+    /// The same, where it was asked before what holds in its folder.
+    func takes(_ entry: SyncEntry, by filter: WalkFilter, isSource: Bool) -> Bool {
         let isWanted =
-            filter(of: entry.path.parent).sends(String(entry.path.name))
+            (filter.sendsAll || filter.sends(String(entry.path.name)))
             && (!isSource || !entry.isFile || accepts(entry))
         if !isWanted { left.withLock { _ = $0.insert(entry.path) } }
         return isWanted
@@ -67,7 +78,8 @@ final class SyncFilter: Sendable {
         selection.accepts(size: entry.size, (entry.modified.seconds, entry.modified.nanoseconds))
     }
 
-    private func filter(of folder: RelativePath?) -> WalkFilter {
+    /// What holds in a folder that is looked into; in the directory itself for nothing.
+    func filter(of folder: RelativePath?) -> WalkFilter {
         guard let folder else { return top }
         return filters.withLock { $0[folder] } ?? top
     }

@@ -34,54 +34,47 @@ struct SyncTree: Sendable {
     /// Folders with names that no path can have, so that nothing can be done about these. Of a server's tree that is a target.
     let unlisted: [UnlistedNames]
 
-    private let places: [RelativePath: Int]
-
-    /// Of each entry, where what is in it ends.
-    private let ends: [Int]
-
+    /// - Parameter entries: in any order. Of those with one path the first counts: some file systems tell a name twice that
+    ///   changes meanwhile.
     init(
         top: Top?, _ entries: [SyncEntry] = [], leftOut: Set<RelativePath> = [], specials: [Fault] = [],
         faults: [Fault] = [], unlisted: [UnlistedNames] = []
     ) {
         (self.top, self.unlisted) = (top, unlisted)
         (self.leftOut, self.specials, self.faults) = (leftOut, specials, faults)
-        (self.entries, ends) = Self.ordered(entries)
-        places = Dictionary(self.entries.enumerated().map { ($1.path, $0) }) { first, _ in first }
+        self.entries = Self.ordered(entries)
     }
 
-    /// Faster than to sort all paths, which have long beginnings in common.
-    private static func ordered(_ entries: [SyncEntry]) -> ([SyncEntry], ends: [Int]) {
-        var folders: [RelativePath?: [SyncEntry]] = [:]
-        // Some file systems tell a name twice that changes meanwhile.
-        var seen: Set<RelativePath> = []
-        for entry in entries where seen.insert(entry.path).inserted {
-            folders[entry.path.parent, default: []].append(entry)
+    private static func ordered(_ entries: [SyncEntry]) -> [SyncEntry] {
+        let sorted = entries.sorted { $0.path.order($1.path) == .before }
+        var last: SyncEntry?
+        return sorted.filter { entry in
+            defer { last = entry }
+            return last.map { $0.path != entry.path } ?? true
         }
-        let orders = folders.mapValues { $0.sorted { PathKey($1.path.string) < PathKey($0.path.string) } }
-        var ordered: [SyncEntry] = []
-        ordered.reserveCapacity(entries.count)
-        var ends = [Int](repeating: 0, count: entries.count)
-        // The last one comes next; nothing stands for the end of a folder.
-        var waiting: [(entry: SyncEntry?, place: Int)] = (orders[nil] ?? []).map { ($0, 0) }
-        while let (next, place) = waiting.popLast() {
-            guard let next else {
-                ends[place] = ordered.count
-                continue
-            }
-            ends[ordered.count] = ordered.count + 1
-            waiting.append((nil, ordered.count))
-            ordered.append(next)
-            if next.isFolder { waiting += (orders[next.path] ?? []).map { ($0, 0) } }
-        }
-        return (ordered, ends)
     }
 
-    subscript(path: RelativePath) -> SyncEntry? { places[path].map { entries[$0] } }
+    subscript(path: RelativePath) -> SyncEntry? {
+        let place = place(of: path)
+        return place < entries.count && entries[place].path == path ? entries[place] : nil
+    }
 
     /// All that is in a folder, and in those in it.
     func entries(below folder: RelativePath) -> ArraySlice<SyncEntry> {
-        guard let place = places[folder] else { return [] }
-        return entries[place + 1..<max(place + 1, ends[place])]
+        var place = place(of: folder)
+        guard place < entries.count, entries[place].path == folder else { return [] }
+        place += 1
+        return entries[place...].prefix { $0.path.isBelow(folder) }
+    }
+
+    /// Where a path is, or would be.
+    private func place(of path: RelativePath) -> Int {
+        var (low, high) = (0, entries.count)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if entries[middle].path.order(path) == .before { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 
     /// Whether everything in it is known, so that what it lacks is known to be lacking.
@@ -91,7 +84,36 @@ struct SyncTree: Sendable {
     var hasContent: Bool { entries.contains { !$0.isFolder } }
 }
 
-extension RelativePath {
-    /// The folders that it is in, from the inside out.
-    var folders: some Sequence<RelativePath> { sequence(first: self, next: \.parent).dropFirst() }
+extension SyncTree {
+    /// Goes through two trees side by side, in their order: what has one path in both comes together.
+    static func forEach(
+        _ source: SyncTree, _ target: SyncTree, _ body: (_ source: SyncEntry?, _ target: SyncEntry?) -> Void
+    ) {
+        var (place, other) = (0, 0)
+        while place < source.entries.count, other < target.entries.count {
+            let (one, there) = (source.entries[place], target.entries[other])
+            let order = one.path.order(there.path)
+            body(order == .behind ? nil : one, order == .before ? nil : there)
+            if order != .behind { place += 1 }
+            if order != .before { other += 1 }
+        }
+        for entry in source.entries[place...] { body(entry, nil) }
+        for entry in target.entries[other...] { body(nil, entry) }
+    }
+
+    /// Without what a filter leaves out that knows more than the one that was there when the tree was looked at.
+    func sifted(by filter: SyncFilter, isSource: Bool) -> SyncTree {
+        var kept: [SyncEntry] = []
+        var closed: RelativePath?
+        for entry in entries {
+            if let closed, entry.path.isBelow(closed) { continue }
+            if entry.isFolder ? filter.enters(entry.path) : filter.takes(entry, isSource: isSource) {
+                kept.append(entry)
+            } else if entry.isFolder {
+                closed = entry.path
+            }
+        }
+        return SyncTree(
+            top: top, kept, leftOut: leftOut.union(filter.leftOut), specials: specials, faults: faults)
+    }
 }

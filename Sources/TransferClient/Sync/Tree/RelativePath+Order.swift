@@ -1,0 +1,52 @@
+import TransferModel
+
+/// The order of a tree in which each folder is followed by all that is in it.
+extension RelativePath {
+    /// The folders that it is in, from the inside out.
+    var folders: some Sequence<RelativePath> { sequence(first: self, next: \.parent).dropFirst() }
+
+    enum Order {
+        case before
+        case same
+        case behind
+    }
+
+    /// Where this path is, seen from another one: by their bytes, of which the slash is the first.
+    func order(_ other: RelativePath) -> Order {
+        withBytes { own in
+            other.withBytes { other in
+                let common = min(own.count, other.count)
+                var place = 0
+                // Most paths begin as their neighbours do.
+                while place + 8 <= common, own.word(at: place) == other.word(at: place) { place += 8 }
+                while place < common, own[place] == other[place] { place += 1 }
+                guard place < common else {
+                    return own.count == other.count ? .same : own.count < other.count ? .before : .behind
+                }
+                return own.rank(at: place) < other.rank(at: place) ? .before : .behind
+            }
+        }
+    }
+
+    /// Whether it is in a folder, or in one in it.
+    func isBelow(_ folder: RelativePath) -> Bool {
+        withBytes { own in
+            folder.withBytes { above in
+                own.count > above.count && own[above.count] == UInt8(ascii: "/")
+                    && own.prefix(above.count).elementsEqual(above)
+            }
+        }
+    }
+
+    private func withBytes<T>(_ body: (UnsafeRawBufferPointer) -> T) -> T {
+        let found = string.utf8.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }
+        return found ?? Array(string.utf8).withUnsafeBytes(body)
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate func word(at place: Int) -> UInt64 { loadUnaligned(fromByteOffset: place, as: UInt64.self) }
+
+    /// Of a byte of a path: the slash ends a name, and a name is before all that begin with it.
+    fileprivate func rank(at place: Int) -> UInt8 { self[place] == UInt8(ascii: "/") ? 0 : self[place] }
+}
