@@ -70,7 +70,11 @@ public struct RelativePath: Hashable, Sendable {
         guard let folder else { return isPlain(name.utf8) || isPath(name) }
         let above = folder.string.utf8
         let hasRoom = name.utf8.count < Limits.path - above.count
-        guard hasRoom, isComponent(name), above.reduce(2, { $1 == slashByte ? $0 + 1 : $0 }) <= Limits.pathDepth else {
+        // A path of so few bytes has no more components, whatever is in it.
+        let isShallow = above.count < Limits.pathDepth
+        guard hasRoom, isComponent(name),
+            isShallow || above.reduce(2, { $1 == slashByte ? $0 + 1 : $0 }) <= Limits.pathDepth
+        else {
             return isPath("\(folder.string)/\(name)")
         }
         return true

@@ -40,6 +40,15 @@ package struct LocalTree: Sendable {
         }
     }
 
+    /// Whether there is nothing under a path of this machine, or a directory with nothing in it.
+    package static func isAbsentOrEmpty(_ path: String) -> Bool {
+        do throws(SystemError) {
+            return try DirectoryStream(try DirectoryHandle(path: path, on: Disk())).next() == nil
+        } catch {
+            return error.errno == ENOENT
+        }
+    }
+
     package func top() throws(StoreError) -> Top {
         do throws(SystemError) {
             let status = try tree.root.disk.status(tree.root.number)

@@ -3,30 +3,30 @@ import TransferModel
 /// Files whose content decides what is done with them: their digests are asked for when both trees are known, and not with every
 /// file of a list.
 struct SyncDoubts {
-    private let source: SyncTree
-    private let target: SyncTree
-    /// Whether files that only the target has may be those of the source under another path.
+    private let server: SyncTree
+    private let here: SyncTree
+    /// Whether files that only one of the trees has may be those of the other one under another path.
     private let findsMoves: Bool
 
-    init(_ source: SyncTree, _ target: SyncTree, findsMoves: Bool) {
-        (self.source, self.target, self.findsMoves) = (source, target, findsMoves)
+    init(_ server: SyncTree, _ here: SyncTree, findsMoves: Bool) {
+        (self.server, self.here, self.findsMoves) = (server, here, findsMoves)
     }
 
-    /// Those of the target, each once.
-    func targets() -> [SyncEntry] {
+    /// Those of the server's tree, each once.
+    func files() -> [SyncEntry] {
         var found: [SyncEntry] = []
-        var gone: [SyncEntry] = []
-        var fresh: Set<SyncPlanner.MoveKey> = []
-        SyncTree.forEach(source, target) { entry, there in
-            switch (entry, there) {
-            case (let entry?, let there?) where entry.isFile && there.isFile && entry.size == there.size:
-                if entry.modified != there.modified { found.append(there) }
-            case (let entry?, nil) where entry.size > 0: fresh.insert(SyncPlanner.MoveKey(entry))
-            case (nil, let there?) where there.size > 0: gone.append(there)
+        var alone: [SyncEntry] = []
+        var others: Set<SyncPlanner.MoveKey> = []
+        SyncTree.forEach(server, here) { there, entry in
+            switch (there, entry) {
+            case (let there?, let entry?) where there.isFile && entry.isFile && there.size == entry.size:
+                if there.modified != entry.modified { found.append(there) }
+            case (let there?, nil) where there.size > 0: alone.append(there)
+            case (nil, let entry?) where entry.size > 0: others.insert(SyncPlanner.MoveKey(entry))
             default: break
             }
         }
-        guard findsMoves else { return found }
-        return found + gone.filter { fresh.contains(SyncPlanner.MoveKey($0)) }
+        guard findsMoves, !others.isEmpty else { return found }
+        return found + alone.filter { others.contains(SyncPlanner.MoveKey($0)) }
     }
 }

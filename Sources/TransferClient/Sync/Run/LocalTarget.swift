@@ -8,6 +8,8 @@ struct LocalTarget: SyncTarget {
     let client: TransferClient
     let destination: PullDirectory
     let keepsOwners: Bool
+    /// Of files that the server has listed without one.
+    let digests: [RelativePath: Digest]
 
     private var pool: BlockingPool { client.pool }
 
@@ -119,7 +121,7 @@ struct LocalTarget: SyncTarget {
     }
 
     private func pulled(_ entry: SyncEntry) -> PullFile? {
-        guard let remote = entry.remote else { return nil }
+        guard let remote = entry.remote(digests[entry.path]) else { return nil }
         let file = PullFile(source: entry.path.string, target: entry.path, entry: remote)
         file.kept = entry.extra.keeping(owner: keepsOwners)
         return file

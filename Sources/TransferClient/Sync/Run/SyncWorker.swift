@@ -50,7 +50,8 @@ struct SyncWorker: Sendable {
         let keepsOwners = options.keepsOwners && found.keepsOwners
         let digests =
             options.comparesContent
-            ? try await digests(of: target, like: source) : try await acknowledged(source, target)
+            ? try await digests(of: target, like: source)
+            : try await acknowledged(await doubts(target, source))
         let known = KnownDigests(local)
         // The server's directory itself is its operator's.
         if client.server.folder.isEmpty { source.top = nil }
@@ -60,7 +61,7 @@ struct SyncWorker: Sendable {
         ) { source, target in
             known.hasContent(of: target, digests[target.path], source)
         }
-        return try await run(sides) { () async throws(PushFailure) in
+        return try await run(sides) { (_) async throws(PushFailure) in
             RemoteTarget(
                 client: try client.keeping(.init(owners: keepsOwners)), directory: directory,
                 keepsOwners: keepsOwners)
@@ -70,8 +71,10 @@ struct SyncWorker: Sendable {
     /// Makes a directory here the same as the server's folder.
     func pull(_ directory: String) async throws(PushFailure) -> SyncSummary {
         let selection = selection
-        // What arrives is compared with what the server has acknowledged.
-        let scan = RemoteScan(client, isSource: true, wantsDigests: true, SyncFilter(selection))
+        // Where all is to be fetched, all digests are needed: what arrives is compared with what the server has acknowledged.
+        let isFirst = try await onPool { () throws(StoreError) in LocalTree.isAbsentOrEmpty(directory) }
+        let wantsDigests = options.comparesContent || isFirst
+        let scan = RemoteScan(client, isSource: true, wantsDigests: wantsDigests, SyncFilter(selection))
         let (here, found) = try await BothScans(remote: scan, pool: client.pool) { (isStopped) throws(StoreError) in
             try Self.look(at: directory, SyncFilter(selection), isStopped)
         }.run()
@@ -80,14 +83,20 @@ struct SyncWorker: Sendable {
             throw PushFailure(reason: .rejected(.notFound), message: "There is no folder \(client.server).")
         }
         let keepsOwners = options.keepsOwners && geteuid() == 0
-        let digests = try await digests(of: source, like: target)
+        let digests =
+            options.comparesContent
+            ? try await digests(of: source, like: target)
+            : try await acknowledged(await doubts(source, target))
         let known = local.map(KnownDigests.init)
         let sides = Sides(trees: (source, target), source: RemoteSource(client: client), keepsOwners: keepsOwners) {
             source, target in known?.hasContent(of: source, digests[source.path], target)
         }
-        return try await run(sides) { () async throws(PushFailure) in
+        return try await run(sides) { (plan) async throws(PushFailure) in
             let destination = try await onPool { () throws(StoreError) in try PullDirectory(path: directory) }
-            return LocalTarget(client: client, destination: destination, keepsOwners: keepsOwners)
+            let fetched = wantsDigests ? [:] : try await acknowledged(plan.files.map(\.entry))
+            return LocalTarget(
+                client: client, destination: destination, keepsOwners: keepsOwners,
+                digests: digests.merging(fetched) { $1 })
         }
     }
 
@@ -102,7 +111,7 @@ struct SyncWorker: Sendable {
     }
 
     private func run(
-        _ sides: Sides, _ makeTarget: () async throws(PushFailure) -> any SyncTarget
+        _ sides: Sides, _ makeTarget: (SyncPlan) async throws(PushFailure) -> any SyncTarget
     ) async throws(PushFailure) -> SyncSummary {
         try check(sides.trees)
         tell(.connected(server: client.server.description))
@@ -116,23 +125,25 @@ struct SyncWorker: Sendable {
         tell(.planned(files: plan.files.count, bytes: plan.bytes))
         let run = SyncRun(sides.source, sides.trees, plan, options, tell: tell)
         guard !options.isDryRun else { return run.foresee() }
-        return try await run.run(try await makeTarget())
+        return try await run.run(try await makeTarget(plan))
     }
 
-    /// What the server has acknowledged of files whose content decides.
-    private func acknowledged(
-        _ source: SyncTree, _ target: SyncTree
-    ) async throws(PushFailure) -> [RelativePath: Digest] {
-        let options = options
-        let doubts = await client.pool.run { SyncDoubts(source, target, findsMoves: options.deletes).targets() }
-        let asked = Dictionary(doubts.map { (PathKey($0.path.string), $0) }) { first, _ in first }
+    /// Files on the server whose content decides.
+    private func doubts(_ server: SyncTree, _ here: SyncTree) async -> [SyncEntry] {
+        let findsMoves = options.deletes
+        return await client.pool.run { SyncDoubts(server, here, findsMoves: findsMoves).files() }
+    }
+
+    /// What the server has acknowledged of files that it has listed without a digest.
+    private func acknowledged(_ files: [SyncEntry]) async throws(PushFailure) -> [RelativePath: Digest] {
+        let asked = Dictionary(files.lazy.filter { $0.digest == nil }.map { (PathKey($0.path.string), $0) }) { $1 }
         var found: [RelativePath: Digest] = [:]
-        guard !doubts.isEmpty else { return found }
-        for try await report in client.stat(doubts.map(\.path.string), wantsAll: true) {
-            // Another file by now is another content.
-            guard let doubt = asked[PathKey(report.path)], let entry = report.entry, entry.version == doubt.stored
+        guard !asked.isEmpty else { return found }
+        for try await report in client.stat(asked.keys.map(\.string), wantsAll: true) {
+            // Another file by now has another content.
+            guard let file = asked[PathKey(report.path)], let entry = report.entry, entry.version == file.stored
             else { continue }
-            found[doubt.path] = entry.digest
+            found[file.path] = entry.digest
         }
         return found
     }

@@ -38,6 +38,13 @@ extension RelativePath {
         }
     }
 
+    /// Whether it is in a folder, and in none in it; at the top for nothing.
+    func isDirectly(in folder: RelativePath?) -> Bool {
+        guard let folder else { return withBytes { !$0.contains(UInt8(ascii: "/")) } }
+        return isBelow(folder)
+            && withBytes { own in folder.withBytes { !own[($0.count + 1)...].contains(UInt8(ascii: "/")) } }
+    }
+
     private func withBytes<T>(_ body: (UnsafeRawBufferPointer) -> T) -> T {
         let found = string.utf8.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }
         return found ?? Array(string.utf8).withUnsafeBytes(body)

@@ -145,12 +145,14 @@ extension SyncEntry {
     var digest: Digest? { if case .server(_, let digest) = side { digest } else { nil } }
 
     /// A file on a server as a pull knows it.
-    var remote: RemoteEntry? {
+    ///
+    /// - Parameter asked: its digest, where the list has not said it.
+    func remote(_ asked: Digest?) -> RemoteEntry? {
         guard case .server(let version, let digest) = side, isFile else { return nil }
         return RemoteEntry(
             path.string,
             ListedEntry(
                 .file, name: String(path.name), size: size, modified: modified, permissions: permissions,
-                version: version, digest: digest, extras: .init(attributes: extra)))
+                version: version, digest: digest ?? asked, extras: .init(attributes: extra)))
     }
 }

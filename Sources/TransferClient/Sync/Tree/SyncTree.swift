@@ -45,13 +45,35 @@ struct SyncTree: Sendable {
         self.entries = Self.ordered(entries)
     }
 
+    /// Sorts what is in each folder: that takes far fewer looks at paths than to sort all of them.
     private static func ordered(_ entries: [SyncEntry]) -> [SyncEntry] {
-        let sorted = entries.sorted { $0.path.order($1.path) == .before }
-        var last: SyncEntry?
-        return sorted.filter { entry in
-            defer { last = entry }
-            return last.map { $0.path != entry.path } ?? true
+        var folders: [RelativePath?: [SyncEntry]] = [:]
+        var rest = entries[...]
+        // Whoever looked at them has found those of a folder together.
+        while let first = rest.first {
+            let folder = first.path.parent
+            let run = rest.prefix { $0.path.isDirectly(in: folder) }
+            folders[folder, default: []] += run
+            rest = rest.dropFirst(run.count)
         }
+        var ordered: [SyncEntry] = []
+        ordered.reserveCapacity(entries.count)
+        // The last one comes next.
+        var waiting = lastFirst(folders[nil] ?? [])
+        while let next = waiting.popLast() {
+            ordered.append(next)
+            if next.isFolder, let inside = folders[next.path] { waiting += lastFirst(inside) }
+        }
+        return ordered
+    }
+
+    private static func lastFirst(_ folder: [SyncEntry]) -> [SyncEntry] {
+        var found: [SyncEntry] = []
+        found.reserveCapacity(folder.count)
+        for entry in folder.sorted(by: { $0.path.order($1.path) == .behind }) where found.last?.path != entry.path {
+            found.append(entry)
+        }
+        return found
     }
 
     subscript(path: RelativePath) -> SyncEntry? {
