@@ -92,6 +92,7 @@ import TransferModel
             try catalog.record([entry(1, "a")])
             _ = try catalog.intend([IntendedChange(.attributes, "a", before: Self.version(1), revision: 50, at: 9)])
             _ = try settle(catalog, ["a": found])
+            try catalog.settle()
             #expect(try catalog.entries(at: ["a"])[0].map { $0.version?.touch } == [touch])
         }
     }

@@ -189,6 +189,16 @@ import TransferTestSupport
         #expect(try fixture.store.trash(below: nil).count == 2)
     }
 
+    /// What is moved to where it is stays what it was, with the id that it was acknowledged for.
+    @Test func aMoveToTheSamePathIsNone() throws {
+        let fixture = try IntakeFixture()
+        try fill(fixture)
+        let before = fixture.intake.known.entries(at: ["a"])[0]
+        let results = perform([.move(try path("a"), to: try path("a"), replaces: false)], fixture)
+        #expect(throws: Never.self) { try results[0].get() }
+        #expect(fixture.intake.known.entries(at: ["a"])[0] == before)
+    }
+
     @Test func twoClientsDoNotChangeOnePathAtOnce() throws {
         let changing = ChangingPaths()
         let (first, second) = (changing.begin(), changing.begin())

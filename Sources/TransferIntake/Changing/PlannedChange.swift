@@ -76,6 +76,8 @@ struct PlannedChange {
         _ path: RelativePath, to target: RelativePath, replaces: Bool, at moment: Int64, in store: FileStore
     ) throws(StoreError) -> IntendedChange? {
         let found = try find(path, in: store)
+        // Then nothing is done.
+        guard path != target else { return nil }
         switch found.form {
         case .file: return IntendedChange(.move, path.string, to: target.string, before: found.version, at: moment)
         case .folder: return IntendedChange(.folder, path.string, to: target.string, before: found.version, at: moment)

@@ -185,7 +185,8 @@ extension World {
         let number = UInt32(uploads[index].caller)
         guard let session = session(number) else { return }
         uploads[index].refusal = nil
-        if uploads[index].isInParts {
+        // Content without a byte travels whole.
+        if uploads[index].isInParts, !contents[uploads[index].content].isEmpty {
             try sendAllParts(index, on: session)
         } else {
             try begin(index, on: session)

@@ -42,6 +42,8 @@ extension Medium {
     /// Whether somebody else has made what is at a path.
     func isForeign(_ path: String) -> Bool { object(at: path).flatMap { files[$0]?.isForeign } ?? false }
 
+    func isForeign(_ object: Object) -> Bool { files[object]?.isForeign ?? false }
+
     /// What every program sees at a path; nothing for no file.
     func seen(at path: String) -> [UInt8]? { object(at: path).flatMap { files[$0]?.seen } }
 

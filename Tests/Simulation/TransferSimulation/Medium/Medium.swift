@@ -12,7 +12,7 @@ import TransferTestSupport
 /// - What had a name that was synced, and got another one, is not gone: it has one of the two, or both. When the old name is gone
 ///   for certain, the new one is there for certain. So it is with a journal, and no program could move a folder without.
 /// - What a failed sync was to cover is there or not, and no later sync makes it so. Names of directories that the present
-///   server did not make are an exception: with those it counts on file systems that stop writing.
+///   server did not make are an exception, and both names of a rename: with those it counts on file systems that stop writing.
 ///
 /// The calls take place in a directory of this machine, too. What they tell of a file, its number and its times, comes from
 /// here, so that it is the same whenever a seed is played.
@@ -66,6 +66,10 @@ struct Medium {
         let name: String
         let target: Object
         let newName: String
+
+        func hasName(_ name: String, in directory: Object) -> Bool {
+            source == directory && self.name == name || target == directory && newName == name
+        }
     }
 
     /// A descriptor, and how much was lost of its file that it needs not be told of.
@@ -402,8 +406,10 @@ extension Medium {
             files[object]?.lostFrom = lost
         } else if var directory = directories[object] {
             // What a later sync may still write (docs/design/store.md, When a sync fails).
-            let kept = directory.pending.filter { _, object in
-                object.map { directories[$0] != nil && !made.contains($0) } ?? false
+            let renamed = renames.filter { $0.source == object || $0.target == object }
+            let kept = directory.pending.filter { name, entry in
+                let isOlder = entry.map { directories[$0] != nil && !made.contains($0) } ?? false
+                return isOlder || renamed.contains { $0.hasName(name, in: object) }
             }
             directory.pending.removeAll { change in kept.contains { $0.name == change.name } }
             undoubted += directory.pending.map { (object, $0.name, $0.object) }

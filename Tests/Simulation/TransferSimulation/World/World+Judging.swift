@@ -142,6 +142,11 @@ extension World {
                 }
                 continue
             }
+            // A second name of what others have written.
+            guard !medium.isForeign(object) else {
+                note(foreign: seen, at: naming.path)
+                continue
+            }
             guard let content = number(of: seen) else {
                 throw Promises.Broken("\(naming.path) got a name, and is no whole upload")
             }
