@@ -10,6 +10,9 @@ struct ArchiveFinish: Sendable {
     let conflict: ConflictPolicy
     let keepsOwners: Bool
 
+    /// Whether folders are set that are as they should be: a server says then that they are durable.
+    let asksForAll: Bool
+
     /// Whether what has a path is a file with the content of another one.
     let hasContent: @Sendable (_ there: SyncEntry, _ file: ArchiveNotes.Stored) -> Bool
 
@@ -120,7 +123,9 @@ extension ArchiveFinish {
             guard !attempt.isThere, conflict != .overwrite else { break }
             if let first = attempt.first, there.isFile, hasContent(there, first) {
                 let message = "It has the content already, and stays a file of its own."
-                tell(attempt.item, ArchiveOutcome(result: .alreadyStored, path: attempt.path, message: message))
+                var outcome = ArchiveOutcome(result: .alreadyStored, path: attempt.path, message: message)
+                outcome.isAsked = false
+                tell(attempt.item, outcome)
                 return nil
             }
             guard conflict == .keepBoth, attempt.takeNextName() else {
@@ -235,7 +240,7 @@ extension ArchiveFinish {
         for item in folders {
             if let failure = notes.failure(of: item.path) {
                 tell(item, ArchiveOutcome(result: failure.code, path: item.path, message: failure.message))
-            } else if item.isNewFolder || notes.isTouched(item.path) || differs(item) {
+            } else if asksForAll || item.isNewFolder || notes.isTouched(item.path) || differs(item) {
                 changed.append(item)
             } else {
                 tell(item, ArchiveOutcome(result: .alreadyStored, path: item.path))

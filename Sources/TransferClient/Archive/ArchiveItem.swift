@@ -40,4 +40,7 @@ struct ArchiveOutcome: Sendable {
 
     /// Whether it was there and has other attributes now.
     var hasNewAttributes = false
+
+    /// Whether the side that is changed was asked for it, and has done it.
+    var isAsked = true
 }

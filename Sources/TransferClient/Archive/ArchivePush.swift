@@ -209,6 +209,7 @@ extension ArchivePush {
     private func finish(_ target: RemoteTarget, _ sender: TransferClient, keepsOwners: Bool) -> ArchiveFinish {
         ArchiveFinish(
             target: target, notes: notes, conflict: configuration.conflict, keepsOwners: keepsOwners,
+            asksForAll: true,
             hasContent: { there, file in
                 there.digest != nil && there.digest == file.digest && there.size == file.size
             },
@@ -228,7 +229,8 @@ extension ArchivePush {
         }
         let (held, isDurable) = state.withLock { ($0.held[ObjectIdentifier(item)], $0.isDurable) }
         guard var report = held else {
-            return channel.send(.finished(self.report(item, outcome, isDurable: isDurable)))
+            return channel.send(
+                .finished(self.report(item, outcome, isDurable: isDurable && outcome.isAsked)))
         }
         if outcome.result.isSuccess {
             (report.hasNewAttributes, report.isDurable) = (outcome.hasNewAttributes, report.isDurable && isDurable)

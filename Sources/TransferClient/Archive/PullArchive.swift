@@ -129,7 +129,7 @@ extension PullArchive {
         }
         let finish = ArchiveFinish(
             target: LocalTarget(client: client, destination: directory, keepsOwners: keepsOwners), notes: notes,
-            conflict: conflict, keepsOwners: keepsOwners,
+            conflict: conflict, keepsOwners: keepsOwners, asksForAll: false,
             hasContent: { there, file in
                 guard there.size == file.size, let digest = file.digest else { return false }
                 return (try? directory.has(there.path, size: file.size, digest: digest)) ?? false

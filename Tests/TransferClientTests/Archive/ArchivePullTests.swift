@@ -70,7 +70,7 @@ import TransferTestSupport
             let foreseen = try await Pulled([download], from: server.address, to: sample.back, isPreview: true) {
                 $0.archives = true
             }
-            #expect(foreseen.planned.count == 18 && entries(below: sample.back).isEmpty)
+            #expect(foreseen.planned.count == 19 && entries(below: sample.back).isEmpty)
             #expect(foreseen.planned.filter { $0.form == .hardLink }.count == 2)
             _ = try await sample.pull(server)
             let again = try await Pulled([download], from: server.address, to: sample.back, isPreview: true) {
@@ -91,7 +91,7 @@ import TransferTestSupport
                 ($0.archives, $0.retriesFirstConnection) = (true, true)
             }
             proxy.stop()
-            #expect(pulled.failure == nil && pulled.reports.count == 18, "\(pulled.reports)")
+            #expect(pulled.failure == nil && pulled.reports.count == 19, "\(pulled.reports)")
             #expect(TreeFacts("\(sample.back)/source").lines == TreeFacts(sample.source).lines)
             sample.reopen(
                 "\(sample.source)/closed", "\(sample.back)/source/closed", server.directory.path("store/copy/closed"))

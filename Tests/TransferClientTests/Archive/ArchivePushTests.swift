@@ -21,16 +21,16 @@ import TransferTestSupport
             #expect(first.failure == nil && first.failures == [], "\(first.failures)")
             #expect(sample.stored(server) == facts)
             #expect(first.counted == [first.reports.count])
-            #expect(first.reports.count == 18)
+            #expect(first.reports.count == 19)
             #expect(first.lines.contains("hard-link copy/z committed"))
             #expect(first.lines.contains("link copy/d/loop committed"))
             #expect(first.reports.allSatisfy { $0.isDurable && $0.isPath })
             let again = try await sample.push(server)
-            #expect(again.failure == nil && again.reports.count == 18)
+            #expect(again.failure == nil && again.reports.count == 19)
             #expect(again.reports.allSatisfy { $0.result == .alreadyStored && !$0.hasNewAttributes }, "\(again.lines)")
             #expect(sample.stored(server) == facts)
             let pulled = try await sample.pull(server)
-            #expect(pulled.failure == nil && pulled.reports.count == 18)
+            #expect(pulled.failure == nil && pulled.reports.count == 19)
             #expect(pulled.reports.allSatisfy { $0.result == .committed }, "\(pulled.reports)")
             #expect(TreeFacts("\(sample.back)/source").lines == facts)
             let second = try await sample.pull(server)
@@ -144,7 +144,7 @@ import TransferTestSupport
             }
             proxy.stop()
             #expect(pushed.failure == nil && pushed.failures == [], "\(pushed.failures)")
-            #expect(Set(pushed.reports.map(\.source)).count == 18 && pushed.reports.count == 18)
+            #expect(Set(pushed.reports.map(\.source)).count == 19 && pushed.reports.count == 19)
             #expect(sample.stored(server) == TreeFacts(sample.source).lines)
             sample.reopen("\(sample.source)/closed", server.directory.path("store/copy/closed"))
         }
@@ -155,11 +155,11 @@ import TransferTestSupport
         try sample.make()
         try await withServer { server in
             // Room for the questions before it, and for some of the files.
-            let proxy = CuttingProxy(to: server.port, cuts: [.init(), .init(), .init(), .init(), .init(up: 30_000)])
+            let proxy = CuttingProxy(to: server.port, cuts: [.init(), .init(), .init(), .init(up: 30_000)])
             let cut = try await Archived([.path(sample.source, name: "copy")], to: proxy.address) { $0.retryFor = 0 }
             proxy.stop()
             #expect(cut.failure != nil)
-            #expect(Set(cut.reports.map(\.source)).count == 18 && cut.reports.count == 18, "\(cut.lines)")
+            #expect(Set(cut.reports.map(\.source)).count == 19 && cut.reports.count == 19, "\(cut.lines)")
             let again = try await sample.push(server)
             #expect(again.failures == [] && again.failure == nil)
             #expect(sample.stored(server) == TreeFacts(sample.source).lines)
@@ -194,21 +194,26 @@ import TransferTestSupport
         try sample.write("a", [1])
         try sample.write("d/b", [1])
         try Files.check(mkfifo("\(sample.source)/fifo", 0o600), "mkfifo")
-        for part in 0..<3 {
-            try sample.attribute("\(sample.source)/d", "user.\(part)", [CChar](repeating: 1, count: 3000))
-        }
         try await withServer { server in
             let pushed = try await sample.push(server)
-            let failed = pushed.reports.filter { !$0.result.isSuccess }
-            #expect(Set(failed.map(\.destination)) == ["copy/fifo", "copy/d"])
+            #expect(pushed.reports.filter { !$0.result.isSuccess }.map(\.destination) == ["copy/fifo"])
             #expect(pushed.lines.contains("file copy/d/b committed"))
-            #expect(failed.first { $0.form == .folder }?.message.contains("extended attributes") ?? false)
-            // Also of what is there already.
-            let file = "\(sample.source)/a"
-            for part in 0..<3 { try sample.attribute(file, "user.\(part)", [CChar](repeating: 1, count: 3000)) }
+            // Some file systems, such as ext4, hold no more than one block of them for a file.
+            let places = ["a", "d"].map { "\(sample.source)/\($0)" }
+            guard places.allSatisfy(hasMany) else { return }
             let again = try await sample.push(server)
-            #expect(
-                again.failures.contains { $0.hasPrefix("\(file): sourceUnreadable Its extended") }, "\(again.failures)")
+            for place in places {
+                #expect(
+                    again.failures.contains { $0.hasPrefix("\(place): sourceUnreadable Its extended attributes") },
+                    "\(again.failures)")
+            }
+        }
+    }
+
+    /// Gives a file or directory more attributes than are kept, where it can have as many.
+    private func hasMany(_ place: String) -> Bool {
+        (0..<3).allSatisfy { part in
+            (try? sample.attribute(place, "user.\(part)", [CChar](repeating: 1, count: 3000))) != nil
         }
     }
 
