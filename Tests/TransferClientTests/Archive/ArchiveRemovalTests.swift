@@ -79,7 +79,7 @@ import TransferTestSupport
             let stored = pushed.reports.filter { $0.result.isSuccess }
             let kept = try await remove(stored, server)
             #expect(entries(below: sample.source) == ["d/", "d/l"])
-            #expect(kept.values.allSatisfy(\.isOccupied))
+            #expect(kept.values.allSatisfy { $0.isOccupied })
         }
     }
 }
