@@ -230,7 +230,9 @@ class Folder:
                 file.seek(0, os.SEEK_END)
                 file.write(b" more")
                 if os.fstat(file.fileno()).st_nlink == 0 or not (self.path / name).exists():
+                    # If the watch sees it in time, the file gets its name back.
                     self.late.add(after.digest())
+                    self.whole.add(after.digest())
                     return
             self.known(name, after)
         except FileNotFoundError:
@@ -267,6 +269,9 @@ class Folder:
         name = self.dice.choice(("a", "moved0", "moved1", "moved2", "moved3"))
         # Nobody can tell which of them the watch had taken.
         self.live = {key: value for key, value in self.live.items() if not key.startswith(f"{name}/")}
+        for path in (self.path / name).rglob("*"):
+            if path.is_file():
+                self.lose(str(path.relative_to(self.path)))
         shutil.rmtree(self.path / name, ignore_errors=True)
 
     def many(self) -> None:
@@ -280,6 +285,8 @@ class Folder:
     def forget(self, name: str, removes: bool = True) -> None:
         """Removes what is under a name, or is about to replace it."""
         state = self.live.pop(name, None)
+        if state is None:
+            self.lose(name)
         if not removes:
             return
         try:
@@ -287,6 +294,13 @@ class Folder:
         except FileNotFoundError:
             if state is not None:
                 self.taken.add(state.digest())
+
+    def lose(self, name: str) -> None:
+        """Something that had changed when the watch was about to take it is there again, and goes by somebody else's doing."""
+        try:
+            self.taken.discard(digest((self.path / name).read_bytes()))
+        except FileNotFoundError:
+            pass
 
     @property
     def required(self) -> dict[bytes, str]:

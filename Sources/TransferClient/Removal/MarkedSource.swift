@@ -1,6 +1,7 @@
 import Glibc
 import TransferCodec
 import TransferModel
+import TransferStore
 import TransferSystem
 
 /// A source that may go when the server has said what it sees of the witness beside it.
@@ -84,7 +85,47 @@ struct MarkedSource {
 
     private func removeLink() throws(SourceKept) {
         try Self.check(name, in: directory, sent)
-        do throws(SystemError) { try directory.unlink(name) } catch { throw .unremovable(error) }
+        try takeAway()
+    }
+
+    /// Removes what was sent, and nothing else: between a look and the removal somebody may write, or put something else in its
+    /// place. So it gets the witness's name first. Under that nobody opens it, and what it is then goes, or gets its name back.
+    private func takeAway() throws(SourceKept) {
+        do throws(SystemError) {
+            try directory.rename(name, to: witness.name)
+        } catch {
+            guard [EINVAL, ENOSYS].contains(error.errno) else { throw .unremovable(error) }
+            do throws(SystemError) { try directory.unlink(name) } catch { throw .unremovable(error) }
+            return
+        }
+        do throws(SourceKept) {
+            try Self.check(witness.name, in: directory, sent)
+        } catch {
+            throw giveBack(error)
+        }
+        do throws(SystemError) { try directory.unlink(witness.name) } catch { throw giveBack(.unremovable(error)) }
+    }
+
+    /// Numbered names that are tried.
+    private static let mostNumbers = 10_000
+
+    /// Lets something have its name again, or a numbered one if something else has got that.
+    ///
+    /// - Returns: why it was kept, and what it is called.
+    private func giveBack(_ reason: SourceKept) -> SourceKept {
+        for number in 0..<Self.mostNumbers {
+            let other = number == 0 ? name : (try? RelativePath(name).numbered(number).string) ?? "\(number)"
+            do throws(SystemError) {
+                try directory.rename(witness.name, to: other)
+                guard number > 0 else { return reason }
+                return SourceKept(
+                    reason: "\(reason.reason) Something else has its name by now; it is called "
+                        + "'\(other.escapedForDisplay)'.")
+            } catch {
+                guard error.isExisting else { break }
+            }
+        }
+        return SourceKept(reason: "\(reason.reason) It is called '\(witness.name)' now.")
     }
 
     private func removeFolder() throws(SourceKept) {
@@ -107,7 +148,7 @@ struct MarkedSource {
             let isOther = error.code == .sourceChanged
             throw SourceKept(reason: isOther ? SourceKept.changed : error.message)
         }
-        do throws(SystemError) { try directory.unlink(name) } catch { throw .unremovable(error) }
+        try takeAway()
     }
 
     /// - Throws: `SourceKept` unless the source and the stored file are two.

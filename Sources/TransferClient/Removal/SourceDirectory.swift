@@ -21,6 +21,14 @@ final class SourceDirectory: Sendable {
         try system("unlink") { unlinkat(number, name, 0) }
     }
 
+    /// Gives something in it another name.
+    ///
+    /// - Throws: EEXIST where something has that name; EINVAL or ENOSYS where the file system can only rename what replaces
+    ///   whatever is there (rename(2)).
+    func rename(_ name: String, to other: String) throws(SystemError) {
+        try system("rename") { clinux_renameat2(number, name, number, other, clinux_rename_noreplace) }
+    }
+
     /// Removes a directory in it that is empty.
     func removeDirectory(_ name: String) throws(SystemError) {
         try system("rmdir") { unlinkat(number, name, AT_REMOVEDIR) }

@@ -1,3 +1,5 @@
+import Dispatch
+import Glibc
 import Testing
 import TransferModel
 import TransferTestSupport
@@ -8,16 +10,8 @@ import TransferTestSupport
     /// Between the look before the server is asked, and its answer.
     @Test(arguments: [false, true]) func aSourceThatChangesMeanwhileStays(changes: Bool) throws {
         let directory = try TemporaryDirectory()
-        let path = directory.path("a")
-        try Files.write(path, "x")
-        var report = UploadReport(
-            source: path, uploadID: .random(), result: .committed, kind: .file, size: 1, message: "")
-        (report.isDurable, report.isRead, report.storedPath) = (true, true, "a")
-        report.digest = Digest(.xxh128, [UInt8](repeating: 1, count: 16))
-        report.file = try SourceFile(path: path, followsLinks: false).identity
-        var directories = SourceDirectories(swept: SweptDirectories())
-        let source = try MarkedSource(report, mayHaveReplaced: false, &directories)
-        if changes { try Files.write(path, "changed") }
+        let source = try marked(directory.path("a"))
+        if changes { try Files.write(directory.path("a"), "changed") }
         let absent = StatReport(path: source.witnessPath, entry: nil, result: .notFound, message: "")
         if changes {
             #expect(throws: SourceKept.self) { try source.remove(absent) }
@@ -25,5 +19,60 @@ import TransferTestSupport
             try source.remove(absent)
         }
         #expect(Files.tree(directory.path) == (changes ? ["a"] : []))
+    }
+
+    /// Somebody gives another file the name, or writes on, at the very moment at which the source is removed: that stays.
+    @Test(arguments: [false, true]) func whatComesInBetweenStays(appends: Bool) throws {
+        let directory = try TemporaryDirectory(prefersMemory: true)
+        let (path, other) = (directory.path("a"), directory.path("b"))
+        for _ in 0..<2000 {
+            let source = try marked(path)
+            if !appends { try Files.write(other, "other") }
+            let absent = StatReport(path: source.witnessPath, entry: nil, result: .notFound, message: "")
+            let writer = appends ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1
+            nonisolated(unsafe) var isWritten = false
+            DispatchQueue.concurrentPerform(iterations: 2) { turn in
+                if turn == 0 {
+                    try? source.remove(absent)
+                } else if appends {
+                    var status = stat()
+                    isWritten = write(writer, "more", 4) == 4 && access(path, F_OK) == 0 && fstat(writer, &status) == 0
+                } else {
+                    _ = rename(other, path)
+                }
+            }
+            if appends { close(writer) }
+            // Who finds the name behind what it has written knows that nobody has taken that away.
+            guard !appends || isWritten else {
+                for name in Files.tree(directory.path) { unlink(directory.path(name)) }
+                continue
+            }
+            let left = try Files.tree(directory.path).map { try readFile(directory.path($0)) }
+            #expect(left.contains(Array((appends ? "xmore" : "other").utf8)))
+            for name in Files.tree(directory.path) { unlink(directory.path(name)) }
+        }
+    }
+
+    /// A name that was taken meanwhile is left to whoever took it.
+    @Test func aLinkThatSaysSomethingElseStays() throws {
+        let directory = try TemporaryDirectory()
+        try Files.write(directory.path("a"), "x")
+        let source = try marked(directory.path("a"))
+        #expect(unlink(directory.path("a")) == 0 && symlink("b", directory.path("a")) == 0)
+        let absent = StatReport(path: source.witnessPath, entry: nil, result: .notFound, message: "")
+        #expect(throws: SourceKept.self) { try source.remove(absent) }
+        #expect(Files.tree(directory.path) == ["a"])
+    }
+
+    /// A file of one byte that was pushed.
+    private func marked(_ path: String) throws -> MarkedSource {
+        try Files.write(path, "x")
+        var report = UploadReport(
+            source: path, uploadID: .random(), result: .committed, kind: .file, size: 1, message: "")
+        (report.isDurable, report.isRead, report.storedPath) = (true, true, "a")
+        report.digest = Digest(.xxh128, [UInt8](repeating: 1, count: 16))
+        report.file = try SourceFile(path: path, followsLinks: false).identity
+        var directories = SourceDirectories(swept: SweptDirectories())
+        return try MarkedSource(report, mayHaveReplaced: false, &directories)
     }
 }
