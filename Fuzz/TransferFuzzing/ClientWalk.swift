@@ -64,7 +64,7 @@ struct ClientWalk {
     }
 
     private mutating func receiveData() throws(Finding) {
-        for encoding in [BodyEncoding.zlib, .zstd] {
+        for encoding in [BodyEncoding.zlib, .zstd, .hole] {
             let compressed = Result { () throws(ProtocolFault) in try machine.receiveData(encoding) }
             guard case .failure(let fault) = compressed, fault.code == .unexpectedFrame else {
                 throw Finding("Data was taken as \(encoding), which nobody asked for.")

@@ -13,22 +13,36 @@ package struct DataExpansion: Sendable {
     /// - Parameters:
     ///   - bytes: the piece, wherever it lies.
     ///   - fault: makes the caller's error of what is wrong with the frame: `corruptCompression` or `frameTooLarge`.
-    ///   - sink: gets the content, valid during the call only.
+    ///   - sink: gets the content, valid during the call only, and whether it is a hole, of which only the number of bytes
+    ///     was sent.
     /// - Throws: what `fault` makes, or what the sink throws. The rest of the frame must not follow then.
     package func expand<E: Error>(
         _ piece: DataPiece, _ bytes: UnsafeRawBufferPointer, fault: (ProtocolFault) -> E,
-        into sink: (UnsafeRawBufferPointer) throws(E) -> Void
+        into sink: (_ content: UnsafeRawBufferPointer, _ isHole: Bool) throws(E) -> Void
     ) throws(E) {
-        guard let format = CompressionFormat(piece.encoding) else { return try sink(bytes) }
+        guard piece.encoding != .hole else { return try expandHole(bytes, fault, sink) }
+        guard let format = CompressionFormat(piece.encoding) else { return try sink(bytes, false) }
         let place = FrameExpansion.Place(isFirst: piece.isFirst, isLast: piece.isLast)
-        try frames.expand(bytes, place, format, fault: { fault(ProtocolFault($0)) }, into: sink)
+        try frames.expand(bytes, place, format, fault: { fault(ProtocolFault($0)) }) { (content) throws(E) in
+            try sink(content, false)
+        }
+    }
+
+    /// The parser gives the body of a hole whole.
+    private func expandHole<E: Error>(
+        _ body: UnsafeRawBufferPointer, _ fault: (ProtocolFault) -> E,
+        _ sink: (UnsafeRawBufferPointer, Bool) throws(E) -> Void
+    ) throws(E) {
+        let hole: Hole
+        do throws(ProtocolFault) { hole = try Hole(body) } catch { throw fault(error) }
+        try sink(ZeroBytes.prefix(hole.count), true)
     }
 }
 
 extension CompressionFormat {
     fileprivate init?(_ encoding: BodyEncoding) {
         switch encoding {
-        case .stored: return nil
+        case .stored, .hole: return nil
         case .zlib: self = .zlib
         case .zstd: self = .zstd
         }

@@ -258,7 +258,8 @@ extension IntakeSession {
         let assembly = try enter(intent.id, total: intent.size, intent)
         let presence = try assembly.takeOver(connection: connection.number, run: run) {
             [intake, caller] () throws(StoreError) in
-            try intake.store.resume(id: intent.id, size: intent.size, quota: intake.quotas.quota(for: caller.grant))
+            try intake.store.resume(
+                id: intent.id, size: intent.size, filled: intent.filled, quota: intake.quotas.quota(for: caller.grant))
         }
         switch presence {
         case .known(let parts): return .memory(parts)

@@ -15,8 +15,11 @@ extension FileStore {
     ///
     /// - Parameters:
     ///   - size: what the client declared, or nothing; its space is reserved.
+    ///   - filled: as in `stage`.
     ///   - quota: of the client, where it has one.
-    package func resume(id: UploadID, size: UInt64?, quota: Quota? = nil) throws(StoreError) -> StagedFile {
+    package func resume(
+        id: UploadID, size: UInt64?, filled: UInt64? = nil, quota: Quota? = nil
+    ) throws(StoreError) -> StagedFile {
         let hold = SpaceHold(space, client: quota, part: id)
         let quotas = [space?.quota, quota].compactMap(\.self)
         let before = quotas.map { $0.size(ofPart: id) }
@@ -26,7 +29,7 @@ extension FileStore {
             if try isGrowing(id) { throw .taken }
             let staged = try openPart(id)
             staged.hold = hold
-            if let size { try reserve(size, forPart: staged) }
+            if let size { try reserve(size, filled, forPart: staged) }
             return staged
         } catch {
             // What has arrived before stays, where it has not just lost its name here; the promise of more does not.
@@ -42,9 +45,9 @@ extension FileStore {
         }
     }
 
-    private func reserve(_ size: UInt64, forPart staged: StagedFile) throws(StoreError) {
+    private func reserve(_ size: UInt64, _ filled: UInt64?, forPart staged: StagedFile) throws(StoreError) {
         do throws(StoreError) {
-            try reserve(size, for: staged)
+            try reserve(size, filled, for: staged)
         } catch {
             // Whoever asks for more than there is must leave nothing: neither a name nor room.
             if staged.isNew { staged.discard() }

@@ -107,23 +107,27 @@ package final class FileStore: ContentStore {
     ///
     /// - Parameters:
     ///   - size: what the client declared, or nothing; for more than one block space is reserved.
+    ///   - filled: bytes that are not in holes, as far as the client can tell, of content that has any; then nothing is reserved.
     ///   - quota: of the client, where it has one.
     package func stage(
-        id: UploadID, size: UInt64?, permissions: UInt16?, quota: Quota? = nil
+        id: UploadID, size: UInt64?, filled: UInt64? = nil, permissions: UInt16?, quota: Quota? = nil
     ) throws(StoreError) -> StagedFile {
         let staged = try attempt("make a file for the upload") { () throws(SystemError) in
             try StagedFile.anonymous(id: id, permissions: Self.mode(permissions), in: incoming)
         }
         staged.hold = SpaceHold(space, client: quota)
         if let size { try staged.hold?.grow(to: size) }
-        if let size, size > UInt64(Limits.blockSize) { try reserve(size, for: staged) }
+        if let size, size > UInt64(Limits.blockSize) { try reserve(size, filled, for: staged) }
         return staged
     }
 
-    /// Takes the room on disk at once, where the file system can.
-    func reserve(_ size: UInt64, for staged: StagedFile) throws(StoreError) {
-        guard let space else { return try staged.reserve(size) }
-        try space.reserve(size - min(size, try staged.present)) { () throws(StoreError) in try staged.reserve(size) }
+    /// Takes the room on disk at once, where the file system can and the content has no holes.
+    func reserve(_ size: UInt64, _ filled: UInt64? = nil, for staged: StagedFile) throws(StoreError) {
+        guard let space else { return try staged.reserve(size, filled: filled) }
+        let wanted = min(size, filled ?? size)
+        try space.reserve(wanted - min(wanted, try staged.present)) { () throws(StoreError) in
+            try staged.reserve(size, filled: filled)
+        }
     }
 
     /// Permission bits for a new file; without any from the client, those of any new file.

@@ -26,12 +26,14 @@ final class LimitedStore: ContentStore {
         store.versions(of: names, in: folder)
     }
 
-    func stage(id: UploadID, size: UInt64?, permissions: UInt16?, quota: Quota?) throws(StoreError) -> StagedFile {
-        try store.stage(id: id, size: size, permissions: permissions, quota: quota)
+    func stage(
+        id: UploadID, size: UInt64?, filled: UInt64?, permissions: UInt16?, quota: Quota?
+    ) throws(StoreError) -> StagedFile {
+        try store.stage(id: id, size: size, filled: filled, permissions: permissions, quota: quota)
     }
 
-    func resume(id: UploadID, size: UInt64?, quota: Quota?) throws(StoreError) -> StagedFile {
-        try store.resume(id: id, size: size, quota: quota)
+    func resume(id: UploadID, size: UInt64?, filled: UInt64?, quota: Quota?) throws(StoreError) -> StagedFile {
+        try store.resume(id: id, size: size, filled: filled, quota: quota)
     }
 
     func grow(id: UploadID, size: UInt64?, declaration: [UInt8], quota: Quota?) throws(StoreError) -> GrowingFile {

@@ -29,6 +29,10 @@ import TransferTestSupport
             events.withLock { $0.append("written") }
         }
 
+        func clear(_ range: Range<UInt64>) throws(StoreError) {
+            events.withLock { $0.append("cleared \(range.lowerBound) to \(range.upperBound)") }
+        }
+
         func survey(of total: UInt64?, _ function: DigestFunction) throws(StoreError) -> Nothing { Nothing() }
         func digest(of range: Range<UInt64>, _ function: DigestFunction) -> [UInt8]? { nil }
         func trim(to size: UInt64) throws(StoreError) {}

@@ -218,6 +218,8 @@ private final class RereadContent: StagedContent {
         try staged.write(bytes, at: offset)
     }
 
+    func clear(_ range: Range<UInt64>) throws(StoreError) { try staged.clear(range) }
+
     func digest(of range: Range<UInt64>, _ function: DigestFunction) -> [UInt8]? {
         reads.withLock { $0 += 1 }
         whileReading.withLock { $0.take() }?()

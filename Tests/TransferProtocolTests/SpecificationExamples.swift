@@ -100,6 +100,10 @@ enum SpecificationExamples {
                 Conversation { $0.append(data: zstd, .zstd) }
             ),
             (
+                "`data`, a hole of 1,048,576 bytes:",
+                Conversation { $0.append(data: [0, 0x10, 0, 0], .hole) }
+            ),
+            (
                 "`data` header alone, with an extended length of 65,536:",
                 Conversation { $0.append(headerOf: 65_536) }
             ),

@@ -48,7 +48,7 @@ import TransferTestSupport
             (.agent, "agent"), (.serverName, "serverName"), (.message, "message"), (.storedPath, "storedPath"),
             (.retryAfter, "retryAfter"), (.run, "run"), (.serverKey, "serverKey"), (.receipt, "receipt"),
             (.keeps, "keeps"), (.kind, "kind"), (.token, "token"), (.clientName, "clientName"),
-            (.signature, "signature"), (.replaced, "replaced"), (.unlisted, "unlisted"),
+            (.signature, "signature"), (.replaced, "replaced"), (.unlisted, "unlisted"), (.filled, "filled"),
             (.check, "check"),
             (.part, "part"), (.assembly, "assembly"), (.recipients, "recipients"), (.delivery, "delivery"),
             (.note, "note"), (.target, "target"), (.attributes, "attributes"), (.trash, "trash"),
@@ -64,7 +64,7 @@ import TransferTestSupport
                 ["\(Features.mail.rawValue)", "mail"], ["\(Features.zstd.rawValue)", "zstd"],
                 ["\(Features.zlib.rawValue)", "zlib"], ["\(Features.folders.rawValue)", "folders"],
                 ["\(Features.pieces.rawValue)", "pieces"], ["\(Features.trees.rawValue)", "trees"],
-                ["\(Features.owners.rawValue)", "owners"],
+                ["\(Features.owners.rawValue)", "owners"], ["\(Features.holes.rawValue)", "holes"],
             ])
     }
 

@@ -67,7 +67,9 @@ package struct CrashModel {
             switch (effect, isDurable(file, from: index, to: end)) {
             case (.write(file, let offset, let bytes), true): content.certain.put(bytes, at: offset)
             case (.write(file, let offset, let bytes), false): content.pending.append((offset, bytes))
-            case (.truncate(file, let size), true): content.certain = Array(content.certain.prefix(size))
+            case (.truncate(file, let size), true): content.certain.resize(to: size)
+            // Where it adds nothing, this changes nothing.
+            case (.truncate(file, let size), false): content.pending.append((size, []))
             default: break
             }
         }

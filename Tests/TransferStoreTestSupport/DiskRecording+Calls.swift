@@ -29,6 +29,11 @@ extension DiskRecording {
             guard let file = Self.object(file) else { return }
             let written = Array(UnsafeRawBufferPointer(rebasing: bytes.prefix(result)))
             effects.append(.write(file, offset: Int(offset), bytes: written))
+        case .clear(let file, let range):
+            // As far as it lies in the file, which keeps its size.
+            guard let object = Self.object(file), let size = Self.size(file), range.lowerBound < size else { return }
+            let zeros = [UInt8](repeating: 0, count: Int(min(range.upperBound, size) - range.lowerBound))
+            effects.append(.write(object, offset: Int(range.lowerBound), bytes: zeros))
         case .truncate(let file, let size):
             guard let file = Self.object(file) else { return }
             effects.append(.truncate(file, size: Int(size)))
@@ -78,6 +83,11 @@ extension DiskRecording {
     private static func object(_ number: Int32) -> Object? {
         var status = stat()
         return fstat(number, &status) == 0 ? status.st_ino : nil
+    }
+
+    private static func size(_ number: Int32) -> UInt64? {
+        var status = stat()
+        return fstat(number, &status) == 0 ? UInt64(clamping: status.st_size) : nil
     }
 
     private static func object(_ directory: Int32, _ name: String) -> Object? {

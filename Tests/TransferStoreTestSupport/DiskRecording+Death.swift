@@ -7,7 +7,7 @@ extension DiskRecording {
         for effect in effects[..<end] {
             switch effect {
             case .write(let file, let offset, let bytes): state.contents[file, default: []].put(bytes, at: offset)
-            case .truncate(let file, let size): state.contents[file] = Array((state.contents[file] ?? []).prefix(size))
+            case .truncate(let file, let size): state.contents[file, default: []].resize(to: size)
             case .name(let object, let entry): state.names[entry] = object
             case .remove(let entry): state.names[entry] = nil
             case .sync, .syncAll, .failedSync, .acknowledge, .acknowledgeRemoval, .note: break

@@ -20,7 +20,7 @@ package struct DiskRecording: Sendable {
 
     package enum Effect: Equatable, Sendable {
         case write(Object, offset: Int, bytes: [UInt8])
-        /// Takes bytes away at the end. Only looked at once it is durable: nothing is published before.
+        /// Takes bytes away at the end, or adds zeros. Taking is only looked at once it is durable: nothing is published before.
         case truncate(Object, size: Int)
         /// A new name, or another meaning of one that was taken.
         case name(Object, Entry)
@@ -92,7 +92,7 @@ package struct DiskRecording: Sendable {
         for effect in effects {
             switch effect {
             case .write(object, let offset, let bytes): content.put(bytes, at: offset)
-            case .truncate(object, let size): content = Array(content.prefix(size))
+            case .truncate(object, let size): content.resize(to: size)
             default: break
             }
         }
@@ -108,6 +108,11 @@ extension [UInt8] {
         withUnsafeMutableBytes { own in
             bytes.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: own[offset..<end]).copyMemory(from: $0) }
         }
+    }
+
+    /// As ftruncate(2) does.
+    package mutating func resize(to size: Int) {
+        if count > size { removeLast(count - size) } else { put([], at: size) }
     }
 
     /// Equality, byte by byte in one call: a debug build takes half a second for megabytes otherwise.

@@ -12,8 +12,10 @@ extension ClientConfiguration {
         }
     }
 
-    /// How the server may compress what it sends.
-    var compressionFeatures: Features {
+    /// How the server may send content.
+    var contentFeatures: Features { compressionFeatures.union(.holes) }
+
+    private var compressionFeatures: Features {
         switch compression {
         case .none: []
         case .zlib: .zlib

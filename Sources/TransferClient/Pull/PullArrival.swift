@@ -58,25 +58,38 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
         self.digester = digester
         content = ArrivingContent(found, function, digester: digester)
         do throws(StoreError) {
-            staged =
-                if let part { part } else {
-                    try lane.directory.stage(
-                        size: found.size, permissions: file.permissions ?? found.permissions)
+            if let part {
+                do throws(StoreError) {
+                    try part.reserve(found.size, filled: found.filled)
+                } catch {
+                    // Nothing has come before that could be gone on with.
+                    if part.isNew { part.discard() }
+                    throw error
                 }
+                staged = part
+            } else {
+                staged = try lane.directory.stage(
+                    size: found.size, filled: found.filled, permissions: file.permissions ?? found.permissions)
+            }
         } catch {
+            let error = error.local
             return reject(error.code, error.message)
         }
         return .wanted
     }
 
-    func take(_ bytes: UnsafeRawBufferPointer) -> Taken {
+    func take(_ bytes: UnsafeRawBufferPointer) -> Taken { take(bytes, isHole: false) }
+
+    func takeHole(_ zeros: UnsafeRawBufferPointer) -> Taken { take(zeros, isHole: true) }
+
+    private func take(_ bytes: UnsafeRawBufferPointer, isHole: Bool) -> Taken {
         guard let content, let staged, failure == nil else { return .unwanted }
         let offset = content.size
         guard content.take(bytes) else {
             return .fault(ProtocolFault(.unexpectedFrame, "The server sends more of a file than it says."))
         }
         do throws(StoreError) {
-            try staged.write(bytes, at: offset)
+            try isHole ? staged.clear(offset..<content.size) : staged.write(bytes, at: offset)
         } catch {
             let error = error.local
             return reject(error.code, error.message)

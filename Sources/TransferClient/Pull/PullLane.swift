@@ -173,7 +173,7 @@ extension PullLane {
 
     private func part(of file: PullFile) throws(StoreError) -> StagedFile? {
         let id = file.partID(on: plan.context.server.server)
-        guard let part = try directory.resume(id: id, size: file.entry.size) else { return nil }
+        guard let part = try directory.resume(id: id) else { return nil }
         if file.mustStartAnew || part.length > file.entry.size { try part.empty() }
         return part
     }

@@ -32,19 +32,28 @@ final class PullPartArrival: AnswerTaker, @unchecked Sendable {
         guard found.version == split.file.version, found.size == entry.size, found.offset == range.lowerBound else {
             return reject(.fileChanged, "The file changed after it was listed.")
         }
+        do throws(StoreError) {
+            try split.reserve(found)
+        } catch {
+            return reject(error.code, error.message)
+        }
         let function = split.file.function(lane.plan.context.configuration)
         content = ArrivingContent(found, function, digester: ContentDigester(function), part: range)
         return split.hasFailed ? .unwanted : .wanted
     }
 
-    func take(_ bytes: UnsafeRawBufferPointer) -> Taken {
+    func take(_ bytes: UnsafeRawBufferPointer) -> Taken { take(bytes, isHole: false) }
+
+    func takeHole(_ zeros: UnsafeRawBufferPointer) -> Taken { take(zeros, isHole: true) }
+
+    private func take(_ bytes: UnsafeRawBufferPointer, isHole: Bool) -> Taken {
         guard let content, failure == nil else { return .unwanted }
         let offset = content.size
         guard content.take(bytes) else {
             return .fault(ProtocolFault(.unexpectedFrame, "The server sends more of a file than it says."))
         }
         do throws(StoreError) {
-            try split.staged.write(bytes, at: offset)
+            try isHole ? split.staged.clear(offset..<content.size) : split.staged.write(bytes, at: offset)
         } catch {
             let error = error.local
             return reject(error.code, error.message)

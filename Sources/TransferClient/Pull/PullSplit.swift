@@ -22,6 +22,9 @@ final class PullSplit: PullPublishing, Sendable {
         var missing = 0
         var arrived: UInt64 = 0
         var failure: LocalFailure?
+        /// Whether the room for it was asked for.
+        var isReserved = false
+        var hasNoRoom = false
         var found: FetchedFile?
         var digest: Digest?
     }
@@ -62,6 +65,23 @@ final class PullSplit: PullPublishing, Sendable {
             start = end
         }
         return parts
+    }
+
+    /// Sees to the room for all of it, as soon as it is known what it takes. Who comes meanwhile waits, because what is reserved
+    /// matters for what he writes.
+    ///
+    /// - Throws: `targetFailed`; said once, which ends all of it.
+    func reserve(_ found: FetchedFile) throws(StoreError) {
+        try state.withLock { (state) throws(StoreError) in
+            guard !state.isReserved else { return }
+            state.isReserved = true
+            do throws(StoreError) {
+                try staged.reserve(found.size, filled: found.filled)
+            } catch {
+                state.hasNoRoom = true
+                throw error.local
+            }
+        }
     }
 
     /// Bytes have come.
@@ -131,7 +151,8 @@ final class PullSplit: PullPublishing, Sendable {
     }
 
     private func giveUp(_ failure: LocalFailure) {
-        if failure.isForGood { staged.discard() }
+        // Nothing had come before that could be gone on with.
+        if failure.isForGood || state.withLock({ $0.hasNoRoom }) { staged.discard() }
         plan.retry(file, failure)
     }
 

@@ -85,8 +85,9 @@ final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
         _ piece: DataPiece, to answer: any AnswerTaker, _ expansion: DataExpansion
     ) throws(ProtocolFault) -> Taken {
         var taken = Taken.wanted
-        try expansion.expand(piece, input.bytes(piece.range), fault: { $0 }) { (content) throws(ProtocolFault) in
-            taken = answer.take(content)
+        try expansion.expand(piece, input.bytes(piece.range), fault: { $0 }) {
+            (content, isHole) throws(ProtocolFault) in
+            taken = isHole ? answer.takeHole(content) : answer.take(content)
             if case .fault(let fault) = taken { throw fault }
         }
         return taken

@@ -54,7 +54,7 @@ actor RequestSession {
         self.source = source
         self.welcomed = welcomed
         driver = ConnectionDriver(context.configuration.timeouts)
-        machine = ClientConnection(features: context.configuration.compressionFeatures)
+        machine = ClientConnection(features: context.configuration.contentFeatures)
     }
 
     /// Lives through the connection. Whoever waits for an answer that will not come is told before it returns.
@@ -78,7 +78,7 @@ actor RequestSession {
             return end(reason)
         }
         guard ending == nil else { return }
-        let features = context.configuration.compressionFeatures
+        let features = context.configuration.contentFeatures
         send(.hello(greeting.hello(context.configuration, features: features, run: nil)))
     }
 

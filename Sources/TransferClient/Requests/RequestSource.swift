@@ -28,6 +28,8 @@ protocol AnswerTaker: AnyObject, Sendable {
     func take(_ deliveries: [ListedDelivery]) -> Taken
     func begin(_ file: FetchedFile) -> Taken
     func take(_ bytes: UnsafeRawBufferPointer) -> Taken
+    /// The same for zeros that the server has in a hole; who makes no difference takes them as any bytes.
+    func takeHole(_ zeros: UnsafeRawBufferPointer) -> Taken
     func check(_ block: BlockDigest) -> Taken
     /// All of the content is there.
     func end(_ end: End)
@@ -45,6 +47,7 @@ extension AnswerTaker {
     func take(_ deliveries: [ListedDelivery]) -> Taken { senseless }
     func begin(_ file: FetchedFile) -> Taken { senseless }
     func take(_ bytes: UnsafeRawBufferPointer) -> Taken { senseless }
+    func takeHole(_ zeros: UnsafeRawBufferPointer) -> Taken { take(zeros) }
     func check(_ block: BlockDigest) -> Taken { senseless }
     func end(_ end: End) {}
 }

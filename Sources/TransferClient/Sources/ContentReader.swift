@@ -1,4 +1,5 @@
 import TransferModel
+import TransferSystem
 
 /// Reads the content of one upload from wherever it is.
 final class ContentReader {
@@ -74,6 +75,23 @@ final class ContentReader {
     var file: SourceFile.Identity? {
         guard case .file(let file) = origin else { return nil }
         return file.identity
+    }
+
+    /// Bytes of the whole file that are not in holes, as far as that can be told; nothing where there are none.
+    var filled: UInt64? {
+        guard case .file(let file) = origin else { return nil }
+        return file.filled
+    }
+
+    /// What comes next.
+    var run: FileHoles.Run {
+        guard case .file(let file) = origin else { return .data }
+        return file.run
+    }
+
+    /// Goes past some of a hole.
+    func skip(_ count: Int) {
+        if case .file(let file) = origin { file.skip(count) }
     }
 
     /// - Returns: fewer bytes than asked for only at the end.

@@ -14,6 +14,10 @@ final class SourceFile {
     private let descriptor: Descriptor
     private let status: stat
     private var position: UInt64
+    private lazy var holes = FileHoles(size: status.st_size, blocks: status.st_blocks) {
+        (position, whence) throws(SystemError) in
+        try seek(position, whence)
+    }
 
     /// What must not change while the file is read.
     struct Identity: Equatable {
@@ -107,6 +111,23 @@ final class SourceFile {
             position += UInt64(count)
         }
         return filled
+    }
+
+    /// Bytes that the whole file takes on its disk, as far as that can be told; nothing where it has no holes.
+    var filled: UInt64? { holes.filled }
+
+    /// What comes next.
+    var run: FileHoles.Run {
+        holes.run(at: position) { (position, whence) throws(SystemError) in try seek(position, whence) }
+    }
+
+    /// Goes past some of a hole.
+    func skip(_ count: Int) {
+        position += UInt64(max(0, count))
+    }
+
+    private func seek(_ position: UInt64, _ whence: Int32) throws(SystemError) -> UInt64 {
+        UInt64(max(0, try system("lseek") { lseek(descriptor.number, off_t(clamping: position), whence) }))
     }
 
     /// The first bytes, without moving.

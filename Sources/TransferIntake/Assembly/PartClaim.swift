@@ -31,6 +31,15 @@ final class PartClaim: Sendable {
         try staged.write(bytes, at: range.lowerBound + offset)
     }
 
+    /// The same for zeros that need no room.
+    ///
+    /// - Parameter range: in the part.
+    func clear(_ range: Range<UInt64>) throws(StoreError) {
+        try assembly.beginWriting(self)
+        defer { assembly.endWriting(self) }
+        try staged.clear(self.range.lowerBound + range.lowerBound..<self.range.lowerBound + range.upperBound)
+    }
+
     /// All of it is written and verified.
     ///
     /// - Parameter digests: of its blocks, one after the other; of no account where it is a piece of one.

@@ -31,6 +31,9 @@ package struct UploadIntent: Equatable, Sendable {
 
     package var extent: Extent
 
+    /// Of the whole upload, how many bytes are not in holes as far as its sender can tell; nothing for content that has none.
+    package var filled: UInt64?
+
     /// The people that it is for, each once; nobody for one that is stored under its path.
     package var recipients: [String]
 

@@ -225,8 +225,9 @@ extension OpenUpload {
 extension OpenUpload {
     /// Takes the next bytes of the content.
     ///
+    /// - Parameter isHole: whether they are zeros that need no room.
     /// - Throws: `sizeMismatch`, `uploadTooLarge`, and what the store does. The upload is to be refused then.
-    package func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+    package func append(_ bytes: UnsafeRawBufferPointer, isHole: Bool = false) throws(StoreError) {
         guard !bytes.isEmpty else { return }
         guard !isOver else { throw .notAdmitted }
         guard intent.extent != .assembly else {
@@ -247,8 +248,8 @@ extension OpenUpload {
         try open()
         switch target {
         case .none, .growth: break
-        case .content(let staged): try staged.write(bytes, at: offset)
-        case .part(let claim): try claim.write(bytes, at: offset)
+        case .content(let staged): try isHole ? staged.clear(offset..<end) : staged.write(bytes, at: offset)
+        case .part(let claim): try isHole ? claim.clear(offset..<end) : claim.write(bytes, at: offset)
         }
     }
 
@@ -260,15 +261,17 @@ extension OpenUpload {
         case .whole:
             target = .content(
                 try intake.store.stage(
-                    id: intent.id, size: intent.size, permissions: intent.permissions, quota: quota))
+                    id: intent.id, size: intent.size, filled: intent.filled, permissions: intent.permissions,
+                    quota: quota))
         case .part(let part):
             guard let assembly, let range = part.range(size: intent.size ?? 0) else { throw .declaredOtherwise }
             try checkLength(range, part, of: assembly)
             target = .part(
                 try assembly.claim(
                     range, connection: connection, run: run, isInOrder: !intake.store.abilities.writesAnywhere
-                ) { [intake] () throws(StoreError) in
-                    try intake.store.resume(id: part.upload, size: part.total, quota: quota)
+                ) { [intake, intent] () throws(StoreError) in
+                    try intake.store.resume(
+                        id: part.upload, size: part.total, filled: intent.filled, quota: quota)
                 })
         case .assembly, .append: break
         }

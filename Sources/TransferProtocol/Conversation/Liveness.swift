@@ -62,6 +62,11 @@ package struct Liveness: Sendable {
         rate?.bytes &+= UInt64(bytes)
     }
 
+    /// What was received stands for more than its own bytes.
+    package mutating func receivedWorth(_ bytes: Int) {
+        rate?.bytes &+= UInt64(max(0, bytes))
+    }
+
     /// Bytes were given to the kernel.
     package mutating func sent(now: MonotonicTime) {
         lastSent = now

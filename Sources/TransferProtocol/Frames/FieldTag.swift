@@ -36,6 +36,8 @@ struct FieldTag: RawRepresentable, Hashable {
     static let replaced = FieldTag(rawValue: 16)
     /// In `outcome` of a `list`: what was left out because no path can have its name, 8 bytes.
     static let unlisted = FieldTag(rawValue: 17)
+    /// In `begin`, `resume` and `file`: bytes of the content that are not in holes, 8 bytes.
+    static let filled = FieldTag(rawValue: 18)
     /// In `begin`: the upload that the content is a part of, where the part starts and how long the upload is.
     static let part = FieldTag(rawValue: 0x80)
     /// In `begin` and `resume`: the content is what the parts of this upload bring. No value.
@@ -66,6 +68,10 @@ extension [UInt8] {
         append(tag.rawValue)
         append(bigEndian: UInt16(value.count))
         append(contentsOf: value)
+    }
+
+    mutating func append(field tag: FieldTag, longNumber number: UInt64) {
+        append(field: tag, Swift.withUnsafeBytes(of: number.bigEndian) { Array($0) })
     }
 
     mutating func append(field tag: FieldTag, number: UInt32) {

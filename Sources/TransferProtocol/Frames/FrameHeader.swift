@@ -46,9 +46,17 @@ package enum BodyEncoding: UInt8, Sendable {
     case zlib = 1
     /// One zstd frame (RFC 8878); only to a side whose `Features` say that it takes them.
     case zstd = 2
+    /// The number of zero bytes that it stands for, see `Hole`; only to a side whose `Features` say that it takes them.
+    case hole = 3
 
     /// Bytes of a `data` body of this encoding.
-    var limit: Int { self == .zstd ? Limits.zstdBody : Limits.dataBody }
+    var limit: Int {
+        switch self {
+        case .stored, .zlib: Limits.dataBody
+        case .zstd: Limits.zstdBody
+        case .hole: Hole.bodySize
+        }
+    }
 }
 
 /// The classic 7 bytes before every body, 15 when the body has 65,535 bytes or more.
@@ -125,12 +133,15 @@ package struct FrameHeader: Equatable, Sendable {
             throw ProtocolFault(.unsupportedFunction, "Function code \(number) is not known here.")
         }
         guard let encoding = BodyEncoding(rawValue: bytes.bigEndian(at: 4, as: UInt8.self)) else {
-            throw ProtocolFault(.malformedFrame, "The compress flag must be 0, 1 or 2.")
+            throw ProtocolFault(.malformedFrame, "The compress flag must be 0, 1, 2 or 3.")
         }
         guard encoding == .stored || function == .data else {
             throw ProtocolFault(.malformedFrame, "Only data frames may be compressed.")
         }
         guard let length = try bodyLength(bytes) else { return nil }
+        guard encoding != .hole || length == UInt64(Hole.bodySize) else {
+            throw .malformed("The body of a hole must have \(Hole.bodySize) bytes.")
+        }
         let limit = function == .data ? encoding.limit : Limits.controlBody
         guard length <= UInt64(limit) else {
             throw ProtocolFault(

@@ -2,7 +2,7 @@
 ///
 /// A message is only returned whole: until then the parser asks for more and consumes nothing, and the caller shows the
 /// same bytes again with more behind them. Data bodies are returned piece by piece as they arrive, so that a receiver
-/// never has to hold a whole one.
+/// never has to hold a whole one. That of a hole, which is four bytes, is returned whole.
 ///
 /// ```
 ///   header ──message──► header
@@ -48,6 +48,7 @@ package struct FrameParser: Sendable {
         guard let header = try FrameHeader.decode(bytes) else { return .needsMore }
         let start = header.encodedSize
         guard header.function != .data else {
+            guard header.encoding != .hole else { return try hole(bytes, start) }
             let available = bytes.byteCount - start
             return body(header.encoding, header.bodyLength, offset: start, available: available, isFirst: true)
         }
@@ -55,6 +56,13 @@ package struct FrameParser: Sendable {
         guard bytes.byteCount >= end else { return .needsMore }
         let message = try Message.decode(header.function, body: bytes.extracting(start..<end))
         return .message(message, consumed: end)
+    }
+
+    private func hole(_ bytes: RawSpan, _ start: Int) throws(ProtocolFault) -> Step {
+        let end = start + Hole.bodySize
+        guard bytes.byteCount >= end else { return .needsMore }
+        _ = try bytes.extracting(start..<end).withUnsafeBytes { (body) throws(ProtocolFault) in try Hole(body) }
+        return .data(DataPiece(range: start..<end, encoding: .hole, isFirst: true, isLast: true), consumed: end)
     }
 
     private mutating func body(

@@ -37,6 +37,10 @@ package struct Begin: Equatable, Sendable {
     /// Owner and extended attributes of the file; nothing where they are not kept.
     package var attributes: ExtraAttributes?
 
+    /// Of the whole upload, how many bytes are not in holes as far as its sender can tell; nothing for content that has
+    /// none. More than the size counts as the size.
+    package var filled: UInt64?
+
     /// What of an upload a `begin` opens.
     package enum Scope: Equatable, Sendable {
         /// All of it.
@@ -109,13 +113,14 @@ extension Begin {
         recipients = try fields[.recipients].map { (value) throws(ProtocolFault) in try Recipients(value) }
         note = fields[.note]
         attributes = try ExtraAttributes(fields)
+        filled = try fields.longNumber(.filled)
         guard (note?.count ?? 0) + (recipients?.encoded.count ?? 0) <= Recipients.mostBytes else {
             throw .malformed("The recipients and their note are too long.")
         }
     }
 
     /// Made once: it would be an allocation for every small file.
-    private static let tags: [FieldTag] = [.part, .assembly, .recipients, .note, .attributes]
+    private static let tags: [FieldTag] = [.part, .assembly, .recipients, .note, .attributes, .filled]
 
     /// Stands for a path that was not UTF-8. It contains NUL, so that `RelativePath` refuses it.
     package static let undecodablePath = "\u{FFFD}\0"
@@ -137,6 +142,7 @@ extension Begin {
         if let permissions { bytes.append(bigEndian: permissions) }
         bytes.append(path: path)
         scope.encode(into: &bytes)
+        if let filled { bytes.append(field: .filled, longNumber: filled) }
         if let recipients { bytes.append(field: .recipients, recipients.encoded) }
         if let attributes, !attributes.isEmpty, recipients == nil, note == nil {
             bytes.append(field: .attributes, attributes.encoded)

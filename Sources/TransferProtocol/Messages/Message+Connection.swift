@@ -192,11 +192,15 @@ package struct Features: OptionSet, Hashable, Sendable {
     /// In `hello`: the client takes `data` that is compressed with zlib. A server does in any case.
     package static let zlib = Features(rawValue: 16)
 
+    /// In `welcome` and `hello`: the sender takes `data` that is a hole.
+    package static let holes = Features(rawValue: 512)
+
     /// What the other side may send `data` as, of what has to be agreed on.
     package var encodings: Set<BodyEncoding> {
         var encodings: Set<BodyEncoding> = []
         if contains(.zlib) { encodings.insert(.zlib) }
         if contains(.zstd) { encodings.insert(.zstd) }
+        if contains(.holes) { encodings.insert(.hole) }
         return encodings
     }
 }

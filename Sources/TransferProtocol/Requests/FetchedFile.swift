@@ -18,9 +18,13 @@ package struct FetchedFile: Equatable, Sendable {
     /// Where the content begins that follows: as asked for, or 0.
     package var offset: UInt64
 
+    /// How many bytes of the whole content are not in holes, as far as the server can tell; nothing for content that has
+    /// none, and to a client that takes none. More than the size counts as the size.
+    package var filled: UInt64?
+
     package init(
         id: UInt32, permissions: UInt16, size: UInt64, modified: Timestamp, version: FileVersion,
-        offset: UInt64 = 0
+        offset: UInt64 = 0, filled: UInt64? = nil
     ) {
         self.id = id
         self.permissions = permissions
@@ -28,6 +32,7 @@ package struct FetchedFile: Equatable, Sendable {
         self.modified = modified
         self.version = version
         self.offset = offset
+        self.filled = filled
     }
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
@@ -40,7 +45,7 @@ package struct FetchedFile: Equatable, Sendable {
         guard size <= Limits.uploadSize, offset <= size else {
             throw .malformed("A file of \(size) bytes cannot be sent from byte \(offset) on.")
         }
-        _ = try reader.fields(known: [])
+        filled = try reader.fields(known: [.filled]).longNumber(.filled)
     }
 
     func encode(into bytes: inout [UInt8]) {
@@ -50,5 +55,6 @@ package struct FetchedFile: Equatable, Sendable {
         modified.encode(into: &bytes)
         version.encode(into: &bytes)
         bytes.append(bigEndian: offset)
+        if let filled { bytes.append(field: .filled, longNumber: filled) }
     }
 }

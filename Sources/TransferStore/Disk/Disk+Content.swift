@@ -63,11 +63,21 @@ extension Disk {
 
     /// Gives back what is reserved of a range that holds nothing.
     func release(_ file: Int32, _ range: Range<UInt64>) throws(SystemError) {
-        try run("fallocate", .release(file)) {
-            clinux_fallocate(
-                file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(clamping: range.lowerBound),
-                off_t(clamping: range.count))
-        }
+        try run("fallocate", .release(file)) { Self.punch(file, range) }
+    }
+
+    /// Makes a range zeros that take no room, as far as it lies in the file: of what lies behind its end, some file systems
+    /// keep what is reserved.
+    ///
+    /// - Throws: EOPNOTSUPP where the file system cannot.
+    func clear(_ file: Int32, _ range: Range<UInt64>) throws(SystemError) {
+        try run("fallocate", .clear(file, range)) { Self.punch(file, range) }
+    }
+
+    private static func punch(_ file: Int32, _ range: Range<UInt64>) -> Int32 {
+        clinux_fallocate(
+            file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(clamping: range.lowerBound),
+            off_t(clamping: range.upperBound - range.lowerBound))
     }
 
     func room(_ file: Int32) throws(SystemError) -> statvfs {

@@ -16,9 +16,11 @@ package enum DiskCall {
     case write(Int32, bytes: UnsafeRawBufferPointer, offset: UInt64)
     /// fallocate(2).
     case reserve(Int32, size: UInt64)
-    /// ftruncate(2).
     /// fallocate(2) with FALLOC_FL_PUNCH_HOLE, of what holds nothing.
     case release(Int32)
+    /// The same of what may hold something: these bytes of the file are zero afterwards, and take no room.
+    case clear(Int32, Range<UInt64>)
+    /// ftruncate(2).
     case truncate(Int32, size: UInt64)
     case setTimes(Int32)
     case setPermissions(Int32)

@@ -44,7 +44,7 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
     package private(set) var hasReplaced = false
 
     /// Whether all of its room was taken at once.
-    private var isReserved = false
+    private(set) var isReserved = false
 
     /// Bytes after which the disk is told to begin: enough to be worth a call, and so few that little is left to wait for
     /// at the end. Measured on ext4: with 1 to 16 MiB a file of 1 GiB is on disk 1 to 6 ms after its last byte was
@@ -96,7 +96,7 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
         if isStep { try checkRoom() }
     }
 
-    private func inTurn(_ write: () throws(SystemError) -> Int) throws(SystemError) -> Int {
+    func inTurn<T>(_ write: () throws(SystemError) -> T) throws(SystemError) -> T {
         switch turns {
         case nil: return try write()
         case .some(let turns): return try turns.withLock { _ throws(SystemError) in try write() }
@@ -126,14 +126,17 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
 
     /// Makes sure that there is room, so that a full disk is known before the content travels. Without effect where the
     /// file system cannot.
-    func reserve(_ size: UInt64) throws(StoreError) {
+    ///
+    /// - Parameter filled: bytes that are not in holes, of content that has any. Then nobody knows what is to be reserved, and
+    ///   it is only looked whether there is room for these: uploads that come at the same time may want it, too.
+    package func reserve(_ size: UInt64, filled: UInt64? = nil) throws(StoreError) {
         guard size > 0 else { return }
         do throws(SystemError) {
             guard size <= UInt64(off_t.max) else { throw SystemError(errno: EFBIG, call: "fallocate") }
             // Otherwise a disk is filled before it says that it is full.
-            try checkRoom(size)
+            try checkRoom(min(size, filled ?? size))
             // In memory it would clear every page first: 0.25 s for a GiB.
-            guard !incoming.fileSystem.isMemory else { return }
+            guard filled == nil, !incoming.fileSystem.isMemory else { return }
             try allocate(size)
             isReserved = true
         } catch {

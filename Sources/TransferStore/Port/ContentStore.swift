@@ -35,12 +35,17 @@ package protocol ContentStore: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - size: what the client declared, or nothing; for more than one block space is reserved.
+    ///   - filled: bytes that are not in holes, as far as the client can tell, of content that has any; then nothing is reserved.
     ///   - quota: of the client, where it has one.
-    func stage(id: UploadID, size: UInt64?, permissions: UInt16?, quota: Quota?) throws(StoreError) -> Staged
+    func stage(
+        id: UploadID, size: UInt64?, filled: UInt64?, permissions: UInt16?, quota: Quota?
+    ) throws(StoreError) -> Staged
 
     /// The part of an upload, with what has arrived of it before, perhaps under an earlier server. Whoever asks must see
     /// to it that nobody else has it.
-    func resume(id: UploadID, size: UInt64?, quota: Quota?) throws(StoreError) -> Staged
+    ///
+    /// - Parameter filled: as in `stage`.
+    func resume(id: UploadID, size: UInt64?, filled: UInt64?, quota: Quota?) throws(StoreError) -> Staged
 
     /// Makes a place for an upload that grows at its end. Nothing of it is durable before it is first kept.
     ///

@@ -16,6 +16,10 @@ package protocol StagedContent: AnyObject, Sendable {
     /// Writes at an offset; all of it or an error.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError)
 
+    /// Makes a range zeros, whatever it was before, and takes no room for them where the store can leave them out; all of it
+    /// or an error.
+    func clear(_ range: Range<UInt64>) throws(StoreError)
+
     /// Begins to look for the blocks that are there.
     ///
     /// - Parameter total: bytes of the upload, where they are known: the last block may be short.

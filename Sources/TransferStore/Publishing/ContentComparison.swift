@@ -36,8 +36,14 @@ struct ContentComparison {
             own.deallocate()
             other.deallocate()
         }
+        var holes = (HolesOnDisk(staged.number, on: staged.disk), HolesOnDisk(file.number, on: staged.disk))
         var offset: UInt64 = 0
         while offset < size {
+            let hole = Self.hole(&holes, at: offset)
+            guard hole == 0 else {
+                offset += min(hole, size - offset)
+                continue
+            }
             let count = min(offset == 0 ? Self.frontSize : room, Int(clamping: size - offset))
             if offset > 0 {
                 guard UInt64(count) <= allowance else { return false }
@@ -49,6 +55,13 @@ struct ContentComparison {
             offset += UInt64(count)
         }
         return true
+    }
+
+    /// - Returns: bytes from there on that are in holes of both, and so need not be read.
+    private static func hole(_ holes: inout (HolesOnDisk, HolesOnDisk), at offset: UInt64) -> UInt64 {
+        guard holes.0.filled != nil, holes.1.filled != nil else { return 0 }
+        let (own, other) = (holes.0.run(at: offset), holes.1.run(at: offset))
+        return own.isHole && other.isHole ? min(own.count, other.count) : 0
     }
 
     private static func buffer(_ size: Int) -> UnsafeMutableRawPointer {

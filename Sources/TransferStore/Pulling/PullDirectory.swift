@@ -71,12 +71,14 @@ package final class PullDirectory: Sendable {
     }
 
     /// A place for the bytes of a file, which goes with whoever holds it.
-    package func stage(size: UInt64, permissions: UInt16) throws(StoreError) -> StagedFile {
+    ///
+    /// - Parameter filled: bytes that are not in holes, of content that has any; then nothing is reserved.
+    package func stage(size: UInt64, filled: UInt64? = nil, permissions: UInt16) throws(StoreError) -> StagedFile {
         try localized { () throws(StoreError) in
             let staged = try attempt("make a file") { () throws(SystemError) in
                 try StagedFile.anonymous(id: .random(), permissions: FileStore.mode(permissions), in: incoming)
             }
-            if size > UInt64(Limits.blockSize) { try staged.reserve(size) }
+            if size > UInt64(Limits.blockSize) { try staged.reserve(size, filled: filled) }
             return staged
         }
     }
@@ -113,9 +115,11 @@ package final class PullDirectory: Sendable {
 extension PullDirectory {
     /// The part of a long file, with what has arrived of it before. Parts of what the file was earlier go.
     ///
+    /// Its room is to be reserved when it is known what it takes.
+    ///
     /// - Parameter id: its first half is the file's, its second half that of the version.
     /// - Returns: nothing when somebody else works on it.
-    package func resume(id: UploadID, size: UInt64) throws(StoreError) -> StagedFile? {
+    package func resume(id: UploadID) throws(StoreError) -> StagedFile? {
         try localized { () throws(StoreError) in
             let directory = try partsDirectory()
             let staged = try attempt("open the part of a file") { () throws(SystemError) in
@@ -123,14 +127,7 @@ extension PullDirectory {
                 try Self.removeEarlier(id, in: directory)
                 return try StagedFile.newResumable(id: id, in: directory)
             }
-            guard flock(staged.number, LOCK_EX | LOCK_NB) == 0 else { return nil }
-            do throws(StoreError) {
-                try staged.reserve(size)
-            } catch {
-                if staged.isNew { staged.discard() }
-                throw error
-            }
-            return staged
+            return flock(staged.number, LOCK_EX | LOCK_NB) == 0 ? staged : nil
         }
     }
 

@@ -9,6 +9,7 @@ package final class StoredContent {
 
     private let descriptor: Descriptor
     private let disk: Disk
+    private lazy var holes = HolesOnDisk(descriptor.number, on: disk)
 
     init(_ descriptor: consuming Descriptor, _ attributes: StoredAttributes, on disk: Disk) {
         self.descriptor = descriptor
@@ -34,6 +35,12 @@ package final class StoredContent {
         }
         return filled
     }
+
+    /// Bytes that it takes on its disk, as far as that can be told; nothing where it has no holes.
+    package var filled: UInt64? { holes.filled }
+
+    /// What begins at an offset: bytes of a hole, or data.
+    package func run(at offset: UInt64) -> FileHoles.Run { holes.run(at: offset) }
 
     /// Lets a file that is being made share all of the content, where the file system can.
     ///

@@ -26,7 +26,7 @@ package final class StoredFile: Sendable {
     /// Whether nobody has changed it since it was opened.
     package var isUnchanged: Bool { (try? ContentVersion(of: descriptor.number)) == version }
 
-    /// Reads all of it, from the disk and not from what memory has of it, where the kernel lets go of that; and leaves
+    /// Reads all of it but its holes, from the disk and not from what memory has of it, where the kernel lets go of that; and leaves
     /// nothing there for others to be pushed out.
     ///
     /// - Parameters:
@@ -41,10 +41,19 @@ package final class StoredFile: Sendable {
         defer { posix_fadvise(number, 0, 0, POSIX_FADV_DONTNEED) }
         posix_fadvise(number, 0, 0, POSIX_FADV_SEQUENTIAL)
         let digester = ContentDigester(function)
+        var holes = HolesOnDisk(number, on: disk)
         while true {
-            let count = try disk.read(number, into: buffer)
+            let run = holes.run(at: digester.size)
+            guard !run.isHole else {
+                let zeros = ZeroBytes.prefix(Int(clamping: run.count))
+                digester.update(zeros) { _, _ in }
+                progress(zeros.count)
+                continue
+            }
+            let piece = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(clamping: run.count)))
+            let count = try disk.read(number, into: piece, at: digester.size)
             guard count > 0 else { return digester.finish().digest }
-            digester.update(UnsafeRawBufferPointer(rebasing: buffer[..<count])) { _, _ in }
+            digester.update(UnsafeRawBufferPointer(rebasing: piece[..<count])) { _, _ in }
             progress(count)
         }
     }

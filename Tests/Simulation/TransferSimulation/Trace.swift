@@ -39,6 +39,9 @@ final class Trace {
         case .read: add(12)
         case .seek: add(13)
         case .release: add(14)
+        case .clear(_, let range):
+            add(27 + Int(range.lowerBound))
+            add(Int(range.upperBound))
         case .setTimes: add(15)
         case .setOwner: add(21)
         case .setExtended: add(22)

@@ -109,6 +109,17 @@ import TransferProtocol
         keepTalking(&liveness, from: 1, to: 90, bytes: 1_024)
     }
 
+    /// What has few bytes and stands for many, such as a hole.
+    @Test func whatIsWorthMoreCountsMore() {
+        var liveness = established(minimumRate: 1_024)
+        liveness.receivedWorth(1 << 30)
+        liveness.expectRate(true, now: at(0))
+        keepTalking(&liveness, from: 1, to: 29, bytes: 11)
+        liveness.receivedWorth(30 * 1_024)
+        keepTalking(&liveness, from: 30, to: 59, bytes: 11)
+        #expect(givesUp(&liveness, at(60)))
+    }
+
     @Test func everyWindowCountsForItself() {
         var liveness = established(minimumRate: 1_024)
         liveness.expectRate(true, now: at(0))

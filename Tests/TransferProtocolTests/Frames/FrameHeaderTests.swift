@@ -54,13 +54,13 @@ import TransferTestSupport
         #expect(fault(header(function: number)) == .unsupportedFunction)
     }
 
-    @Test(arguments: [3, 4, 0x80, 0xFF] as [UInt8]) func unknownCompressFlag(_ flag: UInt8) {
+    @Test(arguments: [4, 5, 0x80, 0xFF] as [UInt8]) func unknownCompressFlag(_ flag: UInt8) {
         #expect(fault(header(function: 18, flag: flag)) == .malformedFrame)
     }
 
     @Test(arguments: FunctionCode.allCases) func onlyDataMayBeCompressed(_ function: FunctionCode) {
-        for flag: UInt8 in [1, 2] {
-            let bytes = header(function: function.rawValue, flag: flag)
+        for flag: UInt8 in [1, 2, 3] {
+            let bytes = header(function: function.rawValue, flag: flag, length: 4)
             #expect(fault(bytes) == (function == .data ? nil : .malformedFrame))
         }
     }
@@ -72,6 +72,15 @@ import TransferTestSupport
         #expect(fault(header(function: 18, flag: 2, extended: UInt64(Limits.dataBody))) == .frameTooLarge)
         let largest = try decode(header(function: 18, flag: 2, extended: limit))
         #expect(largest == FrameHeader(.data, encoding: .zstd, bodyLength: Limits.zstdBody))
+    }
+
+    /// It is known from the header, so that nothing is ever kept of it.
+    @Test(arguments: [0, 3, 5, 65_534] as [UInt16]) func holesHaveOneLength(_ length: UInt16) throws {
+        #expect(fault(header(function: 18, flag: 3, length: length)) == .malformedFrame)
+        #expect(fault(header(function: 18, flag: 3, extended: UInt64(length))) == .malformedFrame)
+        #expect(fault(header(function: 18, flag: 3, extended: .max)) == .malformedFrame)
+        let one = try decode(header(function: 18, flag: 3, length: 4))
+        #expect(one == FrameHeader(.data, encoding: .hole, bodyLength: 4))
     }
 
     @Test(arguments: FunctionCode.allCases.filter { $0 != .data }, [16_385, 65_534] as [UInt16])

@@ -187,17 +187,18 @@ import TransferModel
     }
 
     /// Content is compressed as the client has said that it takes it, and in no other way.
-    @Test(arguments: [[], .zlib, .zstd, [.zlib, .zstd], [.receipts, .files, .mail]] as [Features])
+    @Test(arguments: [[], .zlib, .zstd, .holes, [.zlib, .zstd, .holes], [.receipts, .files, .mail]] as [Features])
     func contentIsEncodedAsHelloAllows(_ features: Features) throws {
         var machine = ClientConnection(features: features)
-        _ = try machine.receive(.welcome(Welcome(features: [.files, .zstd, .zlib])))
+        _ = try machine.receive(.welcome(Welcome(features: [.files, .zstd, .zlib, .holes])))
         machine.requested(fetch(1))
         _ = try machine.receive(.file(file(1)))
-        let codes = [BodyEncoding.stored, .zlib, .zstd].map { encoding in
+        let codes = [BodyEncoding.stored, .zlib, .zstd, .hole].map { encoding in
             faultCode { () throws(ProtocolFault) in try machine.receiveData(encoding) }
         }
         let zlib: ResultCode? = features.contains(.zlib) ? nil : .unexpectedFrame
-        #expect(codes == [nil, zlib, features.contains(.zstd) ? nil : .unexpectedFrame])
+        let hole: ResultCode? = features.contains(.holes) ? nil : .unexpectedFrame
+        #expect(codes == [nil, zlib, features.contains(.zstd) ? nil : .unexpectedFrame, hole])
     }
 
     @Test func aFileGoesOnOnlyWhereItWasAskedFor() throws {

@@ -65,6 +65,7 @@ extension ServerTests {
                     let body = UnsafeRawBufferPointer(rebasing: rest[piece.range])
                     switch piece.encoding {
                     case .stored: answer.content += body
+                    case .hole: throw RawClient.Failure(description: "a hole that nobody asked for")
                     case .zlib, .zstd:
                         try expansion.expand(
                             body, .init(isFirst: true, isLast: true), piece.encoding == .zlib ? .zlib : .zstd,

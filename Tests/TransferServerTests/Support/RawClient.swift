@@ -32,6 +32,8 @@ final class RawClient: @unchecked Sendable {
     private let descriptor: Descriptor
     private var number: Int32 { descriptor.number }
     private var parser = FrameParser()
+    /// Bytes of content that came as holes.
+    private(set) var holeBytes = 0
     private var received: [UInt8] = []
     /// There once `secure` was called.
     private var tls: TLSSide?
@@ -204,7 +206,7 @@ final class RawClient: @unchecked Sendable {
         while try next() != .closed {}
     }
 
-    /// The next piece of a data body; nothing when a message comes, which is read then.
+    /// The next piece of a data body, or the zeros of a hole; nothing when a message comes, which is read then.
     func nextData() throws -> (data: [UInt8]?, message: Message?) {
         while true {
             switch try step() {
@@ -214,7 +216,10 @@ final class RawClient: @unchecked Sendable {
             case .data(let piece, let consumed):
                 let bytes = Array(received[piece.range])
                 received.removeFirst(consumed)
-                return (bytes, nil)
+                guard piece.encoding == .hole else { return (bytes, nil) }
+                let hole = try bytes.withUnsafeBytes { (body) throws(ProtocolFault) in try Hole(body) }
+                holeBytes += hole.count
+                return ([UInt8](repeating: 0, count: hole.count), nil)
             case .needsMore: guard try receive() else { throw Failure(description: "the server closed") }
             }
         }

@@ -162,7 +162,7 @@ extension ServerTests {
         }
 
         /// A long upload whose data goes on after its rejection, in frames that are cut by batches.
-        @Test(arguments: [BodyEncoding.stored, .zlib, .zstd])
+        @Test(arguments: [BodyEncoding.stored, .zlib, .zstd, .hole])
         func framesOfARejectedUploadAreSkipped(_ encoding: BodyEncoding) async throws {
             try await serving { server in
                 let client = try server.greetedClient()
@@ -173,6 +173,7 @@ extension ServerTests {
                     case .stored: Frames.data(content)
                     case .zlib: Frames.data(Frames.deflated(Array(content.prefix(900_000))), .zlib)
                     case .zstd: Frames.data(Frames.zstd(Array(content.prefix(250_000))), .zstd)
+                    case .hole: Frames.data([0, 0x10, 0, 0], .hole)
                     }
                 let writer = TestThread {
                     client.send(Frames.begin("x", size: 1_500_000))

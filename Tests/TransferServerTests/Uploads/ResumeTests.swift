@@ -225,7 +225,7 @@ extension ServerTests {
 
 extension RawClient {
     /// Asks what there is of an upload.
-    fileprivate func found(_ upload: PartedUpload) throws -> [UInt64: Digest] {
+    func found(_ upload: PartedUpload) throws -> [UInt64: Digest] {
         send(upload.question)
         var found: [UInt64: Digest] = [:]
         while true {

@@ -17,6 +17,7 @@ enum Workload: String, CaseIterable, Sendable {
     case alreadyStored
     case newDirectories
     case twice
+    case holes
 
     struct Upload: Sendable {
         var path: String
@@ -24,6 +25,8 @@ enum Workload: String, CaseIterable, Sendable {
         var policy = ConflictPolicy.keepBoth
         /// Where the writes begin, in the order in which they are made; one with all of it when there is one.
         var writes = [0]
+        /// What is made holes in the end, where other bytes are written before.
+        var holes: [Range<Int>] = []
         /// More than one block makes a part, with its space reserved.
         var declared: UInt64?
     }
@@ -74,6 +77,13 @@ enum Workload: String, CaseIterable, Sendable {
         case .twice:
             let uploads = [Upload(path: "d/a", content: new), Upload(path: "d/b", content: some[1])]
             return [uploads, uploads + [Upload(path: "d/c", content: some[2])]]
+        case .holes:
+            let ranges = [0..<4096, 5000..<9000, 19_000..<20_000]
+            var content = Self.bytes(20_000, 7)
+            for range in ranges { content.replaceSubrange(range, with: [UInt8](repeating: 0, count: range.count)) }
+            let long = Upload(path: "a", content: content, holes: ranges, declared: Self.large)
+            let short = Upload(path: "b", content: content, policy: .overwrite, holes: ranges)
+            return [[long, short, Upload(path: "c", content: [UInt8](repeating: 0, count: 9000), holes: [0..<9000])]]
         }
     }
 
@@ -111,11 +121,19 @@ extension StoreFixture {
         let staged = try store.stage(id: id, size: upload.declared ?? size, permissions: 0o640)
         let ends = upload.writes.map { start in upload.writes.filter { $0 > start }.min() ?? upload.content.count }
         for (start, end) in zip(upload.writes, ends) {
-            let piece = Array(upload.content[start..<end])
+            var piece = Array(upload.content[start..<end])
+            // But for the last one, which nothing is in.
+            for hole in upload.holes.dropLast() where hole.lowerBound >= start && hole.upperBound <= end {
+                piece.replaceSubrange(
+                    hole.lowerBound - start..<hole.upperBound - start, with: [UInt8](repeating: 0xEE, count: hole.count)
+                )
+            }
+            if let last = upload.holes.last { piece.removeLast(min(piece.count, max(0, end - last.lowerBound))) }
             try piece.span.bytes.withUnsafeBytes { bytes throws(StoreError) in
                 try staged.write(bytes, at: UInt64(start))
             }
         }
+        for hole in upload.holes { try staged.clear(UInt64(hole.lowerBound)..<UInt64(hole.upperBound)) }
         let path: RelativePath
         do throws(RelativePath.Fault) {
             path = try RelativePath(upload.path)

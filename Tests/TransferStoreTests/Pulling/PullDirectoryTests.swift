@@ -26,7 +26,7 @@ import TransferTestSupport
         _ content: [UInt8], _ conflict: ConflictPolicy, on destination: PullDirectory
     ) throws -> Result<PublicationOutcome, StoreError> {
         let id = UploadID.random()
-        let staged = try #require(try destination.resume(id: id, size: UInt64(content.count)))
+        let staged = try #require(try destination.resume(id: id))
         try content.withUnsafeBytes { bytes in try staged.write(bytes, at: 0) }
         let publication = Publication(
             staged: staged, id: id, path: try RelativePath("a"), size: UInt64(content.count),

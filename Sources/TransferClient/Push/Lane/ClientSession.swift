@@ -86,6 +86,9 @@ actor ClientSession {
     /// Whether the server can be asked about whole folders.
     private var comparesFolders = false
 
+    /// Whether the server has said that it takes holes.
+    private var takesHoles = false
+
     /// Whether any upload got further here; then the next attempt starts with patience anew.
     var hasProgressed: Bool { uploads.hasProgressed }
 
@@ -205,7 +208,8 @@ extension ClientSession {
                 allowance: allowance, answer: uploads.answer,
                 questions: Self.mostQuestions - uploads.questions.count,
                 lookups: run.lanes.lookups.orders(open: machine.lookups, folders: folderRoom),
-                onlyUnderWay: run.lanes.isServerLeaving, beginsNothing: isRetired, mostContent: run.lanes.chunkContent)
+                onlyUnderWay: run.lanes.isServerLeaving, beginsNothing: isRetired, takesHoles: takesHoles,
+                mostContent: run.lanes.chunkContent)
             let newsBefore = news.count
             let next = await run.pool.run { [producer] in producer.fill(chunks, orders) }
             // What arrived while the chunks were being made may be just what the producer would wait for.
@@ -409,6 +413,7 @@ extension ClientSession: MessageSession {
     private func welcomed(_ welcome: Welcome) {
         hasConnected = true
         comparesFolders = welcome.features.contains(.folders)
+        takesHoles = welcome.features.contains(.holes)
         if welcome.features.contains(.zstd) { governor.formats = [.zlib, .zstd] }
         run.keeps.withLock { $0 = welcome.keeps }
         run.lanes.connected()

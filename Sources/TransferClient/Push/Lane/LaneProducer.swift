@@ -25,6 +25,8 @@ final class LaneProducer: @unchecked Sendable {
         var onlyUnderWay = false
         /// Whether this lane goes when it has ended what it has begun.
         var beginsNothing = false
+        /// Whether the server is known to take holes.
+        var takesHoles = false
         /// Bytes of content in a chunk, but for the last file in it.
         var mostContent = OutgoingChunk.payloadSize
     }
@@ -212,7 +214,7 @@ final class LaneProducer: @unchecked Sendable {
         // What was read of it before a connection was lost need not be read again.
         if let asked = pending.asked.take() as? SplitUpload, asked.isOf(pending, reader) { return asked }
         (pending.kind, pending.picture) = recognise(pending, reader)
-        return SplitUpload(pending, source, function: configuration.digest)
+        return SplitUpload(pending, source, filled: reader.filled, function: configuration.digest)
     }
 
     private func report(_ pending: PendingUpload, _ failure: LocalFailure, _ chunk: OutgoingChunk) {
@@ -248,11 +250,11 @@ final class LaneProducer: @unchecked Sendable {
                 return true
             }
             if case .assembly(let split) = pending.content { return try appendAssembly(split, pending, reader, chunk) }
-            if isTaken, let size = reader.size, size < Self.smallSize {
+            if isTaken, let size = reader.size, size < Self.smallSize, reader.filled == nil {
                 return try appendWhole(pending, reader, Int(size), chunk)
             }
             guard chunk.room >= OutgoingChunk.controlRoom else { return false }
-            try begin(pending, reader, chunk)
+            try begin(pending, reader, chunk, orders)
         } catch {
             report(pending, error, chunk)
         }
@@ -343,7 +345,9 @@ extension LaneProducer {
         }
         if case .part(let split, let range) = pending.content {
             begin.scope = .part(.init(of: split.whole.id, offset: range.lowerBound, total: split.knownSize))
+            begin.filled = split.filled
         } else if !pending.isDrop {
+            begin.filled = reader.filled
             // What ends an upload says what all of it is.
             begin.note = try pending.sealed?.note()
             if sealing == nil, let kept = configuration.kept {
@@ -398,11 +402,11 @@ extension LaneProducer {
 
 extension LaneProducer {
     private func begin(
-        _ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk
+        _ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk, _ orders: Orders
     ) throws(LocalFailure) {
         var begin = try makeBegin(pending, reader)
         if pending.split == nil { (begin.kind, pending.picture) = recognise(pending, reader) }
-        begin.expectsAccept = asksFirst(pending, reader)
+        begin.expectsAccept = asksFirst(pending, reader, orders)
         pending.kind = begin.kind
         var frame: [UInt8] = []
         Message.begin(begin).encode(into: &frame)
@@ -412,9 +416,9 @@ extension LaneProducer {
             pending, reader: reader, function: configuration.digest, isAwaitingAccept: begin.expectsAccept)
     }
 
-    /// Of a file in parts the server was asked as a whole.
-    private func asksFirst(_ pending: PendingUpload, _ reader: ContentReader) -> Bool {
-        guard isTaken else { return true }
+    /// Of a file in parts the server was asked as a whole. Before it has said whether it takes holes, none can be sent.
+    private func asksFirst(_ pending: PendingUpload, _ reader: ContentReader, _ orders: Orders) -> Bool {
+        guard isTaken, orders.takesHoles || reader.filled == nil else { return true }
         guard pending.split == nil, let size = reader.size else { return false }
         return size >= Self.askFirstSize
     }
@@ -443,7 +447,7 @@ extension LaneProducer {
         // What is ready is sent before anything is waited for.
         if !chunk.isEmpty, chunk.room < OutgoingChunk.longRoom { return .more }
         do throws(LocalFailure) {
-            if try long.produce(into: chunk, atMost: orders.mostContent) { return .more }
+            if try long.produce(into: chunk, orders) { return .more }
             self.long = nil
         } catch {
             abort(chunk)

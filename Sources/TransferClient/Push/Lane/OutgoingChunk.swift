@@ -124,6 +124,13 @@ final class OutgoingChunk: @unchecked Sendable {
         count += length
     }
 
+    /// Appends a data frame that only says how many zeros there are.
+    func append(_ hole: Hole) {
+        var frame: [UInt8] = []
+        hole.encode(into: &frame)
+        append(frame)
+    }
+
     private func appendHeader(_ encoding: BodyEncoding, _ length: Int) {
         var header: [UInt8] = []
         header.reserveCapacity(FrameHeader.extendedSize)

@@ -1,6 +1,7 @@
 import TransferCodec
 import TransferModel
 import TransferProtocol
+import TransferSystem
 
 /// An upload that takes more than one data frame: read, digested and framed piece by piece.
 final class LongUpload {
@@ -25,24 +26,67 @@ final class LongUpload {
 
     /// Appends the next piece, and the end behind the last one. The chunk is empty or has room for it.
     ///
-    /// - Parameter most: bytes of content, up to `OutgoingChunk.payloadSize`.
     /// - Returns: false when the upload is over.
-    func produce(into chunk: OutgoingChunk, atMost most: Int) throws(LocalFailure) -> Bool {
+    func produce(into chunk: OutgoingChunk, _ orders: LaneProducer.Orders) throws(LocalFailure) -> Bool {
+        if orders.takesHoles, reader.filled != nil { return try produceWithHoles(into: chunk, orders.mostContent) }
+        return try producePiece(into: chunk, atMost: orders.mostContent)
+    }
+
+    /// Bytes of holes in a chunk at most: some milliseconds of digesting, for each side.
+    private static let mostHoles = 16 << 20
+
+    /// Room in a chunk for what goes with a piece: headers, a `block`, and an `end` or `abort` behind it.
+    private static let controlRoom = OutgoingChunk.longRoom - OutgoingChunk.payloadSize
+
+    /// Bytes of data that are worth a frame where there are more.
+    private static let leastPiece = 4 << 10
+
+    /// The same for a file with holes. What is between them may be short, so a chunk takes as many pieces as it has room for.
+    private func produceWithHoles(into chunk: OutgoingChunk, _ most: Int) throws(LocalFailure) -> Bool {
+        var holes = 0
+        while holes < Self.mostHoles, chunk.room >= OutgoingChunk.controlRoom / 2 {
+            let run = reader.run
+            let length = Int(clamping: run.count)
+            guard run.isHole else {
+                let room = min(most - chunk.contentCount, chunk.room - Self.controlRoom)
+                guard room >= min(length, Self.leastPiece) || chunk.isEmpty else { return true }
+                guard try producePiece(into: chunk, atMost: min(length, max(1, room))) else { return false }
+                continue
+            }
+            let count = nextLength(atMost: min(length, Limits.dataBody))
+            reader.skip(count)
+            holes += count
+            chunk.append(Hole(count: count))
+            chunk.append(digest(ZeroBytes.prefix(count)))
+            guard try !isComplete(wanted: count, got: count) else {
+                try finish(chunk)
+                return false
+            }
+        }
+        return true
+    }
+
+    private func producePiece(into chunk: OutgoingChunk, atMost most: Int) throws(LocalFailure) -> Bool {
         let length = nextLength(atMost: most)
         let header = FrameHeader.encodedSize(bodyLength: length)
         let payload = chunk.tail(from: header, count: length)
         let count = length > 0 ? try reader.read(into: payload) : 0
-        let content = UnsafeRawBufferPointer(rebasing: payload[..<count])
-        var blocks: [UInt8] = []
-        digester.update(content) { index, digest in
-            Message.block(BlockDigest(index: index, digest: Digest(function.plain, digest))).encode(into: &blocks)
-            if pending.split != nil { blockDigests += digest }
-        }
+        let blocks = digest(UnsafeRawBufferPointer(rebasing: payload[..<count]))
         if count > 0 { chunk.appendData(offset: header, length: count) }
         chunk.append(blocks)
         guard try isComplete(wanted: length, got: count) else { return true }
         try finish(chunk)
         return false
+    }
+
+    /// - Returns: the frame with the digest of the block that the bytes fill; nothing when they fill none.
+    private func digest(_ content: UnsafeRawBufferPointer) -> [UInt8] {
+        var blocks: [UInt8] = []
+        digester.update(content) { index, digest in
+            Message.block(BlockDigest(index: index, digest: Digest(function.plain, digest))).encode(into: &blocks)
+            if pending.split != nil { blockDigests += digest }
+        }
+        return blocks
     }
 
     /// As much as may be, up to the end of the block and of the content.

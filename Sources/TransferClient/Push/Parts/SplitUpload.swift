@@ -69,8 +69,11 @@ final class SplitUpload: UploadInParts {
     /// Bytes read at once to compare.
     private static let readSize = 256 << 10
 
-    /// - Parameter source: that of `whole`.
-    init(_ whole: PendingUpload, _ source: Source, function: DigestFunction) {
+    /// - Parameters:
+    ///   - source: that of `whole`.
+    ///   - filled: bytes of it that are not in holes, where it has any.
+    init(_ whole: PendingUpload, _ source: Source, filled: UInt64? = nil, function: DigestFunction) {
+        self.filled = filled
         self.whole = whole
         self.source = source
         self.function = function
@@ -83,6 +86,8 @@ final class SplitUpload: UploadInParts {
     }
 
     let size: UInt64
+
+    let filled: UInt64?
 
     /// Whether it is of the file as it is now.
     func isOf(_ pending: PendingUpload, _ reader: ContentReader) -> Bool {

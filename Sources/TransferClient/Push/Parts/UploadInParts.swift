@@ -9,6 +9,9 @@ protocol UploadInParts: AnyObject, Sendable {
     /// Bytes of content, or nothing while the source has no end yet.
     var knownSize: UInt64? { get }
 
+    /// Bytes of the whole that are not in holes, as far as that can be told; nothing where there are none.
+    var filled: UInt64? { get }
+
     /// Whether it has its report, or parts of it are no longer wanted for another reason.
     var isOver: Bool { get }
 
@@ -64,4 +67,8 @@ protocol UploadInParts: AnyObject, Sendable {
     ///
     /// - Returns: false when that was so before.
     func finish() -> Bool
+}
+
+extension UploadInParts {
+    var filled: UInt64? { nil }
 }

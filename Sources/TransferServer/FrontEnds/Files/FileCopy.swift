@@ -40,7 +40,7 @@ final class FileCopy: RequestAnswer {
         extra = ExtraAttributes(extended: try resources.store.whole(at: source).extra.extended)
         known = resources.intake.known.details(of: [(source, attributes)])[0]
         staged = try resources.store.stage(
-            id: .random(), size: attributes.size, permissions: attributes.permissions,
+            id: .random(), size: attributes.size, filled: content.filled, permissions: attributes.permissions,
             quota: resources.intake.quotas.quota(for: client.grant))
         digester = ContentDigester(known?.digest?.algorithm.function ?? .xxh128)
         // Whose digest nobody knows has to be read.
@@ -69,6 +69,12 @@ final class FileCopy: RequestAnswer {
         let end = digester.size.addingClamped(Self.bytesAtOnce)
         while digester.size < end {
             let offset = digester.size
+            let run = content.run(at: offset)
+            guard !run.isHole else {
+                try copyHole(min(run.count, UInt64(ZeroBytes.count)), at: offset)
+                continue
+            }
+            let buffer = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(clamping: run.count)))
             let count: Int
             do throws(SystemError) {
                 count = try content.read(into: buffer, at: offset)
@@ -85,6 +91,12 @@ final class FileCopy: RequestAnswer {
             guard count == buffer.count else { return true }
         }
         return false
+    }
+
+    private func copyHole(_ count: UInt64, at offset: UInt64) throws(StoreError) {
+        let zeros = ZeroBytes.prefix(Int(count))
+        try staged.clear(offset..<offset + UInt64(zeros.count))
+        digester.update(zeros) { _, _ in }
     }
 
     private func publish(_ digest: Digest) throws(StoreError) {

@@ -274,6 +274,16 @@ extension Medium {
         touch(object, content: true)
     }
 
+    /// As far as it lies in the file, which keeps its size.
+    mutating func clear(_ number: Int32, _ range: Range<UInt64>) {
+        guard let object = object(of: number), let size = files[object]?.seen.count else { return }
+        let end = min(range.upperBound, UInt64(size))
+        guard range.lowerBound < end else { return }
+        [UInt8](repeating: 0, count: Int(end - range.lowerBound)).withUnsafeBytes { zeros in
+            write(number, zeros, range.lowerBound)
+        }
+    }
+
     mutating func truncate(_ number: Int32, _ size: UInt64) {
         guard let object = object(of: number) else { return }
         files[object]?.seen.resize(to: Int(size))

@@ -228,6 +228,7 @@ final class SimulatedDisk: @unchecked Sendable {
         case .makeLink, .setLink, .readLink, .setOwner, .setExtended, .clone: break
         case .write(let file, let bytes, let offset):
             medium.write(file, UnsafeRawBufferPointer(rebasing: bytes[..<result]), offset)
+        case .clear(let file, let range): medium.clear(file, range)
         case .truncate(let file, let size): medium.truncate(file, size)
         case .setTimes(let file): medium.setAttributes(file, times: true)
         case .setPermissions(let file): medium.setAttributes(file, times: false)

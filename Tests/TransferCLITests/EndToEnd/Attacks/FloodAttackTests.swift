@@ -74,8 +74,8 @@ import TransferTestSupport
         }
     }
 
-    /// A mebibyte of nothing in a kilobyte, again and again in one upload that the server stops taking.
-    @Test(arguments: [BodyEncoding.zlib, .zstd]) func bombs(_ encoding: BodyEncoding) throws {
+    /// A mebibyte of nothing in a kilobyte, or in eleven bytes, again and again in one upload that the server stops taking.
+    @Test(arguments: [BodyEncoding.zlib, .zstd, .hole]) func bombs(_ encoding: BodyEncoding) throws {
         let bomb = try Self.bomb(Limits.dataBody, encoding)
         let server = try flood(["--max-upload", "64M"], warnings: 1) { connection in
             try connection.send(1) { _ in
@@ -154,8 +154,11 @@ import TransferTestSupport
     }
 
     static func bomb(_ zeros: Int, _ encoding: BodyEncoding) throws -> [UInt8] {
-        FrameBytes.data(
-            encoding == .zstd ? repeated(zeros: zeros) : try deflated(zeros: zeros), encoding)
+        switch encoding {
+        case .zstd: FrameBytes.data(repeated(zeros: zeros), encoding)
+        case .hole: Hole(count: zeros).frame
+        case .stored, .zlib: FrameBytes.data(try deflated(zeros: zeros), encoding)
+        }
     }
 
     /// A zstd frame without a size, of blocks that repeat one byte 131,072 times (RFC 8878, section 3.1.1.2).
@@ -173,5 +176,13 @@ import TransferTestSupport
             stream.withUnsafeMutableBytes { Deflater(level: 9).deflate(input, into: $0) }
         }
         return Array(stream.prefix(try #require(length)))
+    }
+}
+
+extension Hole {
+    fileprivate var frame: [UInt8] {
+        var frame: [UInt8] = []
+        encode(into: &frame)
+        return frame
     }
 }

@@ -117,8 +117,9 @@ package final class UploadLane: @unchecked Sendable {
     private func take(
         _ piece: DataPiece, _ bytes: UnsafeRawBufferPointer, _ upload: OpenUpload
     ) throws(StoreError) {
-        try expansion.expand(piece, bytes, fault: { StoreError($0.code, $0.message) }) { (content) throws(StoreError) in
-            try upload.append(content)
+        try expansion.expand(piece, bytes, fault: { StoreError($0.code, $0.message) }) {
+            (content, isHole) throws(StoreError) in
+            try upload.append(content, isHole: isHole)
         }
     }
 

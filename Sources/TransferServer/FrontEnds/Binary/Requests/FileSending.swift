@@ -41,22 +41,32 @@ final class FileSending {
     private var offset: UInt64
     /// Bytes in front of it that are digested and not sent.
     private var prefix: UInt64
+    /// Bytes that are not in holes, where there are any and the client takes them.
+    private let filled: UInt64?
 
     /// Content for which another frame is worth its header.
     private static let leastData = 4 << 10
 
     /// Bytes that are only digested before others have their turn: some milliseconds.
     private static let prefixStep: UInt64 = 16 << 20
+
+    /// Bytes of holes that are sent before others have their turn, for the same reason.
+    private static let holeStep: UInt64 = 16 << 20
+
+    /// Bytes for a hole and the digest of a block.
+    private static let holeRoom = 128
     private static let readSize = 256 << 10
 
     /// - Parameters:
     ///   - known: the digest that is known of the content as it is.
     ///   - digester: reset.
+    ///   - takesHoles: whether the client does.
     ///   - delivery: the one whose content this is; nothing for a stored file.
     init(
         _ request: FetchRequest, _ path: RelativePath, _ content: StoredContent, known: Digest?,
-        digester: ContentDigester, delivery: Delivery? = nil
+        digester: ContentDigester, takesHoles: Bool, delivery: Delivery? = nil
     ) {
+        filled = takesHoles ? content.filled : nil
         (self.request, self.path, self.content, self.known) = (request, path, content, known)
         (self.digester, self.delivery) = (digester, delivery)
         let attributes = content.attributes
@@ -82,7 +92,7 @@ final class FileSending {
         let attributes = content.attributes
         return FetchedFile(
             id: request.id, permissions: attributes.permissions, size: size, modified: attributes.modified,
-            version: attributes.fileVersion, offset: first)
+            version: attributes.fileVersion, offset: first, filled: filled)
     }
 
     /// Fills the chunk as far as it can, or does what there is to do before.
@@ -95,10 +105,17 @@ final class FileSending {
             try digestPrefix()
             return nil
         }
+        var holes: UInt64 = 0
         while offset < end {
+            let run = filled == nil ? .data : content.run(at: offset)
             let inBlock = UInt64(Limits.blockSize) - offset % UInt64(Limits.blockSize)
+            guard !run.isHole else {
+                guard holes < Self.holeStep, chunk.room >= Self.holeRoom else { return nil }
+                holes += sendHole(min(run.count, end - offset, inBlock, UInt64(Limits.dataBody)), in: chunk)
+                continue
+            }
             let sizes = compression.contentSizes(in: chunk, usual: (Self.leastData, Limits.dataBody))
-            let rest = min(end - offset, inBlock, UInt64(sizes.most))
+            let rest = min(run.count, end - offset, inBlock, UInt64(sizes.most))
             guard rest > 0, chunk.room >= min(Int(rest), sizes.least) else { return nil }
             try send(min(Int(rest), chunk.room), in: chunk, &compression)
         }
@@ -110,13 +127,29 @@ final class FileSending {
     ) throws(StoreError) {
         let bytes = try chunk.appendData(length) { (place) throws(StoreError) in try read(into: place, at: offset) }
         guard let bytes else { throw changed }
-        offset += UInt64(length)
+        let block = take(bytes)
+        compression.apply(to: bytes, in: chunk)
+        if let block { chunk.append(block) }
+    }
+
+    /// - Returns: how many bytes they were.
+    private func sendHole(_ count: UInt64, in chunk: FrameChunk) -> UInt64 {
+        let zeros = ZeroBytes.prefix(Int(count))
+        chunk.append(Hole(count: zeros.count))
+        if let block = take(zeros) { chunk.append(block) }
+        return UInt64(zeros.count)
+    }
+
+    /// Digests what is sent.
+    ///
+    /// - Returns: what says the digest of the block that it fills, where it fills one.
+    private func take(_ bytes: UnsafeRawBufferPointer) -> Message? {
+        offset += UInt64(bytes.count)
         var finished: [UInt8]?
         digester.update(bytes) { _, digest in finished = digest }
-        compression.apply(to: bytes, in: chunk)
-        guard let finished, size > UInt64(Limits.blockSize) else { return }
+        guard let finished, size > UInt64(Limits.blockSize) else { return nil }
         let digest = Digest(request.digest.plain, finished)
-        chunk.append(.block(BlockDigest(index: offset / UInt64(Limits.blockSize) - 1, digest: digest)))
+        return .block(BlockDigest(index: offset / UInt64(Limits.blockSize) - 1, digest: digest))
     }
 
     /// The digest of the whole needs what the client has already.

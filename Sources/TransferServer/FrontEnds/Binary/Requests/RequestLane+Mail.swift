@@ -85,8 +85,8 @@ extension RequestLane {
         let digest = found.mail.digest
         let isKnown = fetch.length == nil && digest.algorithm.function == fetch.digest
         let sending = FileSending(
-            fetch, name, content, known: isKnown ? digest : nil, digester: files.digester(fetch.digest), delivery: found
-        )
+            fetch, name, content, known: isKnown ? digest : nil, digester: files.digester(fetch.digest),
+            takesHoles: takesHoles, delivery: found)
         guard sending.isWanted else { throw StoreError(.fileChanged, "\(name) is not what it was.") }
         outcome.chunk.append(.file(sending.beginning))
         return sending

@@ -42,6 +42,9 @@ package final class RequestLane: @unchecked Sendable {
     /// Whose requests these are; set before the first one, and renewed with every step.
     package var client: Caller
 
+    /// Whether the client takes holes in the content that is sent to it; set as `client` is.
+    package var takesHoles = false
+
     let resources: LaneResources
     let peer: String
     /// Those that are not begun are behind the first ones.
@@ -295,7 +298,7 @@ extension RequestLane {
         let sending = FileSending(
             fetch, path, content,
             known: fetch.length == nil ? digest(of: content.attributes, at: path, fetch.digest) : nil,
-            digester: files.digester(fetch.digest))
+            digester: files.digester(fetch.digest), takesHoles: takesHoles)
         guard sending.isWanted else { throw StoreError(.fileChanged, "\(path) is not what it was.") }
         outcome.chunk.append(.file(sending.beginning))
         outcome.beginsContent = true

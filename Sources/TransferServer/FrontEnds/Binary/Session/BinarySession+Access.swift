@@ -45,10 +45,11 @@ extension BinarySession {
         // From here other deadlines count, and they may come before that of the handshake.
         armTimer()
         if hello.features.contains(.receipts) { lane.intake.giveReceipts() }
+        requestLane.takesHoles = hello.features.contains(.holes)
         let formats = hello.features.compressionFormats
         if !formats.isEmpty { governor = CompressionGovernor(.auto, formats: formats) }
         let timeouts = settings.timeouts
-        var features: Features = [.files, .folders, .trees, .zstd]
+        var features: Features = [.files, .folders, .trees, .zstd, .holes]
         if caller.hasMailbox(in: intake) { features.insert(.mail) }
         if intake.takesPieces { features.insert(.pieces) }
         if caller.mayReplaceAll, requestLane.resources.offersOwners { features.insert(.owners) }

@@ -160,7 +160,12 @@ extension BinarySession: PipedFrameSession {
         endIfDrained()
     }
 
+    /// Bytes for which a hole counts where a rate is expected. It takes the client as long as a MiB of content takes it to digest, and
+    /// has eleven bytes; as many as these would let somebody be far slower than the rate.
+    private static let worthOfHole = 4 << 10
+
     func take(_ piece: DataPiece, _ batch: LaneBatch) throws(ProtocolFault) {
+        if piece.encoding == .hole { driver.liveness.receivedWorth(Self.worthOfHole) }
         try conversation.take(piece, batch)
     }
 

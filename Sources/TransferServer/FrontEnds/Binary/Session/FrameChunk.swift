@@ -92,6 +92,13 @@ package final class FrameChunk: OutboundChunk, @unchecked Sendable {
         return UnsafeRawBufferPointer(place)
     }
 
+    /// Appends a data frame that only says how many zeros there are.
+    func append(_ hole: Hole) {
+        scratch.removeAll(keepingCapacity: true)
+        hole.encode(into: &scratch)
+        append(scratch)
+    }
+
     /// Puts a shorter body in the place of that of the data frame that was just appended.
     ///
     /// - Parameter body: outside this memory.
