@@ -23,6 +23,10 @@ package struct FileHoles {
         package let count: UInt64
         package let isHole: Bool
 
+        package init(count: UInt64, isHole: Bool) {
+            (self.count, self.isHole) = (count, isHole)
+        }
+
         /// As far as anybody knows.
         package static let data = Run(count: .max, isHole: false)
     }
