@@ -73,7 +73,8 @@ import TransferTestSupport
 
     private func expect(_ path: String, _ file: Sparse) {
         #expect(Files.read(path) == file.content, "\(file.name)")
-        #expect(space(path) <= file.filled + 2 * 4096, "\(file.name)")
+        // With what the file system needs to know where its islands are.
+        #expect(space(path) <= file.filled + 8 * 4096, "\(file.name)")
     }
 
     private func source(_ here: TemporaryDirectory) throws -> String {

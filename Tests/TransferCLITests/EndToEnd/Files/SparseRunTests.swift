@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 import Testing
 import TransferModel
