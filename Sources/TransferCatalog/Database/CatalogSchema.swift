@@ -147,7 +147,7 @@ enum CatalogSchema {
             )
             """,
             // 1 of an upload that took the place of other content: a replay says so again.
-            "ALTER TABLE uploads ADD COLUMN replaced INTEGER"
+            "ALTER TABLE uploads ADD COLUMN replaced INTEGER",
         ],
     ]
 

@@ -30,7 +30,9 @@ package struct ListBudget: Sendable {
         }
     }
 
-    package mutating func hold(_ entry: RemoteEntry) throws(PushFailure) { try hold(Self.bytes(path: entry.path.utf8.count, entry.extras)) }
+    package mutating func hold(_ entry: RemoteEntry) throws(PushFailure) {
+        try hold(Self.bytes(path: entry.path.utf8.count, entry.extras))
+    }
 
     mutating func release(_ bytes: UInt64) { held -= min(held, bytes) }
 
