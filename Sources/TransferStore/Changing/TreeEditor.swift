@@ -281,12 +281,16 @@ extension TreeEditor {
     ) throws(StoreError) {
         let (name, newName) = (String(path.name), String(target.name))
         let outcome = try incoming.replacing.withLock { _ throws(StoreError) -> Bool in
-            if expected != nil, let found = try status(of: path, in: parent) {
-                try Self.check(found, is: expected, path)
-            }
+            let found = try status(of: path, in: parent)
+            if let found { try Self.check(found, is: expected, path) }
             return try attempt("move \(path)") { () throws(SystemError) in
                 if replaces {
                     let replaced = try directory.status(newName)
+                    if let found, let replaced, found.st_dev == replaced.st_dev, found.st_ino == replaced.st_ino {
+                        // Of two names of one file rename(2) leaves both.
+                        try parent.unlink(name)
+                        return true
+                    }
                     try disk.rename(parent.number, name, to: (directory.number, newName))
                     if let replaced { gaveWay(replaced) }
                     return true

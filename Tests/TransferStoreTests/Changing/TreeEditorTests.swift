@@ -53,6 +53,51 @@ import TransferTestSupport
         #expect(Files.status(fixture.path("b"))?.isFile == true && fixture.parts.isEmpty)
     }
 
+    /// rename(2) leaves both names of one file where they are, and says that all is well.
+    @Test func ofTwoNamesOfOneFileTheMovedOneGoes() throws {
+        let fixture = try StoreFixture()
+        try fixture.publish("a", .one)
+        let editor = fixture.store.editor()
+        _ = try editor.makeHardLink(try path("b"), to: try path("a"), replaces: false)
+        _ = try editor.move(try path("a"), to: try path("b"), replaces: true)
+        try editor.commit()
+        #expect(fixture.visible == ["b"])
+    }
+
+    /// Something else took the path between the look and the change.
+    @Test func whatIsNotExpectedIsNotChanged() throws {
+        let fixture = try StoreFixture()
+        for name in ["a", "b"] { try fixture.publish(name, .one) }
+        let other = try #require(try fixture.store.object(at: try path("b"))).version
+        let editor = fixture.store.editor()
+        let tries: [() throws -> Void] = [
+            { _ = try editor.move(try path("a"), to: try path("c"), expecting: other) },
+            { _ = try editor.makeHardLink(try path("c"), to: try path("a"), replaces: false, expecting: other) },
+            { _ = try editor.set(try path("a"), permissions: 0o600, modified: nil, nil, expecting: other) },
+        ]
+        for attempt in tries {
+            let error = #expect(throws: StoreError.self) { try attempt() }
+            #expect(error?.code == .busy)
+        }
+        #expect(fixture.visible == ["a", "b"])
+    }
+
+    @Test func whatGaveWayIsNoLongerCounted() throws {
+        let temporary = try TemporaryDirectory()
+        var limits = SpaceLimits()
+        limits.quota = 1 << 20
+        let store = try FileStore(path: temporary.path("store"), limits: limits)
+        let fixture = StoreFixture(temporary: temporary, store: store, name: "store")
+        for name in ["a", "b", "c", "d"] { try fixture.publish(name, .one) }
+        let one = try #require(store.quota).used / 4
+        let editor = store.editor()
+        _ = try editor.move(try path("a"), to: try path("b"), replaces: true)
+        try editor.makeLink(try path("c"), to: [0x78], replaces: true)
+        try editor.makeDirectory(try path("d"), replaces: true)
+        try editor.commit()
+        #expect(one > 0 && store.quota?.used == one)
+    }
+
     @Test func nothingGoesThroughALink() throws {
         let fixture = try StoreFixture()
         try Files.makeDirectory(fixture.temporary.path("outside"))

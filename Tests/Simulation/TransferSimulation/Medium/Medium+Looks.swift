@@ -136,9 +136,15 @@ extension Medium {
     /// Bytes of all files in the trash; of one with several names once.
     var trashBytes: Int { Set(trashedPaths.values).reduce(0) { $0 + (files[$1]?.seen.count ?? 0) } }
 
-    /// Whether what a file or folder is will be under one of two names after a power cut now, and all of it.
+    /// Whether a file, or a directory that it is in, will be under one of two names after a power cut now, and all of it.
     func hasOneName(_ object: Object) -> Bool {
-        renames.contains { $0.object == object } && files[object]?.pending.isEmpty ?? true
+        guard files[object]?.pending.isEmpty ?? true else { return false }
+        var next: Object? = object
+        while let place = next, place != root {
+            if renames.contains(where: { $0.object == place }) { return true }
+            next = directories.first { $0.value.seen.values.contains(place) }?.key
+        }
+        return false
     }
 
     /// Whether a power cut now may leave an object at a path.

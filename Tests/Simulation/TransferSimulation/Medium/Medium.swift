@@ -215,6 +215,8 @@ extension Medium {
         else {
             return []
         }
+        // Of two names of one file rename(2) leaves both.
+        guard directories[target]?.seen[newName] != object else { return [] }
         let old = path(source, name)
         if old != nil {
             renames.append(Rename(object: object, source: source, name: name, target: target, newName: newName))
