@@ -128,7 +128,8 @@ extension PullArchive {
             return result
         }
         let finish = ArchiveFinish(
-            target: LocalTarget(client: client, destination: directory, keepsOwners: keepsOwners), notes: notes,
+            target: LocalTarget(client: client, destination: directory, keepsOwners: keepsOwners, digests: [:]),
+            notes: notes,
             conflict: conflict, keepsOwners: keepsOwners, asksForAll: false,
             hasContent: { there, file in
                 guard there.size == file.size, let digest = file.digest else { return false }

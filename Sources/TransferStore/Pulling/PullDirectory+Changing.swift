@@ -60,6 +60,6 @@ extension PullDirectory {
     /// - Returns: nothing where there is nothing, or what cannot be looked at.
     package func whole(_ path: RelativePath) -> WholeEntry? {
         guard let parent = try? tree.open(path.parent) else { return nil }
-        return try? WholeEntry(path, in: parent)
+        return try? WholeEntry(path, named: String(path.name), in: parent)
     }
 }

@@ -33,10 +33,10 @@ struct RemoteScan {
         for try await report in RequestEvents(events) { top = try self.top(report) }
         let keepsOwners = queue.welcome?.features.contains(.owners) ?? false
         guard let top else { return (SyncTree(top: nil), keepsOwners) }
-        let tree = await client.pool.run { [self] in tree(top, listing) }
+        let found = await client.pool.run { self.tree(top, listing) }
         // A folder that was there when it was looked at and cannot be listed is not known.
         if let failure = listing.firstFailure { throw failure }
-        return (tree, keepsOwners)
+        return (found, keepsOwners)
     }
 
     /// What cannot be fetched keeps a source from being whole; in a target it only cannot be removed.
@@ -76,10 +76,8 @@ extension TransferClient {
         let events = EventQueue<RemoteEntry>()
         let queue = RequestQueue(needs: [.files, .trees]) { events.isFull }
         let shared = ListTaker.Shared(
-            requestContext, queue, events, isRecursive: true, wantsDetails: true, wantsAll: true
-        ) { path in
-            (try? RelativePath(path)).map(enters) ?? false
-        }
+            requestContext, queue, events, isRecursive: true, wantsDetails: true, wantsAll: true,
+            enters: { path in (try? RelativePath(path)).map(enters) ?? false })
         for folder in folders { shared.ask(folder, isFirst: folder.isEmpty) }
         run(queue, events, resume: { queue.resume() }, failure: { shared.firstFailure })
         return RequestEvents(events)
