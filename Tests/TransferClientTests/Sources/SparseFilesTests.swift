@@ -154,8 +154,10 @@ import TransferTestSupport
             while let arrival = peer.next() {
                 switch arrival {
                 case .message(.begin(let begin)):
-                    #expect(begin.expectsAccept && begin.filled == 8192)
-                    peer.send(.accept(begin.id))
+                    #expect(begin.filled == 8192)
+                    // Where the server had its welcome in time, nobody needs to wait.
+                    #expect(begin.expectsAccept || features.contains(.holes))
+                    if begin.expectsAccept { peer.send(.accept(begin.id)) }
                     content.withLock { $0 = 0 }
                     while let arrival = peer.next() {
                         if case .data(let count) = arrival { content.withLock { $0 += count } }
