@@ -58,6 +58,28 @@ import TransferModel
         #expect(try known(catalog) == expected)
     }
 
+    /// The names were not synced when somebody looked, and a power cut has brought back the old one.
+    @Test(arguments: [false, true]) func aNameThatComesBack(isFolder: Bool) throws {
+        let catalog = try CatalogFixture().open()
+        let (path, target) = isFolder ? ("d/a", "n/a") : ("a", "b")
+        try catalog.record([entry(1, path), entry(2, isFolder ? "x" : "b")])
+        let change =
+            isFolder
+            ? IntendedChange(.folder, "d", to: "n", before: Self.version(8), at: 9)
+            : IntendedChange(.move, "a", to: "b", before: Self.version(1), at: 9)
+        _ = try catalog.intend([change])
+        let folder = FoundObject(.folder, Self.version(8))
+        let moved = isFolder ? ["n": folder] : ["b": Self.file(1, touch: 9)]
+        for _ in 0..<2 {
+            _ = try catalog.settleIntended(keepsNotes: true) { (path) throws(Unreadable) in moved[path.string] }
+        }
+        #expect(try catalog.intended().count == 1)
+        #expect(try known(catalog)[target] == [1])
+        _ = try settle(catalog, isFolder ? ["d": folder] : ["a": Self.file(1), "b": Self.file(2)])
+        #expect(try known(catalog)[path] == [1] && known(catalog)[target] != [1])
+        #expect(try catalog.intended().isEmpty)
+    }
+
     /// What somebody has stored under the old path meanwhile is another file.
     @Test func anUploadThatTookTheOldPath() throws {
         let catalog = try CatalogFixture().open()

@@ -90,7 +90,7 @@ import TransferTestSupport
             guard kill.hasKilled else { break }
             fixture.end()
             let next = try IntakeFixture(in: directory)
-            _ = next.intake.settleIntended { (path) throws(StoreError) in try next.store.object(at: path) }
+            _ = next.intake.settleIntended(in: next.store)
             try check(next, "killed at call \(calls)")
             // What was answered as made is there.
             for (result, place) in zip(results, ["a", "m/b", "e", "h"]) where (try? result.get()) != nil {
@@ -168,7 +168,7 @@ import TransferTestSupport
         fails.store(false, ordering: .relaxed)
         fixture.end()
         let next = try IntakeFixture(in: directory)
-        _ = next.intake.settleIntended { (path) throws(StoreError) in try next.store.object(at: path) }
+        _ = next.intake.settleIntended(in: next.store)
         try check(next, "a sync has failed")
     }
 

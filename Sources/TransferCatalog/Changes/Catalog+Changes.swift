@@ -43,12 +43,14 @@ package protocol IntendedChanges {
 extension IntendedChanges {
     /// Looks what has become of all that was intended, and lets it be known. Nobody may intend anything meanwhile.
     ///
-    /// - Parameter look: says what has a path; throws where that cannot be said.
+    /// - Parameters:
+    ///   - keepsNotes: whether a power cut may still bring back what was before, so that it has to be looked at once more.
+    ///   - look: says what has a path; throws where that cannot be said.
     /// - Returns: how many changes there were that a server did not come to the end of.
     package func settleIntended<Failure: Error>(
-        _ look: (RelativePath) throws(Failure) -> FoundObject?
+        keepsNotes: Bool = false, _ look: (RelativePath) throws(Failure) -> FoundObject?
     ) throws(DatabaseError) -> Int {
-        var (settled, isAll) = (0, true)
+        var (settled, isAll) = (0, !keepsNotes)
         for (number, change) in try intended() {
             guard let path = RelativePath(stored: change.path), let target = RelativePath(stored: change.target) else {
                 continue
@@ -61,7 +63,7 @@ extension IntendedChanges {
                 isAll = false
                 continue
             }
-            try complete(NotedChanges(number), known)
+            try complete(keepsNotes ? .none : NotedChanges(number), known)
             settled += 1
         }
         // With them goes what nobody can read.

@@ -29,6 +29,8 @@ extension IntendedChange {
             changes.moves = [PathMove(path, to: target, object: before.object, at: moment)]
             changes.versions = restamped(other, at: target)
         } else if isSame(source) {
+            // It may have been known there already: this file alone, whenever it was acknowledged.
+            changes.moves = [PathMove(target, to: path, object: before.object, at: .min)]
             changes.versions = restamped(source, at: path)
         } else if source == nil, let other, other.form == .file, other.version.hasSameRevision(as: before) {
             // A copy of the whole directory has other objects.
@@ -40,7 +42,11 @@ extension IntendedChange {
     private func movedFolder(_ source: FoundObject?, _ other: FoundObject?) -> KnownChanges {
         var changes = KnownChanges()
         let isCopied = source == nil && other?.form == .folder
-        if isSame(other) || isCopied { changes.moves = [PathMove(path, to: target, at: moment)] }
+        if isSame(other) || isCopied {
+            changes.moves = [PathMove(path, to: target, at: moment)]
+        } else if isSame(source), other == nil {
+            changes.moves = [PathMove(target, to: path, at: moment)]
+        }
         return changes
     }
 

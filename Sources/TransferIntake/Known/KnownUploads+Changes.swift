@@ -1,7 +1,7 @@
 import TransferCatalog
 import TransferDatabase
 package import TransferModel
-import TransferStore
+package import TransferStore
 import TransferSystem
 
 /// What becomes of uploads whose files this server moves, links, replaces, or gives other attributes.
@@ -64,11 +64,20 @@ extension Intake {
     /// Lets the catalog know what came of changes that an earlier server did not come to the end of. To be called before the first
     /// upload and the first change.
     ///
-    /// - Parameter look: says what has a path; throws where that cannot be said.
+    /// The names that are found are synced first: whoever was killed may not have done that, and a power cut would bring back what
+    /// was before. Where they cannot be, the notes stay.
+    ///
+    /// - Parameter store: the same that uploads go to.
     /// - Returns: how many there were.
-    package func settleIntended<Failure: Error>(_ look: (RelativePath) throws(Failure) -> FoundObject?) -> Int {
+    package func settleIntended(in store: FileStore) -> Int {
         do throws(DatabaseError) {
-            return try known.records.settleIntended(look)
+            let intended = try known.records.intended()
+            guard !intended.isEmpty else { return 0 }
+            let isDurable = store.confirmNames(
+                of: intended.flatMap { [$0.change.path, $0.change.target] }.compactMap(RelativePath.init(stored:)))
+            return try known.records.settleIntended(keepsNotes: !isDurable) { (path) throws(StoreError) in
+                try store.object(at: path)
+            }
         } catch {
             known.complain(error, unrecorded: 0)
             return 0

@@ -8,7 +8,7 @@ import TransferStore
 extension ServerCore {
     /// Lets the catalog know what came of the last server's changes of names; before anything else is changed.
     func settleIntended() {
-        let changes = intake.settleIntended { [store] (path) throws(StoreError) in try store.object(at: path) }
+        let changes = intake.settleIntended(in: store)
         if changes > 0 { observability.log.write([.changesSettled(changes)]) }
     }
 

@@ -99,7 +99,10 @@ package final class Scrub: Sendable {
         guard claims != nil, let held = try? lock ?? files.lock() else { return }
         defer { withExtendedLifetime(held) {} }
         keep { [files] (claims) throws(DatabaseError) in
-            let settled = try claims.settleIntended { (path) throws(StoreError) in try files.object(at: path) }
+            // The next server has the names synced, and looks once more.
+            let settled = try claims.settleIntended(keepsNotes: true) { (path) throws(StoreError) in
+                try files.object(at: path)
+            }
             if settled > 0 { try claims.refresh() }
         }
     }

@@ -14,6 +14,32 @@ extension FileStore {
     /// - Throws: where nobody can say what is there.
     package func object(at path: RelativePath) throws(StoreError) -> FoundObject? { try tree.object(at: path) }
 
+    /// Makes durable what names there are in the folders of these paths, and above.
+    ///
+    /// - Returns: false where that cannot be done.
+    package func confirmNames(of paths: [RelativePath]) -> Bool {
+        var folders: Set<RelativePath> = []
+        for path in paths {
+            var next = path.parent
+            while let folder = next, folders.insert(folder).inserted { next = folder.parent }
+        }
+        do throws(StoreError) {
+            var editor = editor()
+            try editor.confirmNames(in: nil)
+            for folder in folders.sorted(by: { PathKey($0.string) < PathKey($1.string) }) {
+                if editor.isFull {
+                    try editor.commit()
+                    editor = self.editor()
+                }
+                try editor.confirmNames(in: folder)
+            }
+            try editor.commit()
+            return true
+        } catch {
+            return false
+        }
+    }
+
     /// The parts of the trash, in no order; those alone that have something below a folder, where one is given.
     package func trash(below folder: RelativePath?) throws(StoreError) -> [TrashBatch] {
         let batches = try attempt("look into the trash") { () throws(SystemError) -> [TrashBatch] in

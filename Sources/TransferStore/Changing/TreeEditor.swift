@@ -322,6 +322,17 @@ extension TreeEditor {
         }
     }
 
+    /// What is in a folder by now is synced with the rest; where there is no folder, nothing is.
+    ///
+    /// - Parameter folder: nothing for the top.
+    func confirmNames(in folder: RelativePath?) throws(StoreError) {
+        do throws(SystemError) {
+            directories.change(folder == nil ? try tree.root.openDirectory(".") : try tree.open(folder))
+        } catch {
+            guard [ENOENT, ENOTDIR, ELOOP].contains(error.errno) else { throw StoreError(error, reading: folder) }
+        }
+    }
+
     func status(of path: RelativePath, in parent: DirectoryHandle) throws(StoreError) -> stat? {
         do throws(SystemError) {
             if path.parent == nil { try tree.check(path) }

@@ -83,7 +83,7 @@ package final class SimulatedGround {
         let configuration = Intake.Configuration(
             maximumAssemblies: 4, filesAtOnce: 7, maximumUpload: 1 << 40, keepUnfinished: 7 * 86_400_000_000_000)
         let intake = Intake(configuration, store: store, records: records, signer: nil, clock: clock.clock) { _ in }
-        _ = intake.settleIntended { (path) throws(StoreError) in try store.object(at: path) }
+        _ = intake.settleIntended(in: store)
         _ = try? intake.expire(leftovers: true)
         intake.known.load()
         intake.forgetUnfinished()

@@ -133,9 +133,6 @@ extension Medium {
     /// Bytes of what is for somebody.
     var mailBytes: Int { ownNames("mail").values.reduce(0) { $0 + (files[$1]?.seen.count ?? 0) } }
 
-    /// Bytes of all files in the trash; of one with several names once.
-    var trashBytes: Int { Set(trashedPaths.values).reduce(0) { $0 + (files[$1]?.seen.count ?? 0) } }
-
     /// Whether a file, or a directory that it is in, will be under one of two names after a power cut now, and all of it.
     func hasOneName(_ object: Object) -> Bool {
         guard files[object]?.pending.isEmpty ?? true else { return false }
@@ -156,6 +153,6 @@ extension Medium {
             || directory.pending.contains { $0.name == name && $0.object == object }
     }
 
-    /// Bytes of all files that every program sees, outside the server's own folder; of one with several names once.
-    var seenBytes: Int { Set(seenPaths.values).reduce(0) { $0 + (files[$1]?.seen.count ?? 0) } }
+    /// Bytes of all files that every program sees, outside the server's own folder and in the trash; of one with several names once.
+    var seenBytes: Int { Set(filePaths.values).reduce(0) { $0 + (files[$1]?.seen.count ?? 0) } }
 }

@@ -33,7 +33,7 @@ extension World {
         let sealed = (sessions.compactMap(\.self) + ghosts).flatMap(\.sealed).map(\.upload)
         let held = sealed.reduce(0) { $0 + (uploads[$1].isInParts ? 0 : contents[uploads[$1].content].count) }
         let there =
-            disk.medium.seenBytes + disk.medium.trashBytes + disk.medium.partBytes + disk.medium.mailBytes + held
+            disk.medium.seenBytes + disk.medium.partBytes + disk.medium.mailBytes + held
         guard quota.used >= UInt64(there) else {
             throw Promises.Broken("\(quota.used) bytes are counted, and \(there) are there")
         }

@@ -49,6 +49,8 @@ extension World {
         let paths = disk.medium.seenPaths.keys.sorted()
         guard let name = paths.randomElement(step.a) else { return }
         let size = disk.medium.seen(at: name)?.count ?? 0
+        // What has another name stays beside what is written.
+        if hasLinked { isMiscounted = true }
         rotten[name] = nil
         unlink(path + "/" + name)
         promises.changed(name)

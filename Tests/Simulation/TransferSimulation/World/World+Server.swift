@@ -60,7 +60,7 @@ extension World {
             store: store, records: records, signer: signer, mailroom: mailroom, clock: clock.clock
         ) { _ in }
         self.intake = intake
-        _ = intake.settleIntended { (path) throws(StoreError) in try store.object(at: path) }
+        _ = intake.settleIntended(in: store)
         try checkKnown()
         _ = try? intake.expire(leftovers: true)
         try sweepMail()
