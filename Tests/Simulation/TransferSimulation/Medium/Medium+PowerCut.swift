@@ -65,7 +65,7 @@ extension Medium {
         for (object, directory) in directories.sorted(by: { $0.key < $1.key }) {
             left[object] = Self.names(of: directory, &random)
         }
-        for rename in renames where isSeen(rename.object) && !Self.reaches(rename.object, from: root, left) {
+        for rename in renames where isSeen(rename.object) && !hasName(rename.object, left) {
             let isOldFree = left[rename.source]?[rename.name] == nil
             if isOldFree, directories[rename.source]?.certain[rename.name] == rename.object,
                 Self.reaches(rename.source, from: root, left)
@@ -76,6 +76,15 @@ extension Medium {
             }
         }
         return left
+    }
+
+    /// Whether an object has one of the names that it was renamed from or to. A name in the server's own folder is none.
+    private func hasName(_ object: Object, _ left: [Object: [String: Object]]) -> Bool {
+        renames.contains { rename in
+            let places = [(rename.source, rename.name), (rename.target, rename.newName)]
+            return rename.object == object
+                && places.contains { left[$0.0]?[$0.1] == object && Self.reaches($0.0, from: root, left) }
+        }
     }
 
     /// Lets an object have the name that it has now, with the directories above it.

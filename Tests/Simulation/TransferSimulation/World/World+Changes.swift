@@ -136,7 +136,7 @@ extension World {
         let number = UInt64(move.object)
         let isKnown = records.says(number, at: move.path) || records.says(number, at: move.target)
         // Who is about to be recorded says where it was when it was stored.
-        let isComing = uploads.contains { $0.content == content && $0.isOnItsWay }
+        let isComing = (sessions.compactMap(\.self) + ghosts).contains { $0.intake.completion.isWaiting }
         promises.moved(move.object, from: move.path, to: move.target, isKnown: isKnown && !isComing)
     }
 
@@ -144,7 +144,8 @@ extension World {
     func remove(_ step: Step) throws {
         guard busy == nil, let intake, let store else { return }
         let places = disk.medium.seenPaths.keys.sorted() + disk.medium.seenDirectories
-        let batches = try step.c >> 20 % 2 == 0 ? store.trash(below: nil).sorted { $0.name < $1.name } : []
+        let found = step.c >> 20 % 2 == 0 ? try? store.trash(below: nil) : nil
+        let batches = (found ?? []).sorted { $0.name < $1.name }
         let batch = batches.randomElement(step.b).map { RelativePath.trash($0, nil) }
         guard let path = try batch ?? places.randomElement(step.b).map({ try RelativePath($0) }) else { return }
         for (name, object) in disk.medium.seenPaths.merging(disk.medium.trashedPaths, uniquingKeysWith: { a, _ in a })

@@ -141,14 +141,19 @@ extension World {
         else { return }
         content[0] ^= 0x55
         guard self.number(of: content) == nil else { return }
-        note(foreign: content, at: name)
+        let object = disk.medium.object(at: name)
         let number = open(path + "/" + name, O_WRONLY | O_CLOEXEC)
         guard number >= 0 else { return }
         content.withUnsafeBytes { _ = Glibc.write(number, $0.baseAddress, 1) }
         close(number)
-        promises.changed(name)
+        // All names of the file have lost it.
+        let names = disk.medium.seenPaths.merging(disk.medium.trashedPaths) { a, _ in a }.filter { $0.value == object }
+        for name in names.keys.sorted() {
+            note(foreign: content, at: name)
+            promises.changed(name)
+            rotten[name] = false
+        }
         disk.change { $0.rot(name, to: content) }
-        rotten[name] = false
     }
 
     /// - Returns: whether the server has something to compare it with.
