@@ -144,7 +144,7 @@ import TransferTestSupport
             }
             proxy.stop()
             #expect(pushed.failure == nil && pushed.failures == [], "\(pushed.failures)")
-            #expect(Set(pushed.reports.map(\.source)).count == 19 && pushed.reports.count == 19)
+            #expect(Set(pushed.reports.map { PathKey($0.source) }).count == 19 && pushed.reports.count == 19)
             #expect(sample.stored(server) == TreeFacts(sample.source).lines)
             sample.reopen("\(sample.source)/closed", server.directory.path("store/copy/closed"))
         }
@@ -159,7 +159,7 @@ import TransferTestSupport
             let cut = try await Archived([.path(sample.source, name: "copy")], to: proxy.address) { $0.retryFor = 0 }
             proxy.stop()
             #expect(cut.failure != nil)
-            #expect(Set(cut.reports.map(\.source)).count == 19 && cut.reports.count == 19, "\(cut.lines)")
+            #expect(Set(cut.reports.map { PathKey($0.source) }).count == 19 && cut.reports.count == 19, "\(cut.lines)")
             let again = try await sample.push(server)
             #expect(again.failures == [] && again.failure == nil)
             #expect(sample.stored(server) == TreeFacts(sample.source).lines)

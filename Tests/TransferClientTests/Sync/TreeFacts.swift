@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import TransferModel
 import TransferTestSupport
 
 /// What rsync -aHX compares of a tree: kind, content, permissions, times, links, names of files, extended attributes. A path
@@ -19,7 +20,7 @@ struct TreeFacts: Equatable {
     private static func collect(
         _ top: String, _ folder: String, _ lines: inout [String], _ names: inout [ino_t: String]
     ) {
-        for name in TransferTestSupport.names(in: "\(top)/\(folder)").sorted() {
+        for name in TransferTestSupport.names(in: "\(top)/\(folder)").sorted(by: { PathKey($0) < PathKey($1) }) {
             if folder.isEmpty, name == ".transfer" || name == ".transfer-parts" { continue }
             let path = folder.isEmpty ? name : "\(folder)/\(name)"
             lines.append(facts(of: "\(top)/\(path)", path, &names))

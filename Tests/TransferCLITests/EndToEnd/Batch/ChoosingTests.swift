@@ -64,7 +64,7 @@ import TransferTestSupport
         let run = try Finished(["push", "in/a.jpg", "-n", "--json", "--to", "nowhere.invalid/f"], files.here)
         #expect(run.end == .exited(0))
         let object = try run.object()
-        #expect(object.keys == ["schema", "source", "destination", "size"])
+        #expect(object.keys == ["schema", "source", "destination", "size", "form"])
         #expect(object["schema"] == "transfer.plan/1" && object["destination"] == "f/a.jpg" && object["size"] == "8")
     }
 }

@@ -39,7 +39,7 @@ import TransferTestSupport
         #expect(after.st_mtim.tv_nsec == before.st_mtim.tv_nsec)
         let again = try server.run(["pull", "t", "-o", here.path("to"), "--json"])
         #expect(try again.objects().allSatisfy { $0["result"] == "alreadyStored" })
-        let keys = ["schema", "source", "result", "path", "size", "digest", "resumed", "seconds", "message"]
+        let keys = ["schema", "source", "result", "path", "size", "digest", "resumed", "seconds", "message", "form"]
         #expect(try again.objects().allSatisfy { $0.keys == keys })
     }
 

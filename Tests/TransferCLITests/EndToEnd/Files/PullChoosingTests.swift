@@ -238,7 +238,7 @@ import TransferTestSupport
         #expect(dry.errors.hasSuffix(summary), "\(dry.errors)")
         #expect(found("") == ["out/a.jpg", "out/b.txt"])
         let object = try pull("in/b.txt", "-o", "new", "--dry-run", "--json").object()
-        #expect(object.keys == ["schema", "source", "destination", "size"])
+        #expect(object.keys == ["schema", "source", "destination", "size", "form"])
         #expect(object["schema"] == "transfer.plan/1" && object["destination"] == "new" && object["size"] == "8")
         #expect(found("").count == 2)
     }

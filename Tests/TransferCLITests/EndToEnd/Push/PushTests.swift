@@ -5,8 +5,8 @@ import TransferTestSupport
 @Suite(.ownThreads) struct PushTests {
     static let keys = [
         "schema", "source", "uploadID", "result", "storedPath", "kind", "size", "digest", "verified", "durable",
-        "seconds",
-        "attempts", "recipients", "format", "width", "height", "sealed", "sourceDeleted", "message",
+        "replaced", "seconds", "attempts", "recipients", "format", "width", "height", "sealed", "sourceDeleted",
+        "message", "form",
     ]
 
     @Test func aPhoto() throws {
