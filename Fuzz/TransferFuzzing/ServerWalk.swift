@@ -105,9 +105,7 @@ struct ServerWalk {
         case .resume(let begin): unsettled.append(begin.id)
         case .lookup(let lookup): unsettled += lookup.ids
         case .end, .abort: open = nil
-        case .list, .fetch, .remove, .compare, .people, .mail, .settle, .introduce:
-            requests += [message.request].compactMap(\.self)
-        default: break
+        default: requests += [message.request].compactMap(\.self)
         }
     }
 
@@ -122,16 +120,8 @@ struct ServerWalk {
         case .block(let block): isWanted ? .block(block) : .nothing
         case .end(let end): isWanted ? .end(end) : .nothing
         case .abort: isWanted ? .abort : .nothing
-        case .list(let list): .request(.list(list))
-        case .fetch(let fetch): .request(.fetch(fetch))
-        case .remove(let remove): .request(.remove(remove))
-        case .compare(let compare): .request(.compare(compare))
-        case .people(let people): .request(.people(people))
-        case .mail(let mail): .request(.mail(mail))
-        case .settle(let settle): .request(.settle(settle))
-        case .introduce(let introduce): .request(.introduce(introduce))
         case .cancel(let id): requests.contains { $0.id == id } ? .cancel(id) : .nothing
-        default: .nothing
+        default: message.request.map { .request($0) } ?? .nothing
         }
     }
 
