@@ -38,7 +38,11 @@ struct SyncRun {
 
     /// - Returns: how much was done.
     func run(_ target: any SyncTarget) async throws(PushFailure) -> SyncSummary {
-        guard !plan.isEmpty else { return end() }
+        guard !plan.isEmpty else {
+            // One that was killed behind its last change has left something.
+            await target.tidy()
+            return end()
+        }
         do throws(PushFailure) {
             try await change(target, deletionStop)
         } catch {
