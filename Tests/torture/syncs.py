@@ -366,8 +366,13 @@ class _Round:
         """Nothing of a fetch stays in the directory but its trash."""
         own = self._back / ".transfer"
         left = [path.name for path in own.iterdir() if path.name != "trash"] if own.exists() else []
-        if left or (self._back / ".transfer-parts").exists():
-            raise Broken(f"a sync that has ended has left {left or '.transfer-parts'} in {self._back}")
+        parts = self._back / ".transfer-parts"
+        if parts.exists():
+            # A client that was killed while it synced leaves a mark, which stays until the machine is started again.
+            names = [path.name for path in parts.iterdir()]
+            left += [name for name in names if not name.startswith("sync-running-")] or ([] if names else [parts.name])
+        if left:
+            raise Broken(f"a sync that has ended has left {left} in {self._back}")
 
     def _restore(self) -> None:
         paths = self._push.restorable()
