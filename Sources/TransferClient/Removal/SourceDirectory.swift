@@ -62,3 +62,9 @@ final class SourceDirectory: Sendable {
         }
     }
 }
+
+/// What a symbolic link was when it was sent.
+struct SentLink: Equatable, Sendable {
+    let target: [UInt8]
+    let modified: Timestamp
+}
