@@ -21,7 +21,8 @@ extension TransferClient {
         listTrash(Self.clean(folder), .batch(batch.batch), isRecursive: true)
     }
 
-    /// Whether something was removed together with others under a path.
+    /// Whether something was removed together with others under a path. Nothing is there where a part of the path is a symbolic link
+    /// in that part of the trash, or the path is none.
     public func has(_ path: String, in batch: TrashedBatch) async throws(PushFailure) -> Bool {
         let events = EventQueue<StatReport>()
         let queue = RequestQueue(needs: [.files, .trees]) { events.isFull }
@@ -32,7 +33,9 @@ extension TransferClient {
             ).asked)
         run(queue, events, resume: { queue.resume() })
         for try await report in RequestEvents(events) {
-            guard report.entry == nil, report.result != .notFound else { return report.entry != nil }
+            guard report.entry == nil, ![.notFound, .invalidPath].contains(report.result) else {
+                return report.entry != nil
+            }
             throw PushFailure(reason: .rejected(report.result), message: report.message)
         }
         return false

@@ -18,9 +18,7 @@ package final class TreeChanges {
     /// - Parameter makeBatch: a new part of the trash; its moment is UTC, in nanoseconds since 1970.
     package init(
         _ intake: Intake, _ store: FileStore,
-        makeBatch: @escaping (_ moment: Int64) -> TrashBatch = {
-            TrashBatch(at: $0, number: .random(in: 0...UInt32.max))
-        }
+        makeBatch: @escaping (_ moment: Int64) -> TrashBatch = { .begun(at: $0) }
     ) {
         (self.intake, self.store, self.makeBatch) = (intake, store, makeBatch)
     }

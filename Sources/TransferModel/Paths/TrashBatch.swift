@@ -5,13 +5,22 @@ package struct TrashBatch: Hashable, Sendable {
 
     /// - Parameters:
     ///   - moment: UTC, in nanoseconds since 1970.
-    ///   - number: at random.
+    ///   - number: any.
     package init(at moment: Int64, number: UInt32) {
         let second = UTCTime(clamping: moment / 1_000_000_000).seconds
         let digits = String(number, radix: 16)
         name =
             Timestamp(seconds: second, nanoseconds: 0).text(.seconds, .name) + "-"
             + String(repeating: "0", count: 8 - digits.utf8.count) + digits
+    }
+
+    /// One that begins now. Of two the later one has the greater name, also within a second: its number is the microsecond, and 12 bits
+    /// at random.
+    ///
+    /// - Parameter moment: UTC, in nanoseconds since 1970.
+    package static func begun(at moment: Int64) -> TrashBatch {
+        let microsecond = UInt32(truncatingIfNeeded: max(0, moment) % 1_000_000_000 / 1_000)
+        return TrashBatch(at: moment, number: microsecond << 12 | .random(in: 0..<1 << 12))
     }
 
     /// Bytes of a name.

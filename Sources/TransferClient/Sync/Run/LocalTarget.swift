@@ -56,7 +56,7 @@ struct LocalTarget: SyncTarget {
     func remove(
         _ removals: [SyncPlan.Removal], keepsInTrash: Bool, _ report: @escaping Report<SyncPlan.Removal>
     ) async throws(PushFailure) {
-        let batch = TrashBatch(at: utcNanoseconds(), number: .random(in: 0...UInt32.max))
+        let batch = TrashBatch.begun(at: utcNanoseconds())
         await change(removals, report) { (editor, removal) throws(StoreError) in
             do throws(StoreError) {
                 if keepsInTrash {

@@ -49,6 +49,21 @@ import TransferTestSupport
         #expect(try server.run(["trash", "list"]).output.isEmpty)
     }
 
+    /// Of two that had one path the last one comes back, also where a link was removed later that had a folder's path.
+    @Test func theLastOneComesBack() throws {
+        let server = try pushed()
+        #expect(try server.run(["remove", "--trash", "d/a"]).end == .exited(0))
+        try writeFile(server.home.path("a"), [9])
+        #expect(try server.push([server.home.path("a")], to: "/d").end == .exited(0))
+        #expect(try server.run(["remove", "-r", "--trash", "d"]).end == .exited(0))
+        #expect(symlink("/nowhere", "\(server.directory)/d") == 0)
+        #expect(try server.run(["remove", "--trash", "d"]).end == .exited(0))
+        #expect(try batches(server).count == 3)
+        let last = try server.run(["trash", "restore", "d/a"])
+        #expect(last.end == .exited(0), "\(last.errors)")
+        #expect(try server.stored("d/a") == [9])
+    }
+
     @Test func whatIsTakenStaysInTheTrash() throws {
         let server = try pushed()
         #expect(try server.run(["remove", "--trash", "d/a"]).end == .exited(0))
