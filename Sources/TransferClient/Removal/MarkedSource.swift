@@ -41,13 +41,14 @@ struct MarkedSource {
             throw SourceKept(reason: LocalFailure.unreadable(error).message)
         }
         try Self.check(name, in: directory, sent)
+        let folder = stored.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(stored[...$0]) } ?? ""
         do throws(SystemError) {
             witness = try SourceWitness(
-                beside: name, in: directory, isFile: report.form == .file || report.form == .hardLink)
+                beside: name, storedIn: folder, in: directory,
+                isFile: report.form == .file || report.form == .hardLink)
         } catch {
             throw .unremovable(error)
         }
-        let folder = stored.utf8.lastIndex(of: UInt8(ascii: "/")).map { stored[...$0] } ?? ""
         witnessPath = folder + witness.name
     }
 
@@ -106,26 +107,16 @@ struct MarkedSource {
         do throws(SystemError) { try directory.unlink(witness.name) } catch { throw giveBack(.unremovable(error)) }
     }
 
-    /// Numbered names that are tried.
-    private static let mostNumbers = 10_000
-
     /// Lets something have its name again, or a numbered one if something else has got that.
     ///
     /// - Returns: why it was kept, and what it is called.
     private func giveBack(_ reason: SourceKept) -> SourceKept {
-        for number in 0..<Self.mostNumbers {
-            let other = number == 0 ? name : (try? RelativePath(name).numbered(number).string) ?? "\(number)"
-            do throws(SystemError) {
-                try directory.rename(witness.name, to: other)
-                guard number > 0 else { return reason }
-                return SourceKept(
-                    reason: "\(reason.reason) Something else has its name by now; it is called "
-                        + "'\(other.escapedForDisplay)'.")
-            } catch {
-                guard error.isExisting else { break }
-            }
+        guard let other = directory.rename(witness.name, toFree: name) else {
+            return SourceKept(reason: "\(reason.reason) It is called '\(witness.name.escapedForDisplay)' now.")
         }
-        return SourceKept(reason: "\(reason.reason) It is called '\(witness.name)' now.")
+        guard !other.hasSameBytes(as: name) else { return reason }
+        let message = "Something else has its name by now; it is called '\(other.escapedForDisplay)'."
+        return SourceKept(reason: "\(reason.reason) \(message)")
     }
 
     private func removeFolder() throws(SourceKept) {

@@ -29,6 +29,25 @@ final class SourceDirectory: Sendable {
         try system("rename") { clinux_renameat2(number, name, number, other, clinux_rename_noreplace) }
     }
 
+    /// Numbered names that are tried.
+    private static let mostNumbers = 10_000
+
+    /// Gives something in it another name, or that with a number if something has it.
+    ///
+    /// - Returns: the name that it has then; nothing where it has the old one still.
+    func rename(_ name: String, toFree other: String) -> String? {
+        for number in 0..<Self.mostNumbers {
+            let free = number == 0 ? other : (try? RelativePath(other).numbered(number).string) ?? "\(number)"
+            do throws(SystemError) {
+                try rename(name, to: free)
+                return free
+            } catch {
+                guard error.isExisting else { return nil }
+            }
+        }
+        return nil
+    }
+
     /// Removes a directory in it that is empty.
     func removeDirectory(_ name: String) throws(SystemError) {
         try system("rmdir") { unlinkat(number, name, AT_REMOVEDIR) }

@@ -16,16 +16,25 @@ struct SourceWitness {
     /// So that people see what it is, if it is ever left behind.
     private static let prefix = ".transfer-witness-"
 
+    /// Hexadecimal digits behind that; behind a separator the source's name follows, where there is room for it.
+    private static let digitCount = 32
+    private static let separator = UInt8(ascii: "-")
+
     /// Seconds after which one that is left belongs to nobody: far longer than a server is asked.
     private static let lifetime: time_t = 3600
 
     /// - Parameters:
     ///   - source: the name of the source in the directory.
+    ///   - folder: what is before the name in the stored path.
     ///   - isFile: whether the source is a file; what else it is, a server may not show by another name.
-    init(beside source: String, in directory: SourceDirectory, isFile: Bool = true) throws(SystemError) {
+    init(
+        beside source: String, storedIn folder: String = "", in directory: SourceDirectory, isFile: Bool = true
+    ) throws(SystemError) {
         var random = SecureRandom()
         self.directory = directory
-        name = Self.prefix + UploadID(high: random.next(), low: random.next()).description
+        let mark = Self.prefix + UploadID(high: random.next(), low: random.next()).description
+        let telling = "\(mark)-\(source)"
+        name = (try? RelativePath(folder + telling)) == nil ? mark : telling
         guard !isFile || linkat(directory.number, source, directory.number, name, 0) != 0 else { return }
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | clinux_o_nofollow
         close(try system("open") { clinux_openat(directory.number, name, flags, 0o600) })
@@ -39,21 +48,33 @@ struct SourceWitness {
     /// Whether a name was made here, so that nobody takes it for a file to be sent.
     static func isName(_ name: some StringProtocol) -> Bool {
         let bytes = name.utf8
-        return bytes.count == prefix.utf8.count + 32 && bytes.starts(with: prefix.utf8)
-            && bytes.dropFirst(prefix.utf8.count).allSatisfy { byte in
+        guard bytes.starts(with: prefix.utf8) else { return false }
+        let digits = bytes.dropFirst(prefix.utf8.count)
+        return digits.count >= digitCount && [nil, separator].contains(digits.dropFirst(digitCount).first)
+            && digits.prefix(digitCount).allSatisfy { byte in
                 (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
                     || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
             }
     }
 
-    /// Removes one that a killed push has left behind. Only where it is empty or the second name of a file, so that no
-    /// content goes.
+    /// Clears away one that a killed push has left behind: removes it where it is empty or the second name of a file, so that no
+    /// content goes, and gives the source its name back where the push was about to remove that.
     static func sweep(_ name: String, in directory: SourceDirectory, at now: time_t = time(nil)) {
         guard isName(name) else { return }
         var status = stat()
-        guard fstatat(directory.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0, status.st_mode & S_IFMT == S_IFREG,
-            status.st_nlink > 1 || status.st_size == 0, now - status.st_ctim.tv_sec > lifetime
+        guard fstatat(directory.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
+            [S_IFREG, S_IFLNK].contains(status.st_mode & S_IFMT), now - status.st_ctim.tv_sec > lifetime
         else { return }
-        unlinkat(directory.number, name, 0)
+        if status.st_mode & S_IFMT == S_IFREG, status.st_nlink > 1 || status.st_size == 0 {
+            unlinkat(directory.number, name, 0)
+        } else if let source = source(of: name) {
+            _ = directory.rename(name, toFree: source)
+        }
+    }
+
+    /// - Returns: nothing for a name that does not say it.
+    private static func source(of name: String) -> String? {
+        let source = name.utf8.dropFirst(prefix.utf8.count + digitCount + 1)
+        return source.isEmpty ? nil : String(Substring(source))
     }
 }

@@ -37,6 +37,37 @@ import TransferTestSupport
         for name in ["a", "", ".transfer-witness-", good + "0", String(good.dropLast()), good.uppercased()] {
             #expect(!SourceWitness.isName(name), "\(name)")
         }
+        #expect(SourceWitness.isName(good + "-a.jpg"))
+    }
+
+    /// The server is asked for the name behind the folder of the stored file: both have to make a path, and a name.
+    @Test func tellsTheSourceWhereThereIsRoom() throws {
+        func witness(_ name: String, in folder: String) throws -> String {
+            try Files.write(home.path(name), "content")
+            let witness = try SourceWitness(beside: name, storedIn: folder, in: directory)
+            try witness.remove()
+            #expect(SourceWitness.isName(witness.name))
+            return witness.name
+        }
+        #expect(try witness("a b", in: "d/").hasSuffix("-a b"))
+        let (fitting, long) = (String(repeating: "n", count: 204), String(repeating: "n", count: 205))
+        #expect(try witness(fitting, in: "d/").hasSuffix("-\(fitting)"))
+        #expect(try !witness(long, in: "d/").hasSuffix("n"))
+        #expect(try !witness("n", in: String(repeating: "d/", count: Limits.pathDepth)).hasSuffix("n"))
+    }
+
+    /// A push that was killed while it removed a source leaves the only name of it, or of what somebody has written there.
+    @Test(arguments: [false, true]) func whatWasTakenAwayComesBack(isTaken: Bool) throws {
+        let names = ["a", "l"].map { ".transfer-witness-0123456789abcdef0123456789abcdef-\($0)" }
+        try Files.check(rename(home.path("a"), home.path(names[0])), "rename")
+        try Files.check(symlink("nowhere", home.path(names[1])), "symlink")
+        if isTaken { for name in ["a", "l"] { try Files.write(home.path(name), "other") } }
+        directory.sweep()
+        #expect(Files.tree(home.path) == names + (isTaken ? ["a", "l"] : []))
+        for name in names { SourceWitness.sweep(name, in: directory, at: time(nil) + 3_602) }
+        #expect(Files.tree(home.path) == (isTaken ? ["a", "a (1)", "l", "l (1)"] : ["a", "l"]))
+        #expect(Files.read(home.path(isTaken ? "a (1)" : "a")) == Array("content".utf8))
+        if isTaken { #expect(Files.read(home.path("a")) == Array("other".utf8)) }
     }
 
     /// One that somebody else may wait for stays, and what is the only name of some content.
