@@ -135,18 +135,23 @@ struct ServerWalk {
 }
 
 extension Message {
-    /// What it asks for, if it is a request.
+    /// What it asks for, if it is a request. Every message is named here, so that no new one is forgotten.
     fileprivate var request: Request? {
         switch self {
         case .list(let list): .list(list)
         case .fetch(let fetch): .fetch(fetch)
         case .remove(let remove): .remove(remove)
         case .compare(let compare): .compare(compare)
+        case .make(let make): .make(make)
+        case .move(let move): .move(move)
         case .people(let people): .people(people)
         case .mail(let mail): .mail(mail)
         case .settle(let settle): .settle(settle)
         case .introduce(let introduce): .introduce(introduce)
-        default: nil
+        case .hello, .welcome, .ping, .pong, .goodbye, .begin, .accept, .block, .end, .abort, .received, .result,
+            .resume,
+            .have, .lookup, .unknown, .receipts, .entries, .file, .outcome, .cancel, .persons, .deliveries, .arrived:
+            nil
         }
     }
 }

@@ -43,6 +43,19 @@ import TransferTestSupport
         }
     }
 
+    /// In a conversation that has begun.
+    @Test func everyFrameMayCome() throws {
+        let runner = FuzzRunner(.server)
+        // docs/PROTOCOL.md, function codes.
+        let hello: UInt8 = 1
+        for code in 0..<UInt8(64) {
+            for argument in [0, 3, 0xFF] as [UInt8] {
+                let input = [7, hello, 0, code, argument, code, argument, code, argument ^ 1]
+                #expect(throws: Never.self, "\(input)") { try runner.run(input) }
+            }
+        }
+    }
+
     private static func content(_ path: String) -> [UInt8]? {
         guard let file = fopen(path, "r") else { return nil }
         defer { fclose(file) }
