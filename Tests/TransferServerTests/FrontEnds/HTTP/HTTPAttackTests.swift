@@ -15,17 +15,6 @@ extension ServerTests {
         private static let version: Fields = [("Tus-Resumable", "1.0.0")]
         private static let type: Fields = [("Content-Type", "application/offset+octet-stream")]
 
-        private func serving(
-            _ change: (inout ServerConfiguration) -> Void = { _ in },
-            _ body: @escaping @Sendable (TestServer) throws -> Void
-        ) async throws {
-            try await TransferServerTests.serving(
-                { configuration in
-                    configuration.http = .on
-                    change(&configuration)
-                }, in: TemporaryDirectory(), body)
-        }
-
         private static func create(_ client: HTTPClient, _ fields: Fields) throws -> HTTPClient.Answer {
             let name = [("Upload-Metadata", "filename \(Base64Text.encode(Array("x".utf8)))")]
             return try client.ask(.post, "/.transfer/tus/", version + name + fields)
@@ -44,7 +33,7 @@ extension ServerTests {
             (String(repeating: "x: y\r\n", count: 10_000), 431),
             ("x: \(String(repeating: "y", count: 100_000))\r\n", 431),
         ]) func headsHaveBounds(_ fields: String, _ status: Int) async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 client.send(bytes: "GET / HTTP/1.1\r\nHost: server\r\n\(fields)\r\n")
                 #expect(Self.isProblem(try client.answer(), status))
@@ -53,7 +42,7 @@ extension ServerTests {
         }
 
         @Test func targetsHaveBounds() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 client.send(bytes: "GET /\(String(repeating: "x", count: 100_000)) HTTP/1.1\r\nHost: server\r\n\r\n")
                 #expect(Self.isProblem(try client.answer(), 414))
@@ -65,7 +54,7 @@ extension ServerTests {
 
         /// What is removed while somebody adds to it is gone, and nothing of it is seen.
         @Test func removedWhileItGrows() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let (sender, other) = (try HTTPClient(server), try HTTPClient(server))
                 let address = try #require(try Self.create(other, [("Upload-Length", "9")])["location"])
                 sender.send(.patch, address, Self.piece(0) + [("Content-Length", "9")])
@@ -81,7 +70,7 @@ extension ServerTests {
 
         /// Of two that add at once the newest one has it, and what it is told is what there is.
         @Test func twoThatAddAtOnce() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let (first, second) = (try HTTPClient(server), try HTTPClient(server))
                 let address = try #require(try Self.create(first, [("Upload-Length", "6")])["location"])
                 first.send(.patch, address, Self.piece(0) + [("Content-Length", "6")])
@@ -98,7 +87,7 @@ extension ServerTests {
 
         @Test(arguments: ["9223372036854775808", "18446744073709551616", "-1", "1e3", " ", "0x10"])
         func lengthsThatAreNone(_ length: String) async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 #expect(Self.isProblem(try Self.create(try HTTPClient(server), [("Upload-Length", length)]), 400))
                 #expect(server.parts == [])
                 try server.checkServes()
@@ -106,7 +95,7 @@ extension ServerTests {
         }
 
         @Test func thereIsNoRoom() async throws {
-            try await serving({ $0.space.quota = 1000 }) { server in
+            try await servingHTTP({ $0.space.quota = 1000 }) { server in
                 let client = try HTTPClient(server)
                 #expect(Self.isProblem(try Self.create(client, [("Upload-Length", "1001")]), 507))
                 #expect(server.parts == [])

@@ -10,10 +10,6 @@ import TransferTestSupport
 extension ServerTests {
     /// Digests that clients ask for (RFC 9530), folders that are made, and slashes.
     @Suite struct HTTPDigestTests {
-        private func serving(_ body: @escaping @Sendable (TestServer) throws -> Void) async throws {
-            try await TransferServerTests.serving({ $0.http = .on }, body)
-        }
-
         private static func field(_ content: [UInt8], _ algorithm: HTTPDigestAlgorithm) -> String {
             let digest = content.withUnsafeBytes { bytes in
                 switch algorithm {
@@ -28,7 +24,7 @@ extension ServerTests {
         }
 
         @Test func aDigestThatIsWantedIsInTheHead() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 // Longer than what is read in one turn.
                 let content = SplitMix64.bytes(seed: 5, 17 << 20)
@@ -60,7 +56,7 @@ extension ServerTests {
         }
 
         @Test func anotherContentHasAnotherDigest() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 for content in [[1], [2, 3], []] as [[UInt8]] {
                     let put = try client.ask(.put, "/x", [("Want-Repr-Digest", "sha-512=1")], content)
@@ -85,7 +81,7 @@ extension ServerTests {
         }
 
         @Test func foldersAreMade() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let made = try client.ask(.put, "/a/b%20c/")
                 #expect(made.status == 201 && made["location"] == "/a/b%20c/")
@@ -105,7 +101,7 @@ extension ServerTests {
         }
 
         @Test func aFileWithASlashIsNotRemoved() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 #expect(try client.ask(.put, "/f", [], [1]).status == 201)
                 #expect(try client.ask(.delete, "/f/").status == 409)

@@ -9,10 +9,6 @@ import TransferTestSupport
 extension ServerTests {
     /// Files that come in forms, as browsers and `curl -F` send them.
     @Suite struct HTTPFormTests {
-        private func serving(_ body: @escaping @Sendable (TestServer) throws -> Void) async throws {
-            try await TransferServerTests.serving({ $0.http = .on }, body)
-        }
-
         private static let type = ("Content-Type", "multipart/form-data; boundary=----b")
 
         private static func part(_ head: String, _ content: [UInt8]) -> [UInt8] {
@@ -26,7 +22,7 @@ extension ServerTests {
         private static let end = Array("------b--\r\n".utf8)
 
         @Test func eachFileIsAnUpload() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let long = SplitMix64.bytes(seed: 9, 5 << 20)
                 let form =
@@ -50,7 +46,7 @@ extension ServerTests {
 
         /// A browser is shown the folder, and the form is on that page.
         @Test func aBrowserSeesTheFolderAgain() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let html = ("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
                 #expect(try client.ask(.get, "/", [html]).text.contains("enctype=\"multipart/form-data\""))
@@ -65,7 +61,7 @@ extension ServerTests {
 
         @Test(arguments: ["../x", "/x", ".transfer/x", "a/../../x", "..", ".", "a//b", "a\\\\b"])
         func namesLeadNowhereElse(_ name: String) async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let form = Self.file("good", [1]) + Self.file(name, [2]) + Self.end
                 let answer = try client.ask(.post, "/in/", [Self.type], form)
@@ -78,7 +74,7 @@ extension ServerTests {
 
         /// What is whole is stored before the form has ended: whoever never ends one must not keep hundreds of files open.
         @Test func filesDoNotWaitForTheEndOfTheForm() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let head = "POST /in/ HTTP/1.1\r\nHost: server\r\nContent-Type: \(Self.type.1)\r\n"
                 let form = (0..<200).flatMap { Self.file("f\($0)", [1]) } + Self.file("last", [2]) + Self.end
@@ -96,7 +92,7 @@ extension ServerTests {
 
         /// What came whole before the fault is stored, and the answer says so; what did not, is not.
         @Test func aFormThatEndsTooEarly() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let cut = Self.file("a", [1]) + Self.file("b", [2, 3]).dropLast(3)
                 let answer = try client.ask(.post, "/", [Self.type], cut)
@@ -115,7 +111,7 @@ extension ServerTests {
         }
 
         @Test func whatIsNoFormIsRefused() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let types: [(String, Int)] = [
                     ("application/x-www-form-urlencoded", 415), ("multipart/mixed; boundary=b", 415),

@@ -12,10 +12,6 @@ extension ServerTests {
 
         private static let content = SplitMix64.bytes(seed: 11, 5_000_000)
 
-        private func serving(_ body: @escaping @Sendable (TestServer) throws -> Void) async throws {
-            try await TransferServerTests.serving({ $0.http = .on }, body)
-        }
-
         /// What a client of a version says of its content.
         private static func fields(_ interop: Int, isComplete: Bool, _ offset: Int? = nil) -> Fields {
             let complete =
@@ -36,7 +32,7 @@ extension ServerTests {
 
         /// Begun, broken off, asked about, and gone on with.
         @Test(arguments: 3...9) func allVersionsGoOn(_ interop: Int) async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let content = Self.content
                 let lost = try HTTPClient(server)
                 var text = "PUT /x HTTP/1.1\r\nHost: s\r\nContent-Length: \(content.count)\r\n"
@@ -74,7 +70,7 @@ extension ServerTests {
         }
 
         @Test(arguments: 3...9) func uploadsMayComeInPieces(_ interop: Int) async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 client.send(
                     .post, "/d/",
@@ -93,7 +89,7 @@ extension ServerTests {
 
         /// What somebody else has stored since is not replaced, with the first request or a later one.
         @Test(arguments: [true, false]) func conditionsHoldAtTheEnd(_ isOneRequest: Bool) async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let first = try client.ask(.put, "/x", [], [1])
                 let condition = [("If-Match", try #require(first["etag"]))]
@@ -127,7 +123,7 @@ extension ServerTests {
 
         /// Nobody is told of something that he may take for an answer.
         @Test func whoSpeaksNoKnownVersionGetsNo104() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 for fields in [[], [("Upload-Draft-Interop-Version", "2")], [("Upload-Draft-Interop-Version", "10")]] {
                     let answer = try client.ask(.put, "/x", fields + [("Upload-Complete", "?1")], [1, 2])
@@ -138,7 +134,7 @@ extension ServerTests {
         }
 
         @Test func whatDoesNotFitIsRefused() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let made = try client.ask(.put, "/x", [("Upload-Complete", "?0"), ("Upload-Length", "6")], [1, 2])
                 let address = try #require(made["location"])
@@ -185,7 +181,7 @@ extension ServerTests {
 
         /// What its sender says of all of it is compared at the end, also where it came in two pieces.
         @Test func theWholeIsCompared() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let type = [
                     ("Content-Type", "application/partial-upload"), ("Upload-Complete", "?1"), ("Upload-Offset", "3"),
@@ -205,7 +201,7 @@ extension ServerTests {
         }
 
         @Test func termsAreThoseOfPut() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 #expect(try client.ask(.put, "/x", [], [1]).status == 201)
                 let complete = [("Upload-Complete", "?1")]

@@ -20,17 +20,6 @@ extension ServerTests {
             [("Upload-Metadata", "filename \(Base64Text.encode(Array(name.utf8)))")]
         }
 
-        private func serving(
-            _ change: (inout ServerConfiguration) -> Void = { _ in }, in directory: TemporaryDirectory? = nil,
-            _ body: @escaping @Sendable (TestServer) throws -> Void
-        ) async throws {
-            try await TransferServerTests.serving(
-                { configuration in
-                    configuration.http = .on
-                    change(&configuration)
-                }, in: directory ?? TemporaryDirectory(), body)
-        }
-
         private static func create(_ client: HTTPClient, _ fields: Fields, _ content: [UInt8]? = nil) throws
             -> HTTPClient.Answer
         {
@@ -61,7 +50,7 @@ extension ServerTests {
         // MARK: Uploads
 
         @Test func piecesBecomeOneFile() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let content = SplitMix64.bytes(seed: 7, 9_000_001)
                 let made = try Self.create(
@@ -92,7 +81,7 @@ extension ServerTests {
         }
 
         @Test func theLastAnswerSaysWhatIsStored() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let made = try Self.create(client, [("Upload-Length", "3")] + Self.type + Self.named("x"), [1, 2, 3])
                 #expect(made.status == 201 && made["upload-offset"] == "3" && made["transfer-result"] == "committed")
@@ -109,7 +98,7 @@ extension ServerTests {
         }
 
         @Test func lengthsMayComeLater() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let made = try Self.create(client, [("Upload-Defer-Length", "1")] + Self.named("x"))
                 let address = try #require(made["location"])
@@ -127,7 +116,7 @@ extension ServerTests {
         // MARK: Faults
 
         @Test func offsetsAreCompared() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let address = try #require(
                     try Self.create(client, [("Upload-Length", "9")] + Self.named("x"))["location"])
@@ -158,7 +147,7 @@ extension ServerTests {
             ("crc32", "nvYflQ==", [UInt8]("foobar".utf8)),
         ])
         func checksumsAreCompared(_ algorithm: String, _ digest: String, _ content: [UInt8]) async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let address = try #require(
                     try Self.create(client, [("Upload-Length", "12")] + Self.named("x"))["location"])
@@ -178,7 +167,7 @@ extension ServerTests {
         }
 
         @Test func checksumsMayComeBehind() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let address = try #require(
                     try Self.create(client, [("Upload-Length", "6")] + Self.named("x"))["location"])
@@ -199,7 +188,7 @@ extension ServerTests {
 
         /// At every byte: what has come stays, but for pieces that count as a whole.
         @Test(arguments: [true, false]) func vanishedClientsGoOn(_ isChecked: Bool) async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let content = Array("foobar".utf8)
                 for cut in 0..<content.count {
@@ -225,7 +214,7 @@ extension ServerTests {
 
         /// Nobody waits for a connection that is dead: the newest request has the upload.
         @Test func theNewestRequestHasIt() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let address = try #require(
                     try Self.create(client, [("Upload-Length", "6")] + Self.named("x"))["location"])
@@ -243,7 +232,7 @@ extension ServerTests {
         }
 
         @Test func whatIsTakenBackIsGone() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let address = try #require(
                     try Self.create(client, [("Upload-Length", "6")] + Self.named("x"))["location"])
@@ -260,7 +249,7 @@ extension ServerTests {
         }
 
         @Test func whatIsNotUnderstoodIsRefused() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 #expect(try client.ask(.post, "/.transfer/tus/", [("Upload-Length", "1")], []).status == 412)
                 let version = try client.ask(
@@ -299,7 +288,7 @@ extension ServerTests {
         }
 
         @Test func clientsAreToldWhatThereIs() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let offer = try client.ask(.options, "/.transfer/tus/")
                 #expect(offer.status == 204 && offer["tus-version"] == "1.0.0" && offer["tus-max-size"] != nil)
@@ -322,7 +311,7 @@ extension ServerTests {
 
         /// Each costs two descriptors while it is open.
         @Test func whatIsLeftBehindIsClosed() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 var addresses: [String] = []
                 for number in 0..<60 {
@@ -340,7 +329,7 @@ extension ServerTests {
         // MARK: Concatenation
 
         @Test func piecesArePutTogether() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let content = SplitMix64.bytes(seed: 3, 10_000_000)
                 let cuts = [0, 4_999_999, 5_000_000, 10_000_000]
@@ -386,7 +375,7 @@ extension ServerTests {
 
         /// To a client of tus an upload is stored when its offset is its length: so it is, also where the last request was cut off.
         @Test func whatIsToldAsWholeIsStored() async throws {
-            try await serving { server in
+            try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let made = try Self.create(client, [("Upload-Length", "3")] + Self.named("x"))
                 let address = try #require(made["location"])
@@ -410,14 +399,14 @@ extension ServerTests {
             let directory = try TemporaryDirectory()
             let content = SplitMix64.bytes(seed: 5, 6_000_000)
             let address = Told()
-            try await serving(in: directory) { server in
+            try await servingHTTP(in: directory) { server in
                 let client = try HTTPClient(server)
                 let made = try Self.create(client, [("Upload-Length", "\(content.count)")] + Self.named("x"))
                 address.text.withLock { $0 = made["location"] ?? "" }
                 let known = address.text.withLock { $0 }
                 #expect(try Self.patch(client, known, 0, Array(content[..<5_000_001])).status == 204)
             }
-            try await serving(in: directory) { server in
+            try await servingHTTP(in: directory) { server in
                 let client = try HTTPClient(server)
                 let known = address.text.withLock { $0 }
                 let head = try Self.head(client, known)
@@ -426,7 +415,7 @@ extension ServerTests {
                 #expect(try Self.patch(client, known, 5_000_001, Array(content[5_000_001...])).status == 204)
                 #expect(server.content("x") == content && server.parts == [])
             }
-            try await serving(in: directory) { server in
+            try await servingHTTP(in: directory) { server in
                 let known = address.text.withLock { $0 }
                 let head = try Self.head(HTTPClient(server), known)
                 #expect(head["upload-offset"] == "\(content.count)")
