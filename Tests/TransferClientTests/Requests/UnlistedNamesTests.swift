@@ -87,10 +87,16 @@ import TransferTestSupport
     }
 
     /// What can be removed is; the others stay where they are, with their folders, and are told.
-    @Test func aTargetKeepsThem() async throws {
+    ///
+    /// - Parameter ignores: whether what is ignored is only known behind the list.
+    @Test(arguments: [false, true]) func aTargetKeepsThem(ignores: Bool) async throws {
         let source = here.path("source")
         try Files.write("\(source)/a", [1, 2])
-        try await withNames { server, client in
+        if ignores { try Files.write("\(source)/.ignored", Array("*.bak\n".utf8)) }
+        try await withNames { server, plain in
+            var configuration = plain.requestContext.configuration
+            if ignores { configuration.selection.ignoreFile = ".ignored" }
+            let client = try TransferClient(server: plain.server, configuration: configuration)
             var options = SyncOptions()
             #expect(await Synced(client.sync(from: source, options: options)).failures == [])
             (options.deletes, options.keepsInTrash) = (true, false)
@@ -100,7 +106,7 @@ import TransferTestSupport
                 #expect(synced.failures.first?.hasPrefix("unreadable d: ") ?? false)
                 #expect(synced.summary?.deleted == (round == 1 ? 1 : 0))
             }
-            #expect(Files.tree(server.directory.path("store/t")).count == 2)
+            #expect(Files.tree(server.directory.path("store/t")).count == (ignores ? 3 : 2))
             #expect(access(server.directory.path("store/t/d/b"), F_OK) != 0)
             // Nor does a file take the place of the folder.
             try Files.write("\(source)/d", [3])

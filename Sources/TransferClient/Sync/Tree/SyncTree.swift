@@ -136,6 +136,7 @@ extension SyncTree {
             }
         }
         return SyncTree(
-            top: top, kept, leftOut: leftOut.union(filter.leftOut), specials: specials, faults: faults)
+            top: top, kept, leftOut: leftOut.union(filter.leftOut), specials: specials, faults: faults,
+            unlisted: unlisted)
     }
 }
