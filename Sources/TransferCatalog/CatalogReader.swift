@@ -47,7 +47,7 @@ final class CatalogReader: @unchecked Sendable {
         commit = try Statement("COMMIT", in: database)
         number = try Statement("SELECT count(*) FROM uploads", in: database)
         unfinishedUploads = try Statement(UnfinishedUpload.select, in: database)
-        intendedChanges = try Statement(IntendedChange.select, in: database)
+        intendedChanges = try Statement(NotedChange.select, in: database)
         anyRotten = try Statement(RottenFile.any, in: database)
         rotten = try Statement(RottenFile.select + " WHERE path = ?1", in: database)
         sums = try Statement(
@@ -140,9 +140,7 @@ final class CatalogReader: @unchecked Sendable {
         return found
     }
 
-    func intended() throws(DatabaseError) -> [(number: Int64, change: IntendedChange)] {
-        try IntendedChange.all(intendedChanges)
-    }
+    func intended() throws(DatabaseError) -> [NotedChange] { try NotedChange.all(intendedChanges) }
 
     func totals() throws(DatabaseError) -> [CatalogEntry.State: CatalogTotals] {
         defer { sums.reset() }

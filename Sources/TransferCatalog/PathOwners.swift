@@ -1,6 +1,6 @@
 package import TransferDatabase
 import Glibc
-internal import TransferModel
+package import TransferModel
 import TransferSystem
 
 /// Which upload a stored path belongs to: of all that claim it, the one that was acknowledged last. Looked at beside a
@@ -36,9 +36,15 @@ package final class PathOwners: Sendable {
 
     /// The upload that a stored file belongs to. From now on its path is found.
     ///
+    /// - Parameter file: what is there; nothing where nobody can say. If it came later than what was acknowledged last, and is the
+    ///   very file of an earlier upload, it belongs to that.
     /// - Returns: nothing for a file that is not in the catalog, or in a row that cannot be read.
-    package func find(_ path: String) throws(DatabaseError) -> CatalogEntry? {
-        try connection.withLock { (state) throws(DatabaseError) in try state.find(path) }
+    package func find(_ path: String, _ file: ContentVersion? = nil) throws(DatabaseError) -> CatalogEntry? {
+        try connection.withLock { (state) throws(DatabaseError) in
+            let last = try state.find(path)
+            guard let file, let known = last?.version, file.hasReplaced(known) else { return last }
+            return try state.find(path, exactly: file) ?? last
+        }
     }
 
     /// Keeps that a file is rotten, for a server that runs and for all later ones.
@@ -64,13 +70,13 @@ package final class PathOwners: Sendable {
 
 /// What a server did not come to the end of, for whoever keeps servers out meanwhile.
 extension PathOwners: IntendedChanges {
-    package func intended() throws(DatabaseError) -> [(number: Int64, change: IntendedChange)] {
+    package func intended() throws(DatabaseError) -> [NotedChange] {
         try connection.withLock { (state) throws(DatabaseError) in try state.intended() }
     }
 
     package func complete(_ noted: NotedChanges, _ changes: KnownChanges) throws(DatabaseError) {
         try connection.withLock { (state) throws(DatabaseError) in
-            for folder in changes.folders { while try state.writer.moveSome(folder) {} }
+            for folder in changes.folders { while try state.writer.moveSome(folder, noted.newest) {} }
             try state.writer.complete(noted, changes)
         }
     }
@@ -85,6 +91,7 @@ private final class ClaimsConnection: @unchecked Sendable {
     private var rotten: Set<[UInt8]> = []
     private let mark: Statement
     private let select: Statement
+    private let exact: Statement
     private let unfound: Statement
 
     init(path: String) throws(DatabaseError) {
@@ -110,6 +117,12 @@ private final class ClaimsConnection: @unchecked Sendable {
             WHERE number = (SELECT number FROM claims WHERE path = ?1) AND path = ?1
             """,
             in: database)
+        exact = try Statement(
+            """
+            SELECT \(CatalogColumns.names) FROM uploads
+            WHERE path = ?1 AND object = ?2 AND revision = ?3 AND size = ?4 ORDER BY committed DESC LIMIT 1
+            """,
+            in: database)
         unfound = try Statement(
             "SELECT path FROM claims WHERE path > ?1 AND found = 0 ORDER BY path LIMIT ?2", in: database)
     }
@@ -125,8 +138,8 @@ private final class ClaimsConnection: @unchecked Sendable {
         try Self.fill(database)
     }
 
-    func intended() throws(DatabaseError) -> [(number: Int64, change: IntendedChange)] {
-        try IntendedChange.all(try Statement(IntendedChange.select, in: database))
+    func intended() throws(DatabaseError) -> [NotedChange] {
+        try NotedChange.all(try Statement(NotedChange.select, in: database))
     }
 
     func totals() throws(DatabaseError) -> CatalogTotals {
@@ -145,6 +158,17 @@ private final class ClaimsConnection: @unchecked Sendable {
             select.bind(1, text: path)
             defer { select.reset() }
             return try select.next() ? CatalogColumns.read(select, from: 0) : nil
+        }
+    }
+
+    func find(_ path: String, exactly file: ContentVersion) throws(DatabaseError) -> CatalogEntry? {
+        try path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
+            exact.bind(1, text: path)
+            exact.bind(2, Int64(bitPattern: file.object))
+            exact.bind(3, file.revision)
+            exact.bind(4, Int64(clamping: file.size))
+            defer { exact.reset() }
+            return try exact.next() ? CatalogColumns.read(exact, from: 0) : nil
         }
     }
 

@@ -104,6 +104,33 @@ import TransferModel
         }
     }
 
+    /// What somebody had removed behind the server's back is no file of the folder that comes there. Without the move it stays what
+    /// it was: missing.
+    @Test func whatWasKnownWhereAFolderComes() throws {
+        let folder = FoundObject(.folder, ContentVersion(object: 8, revision: 7, touch: 7, size: 1))
+        for isMoved in [false, true] {
+            let catalog = try CatalogFixture().open()
+            // Also of a clock that was ahead.
+            try catalog.record([entry(1, "d/a", committed: 99), entry(2, "n/a"), entry(3, "n/b", committed: 98)])
+            _ = try catalog.intend([IntendedChange(.folder, "d", to: "n", before: Self.version(8), at: 9)])
+            // Only a server that is killed between may see that.
+            if isMoved { try catalog.record([entry(4, "n/c", committed: 10)]) }
+            for _ in 0..<2 { _ = try settle(catalog, [isMoved ? "n" : "d": folder]) }
+            #expect(
+                try known(catalog) == (isMoved ? ["n/a": [1], "n/c": [4]] : ["d/a": [1], "n/a": [2], "n/b": [3]]))
+        }
+    }
+
+    /// Another folder that somebody has made there is not the one that was to be moved.
+    @Test func aFolderOfSomebodyElse() throws {
+        let catalog = try CatalogFixture().open()
+        try catalog.record([entry(1, "d/a")])
+        _ = try catalog.intend([IntendedChange(.folder, "d", to: "n", before: Self.version(8), at: 9)])
+        let other = FoundObject(.folder, ContentVersion(object: 9, revision: 77, touch: 7, size: 1))
+        _ = try settle(catalog, ["n": other])
+        #expect(try known(catalog) == ["d/a": [1]])
+    }
+
     /// Attributes leave the acknowledgement good; what somebody else has written since is not taken for what was acknowledged.
     @Test func otherAttributes() throws {
         for (found, touch) in [
@@ -135,7 +162,7 @@ import TransferModel
         }
     }
 
-    /// Where nobody can say what is there, the note stays; what cannot be read of the notes goes when all others are settled.
+    /// Where nobody can say what is there, the note stays; what cannot be read of the notes goes, whatever its number.
     @Test func whatCannotBeLookedAtStays() throws {
         let fixture = try CatalogFixture()
         let catalog = fixture.open()
@@ -144,13 +171,17 @@ import TransferModel
             IntendedChange(.move, "a", to: "b", before: Self.version(1), at: 9),
             IntendedChange(.move, "c", to: "d", before: Self.version(2), at: 9),
         ])
-        try fixture.database().execute("INSERT INTO intended VALUES (99, 77, 'x', 'y', 0, 0, 0, 0, NULL, 0)")
+        for number in [99, Int64.max] {
+            try fixture.database().execute(
+                "INSERT INTO intended VALUES (\(number), 77, 'x', 'y', 0, 0, 0, 0, NULL, 0, NULL, NULL)")
+        }
         let settled = try catalog.settleIntended { (path) throws(Unreadable) in
             if path.string == "a" { throw Unreadable() }
             return path.string == "d" ? Self.file(2) : nil
         }
         #expect(settled == 1)
-        #expect(try catalog.intended().count == 1)
+        #expect(try catalog.intended().map(\.change?.path) == ["a"])
+        #expect(try fixture.database().execute("SELECT count(*) FROM intended") == 1)
         #expect(try known(catalog) == ["a": [1], "d": [2]])
         #expect(try settle(catalog, ["b": Self.file(1)]) == 1)
         #expect(try known(catalog) == ["b": [1], "d": [2]])

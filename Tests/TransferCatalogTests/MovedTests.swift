@@ -54,6 +54,22 @@ import TransferModel
         #expect(try catalog.entries(at: ["a", "b"]).map { $0.map(\.size) } == [[2], [1]])
     }
 
+    /// A file that came later than what was acknowledged last, and is the one of an earlier upload, belongs to that. One that is older
+    /// is what was there before: what was acknowledged last is lost.
+    @Test func aFileBelongsToItsOwnUpload() throws {
+        let fixture = try CatalogFixture()
+        let catalog = fixture.open()
+        try catalog.record([entry(1, "a", committed: 5), entry(2, "a", committed: 6)])
+        try catalog.close()
+        let owners = try PathOwners(path: fixture.path)
+        for (touch, size) in [(2, 2), (3, 2), (4, 1)] as [(Int64, UInt64)] {
+            let file = ContentVersion(object: 1, revision: 2, touch: touch, size: 1)
+            #expect(try owners.find("a", file)?.size == size)
+        }
+        #expect(try owners.find("a")?.size == 2)
+        #expect(try owners.find("a", ContentVersion(object: 7, revision: 2, touch: 9, size: 1))?.size == 2)
+    }
+
     @Test func otherAttributesMakeNoOtherFile() throws {
         let fixture = try CatalogFixture()
         let catalog = fixture.open()

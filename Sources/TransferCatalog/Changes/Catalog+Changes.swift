@@ -6,25 +6,29 @@ extension Catalog {
     /// Keeps what is about to be changed, all or nothing, as durably as the catalog is, until it is known what came of it.
     package func intend(_ changes: [IntendedChange]) throws(DatabaseError) -> NotedChanges {
         guard !changes.isEmpty else { return .none }
-        var numbers: Range<Int64> = 0..<0
-        try connections.write { (writer) throws(DatabaseError) in numbers = try writer.intend(changes) }
-        return NotedChanges(numbers)
+        // What has arrived by now has a row before the note.
+        try settle()
+        var noted = NotedChanges.none
+        try connections.write { (writer) throws(DatabaseError) in noted = try writer.intend(changes) }
+        return noted
     }
 
-    /// What cannot be read is left out.
-    package func intended() throws(DatabaseError) -> [(number: Int64, change: IntendedChange)] {
+    /// What was intended and is not known to be done or undone, in the order in which it was noted.
+    package func intended() throws(DatabaseError) -> [NotedChange] {
         try connections.read { (reader) throws(DatabaseError) in try reader.intended() }
     }
 
     /// Lets files be known as they are by now, and forgets what was noted of that.
     package func complete(_ noted: NotedChanges, _ changes: KnownChanges) throws(DatabaseError) {
-        guard !noted.numbers.isEmpty || !changes.isEmpty else { return }
+        guard noted.numbers != nil || !changes.isEmpty else { return }
         if !changes.isEmpty { try settle() }
         for folder in changes.folders {
             var isOver = false
             // Others have their turn between two steps of a large folder.
             while !isOver {
-                try connections.write { (writer) throws(DatabaseError) in isOver = try !writer.moveSome(folder) }
+                try connections.write { (writer) throws(DatabaseError) in
+                    isOver = try !writer.moveSome(folder, noted.newest)
+                }
             }
         }
         try connections.write { (writer) throws(DatabaseError) in try writer.complete(noted, changes) }
@@ -33,8 +37,8 @@ extension Catalog {
 
 /// Where it is noted what a server is about to do.
 package protocol IntendedChanges {
-    /// What was intended and is not known to be done or undone, in the order in which it was noted, with what it is kept under.
-    func intended() throws(DatabaseError) -> [(number: Int64, change: IntendedChange)]
+    /// What was intended and is not known to be done or undone, in the order in which it was noted.
+    func intended() throws(DatabaseError) -> [NotedChange]
 
     /// Lets files be known as they are by now, and forgets what was noted of that.
     func complete(_ noted: NotedChanges, _ changes: KnownChanges) throws(DatabaseError)
@@ -50,9 +54,14 @@ extension IntendedChanges {
     package func settleIntended<Failure: Error>(
         keepsNotes: Bool = false, _ look: (RelativePath) throws(Failure) -> FoundObject?
     ) throws(DatabaseError) -> Int {
-        var (settled, isAll) = (0, !keepsNotes)
-        for (number, change) in try intended() {
-            guard let path = RelativePath(stored: change.path), let target = RelativePath(stored: change.target) else {
+        var settled = 0
+        for noted in try intended() {
+            let notes = keepsNotes ? noted.notes.kept : noted.notes
+            guard let change = noted.change, let path = RelativePath(stored: change.path),
+                let target = RelativePath(stored: change.target)
+            else {
+                // Nobody can ever read it.
+                try complete(notes, KnownChanges())
                 continue
             }
             let known: KnownChanges
@@ -60,14 +69,11 @@ extension IntendedChanges {
                 known = change.outcome(try look(path), path == target ? nil : try look(target))
             } catch {
                 // It stays until somebody can tell.
-                isAll = false
                 continue
             }
-            try complete(keepsNotes ? .none : NotedChanges(number), known)
+            try complete(notes, known)
             settled += 1
         }
-        // With them goes what nobody can read.
-        if isAll, settled > 0 { try complete(.all, KnownChanges()) }
         return settled
     }
 }

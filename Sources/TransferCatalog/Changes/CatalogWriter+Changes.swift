@@ -2,46 +2,45 @@ import TransferDatabase
 import TransferModel
 
 extension CatalogWriter {
-    /// Rows in one transaction.
-    private static let rowsAtOnce: Int64 = 512
-
     /// - Returns: what they are kept under.
-    func intend(_ changes: [IntendedChange]) throws(DatabaseError) -> Range<Int64> {
+    func intend(_ changes: [IntendedChange]) throws(DatabaseError) -> NotedChanges {
         let insert = try Statement(IntendedChange.insert, in: database)
-        var numbers: Range<Int64> = 0..<0
+        var noted = NotedChanges.none
         try transaction { () throws(DatabaseError) in
-            for change in changes { try change.write(insert) }
+            let newest = try database.execute("SELECT max(number) FROM uploads") ?? .min
+            for change in changes { try change.write(insert, newest: newest) }
             let last = try database.execute("SELECT max(number) FROM intended") ?? 0
-            let (first, isFirst) = last.subtractingReportingOverflow(Int64(changes.count - 1))
-            let (end, isLast) = last.addingReportingOverflow(1)
-            // Only a damaged file has such numbers.
-            guard !isFirst, !isLast else {
+            let (first, overflow) = last.subtractingReportingOverflow(Int64(changes.count - 1))
+            // Only a damaged file has such numbers, and behind the last one they would not follow each other.
+            guard !overflow, last < .max else {
                 throw DatabaseError(.damaged, "The catalog is damaged: it has no more numbers.")
             }
-            numbers = first..<end
+            noted = NotedChanges(first...last, newest: newest)
         }
-        return numbers
+        return noted
     }
 
     /// All but the entries of what is in folders.
     func complete(_ noted: NotedChanges, _ changes: KnownChanges) throws(DatabaseError) {
         try transaction { () throws(DatabaseError) in
-            try forget(changes.replaced)
+            try forget(changes.replaced, noted.newest)
             try link(changes.links)
-            try moveFiles(changes.moves.filter { $0.object != nil })
+            try moveFiles(changes.moves.filter { $0.object != nil }, noted.newest)
             try restamp(changes.versions)
-            guard !noted.numbers.isEmpty else { return }
-            let delete = try Statement("DELETE FROM intended WHERE number >= ?1 AND number < ?2", in: database)
-            delete.bind(1, noted.numbers.lowerBound)
-            delete.bind(2, noted.numbers.upperBound)
+            guard let numbers = noted.numbers else { return }
+            let delete = try Statement("DELETE FROM intended WHERE number BETWEEN ?1 AND ?2", in: database)
+            delete.bind(1, numbers.lowerBound)
+            delete.bind(2, numbers.upperBound)
             try delete.run()
         }
     }
 
-    private func forget(_ replaced: [KnownChanges.Replaced]) throws(DatabaseError) {
+    private func forget(_ replaced: [KnownChanges.Replaced], _ newest: Int64) throws(DatabaseError) {
         guard !replaced.isEmpty else { return }
         let delete = try Statement(
-            "DELETE FROM uploads WHERE path = ?1 AND committed <= ?2 AND object IS NOT ?3", in: database)
+            "DELETE FROM uploads WHERE path = ?1 AND (committed <= ?2 OR number <= ?4) AND object IS NOT ?3",
+            in: database)
+        delete.bind(4, newest)
         let rotten = try Statement("DELETE FROM rotten WHERE path = ?1 AND object IS NOT ?2", in: database)
         for file in replaced {
             let object = file.object.map { Int64(bitPattern: $0) }
@@ -78,14 +77,18 @@ extension CatalogWriter {
         }
     }
 
-    private func moveFiles(_ moves: [PathMove]) throws(DatabaseError) {
+    private func moveFiles(_ moves: [PathMove], _ newest: Int64) throws(DatabaseError) {
         guard !moves.isEmpty else { return }
         let delete = try Statement(
-            "DELETE FROM uploads WHERE path = ?2 AND ?1 <> ?2 AND committed <= ?3 AND object IS NOT ?4", in: database)
+            """
+            DELETE FROM uploads
+            WHERE path = ?2 AND ?1 <> ?2 AND (committed <= ?3 OR number <= ?5) AND object IS NOT ?4
+            """,
+            in: database)
         let move = try Statement(
             """
             UPDATE uploads SET id = randomblob(16), receipt = NULL, path = ?2
-            WHERE path = ?1 AND (committed <= ?3 OR object = ?4)
+            WHERE path = ?1 AND (committed <= ?3 OR number <= ?5 OR object = ?4)
             """,
             in: database)
         let rotten = try Statement("UPDATE OR REPLACE rotten SET path = ?2 WHERE path = ?1", in: database)
@@ -94,47 +97,21 @@ extension CatalogWriter {
             for statement in [delete, move] {
                 statement.bind(3, file.moment)
                 statement.bind(4, object)
+                statement.bind(5, file.isAlone ? .min : newest)
                 try run(statement, file.path, file.target)
             }
             try run(rotten, file.path, file.target)
         }
     }
 
-    /// - Returns: whether there may be more.
-    func moveSome(_ move: PathMove) throws(DatabaseError) -> Bool {
-        // Behind a slash comes a zero: all paths below the folder are between the two.
-        let update = try Statement(
-            """
-            UPDATE uploads SET id = randomblob(16), receipt = NULL, path = ?2 || substr(path, length(?1) + 1)
-            WHERE number IN (
-                SELECT number FROM uploads WHERE path > ?1 || '/' AND path < ?1 || '0' AND committed <= ?3
-                LIMIT \(Self.rowsAtOnce))
-            """,
-            in: database)
-        let rotten = try Statement(
-            """
-            UPDATE OR REPLACE rotten SET path = ?2 || substr(path, length(?1) + 1)
-            WHERE path > ?1 || '/' AND path < ?1 || '0'
-            """,
-            in: database)
-        var moved: Int64 = 0
-        try transaction { () throws(DatabaseError) in
-            update.bind(3, move.moment)
-            try run(update, move.path, move.target)
-            moved = try database.execute("SELECT changes()") ?? 0
-            try run(rotten, move.path, move.target)
-        }
-        return moved >= Self.rowsAtOnce
-    }
-
-    private func run(_ statement: Statement, _ path: String, _ target: String) throws(DatabaseError) {
+    func run(_ statement: Statement, _ path: String, _ target: String) throws(DatabaseError) {
         try target.utf8.span.withUnsafeBufferPointer { (target) throws(DatabaseError) in
             statement.bind(2, text: target)
             try run(statement, path)
         }
     }
 
-    private func run(_ statement: Statement, _ path: String) throws(DatabaseError) {
+    func run(_ statement: Statement, _ path: String) throws(DatabaseError) {
         try path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
             statement.bind(1, text: path)
             try statement.run()

@@ -41,7 +41,8 @@ extension IntendedChange {
 
     private func movedFolder(_ source: FoundObject?, _ other: FoundObject?) -> KnownChanges {
         var changes = KnownChanges()
-        let isCopied = source == nil && other?.form == .folder
+        // A copy of the whole directory has other objects, with the same times.
+        let isCopied = source == nil && other?.form == .folder && other?.version.revision == before.revision
         if isSame(other) || isCopied {
             changes.moves = [PathMove(path, to: target, at: moment)]
         } else if isSame(source), other == nil {

@@ -47,45 +47,23 @@ extension IntendedChange {
     package func done(as file: ContentVersion) -> IntendedChange {
         IntendedChange(form, path, to: target, before: before, revision: file.revision, at: moment)
     }
-}
 
-/// Changes that were noted together.
-package struct NotedChanges: Sendable {
-    /// What each of them is kept under.
-    package let numbers: Range<Int64>
-
-    package init(_ numbers: Range<Int64>) { self.numbers = numbers }
-
-    /// One of them.
-    init(_ number: Int64) { self.init(number..<(number == .max ? number : number + 1)) }
-
-    /// Of none.
-    package static let none = NotedChanges(0..<0)
-
-    static let all = NotedChanges(.min..<(.max))
+    /// The same behind it: all that was acknowledged by then is about what was there before.
+    ///
+    /// - Parameter moment: UTC, in nanoseconds since 1970.
+    package func made(at moment: Int64) -> IntendedChange {
+        IntendedChange(form, path, to: target, before: before, revision: revision, at: max(moment, self.moment))
+    }
 }
 
 /// How they stand in the table.
 extension IntendedChange {
-    private static let names = "form, path, target, object, touch, revision, size, modified, moment"
+    static let names = "form, path, target, object, touch, revision, size, modified, moment"
 
-    static let insert = "INSERT INTO intended (\(names)) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+    static let insert = "INSERT INTO intended (\(names), newest) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
 
-    static let select = "SELECT number, \(names) FROM intended ORDER BY number"
-
-    /// All that can be read.
-    ///
-    /// - Parameter select: of these.
-    static func all(_ select: Statement) throws(DatabaseError) -> [(number: Int64, change: IntendedChange)] {
-        defer { select.reset() }
-        var found: [(number: Int64, change: IntendedChange)] = []
-        while try select.next() {
-            if let change = IntendedChange(select) { found.append((select.integer(0), change)) }
-        }
-        return found
-    }
-
-    func write(_ statement: Statement) throws(DatabaseError) {
+    /// - Parameter newest: the last row of uploads that is there.
+    func write(_ statement: Statement, newest: Int64) throws(DatabaseError) {
         statement.bind(1, form.rawValue)
         statement.bind(4, Int64(bitPattern: before.object))
         statement.bind(5, before.touch)
@@ -93,6 +71,7 @@ extension IntendedChange {
         statement.bind(7, Int64(clamping: before.size))
         statement.bind(8, revision)
         statement.bind(9, moment)
+        statement.bind(10, newest)
         try path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
             try target.utf8.span.withUnsafeBufferPointer { (target) throws(DatabaseError) in
                 statement.bind(2, text: path)

@@ -10,6 +10,9 @@ package struct PathMove: Equatable, Sendable {
     /// it says that it is about this one.
     package let moment: Int64
 
+    /// Whether nothing but what says that it is about this file goes along.
+    var isAlone: Bool { moment == .min }
+
     package init(_ path: String, to target: String, object: UInt64? = nil, at moment: Int64) {
         (self.path, self.target, self.object, self.moment) = (path, target, object, moment)
     }

@@ -149,6 +149,11 @@ enum CatalogSchema {
             // 1 of an upload that took the place of other content: a replay says so again.
             "ALTER TABLE uploads ADD COLUMN replaced INTEGER",
         ],
+        [
+            // The last row that was there when it was noted, and whether what was known below a folder's new path has gone.
+            "ALTER TABLE intended ADD COLUMN newest INTEGER",
+            "ALTER TABLE intended ADD COLUMN cleared INTEGER",
+        ],
     ]
 
     static let schema = DatabaseSchema(steps, called: Catalog.name)

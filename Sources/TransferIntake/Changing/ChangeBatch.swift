@@ -26,7 +26,7 @@ struct ChangeBatch {
         let noted: NotedChanges
         var planned = planned
         do throws(StoreError) {
-            noted = try known.intend(planned.compactMap(\.intended))
+            noted = try known.intend(planned.compactMap(\.intended), in: store)
         } catch {
             for change in planned where change.intended != nil { failures.append((change.index, error)) }
             planned.removeAll { $0.intended != nil }
@@ -38,24 +38,30 @@ struct ChangeBatch {
         }
         commit()
         // The disk may have either after a failed sync: the next server finds out.
-        known.complete(syncFailure == nil && !isUncertain ? noted : .none, synced)
+        known.complete(syncFailure == nil && !isUncertain ? noted : noted.kept, synced)
         return failures
     }
 
     private mutating func make(_ planned: PlannedChange) {
         do throws(StoreError) {
             let after = try editor.make(planned)
-            unsynced.append((planned.index, planned.outcome(after)))
+            unsynced.append((planned.index, planned.intended.map { made($0).outcome(as: after) } ?? KnownChanges()))
         } catch {
             failures.append((planned.index, error))
             // It may have been made in part.
             guard let intended = planned.intended else { return }
             do throws(StoreError) {
-                unsynced.append((planned.index, try intended.outcome(in: store)))
+                unsynced.append((planned.index, try made(intended).outcome(in: store)))
             } catch {
                 isUncertain = true
             }
         }
+    }
+
+    /// From now on whoever has stored something under its path looks where that is.
+    private func made(_ intended: IntendedChange) -> IntendedChange {
+        known.moved.add(intended)
+        return intended.made(at: known.now)
     }
 
     private mutating func commit() {
@@ -82,19 +88,16 @@ extension IntendedChange {
         }
         return outcome(try store.object(at: path), path == target ? nil : try store.object(at: target))
     }
-}
 
-extension PlannedChange {
-    /// What the catalog has to be told when it was made.
+    /// What has become of it when it was made.
     ///
     /// - Parameter after: what a file is then.
-    fileprivate func outcome(_ after: ContentVersion?) -> KnownChanges {
-        guard let intended else { return KnownChanges() }
-        let made = after.map { FoundObject(intended.form == .folder ? .folder : .file, $0) }
-        let done = after.map(intended.done) ?? intended
-        return switch intended.form {
+    fileprivate func outcome(as after: ContentVersion?) -> KnownChanges {
+        let made = after.map { FoundObject(form == .folder ? .folder : .file, $0) }
+        let done = after.map { self.done(as: $0) } ?? self
+        return switch form {
         case .move: done.outcome(nil, made)
-        case .folder: done.outcome(nil, FoundObject(.folder, intended.before))
+        case .folder: done.outcome(nil, FoundObject(.folder, before))
         case .link: done.outcome(made, made)
         case .attributes: done.outcome(made, nil)
         case .replacement: done.outcome(nil, nil)

@@ -34,8 +34,7 @@ extension KnownUploads {
     /// rotten.
     package func acknowledged(at path: RelativePath, _ file: ContentVersion) -> Digest? {
         settleIfNeeded()
-        let entries = entries(at: [path.string])[0]
-        guard let last = entries.max(by: { $0.committed < $1.committed }), let digest = last.digest,
+        guard let last = entries(at: [path.string])[0].acknowledged(as: file), let digest = last.digest,
             last.size == file.size
         else { return nil }
         if let known = last.version, known.hasSameContent(as: file) { return digest }
@@ -61,6 +60,17 @@ extension KnownUploads {
             complain(error, unrecorded: 0)
             return nil
         }
+    }
+}
+
+extension [CatalogEntry] {
+    /// What a file is to be judged by that has the path of all of these: what was acknowledged last. A file that came later, and is
+    /// the very one of an earlier upload, is judged by that.
+    fileprivate func acknowledged(as file: ContentVersion) -> CatalogEntry? {
+        let last = self.max { $0.committed < $1.committed }
+        guard let known = last?.version, file.hasReplaced(known) else { return last }
+        let own = filter { $0.version?.hasSameContent(as: file) ?? false }
+        return own.max { $0.committed < $1.committed } ?? last
     }
 }
 

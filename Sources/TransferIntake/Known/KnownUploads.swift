@@ -33,7 +33,11 @@ package final class KnownUploads: Sendable {
     /// Held while something is said of unfinished uploads, so that what was said last counts.
     private let tellingUnfinished = Locked(())
     /// What this server has changed, and the catalog could not be told.
-    let untold = Locked([(noted: NotedChanges, changes: KnownChanges)]())
+    let untold = Locked(Untold())
+    /// What this server has moved.
+    let moved = MovedPaths()
+    /// Whether it is not known what came of what an earlier server had noted.
+    let isUnsettled = Locked(false)
     private let clock: IntakeClock
     private let report: @Sendable (IntakeEvent) -> Void
     private let trouble = Locked(Trouble())
@@ -46,6 +50,9 @@ package final class KnownUploads: Sendable {
         (self.records, self.clock, self.report) = (records, clock, report)
         filter = UploadFilter(catalogCount: records.wasEmpty ? 0 : try? records.count())
     }
+
+    /// UTC, in nanoseconds since 1970.
+    var now: Int64 { clock.utc() }
 
     /// Learns what is unfinished, and which ids the catalog knows; until then every one that isn't among the last is looked up.
     package func load() {

@@ -169,7 +169,7 @@ extension Scrub {
         do throws(DatabaseError) {
             switch opened {
             case .file(let file):
-                let entry = try claims?.find(path.string)
+                let entry = try claims?.find(path.string, file.version)
                 try conclude(path, file, entry, buffer, isFinal: isFinal)
                 counters.withLock { $0.files += 1 }
             case .unreadable(let reason):

@@ -1,8 +1,11 @@
+import Dispatch
+import Glibc
 import Synchronization
 import Testing
 import TransferDatabase
 import TransferModel
 import TransferStore
+import TransferSystem
 import TransferTestSupport
 
 @testable import TransferCatalog
@@ -13,10 +16,10 @@ import TransferTestSupport
     private static let batch = TrashBatch(at: 0, number: 7)
 
     /// Files before, each with its name as content.
-    private static let stored = ["a", "b", "c", "d", "e", "f", "k/x", "k/y", "n"]
+    private static let stored = ["a", "b", "c", "d", "e", "f", "k/x", "k/y", "n", "z/x"]
 
     /// Every place that a file may have at some time.
-    private static let places = stored + ["m/b", "b2", "h", "z/x", "z/y", "x"]
+    private static let places = stored + ["m/b", "b2", "h", "z/y", "x"]
 
     private func path(_ text: String) throws -> RelativePath { try RelativePath(text) }
 
@@ -43,6 +46,14 @@ import TransferTestSupport
         for outcome in session.outcomes() { #expect(outcome.code == .committed) }
         session.leave()
         fixture.intake.known.settle()
+        // Somebody has removed it behind the server's back. A folder comes there.
+        let lost = fixture.directory.path("store/z")
+        #expect(unlink(lost + "/x") == 0)
+        #expect(rmdir(lost) == 0)
+    }
+
+    private func entries(_ fixture: IntakeFixture, _ path: RelativePath) -> [CatalogEntry] {
+        fixture.intake.known.entries(at: [path.string])[0]
     }
 
     private func perform(_ changes: [TreeChange], _ fixture: IntakeFixture) -> [Result<Void, StoreError>] {
@@ -60,6 +71,10 @@ import TransferTestSupport
         try fixture.intake.known.records.forEachEntry { entry in
             guard let place = RelativePath(stored: entry.path) else { return }
             known[place] = entry.version
+        }
+        let lost = try path("z/x")
+        if there[lost] == nil, entries(fixture, lost).map(\.digest) == [IntakeFixture.digest(Array("z/x".utf8))] {
+            known[lost] = nil
         }
         #expect(known == there, comment)
         #expect(try fixture.intake.known.records.intended().isEmpty, comment)
@@ -197,6 +212,92 @@ import TransferTestSupport
         let results = perform([.move(try path("a"), to: try path("a"), replaces: false)], fixture)
         #expect(throws: Never.self) { try results[0].get() }
         #expect(fixture.intake.known.entries(at: ["a"])[0] == before)
+    }
+
+    /// Its name is there before the move, and the catalog hears of it behind it.
+    @Test func whatIsRecordedBehindItsMoveIsFoundThere() throws {
+        let fixture = try IntakeFixture()
+        try fill(fixture)
+        let known = fixture.intake.known
+        let moment = known.moved.moment
+        let late = known.entries(at: ["k/x", "a", "e", "b"]).map { $0[0] }
+        known.forget(late.map(\.path))
+        let changes: [TreeChange] = [
+            .move(try path("k"), to: try path("q"), replaces: false), .discard(try path("a"), isRecursive: false),
+            .move(try path("c"), to: try path("e"), replaces: true),
+        ]
+        for result in perform(changes, fixture) { #expect(throws: Never.self) { try result.get() } }
+        fixture.intake.record(late, with: nil, since: moment)
+        known.settle()
+        for (place, content) in [("q/x", "k/x"), ("q/y", "k/y"), ("e", "c"), ("b", "b")] {
+            #expect(
+                known.entries(at: [place])[0].map(\.digest) == [IntakeFixture.digest(Array(content.utf8))], "\(place)")
+            let entry = known.entries(at: [place])[0].first
+            #expect(try entry?.version == fixture.store.version(at: path(place)))
+        }
+        #expect(known.entries(at: ["k/x", "a", "c"]).map(\.count) == [0, 0, 0])
+        #expect(entries(fixture, .trash(Self.batch, try path("a"))).count == 1)
+        // What comes again under its id is stored where it says.
+        #expect(known.entry(for: late[0].id) == nil && known.entry(for: late[2].id) == nil)
+        #expect(known.entry(for: late[3].id) != nil)
+    }
+
+    /// The catalog is told of a large folder for a while. Whoever asks for something else does not wait for that.
+    @Test func nobodyWaitsForTheRecordOfAMove() throws {
+        let asks = Atomic(false)
+        let asked = Locked<(@Sendable () -> Void)?>(nil)
+        let calls = DatabaseCalls(failure: { call in
+            if call == .commit, asks.exchange(false, ordering: .relaxed) { asked.withLock { $0 }?() }
+            return 0
+        })
+        let fixture = try IntakeFixture(in: try TemporaryDirectory(prefersMemory: true), calls: calls)
+        try fill(fixture)
+        let known = fixture.intake.known
+        let isAnswered = Atomic(false)
+        asked.withLock { body in
+            body = {
+                let answer = DispatchSemaphore(value: 0)
+                DispatchQueue.global().async {
+                    isAnswered.store(known.tellUntold() == nil, ordering: .relaxed)
+                    answer.signal()
+                }
+                #expect(answer.wait(timeout: .now() + 30) == .success)
+            }
+        }
+        let folder = try #require(try fixture.store.object(at: path("k"))).version
+        let noted = try known.intend(
+            [IntendedChange(.folder, "k", to: "q", before: folder, at: 1)], in: fixture.store)
+        asks.store(true, ordering: .relaxed)
+        var changes = KnownChanges()
+        changes.moves = [PathMove("k", to: "q", at: .max)]
+        known.complete(noted, changes)
+        let wasAnswered = isAnswered.load(ordering: .relaxed)
+        #expect(wasAnswered)
+        #expect(known.entries(at: ["q/x"])[0].count == 1)
+    }
+
+    /// The catalog cannot be read when a server starts. It looks before the first change what the last one had left.
+    @Test func whatCouldNotBeSettledAtTheStartIsBeforeTheFirstChange() throws {
+        let directory = try TemporaryDirectory(prefersMemory: true)
+        let first = try IntakeFixture(in: directory)
+        try fill(first)
+        let folder = try #require(try first.store.object(at: path("k"))).version
+        let change = IntendedChange(.folder, "k", to: "q", before: folder, at: first.intake.clock.utc())
+        _ = try first.intake.known.intend([change], in: first.store)
+        #expect(rename(directory.path("store/k"), directory.path("store/q")) == 0)
+        first.end()
+        let fails = Atomic(true)
+        // SQLITE_BUSY (sqlite.org/rescode.html).
+        let calls = DatabaseCalls(failure: { _ in fails.load(ordering: .relaxed) ? 5 : 0 })
+        let next = try IntakeFixture(in: directory, calls: calls)
+        #expect(next.intake.settleIntended(in: next.store) == 0)
+        let wanted: TreeChange = .move(try path("q/x"), to: try path("q/z"), replaces: false)
+        #expect(throws: StoreError.self) { try perform([wanted], next)[0].get() }
+        fails.store(false, ordering: .relaxed)
+        #expect(throws: Never.self) { try perform([wanted], next)[0].get() }
+        next.intake.known.settle()
+        #expect(next.intake.known.entries(at: ["q/z", "q/y", "k/x", "k/y", "q/x"]).map(\.count) == [1, 1, 0, 0, 0])
+        #expect(try next.intake.known.records.intended().isEmpty)
     }
 
     @Test func twoClientsDoNotChangeOnePathAtOnce() throws {

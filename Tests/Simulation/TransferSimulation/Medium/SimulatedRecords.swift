@@ -109,16 +109,16 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
 
     func intend(_ changes: [IntendedChange]) throws(DatabaseError) -> NotedChanges {
         try mayFail()
-        guard !forgetsIntended else { return .none }
+        guard !forgetsIntended, !changes.isEmpty else { return .none }
         let first = (seen.intended.last?.number ?? 0) + 1
         for (offset, change) in changes.enumerated() { seen.intended.append((first + Int64(offset), change)) }
         certain = seen
-        return NotedChanges(first..<first + Int64(changes.count))
+        return NotedChanges(first...first + Int64(changes.count) - 1, newest: .min)
     }
 
-    func intended() throws(DatabaseError) -> [(number: Int64, change: IntendedChange)] {
+    func intended() throws(DatabaseError) -> [NotedChange] {
         try mayFail()
-        return seen.intended
+        return seen.intended.map { NotedChange($0.change, under: $0.number, newest: .min) }
     }
 
     func complete(_ noted: NotedChanges, _ changes: KnownChanges) throws(DatabaseError) {
@@ -131,7 +131,7 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
                 seen.entries[id]?.version = change.after
             }
         }
-        seen.intended.removeAll { noted.numbers.contains($0.number) }
+        seen.intended.removeAll { noted.numbers?.contains($0.number) ?? false }
         certain = seen
     }
 

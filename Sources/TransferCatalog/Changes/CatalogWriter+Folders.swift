@@ -1,0 +1,84 @@
+import TransferDatabase
+import TransferModel
+
+/// Folders that have another path, with all that is known of what is in them: a step at a time, because there may be a lot.
+extension CatalogWriter {
+    /// Rows in one transaction.
+    private static let rowsAtOnce: Int64 = 512
+
+    // Behind a slash comes a zero: all paths below a folder are between the two.
+    private static let isBelow = "path > ?1 || '/' AND path < ?1 || '0'"
+
+    private static let isUncleared =
+        "form = \(IntendedChange.Form.folder.rawValue) AND path = ?1 AND target = ?2 AND cleared IS NULL"
+
+    /// Lets some of what is in a folder be known below its new path. What was known there before goes first, once: nothing was
+    /// there any more when the folder came.
+    ///
+    /// - Parameter newest: the last row that was there when the move was noted.
+    /// - Returns: whether there may be more.
+    func moveSome(_ move: PathMove, _ newest: Int64) throws(DatabaseError) -> Bool {
+        var isMore = true
+        try transaction { () throws(DatabaseError) in
+            // What was not begun need not be undone.
+            guard try !isUncleared(move.target, to: move.path) else { return isMore = false }
+            if try isUncleared(move.path, to: move.target) {
+                try clearSome(move, newest)
+            } else {
+                isMore = try relocateSome(move, newest)
+            }
+        }
+        return isMore
+    }
+
+    /// Whether a move was noted, and what was known below the new path is known still.
+    private func isUncleared(_ path: String, to target: String) throws(DatabaseError) -> Bool {
+        let select = try Statement("SELECT number FROM intended WHERE \(Self.isUncleared)", in: database)
+        return try path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
+            try target.utf8.span.withUnsafeBufferPointer { (target) throws(DatabaseError) in
+                select.bind(1, text: path)
+                select.bind(2, text: target)
+                defer { select.reset() }
+                return try select.next()
+            }
+        }
+    }
+
+    private func clearSome(_ move: PathMove, _ newest: Int64) throws(DatabaseError) {
+        let delete = try Statement(
+            """
+            DELETE FROM uploads WHERE number IN (
+                SELECT number FROM uploads WHERE \(Self.isBelow) AND number <= ?2 LIMIT \(Self.rowsAtOnce))
+            """,
+            in: database)
+        delete.bind(2, newest)
+        try run(delete, move.target)
+        guard try changes() < Self.rowsAtOnce else { return }
+        try run(try Statement("DELETE FROM rotten WHERE \(Self.isBelow)", in: database), move.target)
+        let done = try Statement("UPDATE intended SET cleared = 1 WHERE \(Self.isUncleared)", in: database)
+        try run(done, move.path, move.target)
+    }
+
+    private func relocateSome(_ move: PathMove, _ newest: Int64) throws(DatabaseError) -> Bool {
+        let update = try Statement(
+            """
+            UPDATE uploads SET id = randomblob(16), receipt = NULL, path = ?2 || substr(path, length(?1) + 1)
+            WHERE number IN (
+                SELECT number FROM uploads WHERE \(Self.isBelow) AND (committed <= ?3 OR number <= ?4)
+                LIMIT \(Self.rowsAtOnce))
+            """,
+            in: database)
+        let rotten = try Statement(
+            "UPDATE OR REPLACE rotten SET path = ?2 || substr(path, length(?1) + 1) WHERE \(Self.isBelow)", in: database
+        )
+        update.bind(3, move.moment)
+        update.bind(4, newest)
+        try run(update, move.path, move.target)
+        let moved = try changes()
+        try run(rotten, move.path, move.target)
+        return moved >= Self.rowsAtOnce
+    }
+
+    /// Rows that the last statement has changed.
+    private func changes() throws(DatabaseError) -> Int64 { try database.execute("SELECT changes()") ?? 0 }
+}
