@@ -1,6 +1,7 @@
 internal import CLinux
 import Glibc
 import TransferModel
+import TransferStore
 import TransferSystem
 
 /// A directory that sources are to be removed from, held open: what is looked at, marked and removed in it is all in one

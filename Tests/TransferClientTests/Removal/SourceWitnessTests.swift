@@ -65,8 +65,8 @@ import TransferTestSupport
         directory.sweep()
         #expect(Files.tree(home.path) == names + (isTaken ? ["a", "l"] : []))
         for name in names { SourceWitness.sweep(name, in: directory, at: time(nil) + 3_602) }
-        #expect(Files.tree(home.path) == (isTaken ? ["a", "a (1)", "l", "l (1)"] : ["a", "l"]))
-        #expect(Files.read(home.path(isTaken ? "a (1)" : "a")) == Array("content".utf8))
+        #expect(Files.tree(home.path) == (isTaken ? ["a", "a-1", "l", "l-1"] : ["a", "l"]))
+        #expect(Files.read(home.path(isTaken ? "a-1" : "a")) == Array("content".utf8))
         if isTaken { #expect(Files.read(home.path("a")) == Array("other".utf8)) }
     }
 
