@@ -104,6 +104,10 @@ static inline int clinux_accept4(int fd, struct sockaddr *address, socklen_t *le
     return (int)syscall(SYS_accept4, fd, address, length, flags);
 }
 
+// fcntl(2), F_SETSIG and F_SETLEASE; glibc shows them only with _GNU_SOURCE.
+static inline int clinux_set_lease_signal(int fd, int signal) { return fcntl(fd, 10, signal); }
+static inline int clinux_set_lease(int fd, int kind) { return fcntl(fd, 1024, kind); }
+
 static inline int clinux_syncfs(int fd) { return (int)syscall(SYS_syncfs, fd); }
 
 static inline int clinux_sync_file_range(int fd, off_t offset, off_t length, unsigned flags) {

@@ -90,12 +90,14 @@ struct MarkedSource {
     }
 
     /// Removes what was sent, and nothing else: between a look and the removal somebody may write, or put something else in its
-    /// place. So it gets the witness's name first. Under that nobody opens it, and what it is then goes, or gets its name back.
+    /// place. So it gets the witness's name first. Under that nobody opens it, and what it is then goes, or gets its name back. So it
+    /// does when somebody has opened it before: what he writes later would go with it.
     private func takeAway() throws(SourceKept) {
         do throws(SystemError) {
             try directory.rename(name, to: witness.name)
         } catch {
             guard [EINVAL, ENOSYS].contains(error.errno) else { throw .unremovable(error) }
+            try Self.check(name, in: directory, sent)
             do throws(SystemError) { try directory.unlink(name) } catch { throw .unremovable(error) }
             return
         }
@@ -163,15 +165,18 @@ struct MarkedSource {
         }
     }
 
-    /// A look that costs nothing, before anything is made.
+    /// A look that costs nothing: before anything is made, so that what somebody has open for writing does not even lose its name
+    /// for a moment, and again right before it goes.
     private static func check(
         _ name: String, in directory: SourceDirectory, _ sent: Sent
     ) throws(SourceKept) {
         do throws(LocalFailure) {
             guard case .file(let pushed, _) = sent else { return try check(name, in: directory, beside: sent) }
-            guard try SourceFile(path: name, in: directory.number, followsLinks: false).identity == pushed else {
-                throw .changed
-            }
+            let file = try SourceFile(path: name, in: directory.number, followsLinks: false)
+            guard !file.isOpenForWriting else { throw .openForWriting }
+            guard file.identity == pushed else { throw .changed }
+            // Who has closed it since it was opened here may have written before.
+            try file.checkUnchanged()
         } catch {
             throw SourceKept(reason: error.code == .sourceChanged ? SourceKept.changed : error.message)
         }
@@ -199,6 +204,11 @@ struct MarkedSource {
             digester.update(UnsafeRawBufferPointer(rebasing: buffer[..<count])) { _, _ in }
         }
     }
+}
+
+extension LocalFailure {
+    fileprivate static let openForWriting = LocalFailure(
+        code: .sourceUnreadable, message: "Somebody has it open for writing.")
 }
 
 extension SourceKept {

@@ -91,6 +91,10 @@ final class SourceFile {
         return Identity(now) == identity && Timestamp(now.st_ctim) == changed
     }
 
+    /// Whether somebody has it open for writing, as far as the kernel tells. What was written before that was asked shows in a
+    /// look at the file behind it.
+    var isOpenForWriting: Bool { ReadLease.isRefused(on: descriptor.number) }
+
     /// Reads on.
     ///
     /// - Returns: fewer bytes than asked for only at the end.

@@ -41,7 +41,7 @@ extension WatchLoop {
         }
         while !isStopping, let found = walk.next() {
             switch found {
-            case .file(let path, _): notice(PathKey(below(path)), .complete)
+            case .file(let path, _): notice(PathKey(below(path)), .found)
             case .skipped(let path, _, let failure) where failure.code == .sourceUnreadable:
                 if Self.mayComeBack(path) { isComplete = false }
                 hold(path, failure.message)

@@ -93,7 +93,7 @@ extension WatchLoop {
                 return true
             }
             if case .kept = fate {
-                let isNew = files.failed(path, .targetFailed, at: .now)
+                let isNew = files.failed(path, SettlingFiles.kept, at: .now)
                 return report.result == .committed || isNew
             }
             files.acknowledged(path)

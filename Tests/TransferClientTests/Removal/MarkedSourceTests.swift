@@ -54,6 +54,33 @@ import TransferTestSupport
         }
     }
 
+    private static let absent = StatReport(path: "", entry: nil, result: .notFound, message: "")
+
+    private static let isOpen = SourceKept(reason: "Somebody has it open for writing.")
+
+    /// What he writes later would be lost. It does not even get a witness, nor lose its name for a moment.
+    @Test func whatSomebodyMayWriteToStays() throws {
+        let directory = try TemporaryDirectory(prefersMemory: true)
+        try Files.write(directory.path("a"), "x")
+        let writer = open(directory.path("a"), O_WRONLY | O_APPEND | O_CLOEXEC)
+        #expect(throws: Self.isOpen) { try marked(directory.path("a")) }
+        #expect(Files.tree(directory.path) == ["a"])
+        close(writer)
+        try marked(directory.path("a")).remove(Self.absent)
+        #expect(Files.tree(directory.path) == [])
+    }
+
+    /// Somebody has opened it since it was looked at: it gets its name back, and what he writes is there.
+    @Test func whatSomebodyHasOpenedMeanwhileStays() throws {
+        let directory = try TemporaryDirectory(prefersMemory: true)
+        let source = try marked(directory.path("a"))
+        let writer = open(directory.path("a"), O_WRONLY | O_APPEND | O_CLOEXEC)
+        #expect(throws: Self.isOpen) { try source.remove(Self.absent) }
+        #expect(Files.tree(directory.path) == ["a"] && write(writer, "more", 4) == 4)
+        #expect(Files.read(directory.path("a")) == Array("xmore".utf8))
+        close(writer)
+    }
+
     /// A name that was taken meanwhile is left to whoever took it.
     @Test func aLinkThatSaysSomethingElseStays() throws {
         let directory = try TemporaryDirectory()

@@ -94,6 +94,27 @@ import TransferModel
         #expect(files.takeDue(second(100), atMost: 1) == [])
     }
 
+    /// Who had it open has closed it and written nothing more: it need not wait for its pause.
+    @Test(arguments: [false, true]) mutating func whatWasKeptIsTriedWhenAWriterHasClosedIt(whileSending: Bool) {
+        send()
+        if whileSending { _ = files.noticed(a, look(1), .complete, at: second(3)) }
+        _ = files.failed(a, SettlingFiles.kept, at: second(3))
+        #expect(files.isIdle)
+        _ = files.noticed(a, look(1), .found, at: second(3))
+        #expect(files.isIdle)
+        if !whileSending {
+            _ = files.noticed(a, look(1), .complete, at: second(3))
+            #expect(!files.isIdle)
+        }
+        #expect(files.takeDue(second(5), atMost: 1) == [a])
+        #expect(files.looked(a, look(1), at: second(5)) == .ready)
+        #expect(files.takeBatch(files: 1, bytes: .max) == [a])
+        // Nobody has closed it since, and nobody is told again.
+        #expect(files.failed(a, SettlingFiles.kept, at: second(6)) == false)
+        #expect(files.takeDue(second(65), atMost: 1) == [])
+        #expect(files.takeDue(second(66), atMost: 1) == [a])
+    }
+
     /// It changed while the server refused it: that is not the file that was refused.
     @Test mutating func whatHasChangedWhileItWasRefusedIsTriedSoon() {
         send()

@@ -92,8 +92,8 @@ enum PushFlags {
         name: "delete-source",
         help: "Remove each file when the server has made it durable and it is still the same.",
         details:
-            "Directories are left, unless --archive is given and they are empty then, and so is what is reached through a symbolic link. So is a file that lies in the "
-            + "server's own directory, and one of which the server will not say whether it does."
+            "Directories are left, unless --archive is given and they are empty then, and so is what is reached through a symbolic link. So is a file that somebody has open for writing, one that lies in the server's own directory, "
+            + "and one of which the server will not say whether it does."
     ).isOn
 
     // MARK: How it travels

@@ -18,6 +18,8 @@ extension SettlingFiles {
         var lastFailure: ResultCode?
         /// Whether it has changed since it is being sent.
         var isStale = false
+        /// Whether a writer has closed it since it is being sent.
+        var isClosed = false
         /// That of its latest element in a heap.
         var mark: UInt64 = 0
     }

@@ -7,6 +7,9 @@ extension SettlingFiles {
     static let firstRest = 30.0
     static let longestRest = 3600.0
 
+    /// What `failed` is told of a file that is stored, and whose source could not be removed or moved.
+    static let kept = ResultCode.targetFailed
+
     /// Takes what is to be sent next, in its turn.
     ///
     /// - Parameters:
@@ -20,6 +23,7 @@ extension SettlingFiles {
             }
             candidates[first.path]?.stage = .sending
             candidates[first.path]?.isStale = false
+            candidates[first.path]?.isClosed = false
             batch.append(first.path)
             sum = sum.addingClamped(candidate.look.size)
         }
@@ -44,7 +48,8 @@ extension SettlingFiles {
         restart(path, &candidate, look, .complete, at: now)
     }
 
-    /// It was refused, or its source was kept: it is tried again when it changes, or after a pause that grows.
+    /// It was refused, or its source was kept: it is tried again when it changes, or after a pause that grows. What was kept is also
+    /// tried again when a writer has closed it.
     ///
     /// - Returns: whether that is new to people.
     mutating func failed(_ path: PathKey, _ code: ResultCode, at now: MonotonicTime) -> Bool {
@@ -55,7 +60,8 @@ extension SettlingFiles {
         candidate.lastFailure = code
         candidate.stage = .resting
         active -= 1
-        let pause = candidate.isStale ? candidate.quiet : .seconds(min(seconds, Self.longestRest))
+        let isSoon = candidate.isStale || code == Self.kept && candidate.isClosed
+        let pause = isSoon ? candidate.quiet : .seconds(min(seconds, Self.longestRest))
         wait(path, candidate, until: now + pause)
         return isNew
     }

@@ -14,8 +14,10 @@ struct SettlingFiles: Sendable {
 
     /// What says that there may be a file to send.
     enum Hint: Sendable {
-        /// It was closed by a writer, or got its name, or a scan has found it.
+        /// It was closed by a writer, or got its name.
         case complete
+        /// A scan has found it: somebody may have it open and write later.
+        case found
         /// It was made: whoever made it may still write.
         case begun
     }
@@ -55,21 +57,26 @@ struct SettlingFiles: Sendable {
 
     /// There may be something to send.
     mutating func noticed(_ path: PathKey, _ look: Look, _ hint: Hint, at now: MonotonicTime) -> Verdict {
-        let quiet = hint == .complete ? settle : .seconds(settle.seconds * Self.patienceWithBegun)
+        let quiet = hint == .begun ? .seconds(settle.seconds * Self.patienceWithBegun) : settle
         guard var candidate = candidates[path] else {
             active += 1
             wait(path, Candidate(look: look, since: now, firstSeen: now, quiet: quiet), until: now + quiet)
             return .waits
         }
         let isChanged = candidate.look != look
-        if hint == .complete { candidate.quiet = settle }
+        if hint != .begun { candidate.quiet = settle }
         switch candidate.stage {
         case .sending:
             candidate.isStale = candidate.isStale || isChanged
+            candidate.isClosed = candidate.isClosed || hint == .complete
             candidates[path] = candidate
         case _ where isChanged:
             restart(path, &candidate, look, hint, at: now)
             return tellIfNeeded(path, now)
+        case .resting where hint == .complete && candidate.lastFailure == Self.kept:
+            // Perhaps that was because somebody had it open for writing.
+            (candidate.stage, candidate.since, active) = (.settling, now, active + 1)
+            wait(path, candidate, until: now + candidate.quiet)
         case .ready, .resting: break
         case .settling: wait(path, candidate, until: max(now, candidate.since + candidate.quiet))
         }

@@ -25,6 +25,35 @@ import TransferTestSupport
         #expect(card.names == [] && server.visibleFiles == ["a"])
     }
 
+    /// What somebody writes later, who has had it open all the time, is sent as well.
+    @Test func keepsWhatSomebodyMayWriteTo() throws {
+        let server = try RunningServer()
+        let card = try WatchedFolder(["a"])
+        let writer = open(card.path("a"), O_WRONLY | O_APPEND | O_CLOEXEC)
+        let watch = try card.watching(server, "--delete-source")
+        try watch.waitForError("not removed  card/a: Somebody has it open for writing.")
+        #expect(card.names == ["a"])
+        #expect(write(writer, "more", 4) == 4 && close(writer) == 0)
+        try watch.waitForLines(2)
+        #expect(try watch.stopped().end == .exited(0) && card.names == [])
+        #expect(try server.stored("a-1") == Array("card/amore".utf8))
+    }
+
+    /// He writes nothing more.
+    @Test func deletesWhatNobodyWritesToAnyMore() throws {
+        let server = try RunningServer()
+        let card = try WatchedFolder(["a"])
+        let writer = open(card.path("a"), O_WRONLY | O_APPEND | O_CLOEXEC)
+        let once = try card.once(server, "--delete-source")
+        #expect(once.end == .exited(1) && card.names == ["a"], "\(once.errors)")
+        let watch = try card.watching(server, "--delete-source", "--json")
+        try watch.waitForLines(1)
+        #expect(card.names == ["a"] && close(writer) == 0)
+        try watch.waitForLines(2)
+        #expect(try watch.stopped().objects().last?["sourceDeleted"] == "true" && card.names == [])
+        #expect(server.visibleFiles == ["a"])
+    }
+
     /// The server has said that it is not durable.
     @Test func keepsWhatIsNotSafe() throws {
         let server = try RunningServer(["--durability", "none"])

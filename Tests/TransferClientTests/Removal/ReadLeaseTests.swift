@@ -1,0 +1,69 @@
+import Glibc
+import Testing
+import TransferTestSupport
+
+@testable import TransferClient
+
+@Suite struct ReadLeaseTests {
+    private let directory: TemporaryDirectory
+    private let path: String
+
+    init() throws {
+        directory = try TemporaryDirectory(prefersMemory: true)
+        path = directory.path("a")
+        try Files.write(path, "content")
+    }
+
+    private var isOpenForWriting: Bool {
+        get throws { try SourceFile(path: path, followsLinks: false).isOpenForWriting }
+    }
+
+    @Test func onlyWhoCouldWriteCounts() throws {
+        #expect(try !isOpenForWriting)
+        let reader = open(path, O_RDONLY | O_CLOEXEC)
+        defer { close(reader) }
+        #expect(try !isOpenForWriting)
+        for flags in [O_WRONLY, O_RDWR | O_APPEND] {
+            let writer = open(path, flags | O_CLOEXEC)
+            #expect(try isOpenForWriting)
+            close(writer)
+            #expect(try !isOpenForWriting)
+        }
+    }
+
+    /// Whoever has mapped it writes without a descriptor.
+    @Test func aMappingThatCanBeWrittenCounts() throws {
+        let writer = open(path, O_RDWR | O_CLOEXEC)
+        let mapped = mmap(nil, 7, PROT_READ | PROT_WRITE, MAP_SHARED, writer, 0)
+        try Files.check(close(writer), "close")
+        #expect(try isOpenForWriting)
+        try Files.check(munmap(mapped, 7), "munmap")
+        #expect(try !isOpenForWriting)
+    }
+
+    /// Nothing of it is left behind: who comes later writes at once.
+    @Test func itIsGivenBack() throws {
+        let file = try SourceFile(path: path, followsLinks: false)
+        #expect(!file.isOpenForWriting)
+        let writer = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK)
+        #expect(writer >= 0)
+        close(writer)
+        withExtendedLifetime(file) {}
+    }
+
+    /// The signal that comes when somebody wants to write meanwhile would end the process.
+    @Test func whoWantsToWriteMeanwhileEndsNothing() async {
+        await #expect(processExitsWith: .success) {
+            let directory = try TemporaryDirectory(prefersMemory: true)
+            let path = directory.path("a")
+            try Files.write(path, "content")
+            let reader = open(path, O_RDONLY | O_CLOEXEC)
+            let lease = try ReadLease(on: reader)
+            // Each of these sends the signal, and would wait.
+            let isHeldUp = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK) < 0 && errno == EWOULDBLOCK
+            _ = consume lease
+            let writer = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK)
+            guard isHeldUp, writer >= 0 else { exit(1) }
+        }
+    }
+}
