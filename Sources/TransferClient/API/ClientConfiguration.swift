@@ -166,6 +166,10 @@ public struct ClientConfiguration: Sendable {
     /// a pull, and nobody is told the files' digests. Without meaning where there are receipts or recipients.
     public var asksByFolder = false
 
+    /// Whether a push gives a file or link in a directory its name back that `TransferClient.removeSources` has left under a name of its
+    /// own, because its process was killed, when that is an hour old. It is sent then; otherwise it is reported as `sourceSkipped`.
+    public var givesNamesBack = false
+
     /// The defaults.
     public init() {}
 

@@ -110,7 +110,9 @@ public final class TransferClient: Sendable {
     /// - Parameter archive: takes what is found beside files, of which nothing is sent here.
     func push(_ uploads: some Sequence<Upload> & Sendable, archive: ArchiveNotes?) -> PushEvents {
         let channel = EventChannel()
-        let feed = UploadFeed(uploads, folder: folder, selection: configuration.selection, archive: archive)
+        let feed = UploadFeed(
+            uploads, folder: folder, selection: configuration.selection, sweeps: configuration.givesNamesBack,
+            archive: archive)
         if configuration.countsAhead { count(uploads, channel) }
         // The client must outlive the push: its loop is what the push runs on.
         Task(executorPreference: loops.main) { [self] in

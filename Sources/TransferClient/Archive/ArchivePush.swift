@@ -84,7 +84,8 @@ extension ArchivePush {
     /// Goes through all that is to be sent once, for what both sides have to be compared about.
     private func look() async -> (files: Int, bytes: UInt64) {
         let feed = UploadFeed(
-            uploads, folder: client.server.folder, selection: configuration.selection, archive: notes)
+            uploads, folder: client.server.folder, selection: configuration.selection,
+            sweeps: configuration.givesNamesBack, archive: notes)
         return await client.pool.run { [notes, channel] in
             var (files, bytes): (Int, UInt64) = (0, 0)
             while !channel.isCancelled, let item = feed.next() {

@@ -42,6 +42,12 @@ struct LocalFailure: Error, Equatable {
     static let reserved = LocalFailure(
         code: .sourceSkipped, message: "Skipped: the name is one of Transfer's own, and what has it is never sent.")
 
+    /// For what has the name of a witness and no other one.
+    static let leftByRemoval = LocalFailure(
+        code: .sourceSkipped,
+        message: "A removal that was killed has left it under this name. Rename it, or let a push or watch with "
+            + "--delete-source give it its name back when it is an hour old.")
+
     /// - Parameter what: a device, a FIFO and so on.
     static func special(_ what: String) -> LocalFailure {
         LocalFailure(code: .sourceSkipped, message: "Skipped: it is \(what), not a file or a directory.")

@@ -59,16 +59,30 @@ struct SourceWitness {
 
     /// Clears away one that a killed push has left behind: removes it where it is empty or the second name of a file, so that no
     /// content goes, and gives the source its name back where the push was about to remove that.
-    static func sweep(_ name: String, in directory: SourceDirectory, at now: time_t = time(nil)) {
-        guard isName(name) else { return }
+    ///
+    /// - Parameter now: seconds since 1970.
+    /// - Returns: the name that a source has again.
+    @discardableResult
+    static func sweep(_ name: String, in directory: SourceDirectory, at now: time_t = time(nil)) -> String? {
+        guard isName(name) else { return nil }
         var status = stat()
         guard fstatat(directory.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
             [S_IFREG, S_IFLNK].contains(status.st_mode & S_IFMT), now - status.st_ctim.tv_sec > lifetime
-        else { return }
-        if status.st_mode & S_IFMT == S_IFREG, status.st_nlink > 1 || status.st_size == 0 {
+        else { return nil }
+        guard isOnlyName(status) else {
             unlinkat(directory.number, name, 0)
-        } else if let source = source(of: name) {
-            _ = directory.rename(name, toFree: source)
+            return nil
+        }
+        return source(of: name).flatMap { directory.rename(name, toFree: $0) }
+    }
+
+    /// Whether what has such a name is a source that has no other one, because a push was killed while it removed that: a link, or a
+    /// file with content.
+    static func isOnlyName(_ status: stat) -> Bool {
+        switch status.st_mode & S_IFMT {
+        case S_IFLNK: true
+        case S_IFREG: status.st_nlink < 2 && status.st_size > 0
+        default: false
         }
     }
 

@@ -37,6 +37,7 @@ struct DirectoryWalk {
 
     private let selection: Selection
     private let findsLinks: Bool
+    private let sweepsAt: time_t?
     private let visit: Visit?
     private var levels: [Level] = []
     private var pending: [Found] = []
@@ -55,12 +56,13 @@ struct DirectoryWalk {
     /// - Parameters:
     ///   - filter: what holds in the directory.
     ///   - findsLinks: whether symbolic links are wanted; otherwise they are skipped.
+    ///   - now: seconds since 1970, where what a removal that was killed has left gets its name back; nothing where that is only told.
     ///   - visit: called for each directory that is walked, from the top down.
     init(
         path: String, relative: String, selection: Selection, _ filter: WalkFilter, findsLinks: Bool = false,
-        visit: Visit?
+        sweepsAt now: time_t? = nil, visit: Visit?
     ) {
-        (self.selection, self.findsLinks) = (selection, findsLinks)
+        (self.selection, self.findsLinks, sweepsAt) = (selection, findsLinks, now)
         self.visit = visit
         enter(path, relative, filter)
     }
@@ -146,10 +148,11 @@ struct DirectoryWalk {
             return isWanted ? .skipped(path: path, relative: relative, .reserved) : nil
         }
         switch type {
+        case .regular where SourceWitness.isName(name), .symbolicLink where SourceWitness.isName(name):
+            return look(atWitness: name, type, in: level)
         case .regular:
             guard isSent(name, of: level) else {
-                // A mark of this program's own is nobody's file.
-                if !SourceWitness.isName(name) { leftOut.files += 1 }
+                leftOut.files += 1
                 return nil
             }
             return .file(path: path, relative: relative)
@@ -168,6 +171,20 @@ struct DirectoryWalk {
             if type == .symbolicLink, findsLinks { return .link(path: path, relative: relative) }
             return .skipped(path: path, relative: relative, .special(type.description))
         }
+    }
+
+    /// A mark of this program's own is nobody's file, unless a removal that was killed has left a source under its name, whatever the
+    /// selection says of that.
+    private mutating func look(atWitness name: String, _ type: FileType, in level: Level) -> Found? {
+        let path = "\(level.path)/\(name)"
+        if let sweepsAt, let directory = try? SourceDirectory(level.path.isEmpty ? "/" : level.path),
+            let back = SourceWitness.sweep(name, in: directory, at: sweepsAt)
+        {
+            return look(at: back, shown: back, type, in: level)
+        }
+        var status = stat()
+        guard lstat(path, &status) == 0, SourceWitness.isOnlyName(status) else { return nil }
+        return .skipped(path: path, relative: "\(level.relative)/\(name)", .leftByRemoval)
     }
 
     private mutating func enter(_ path: String, _ relative: String, _ filter: WalkFilter) {

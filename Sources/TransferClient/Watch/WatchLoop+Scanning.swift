@@ -36,15 +36,17 @@ extension WatchLoop {
         let path = relative.isEmpty ? root : "\(directory)/\(relative)"
         let prefix = directory.utf8.count + 1
         func below(_ path: String) -> String { String(decoding: path.utf8.dropFirst(prefix), as: UTF8.self) }
-        var walk = DirectoryWalk(path: path, relative: relative, selection: selection, filter) { path, _, filter in
-            self.watch(path, below(path), filter)
-        }
+        let sweepsAt = options.afterwards == .isRemoved ? time(nil) : nil
+        var walk = DirectoryWalk(
+            path: path, relative: relative, selection: selection, filter, sweepsAt: sweepsAt
+        ) { path, _, filter in self.watch(path, below(path), filter) }
         while !isStopping, let found = walk.next() {
             switch found {
             case .file(let path, _): notice(PathKey(below(path)), .found)
             case .skipped(let path, _, let failure) where failure.code == .sourceUnreadable:
                 if Self.mayComeBack(path) { isComplete = false }
                 hold(path, failure.message)
+            case .skipped(let path, _, let failure) where failure == .leftByRemoval: hold(path, failure.message)
             case .link, .skipped: break
             }
         }

@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import TransferModel
 import TransferTestSupport
 
 @testable import TransferClient
@@ -85,6 +86,60 @@ import TransferTestSupport
         #expect(Files.tree(home.path) == [name, "a"])
         SourceWitness.sweep(name, in: directory, at: later)
         #expect(Files.tree(home.path) == ["a"])
+    }
+
+    private func witness(_ source: String) -> String { ".transfer-witness-0123456789abcdef0123456789abcdef-\(source)" }
+
+    /// A file and a link that have no other name, and two marks that nobody misses.
+    private func strand() throws {
+        try Files.write(home.path("b"), "other")
+        try Files.check(link(home.path("b"), home.path(witness("b"))), "link")
+        try Files.write(home.path(witness("empty")), "")
+        try Files.check(rename(home.path("a"), home.path(witness("a"))), "rename")
+        try Files.check(symlink("nowhere", home.path(witness("l"))), "symlink")
+    }
+
+    private func found(_ walk: consuming DirectoryWalk) -> [String] {
+        var lines: [String] = []
+        while let found = walk.next() {
+            switch found {
+            case .file(_, let relative): lines.append("file \(relative)")
+            case .link(_, let relative): lines.append("link \(relative)")
+            case .skipped(_, let relative, let failure): lines.append("\(failure.code) \(relative)")
+            }
+        }
+        return lines.sorted()
+    }
+
+    /// Whatever the rules say, and also where links are sent.
+    @Test(arguments: [false, true]) func whatHasNoOtherNameIsTold(excludes: Bool) throws {
+        try strand()
+        var selection = Selection()
+        if excludes { selection.rules = [try PathRule(.exclude, "*")] }
+        let told = ["a", "l"].map { "sourceSkipped in/\(witness($0))" }
+        for sweepsAt in [nil, time(nil)] {
+            let walk = DirectoryWalk(
+                path: home.path, relative: "in", selection: selection, WalkFilter(selection), findsLinks: true,
+                sweepsAt: sweepsAt, visit: nil)
+            #expect(found(walk) == (excludes ? told : ["file in/b"] + told))
+        }
+        #expect(Files.tree(home.path).count == 5)
+        let reports = UploadFeed([.path(home.path)], folder: "", selection: selection, sweeps: true)
+        var results: [ResultCode] = []
+        while let item = reports.next() { if case .report(let report) = item { results.append(report.result) } }
+        #expect(results == [.sourceSkipped, .sourceSkipped])
+    }
+
+    /// It is found by the same walk, which heeds the rules for its own name.
+    @Test func aWalkGivesOldOnesTheirNameBack() throws {
+        try strand()
+        var selection = Selection()
+        selection.rules = [try PathRule(.exclude, "l")]
+        let walk = DirectoryWalk(
+            path: home.path, relative: "in", selection: selection, WalkFilter(selection), findsLinks: true,
+            sweepsAt: time(nil) + 3_602, visit: nil)
+        #expect(found(walk) == ["file in/a", "file in/b"])
+        #expect(Files.tree(home.path) == ["a", "b", "l"])
     }
 
     /// What is left of a push that was killed is not sent by the next.

@@ -34,6 +34,28 @@ extension SyncTests {
         }
     }
 
+    /// It may be the only one that there is of it.
+    @Test(arguments: [false, true]) func whatAKilledRemovalHasLeftIsToldAndStays(keepsInTrash: Bool) async throws {
+        let witness = ".transfer-witness-0123456789abcdef0123456789abcdef-a"
+        try write("b", [1])
+        try write("own/\(witness)", [2])
+        try await withServer { server in
+            let pushed = try await push(server)
+            #expect(pushed.summary?.failed == 0 && pushed.summary?.leftOut == 1 && pushed.summary?.sent == 1)
+            #expect(
+                pushed.failures.count == 1 && pushed.failures[0].hasPrefix("skipped own/\(witness): sourceSkipped "))
+            #expect(!exists("own/\(witness)", server))
+            _ = try await pull(server)
+            try write("gone/x", [3], in: back)
+            try write("gone/\(witness)", [4], in: back)
+            let pulled = try await pull(server) { ($0.deletes, $0.keepsInTrash) = (true, keepsInTrash) }
+            #expect(pulled.failures.count == 1 && pulled.failures[0].hasPrefix("skipped gone/\(witness): "))
+            #expect(Files.read("\(back)/gone/\(witness)") == [4] && Files.read("\(back)/gone/x") == nil)
+            let checked = try await pull(server) { ($0.deletes, $0.isDryRun) = (true, true) }
+            #expect(checked.failures == pulled.failures && checked.summary?.isUnchanged == true)
+        }
+    }
+
     @Test func withoutATrashItIsGone() async throws {
         try write("a", [1])
         try await withServer { server in

@@ -54,6 +54,7 @@ struct PushCommand {
         configuration.countsAhead = output.progress != .none
         isDryRun = arguments[PushFlags.isDryRun]
         deletesSources = arguments[PushFlags.deletesSources]
+        configuration.givesNamesBack = deletesSources
         stopsAtFailure = arguments[PushFlags.stopsAtFailure]
         if classic == nil { configuration.recipients = try Self.recipients(arguments) }
         waits = try arguments[PushFlags.waits]

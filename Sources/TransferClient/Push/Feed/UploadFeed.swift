@@ -63,6 +63,8 @@ final class UploadFeed: Sendable {
     private let folder: String
     private let selection: Selection
     private let rules: PathRules
+    /// Whether what a removal that was killed has left gets its name back.
+    private let sweeps: Bool
     /// Takes what is kept beside files; nothing where they are all that is sent.
     private let archive: ArchiveNotes?
     private let state: Locked<State>
@@ -73,11 +75,13 @@ final class UploadFeed: Sendable {
     /// - Parameters:
     ///   - folder: put before every path; may be empty.
     ///   - selection: what of the files is handed out.
+    ///   - sweeps: whether what a removal that was killed has left in a directory gets its name back, when it is old.
     ///   - archive: takes what is kept beside files; nothing where they are all that is sent.
     init(
         _ uploads: some Sequence<Upload> & Sendable, folder: String, selection: Selection = Selection(),
-        archive: ArchiveNotes? = nil
+        sweeps: Bool = false, archive: ArchiveNotes? = nil
     ) {
+        self.sweeps = sweeps
         self.folder = folder
         self.selection = selection
         self.archive = archive
@@ -233,13 +237,14 @@ final class UploadFeed: Sendable {
     }
 
     private func walk(_ path: String, _ relative: String) -> DirectoryWalk {
-        let filter = WalkFilter(selection)
+        let (filter, sweepsAt) = (WalkFilter(selection), sweeps ? time(nil) : nil)
         guard let archive else {
-            return DirectoryWalk(path: path, relative: relative, selection: selection, filter, visit: nil)
+            return DirectoryWalk(
+                path: path, relative: relative, selection: selection, filter, sweepsAt: sweepsAt, visit: nil)
         }
-        return DirectoryWalk(path: path, relative: relative, selection: selection, filter, findsLinks: true) {
-            place, name, _ in archive.add(folder: place, name, isNamed: name.hasSameBytes(as: relative))
-        }
+        return DirectoryWalk(
+            path: path, relative: relative, selection: selection, filter, findsLinks: true, sweepsAt: sweepsAt
+        ) { place, name, _ in archive.add(folder: place, name, isNamed: name.hasSameBytes(as: relative)) }
     }
 
     /// - Returns: nothing for what is only taken note of.

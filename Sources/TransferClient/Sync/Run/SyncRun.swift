@@ -26,7 +26,9 @@ struct SyncRun {
             tell)
         self.plan = plan
         for fault in trees.source.faults + trees.target.faults { tally.add(.unreadable, fault) }
-        for fault in trees.source.specials { tally.add(.skipped, fault) }
+        for fault in trees.source.specials + trees.source.stranded + trees.target.stranded {
+            tally.add(.skipped, fault)
+        }
         for (entry, message) in plan.blocked { tally.add(entry, .pathConflict, message) }
     }
 

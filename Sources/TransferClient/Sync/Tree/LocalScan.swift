@@ -11,6 +11,7 @@ struct LocalScan {
     private var filter: SyncFilter
     private var entries: [SyncEntry] = []
     private var specials: [SyncTree.Fault] = []
+    private var stranded: [SyncTree.Fault] = []
     private var faults: [SyncTree.Fault] = []
 
     /// - Parameters:
@@ -41,7 +42,7 @@ struct LocalScan {
         let tree = SyncTree(
             top: SyncTree.Top(
                 modified: top.attributes.modified, permissions: top.attributes.permissions, extra: top.extra),
-            entries, leftOut: filter.leftOut, specials: specials, faults: faults)
+            entries, leftOut: filter.leftOut, specials: specials, stranded: stranded, faults: faults)
         return (tree, filter)
     }
 
@@ -73,11 +74,17 @@ struct LocalScan {
             guard filter.enters(entry.path) else { return }
             folders.append(entry.path)
         } else {
-            guard !SourceWitness.isName(entry.path.name), filter.takes(entry, by: rules, isSource: isSource) else {
-                return
-            }
+            guard !SourceWitness.isName(entry.path.name) else { return take(witness: entry) }
+            guard filter.takes(entry, by: rules, isSource: isSource) else { return }
         }
         entries.append(entry)
+    }
+
+    /// A mark of this program's own is nobody's file, unless a removal that was killed has left a source under its name.
+    private mutating func take(witness entry: SyncEntry) {
+        guard entry.isLink || entry.isFile && entry.named == nil && entry.size > 0 else { return }
+        filter.leaveOut(entry.path)
+        stranded.append(SyncTree.Fault(path: entry.path.string, message: LocalFailure.leftByRemoval.message))
     }
 
     private mutating func readIgnoreFile(of folder: RelativePath?) throws(StoreError) {

@@ -58,6 +58,9 @@ final class SyncFilter: Sendable {
         hasRead.store(true, ordering: .relaxed)
     }
 
+    /// Leaves something out, whatever the rules say.
+    func leaveOut(_ path: RelativePath) { left.withLock { _ = $0.insert(path) } }
+
     /// Whether something that is no folder is looked at.
     ///
     /// - Parameter isSource: whether size and time count as well: what is there of a file that is not sent is not of interest.

@@ -28,6 +28,9 @@ struct SyncTree: Sendable {
     /// Devices, sockets and the like, which have no content.
     let specials: [Fault]
 
+    /// What removals that were killed have left under names of their own: neither sent nor removed, and told. In `leftOut`, too.
+    let stranded: [Fault]
+
     /// What could not be looked at, or cannot be named.
     let faults: [Fault]
 
@@ -38,9 +41,9 @@ struct SyncTree: Sendable {
     ///   changes meanwhile.
     init(
         top: Top?, _ entries: [SyncEntry] = [], leftOut: Set<RelativePath> = [], specials: [Fault] = [],
-        faults: [Fault] = [], unlisted: [UnlistedNames] = []
+        stranded: [Fault] = [], faults: [Fault] = [], unlisted: [UnlistedNames] = []
     ) {
-        (self.top, self.unlisted) = (top, unlisted)
+        (self.top, self.stranded, self.unlisted) = (top, stranded, unlisted)
         (self.leftOut, self.specials, self.faults) = (leftOut, specials, faults)
         self.entries = Self.ordered(entries)
     }
@@ -136,7 +139,7 @@ extension SyncTree {
             }
         }
         return SyncTree(
-            top: top, kept, leftOut: leftOut.union(filter.leftOut), specials: specials, faults: faults,
-            unlisted: unlisted)
+            top: top, kept, leftOut: leftOut.union(filter.leftOut), specials: specials, stranded: stranded,
+            faults: faults, unlisted: unlisted)
     }
 }

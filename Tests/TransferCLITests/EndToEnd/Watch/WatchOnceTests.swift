@@ -30,6 +30,20 @@ import TransferTestSupport
         #expect(once.lines.count == 1 && once.errors.contains("card/big"), "\(once.errors)")
     }
 
+    /// Whoever was killed while it removed a source may have left it under another name.
+    @Test func saysWhatAKilledRemovalHasLeft() throws {
+        let server = try RunningServer()
+        let card = try WatchedFolder([".transfer-witness-0123456789abcdef0123456789abcdef-a"])
+        for flags in [[], ["--delete-source"]] {
+            let once = try Finished(
+                WatchedFolder.arguments(server.address) + ["--once"] + flags, card.surroundings)
+            #expect(
+                once.end == .exited(1) && once.errors.contains("-a: A removal that was killed"),
+                "\(once.errors)")
+        }
+        #expect(card.names.count == 1 && server.visibleFiles == [])
+    }
+
     @Test func aServerThatIsNotThere() throws {
         let card = try WatchedFolder(["a"])
         let server = try RunningServer()
