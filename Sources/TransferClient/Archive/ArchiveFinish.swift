@@ -43,6 +43,9 @@ struct ArchiveFinish: Sendable {
         try await setFolders()
     }
 
+    /// Gives folders what they are to have where `run` has ended early: some of them are open.
+    func closeFolders() async { try? await setFolders() }
+
     private func tell(_ item: ArchiveItem, _ outcome: ArchiveOutcome) {
         guard notes.reports(item) else { return }
         if outcome.result == .committed { notes.touch(outcome.path.parent) }

@@ -102,13 +102,6 @@ extension ArchiveNotes {
         }
     }
 
-    /// A folder is wanted, whatever is in it.
-    func wants(folder: RelativePath) {
-        guard !keepsEmptyFolders else { return }
-        wants(folder)
-        state.withLock { _ = $0.wanted.insert(folder) }
-    }
-
     /// Whether a file has a name already, so that this is another one.
     ///
     /// - Parameter path: where the first name is to be.

@@ -13,6 +13,8 @@ final class ArchivePush: Sendable {
         /// Other names that have no receipt so far.
         var unreceipted: [ArchiveItem] = []
         var keepsOwners = false
+        /// Folders on the server that were closed to their owner, as they were, until they get what they are to have.
+        var opened: [RelativePath: SyncEntry] = [:]
         /// Whether the server has said of every change so far that it is durable.
         var isDurable = true
         var files: PushEvents?
@@ -55,7 +57,17 @@ final class ArchivePush: Sendable {
             if !answer.isDurable { state.withLock { $0.isDurable = false } }
         }
         let finish = finish(target, sender, keepsOwners: keepsOwners)
-        try await prepare(finish, there)
+        do throws(PushFailure) {
+            try await prepare(finish, there)
+            try await send(finish, sender)
+        } catch {
+            await closeFolders()
+            throw error
+        }
+        await closeFolders()
+    }
+
+    private func send(_ finish: ArchiveFinish, _ sender: TransferClient) async throws(PushFailure) {
         do throws(PushFailure) {
             try await sendAll(sender)
             try await finish.run()
@@ -100,9 +112,10 @@ extension ArchivePush {
     /// What the server has under the paths that things go to.
     ///
     /// - Returns: nothing of what this client may not see.
+    /// - Throws: also `rejected(.incomplete)`, when it is more than is held in memory.
     private func scan() async throws(PushFailure) -> [RelativePath: SyncEntry] {
         let folders = Set(notes.folders.map(\.path))
-        var there: [RelativePath: SyncEntry] = [:]
+        var (there, budget): ([RelativePath: SyncEntry], ListBudget) = ([:], client.listBudget)
         let tops = uploads.compactMap { (upload) -> String? in
             guard case .path(let path) = upload.source else { return nil }
             return (try? RelativePath(upload.name ?? UploadFeed.lastComponent(path)))?.string
@@ -110,12 +123,18 @@ extension ArchivePush {
         guard !tops.isEmpty else { return [:] }
         do throws(PushFailure) {
             for try await report in client.stat(tops, wantsAll: true) {
-                if let entry = report.entry.flatMap({ SyncEntry($0) }) { there[entry.path] = entry }
+                guard let found = report.entry, let entry = SyncEntry(found) else { continue }
+                try budget.hold(found)
+                there[entry.path] = entry
             }
             let listed = Set(tops.compactMap { try? RelativePath($0) }).filter { there[$0]?.isFolder ?? false }
             guard !listed.isEmpty else { return there }
             let entries = client.listWhole(of: listed.map(\.string)) { folders.contains($0) }
-            for try await entry in entries { if let entry = SyncEntry(entry) { there[entry.path] = entry } }
+            for try await found in entries {
+                guard let entry = SyncEntry(found) else { continue }
+                try budget.hold(found)
+                there[entry.path] = entry
+            }
         } catch {
             guard error.reason == .rejected(.forbidden) else { throw error }
         }
@@ -129,10 +148,26 @@ extension ArchivePush {
         let wanted = notes.folders.map(\.path)
         notes.compare(with: there)
         let closed = Set(wanted).compactMap { there[$0] }.filter { $0.isFolder && $0.permissions & 0o300 != 0o300 }
-        for folder in closed { notes.touch(folder.path) }
+        for folder in closed {
+            notes.touch(folder.path)
+            state.withLock { $0.opened[folder.path] = folder }
+        }
         try await finish.target.unlock(closed)
         try await finish.makeFolders()
         notes.restart()
+    }
+
+    /// Gives folders that were opened, and did not get what they are to have, the permissions that they had: once, for a server
+    /// that could not be reached may not be there for long.
+    private func closeFolders() async {
+        // What is in a folder can only be reached while that is open, and has a longer path.
+        let opened = state.withLock { $0.opened }.values.sorted {
+            $0.path.string.utf8.count > $1.path.string.utf8.count
+        }
+        guard !opened.isEmpty, let client = try? client.askingOnce() else { return }
+        let target = RemoteTarget(client: client, directory: "", keepsOwners: false)
+        // Also for whoever has cancelled the push, and with it this task.
+        await Task(executorPreference: client.requestContext.loop) { try? await target.lock(opened) }.value
     }
 }
 
@@ -225,6 +260,7 @@ extension ArchivePush {
     }
 
     private func report(_ item: ArchiveItem, _ outcome: ArchiveOutcome) {
+        if item.form == .folder, outcome.result.isSuccess { state.withLock { $0.opened[item.path] = nil } }
         if item.form == .hardLink, configuration.wantsReceipts, outcome.result.isSuccess, outcome.result != .skipped {
             return state.withLock { $0.unreceipted.append(item.at(outcome.path)) }
         }
@@ -307,6 +343,13 @@ extension TransferClient {
         var configuration = requestContext.configuration
         (configuration.archives, configuration.countsAhead, configuration.asksByFolder) = (false, false, false)
         configuration.kept = .init(owners: keepsOwners)
+        return try TransferClient(server: server, configuration: configuration)
+    }
+
+    /// For what is tried only once.
+    fileprivate func askingOnce() throws(PushFailure) -> TransferClient {
+        var configuration = requestContext.configuration
+        (configuration.retryFor, configuration.retriesFirstConnection) = (0, false)
         return try TransferClient(server: server, configuration: configuration)
     }
 

@@ -14,59 +14,123 @@ final class PullArchive: Sendable {
         var held: [ObjectIdentifier: PullReport] = [:]
     }
 
+    /// What is held of what the server lists.
+    private struct Room {
+        var budget: ListBudget
+        var isFull = false
+    }
+
     private let client: TransferClient
     private let place: PullPlace
     private let events: EventQueue<PullEvent>
     private let notes: ArchiveNotes
     private let keepsOwners = geteuid() == 0
     private let state = Locked(State())
+    /// Held while folders are opened: whoever has something else for one of them goes on when it is open.
+    private let folders = Locked(FoundFolders())
+    private let room: Locked<Room>
 
     init(_ client: TransferClient, _ place: PullPlace, _ events: EventQueue<PullEvent>) {
         (self.client, self.place, self.events) = (client, place, events)
+        room = Locked(Room(budget: client.listBudget))
         let directory = place.present
-        // A pattern leads through folders of which nothing is wanted.
-        notes = ArchiveNotes(keepsEmptyFolders: false) { path in directory?.whole(path).map { SyncEntry($0) } }
+        // A pattern leads through folders of which nothing is wanted: those never come to the notes.
+        notes = ArchiveNotes(keepsEmptyFolders: true) { path in directory?.whole(path).map { SyncEntry($0) } }
     }
 
     private var conflict: ConflictPolicy { client.requestContext.configuration.conflict }
 
     /// How many there are that nobody was told of.
     var count: Int { notes.count }
+
+    /// Whether more was found than is held in memory, so that some of it was not taken note of.
+    var isFull: Bool { room.withLock { $0.isFull } }
+
+    /// Counts something that is held from now on.
+    ///
+    /// - Returns: false when it is too much.
+    private func hold(_ bytes: UInt64) -> Bool {
+        room.withLock { room in
+            do throws(PushFailure) {
+                try room.budget.hold(bytes)
+            } catch {
+                room.isFull = true
+            }
+            return !room.isFull
+        }
+    }
 }
 
 // MARK: Finding
 
 extension PullArchive {
-    /// A folder or a symbolic link was found.
+    /// A symbolic link was found.
     ///
-    /// - Parameters:
-    ///   - source: the path on the server.
-    ///   - isWanted: of a folder, whether it is so with nothing in it.
-    func add(
-        _ form: EntryForm, _ source: String, _ listed: ListedEntry, at target: RelativePath, isWanted: Bool = true
-    ) {
-        guard let found = SyncEntry(RemoteEntry(source, listed)) else { return }
-        let item = ArchiveItem(form, source, kept(found.at(target)), there: notes.there(target))
-        notes.add(item)
-        guard form == .folder else { return }
-        if isWanted, client.requestContext.configuration.selection.takesEverything { notes.wants(folder: target) }
-        open(item)
+    /// - Parameter source: the path on the server.
+    func add(link source: String, _ listed: ListedEntry, at target: RelativePath) {
+        guard let entry = held(source, listed, at: target) else { return }
+        want(into: target)
+        notes.add(ArchiveItem(.link, source, entry, there: notes.there(target)))
     }
 
-    /// Whether a file is fetched; otherwise it is taken note of as another name of one that is.
+    /// A folder was found. Nobody knows yet whether anything in it is wanted.
+    ///
+    /// - Parameter source: the path on the server.
+    func add(folder source: String, _ listed: ListedEntry, at target: RelativePath) {
+        guard let entry = held(source, listed, at: target) else { return }
+        let folder = FoundFolders.Folder(source: source, entry: entry)
+        folders.withLock { folders in
+            if folders.add(folder) { take(folder) }
+        }
+    }
+
+    /// A folder is wanted, whatever is in it.
+    func wants(folder: RelativePath) {
+        folders.withLock { folders in
+            for found in folders.want(folder) { take(found) }
+        }
+    }
+
+    /// Whether a file is fetched; otherwise it is taken note of as another name of one that is, or there is no room for it.
     func takes(_ file: PullFile) -> Bool {
-        notes.wants(file.target)
+        let bytes = ListBudget.bytes(path: file.target.string.utf8.count, file.entry.extras)
+        guard hold(bytes) else { return false }
+        want(into: file.target)
         guard let entry = SyncEntry(file.entry)?.at(file.target) else { return true }
         file.kept = kept(entry).extra
         file.named = entry.named
-        guard let named = entry.named, notes.hasName(named, file.target) else { return true }
+        guard let named = entry.named else {
+            file.held = bytes
+            return true
+        }
+        guard notes.hasName(named, file.target) else { return true }
         let item = ArchiveItem(.hardLink, file.source, entry, there: notes.there(file.target))
         notes.add(item)
         state.withLock { $0.files[file.target] = file }
         return false
     }
 
+    private func held(_ source: String, _ listed: ListedEntry, at target: RelativePath) -> SyncEntry? {
+        guard let found = SyncEntry(RemoteEntry(source, listed)),
+            hold(ListBudget.bytes(path: target.string.utf8.count, listed.extras))
+        else { return nil }
+        return kept(found.at(target))
+    }
+
     private func kept(_ entry: SyncEntry) -> SyncEntry { keepsOwners ? entry : entry.withoutOwner }
+
+    /// Something goes into the folders that a path is in.
+    private func want(into path: RelativePath) {
+        if let parent = path.parent { wants(folder: parent) }
+    }
+
+    /// A folder is wanted: those that it is in are, and are open. All that is opened is in the notes, and so is closed again.
+    private func take(_ folder: FoundFolders.Folder) {
+        let path = folder.entry.path
+        let item = ArchiveItem(.folder, folder.source, folder.entry, there: notes.there(path))
+        notes.add(item)
+        open(item)
+    }
 
     /// Files are to go into the folder: it may be closed, or something else may be in its place.
     private func open(_ item: ArchiveItem) {
@@ -94,6 +158,12 @@ extension PullArchive {
     ///
     /// - Returns: whether its report has to wait: it was here and has to be given other attributes.
     func holds(_ report: PullReport, of file: PullFile) -> Bool {
+        let holds = mustWait(report, file)
+        if !holds { room.withLock { $0.budget.release(file.held) } }
+        return holds
+    }
+
+    private func mustWait(_ report: PullReport, _ file: PullFile) -> Bool {
         guard let stored = report.path.flatMap({ try? RelativePath($0) }), report.result.isSuccess else {
             notes.failed(file.target, report.result)
             return false
@@ -145,6 +215,7 @@ extension PullArchive {
             try await finish.run()
         } catch {
             if case .success = ending { ending = .failure(error) }
+            await finish.closeFolders()
         }
         for item in notes.takeOpen() {
             report(item, ArchiveOutcome(result: .connectionLost, path: item.path, message: "It is not here."))

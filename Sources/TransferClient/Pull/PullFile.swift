@@ -33,6 +33,9 @@ final class PullFile: @unchecked Sendable {
     /// Of a file with several names on the server.
     var named: SyncEntry.NamedFile?
 
+    /// Bytes for which it counts among what is held, until it is done; 0 for what counts longer, or not at all.
+    var held: UInt64 = 0
+
     /// How its content is opened when all of it is here; nothing for what is stored as it comes.
     let seal: ContentSeal?
 
@@ -74,7 +77,7 @@ final class PullFile: @unchecked Sendable {
     /// The same with what the server says of it now.
     convenience init(again file: PullFile, _ entry: RemoteEntry) {
         self.init(source: file.source, target: file.target, entry: entry)
-        (attempts, kept, named) = (file.attempts, file.kept, file.named)
+        (attempts, kept, named, held) = (file.attempts, file.kept, file.named, file.held)
     }
 
     /// What is left to do when the pull ends.

@@ -167,6 +167,52 @@ import TransferTestSupport
         }
     }
 
+    /// A folder that was opened for what was to come is as it was when that does not come, however the push has ended.
+    @Test(arguments: [false, true]) func anEarlyEndClosesWhatItHasOpened(isCancelled: Bool) async throws {
+        try sample.write("closed/in", [9])
+        try Files.check(chmod("\(sample.source)/closed", 0o555), "chmod")
+        try await withServer { server in
+            _ = try await sample.push(server)
+            let stored = server.directory.path("store/copy/closed")
+            try Files.check(chmod(stored, 0o511), "chmod")
+            try Files.check(chmod("\(sample.source)/closed", 0o755), "chmod")
+            try sample.write("closed/long", SplitMix64.bytes(seed: 3, 3 << 20))
+            try Files.check(chmod("\(sample.source)/closed", 0o555), "chmod")
+            // Questions have less.
+            let proxy = CuttingProxy(to: server.port, cuts: (0..<40).map { _ in .init(up: 100_000) })
+            let events = try TransferClient(
+                server: proxy.address, configuration: .plain { ($0.archives, $0.retryFor) = (true, 0) }
+            ).push([.path(sample.source, name: "copy")])
+            var failure: PushFailure?
+            do throws(PushFailure) {
+                for try await event in events {
+                    if case .connected = event, isCancelled { events.cancel() }
+                }
+            } catch {
+                failure = error
+            }
+            proxy.stop()
+            #expect(failure != nil && (failure?.reason == .cancelled || !isCancelled))
+            var status = stat()
+            #expect(lstat(stored, &status) == 0 && status.st_mode & 0o777 == 0o511)
+            let again = try await sample.push(server)
+            #expect(again.failures == [] && sample.stored(server) == TreeFacts(sample.source).lines)
+            sample.reopen("\(sample.source)/closed", stored)
+        }
+    }
+
+    /// What a server has is compared, as far as that is held in memory.
+    @Test func aServerThatHasMoreThanIsHeld() async throws {
+        try sample.write("d/a", [1])
+        try await withServer { server in
+            for number in 0..<400 { try Files.write(server.directory.path("store/copy/d/\(number)"), [1]) }
+            let pushed = try await sample.push(server) { $0.listMemory = 100_000 }
+            #expect(pushed.failure?.reason == .rejected(.incomplete) && pushed.reports.isEmpty)
+            #expect(server.stored("copy/d/a") == nil)
+            #expect(try await sample.push(server) { $0.listMemory = 1_000_000 }.failures == [])
+        }
+    }
+
     @Test func aServerThatCannotIsRefusedBeforeAnythingIsSent() async throws {
         try sample.write("a", [1])
         let serve = { @Sendable (peer: FakeServer.Peer) in

@@ -73,6 +73,10 @@ final class PullFolder: AnswerTaker {
         }
         guard !isOverdrawn else { return .unwanted }
         plan.add(new.compactMap(item))
+        guard plan.archive?.isFull != true else {
+            state.withLock { $0.isOverdrawn = true }
+            return .unwanted
+        }
         return .wanted
     }
 
@@ -83,7 +87,7 @@ final class PullFolder: AnswerTaker {
             guard let archive = plan.archive, scope.takes(entry.name), let (path, place) = paths(of: entry) else {
                 return nil
             }
-            archive.add(.link, path, entry, at: place)
+            archive.add(link: path, entry, at: place)
             return nil
         case .directory:
             guard let inner = scope.entering(entry.name) else { return nil }
@@ -91,7 +95,7 @@ final class PullFolder: AnswerTaker {
                 inner.expansion?.leave()
                 return nil
             }
-            if scope.isKept { plan.archive?.add(.folder, path, entry, at: place, isWanted: inner.isAll) }
+            if scope.isKept { plan.archive?.add(folder: path, entry, at: place) }
             return .folder(PullFolder(path, to: scope.isKept ? place : nil, inner, plan))
         case .file:
             guard scope.takes(entry.name), let (path, place) = paths(of: entry) else { return nil }
@@ -123,7 +127,7 @@ final class PullFolder: AnswerTaker {
         if outcome.unlisted > 0 { plan.refuse(report(of: UnlistedNames(folder: source, count: outcome.unlisted))) }
         do throws(StoreError) {
             // Others come with what is in them.
-            if isEmpty, scope.isAll, let target { try plan.place.makeDirectory(target) }
+            if scope.isAll, let target { try want(target, isEmpty: isEmpty) }
         } catch {
             return fail(error.code, error.message)
         }
@@ -132,6 +136,12 @@ final class PullFolder: AnswerTaker {
             source: expansion.text, result: .notFound, size: 0, message: "Nothing on the server matches it.")
         report.isPattern = true
         plan.fail(report)
+    }
+
+    /// The folder is wanted, whatever is in it. An archive makes those that are missing when all files are here.
+    private func want(_ target: RelativePath, isEmpty: Bool) throws(StoreError) {
+        if let archive = plan.archive { return archive.wants(folder: target) }
+        if isEmpty { try plan.place.makeDirectory(target) }
     }
 
     /// What does not come, because nobody can ask for it.

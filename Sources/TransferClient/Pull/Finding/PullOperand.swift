@@ -56,19 +56,22 @@ final class PullOperand: AnswerTaker {
         let name = path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) }
         let target = (download.name ?? name).flatMap { try? RelativePath($0) }
         let isTop = path.isEmpty && download.name == nil
+        var item: PullPlan.Item?
         switch (entry.form, target) {
         case (.directory, _) where isTop || target != nil:
-            if let target { plan.archive?.add(.folder, path, entry, at: target) }
-            plan.add([.folder(PullFolder(path, to: target, PullScope(plan.selection), plan))])
+            if let target { plan.archive?.add(folder: path, entry, at: target) }
+            item = .folder(PullFolder(path, to: target, PullScope(plan.selection), plan))
         case (.file, let target?):
             let found = RemoteEntry(path, entry)
-            if plan.takes(named: name ?? "", found), let file = plan.file(path, at: target, found) {
-                plan.add([.file(file)])
-            }
+            if plan.takes(named: name ?? "", found) { item = plan.file(path, at: target, found).map { .file($0) } }
         case (.symbolicLink, let target?) where plan.archive != nil:
-            if plan.takes(link: name ?? "") { plan.archive?.add(.link, path, entry, at: target) }
+            if plan.takes(link: name ?? "") { plan.archive?.add(link: path, entry, at: target) }
         default: return fail(.invalidPath, "The name cannot be that of a file here.")
         }
+        guard plan.archive?.isFull != true else {
+            return fail(.incomplete, ListBudget.message(plan.context.configuration.listMemory))
+        }
+        if let item { plan.add([item]) }
         plan.listed()
     }
 

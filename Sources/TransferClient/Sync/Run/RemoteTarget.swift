@@ -43,6 +43,13 @@ struct RemoteTarget: SyncTarget {
         }
     }
 
+    /// Gives folders that were unlocked the permissions back that they had.
+    func lock(_ folders: [SyncEntry]) async throws(PushFailure) {
+        try await change(folders, { $0.path.string }, { _, _, _ in }) { entry, path in
+            .make(MakeRequest(.nothing, path: path, permissions: entry.permissions))
+        }
+    }
+
     func remove(
         _ removals: [SyncPlan.Removal], keepsInTrash: Bool, _ report: @escaping Report<SyncPlan.Removal>
     ) async throws(PushFailure) {
