@@ -29,8 +29,11 @@ package final class UploadLane: @unchecked Sendable {
     /// What the client has asked and nobody has answered whole.
     var question: OpenQuestion?
     let early: EarlyAnswers
-    /// Whether the session ends before its time, so that no question is read on for; set on its loop.
+    /// Whether the session ends before its time, so that no question is read on for, and little else is worked on; set on its
+    /// loop.
     let isEnding = Atomic(false)
+    /// Bytes of content that were taken in since.
+    private var late: UInt64 = 0
     /// Whether the session has more for this lane already; set on its loop.
     let hasMore = Atomic(false)
     var outcome = LaneOutcome()
@@ -38,6 +41,10 @@ package final class UploadLane: @unchecked Sendable {
 
     /// Nanoseconds between two reports of progress to the client.
     private static let reportInterval: Int64 = 100_000_000
+
+    /// Bytes of content that are still taken in when the session ends before its time: some times what may wait in buffers as it
+    /// was sent. Of what is compressed, or stands for a hole, a few frames can be many times that, and nobody waits for them.
+    static let mostLate: UInt64 = 16 << 20
 
     /// - Parameters:
     ///   - connection: its number; they grow.
@@ -75,12 +82,20 @@ package final class UploadLane: @unchecked Sendable {
     private func work() {
         let turn = Turn(on: resources.pool)
         while isBusy, !turn.isOver {
+            guard late <= Self.mostLate else { return drop() }
             if question != nil {
                 goOnAnswering()
             } else if let batch = pending.first {
                 takeStep(of: batch)
             }
         }
+    }
+
+    /// Nothing more is worked on.
+    private func drop() {
+        question = nil
+        pending.removeAll()
+        nextStep = 0
     }
 
     private func takeStep(of batch: LaneBatch) {
@@ -119,6 +134,7 @@ package final class UploadLane: @unchecked Sendable {
     ) throws(StoreError) {
         try expansion.expand(piece, bytes, fault: { StoreError($0.code, $0.message) }) {
             (content, isHole) throws(StoreError) in
+            if isEnding.load(ordering: .relaxed) { late = late.addingClamped(UInt64(content.count)) }
             try upload.append(content, isHole: isHole)
         }
     }

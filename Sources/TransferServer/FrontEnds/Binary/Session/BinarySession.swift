@@ -96,6 +96,8 @@ actor BinarySession {
     }
 
     func stop() {
+        // Whatever it ends for already, nobody waits for it any longer.
+        lane.isEnding.store(true, ordering: .relaxed)
         end(.shutdown)
     }
 

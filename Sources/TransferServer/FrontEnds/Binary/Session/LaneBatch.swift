@@ -23,8 +23,14 @@ package final class LaneBatch: ReceivedSteps, @unchecked Sendable {
     /// thirty times as much memory; this many are 128 KiB.
     static let mostOperations = 1024
 
+    /// Bytes of holes in one batch at most, and of one frame: each is digested, whatever it has taken to send. A client that sends
+    /// nothing else is not read while eight batches of them wait.
+    static let mostHoles = 64 << 20
+
     package var input: ReceiveBuffer
     var operations: [Operation] = []
+    /// Bytes that its holes stand for.
+    private var holes = 0
 
     package init(_ buffer: BlockBuffer, carry: [UInt8]) {
         input = ReceiveBuffer(buffer, carry: carry)
@@ -36,7 +42,7 @@ package final class LaneBatch: ReceivedSteps, @unchecked Sendable {
 
     package var isEmpty: Bool { operations.isEmpty }
 
-    package var isComplete: Bool { operations.count >= Self.mostOperations }
+    package var isComplete: Bool { operations.count >= Self.mostOperations || holes >= Self.mostHoles }
 
     /// Whether it has more than content of what has begun before.
     var hasBeginnings: Bool {
@@ -53,6 +59,8 @@ package final class LaneBatch: ReceivedSteps, @unchecked Sendable {
     func append(_ piece: DataPiece) {
         var placed = piece
         placed.range = input.placed(piece.range)
+        // One that is none ends its upload before it costs anything.
+        if placed.encoding == .hole, let hole = try? Hole(bytes(placed)) { holes += hole.count }
         if case .data(let last)? = operations.last, let joined = last.joined(with: placed) {
             operations[operations.count - 1] = .data(joined)
         } else {
