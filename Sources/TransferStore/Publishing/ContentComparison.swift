@@ -7,13 +7,23 @@ import TransferSystem
 /// An upload pays for its comparisons with its own bytes. Ten thousand numbered names can have files of its size, and who
 /// made these differ at their ends would otherwise have all of them read for each further upload.
 struct ContentComparison {
+    /// Bytes of others that may still be read, beside the front of each file: where the upload has content, and where it has a hole,
+    /// for which it has brought no more than a number.
+    private struct Allowance {
+        var content: UInt64
+        var holes: UInt64
+    }
+
     private let staged: StagedFile
     private let size: UInt64
-    /// Bytes of others that may still be read, beside the front of each file.
-    private var allowance: UInt64
+    /// Nothing before the first comparison.
+    private var allowance: Allowance?
 
-    /// Files of the upload's size that are read to their ends, at most.
+    /// Files that are read to their ends, at most, of those that are as large as what the upload has brought.
     private static let mostWhole: UInt64 = 4
+
+    /// Bytes that are read for holes, at most: files of some size whose holes were filled, by whoever copied them, are found.
+    static let mostForHoles: UInt64 = 64 << 20
 
     /// Bytes read first: where files of one size differ, they mostly do so here.
     private static let frontSize = 4 << 10
@@ -23,8 +33,6 @@ struct ContentComparison {
 
     init(_ publication: Publication) {
         (staged, size) = (publication.staged, publication.size)
-        let (allowance, overflow) = size.multipliedReportingOverflow(by: Self.mostWhole)
-        self.allowance = overflow ? .max : allowance
     }
 
     /// Whether a file of the same size has the same content. False also when too much was read for this upload already:
@@ -37,17 +45,25 @@ struct ContentComparison {
             other.deallocate()
         }
         var holes = (HolesOnDisk(staged.number, on: staged.disk), HolesOnDisk(file.number, on: staged.disk))
+        let isFirst = allowance == nil
+        var allowance = allowance ?? allowance(for: holes.0.filled)
+        defer { self.allowance = allowance }
         var offset: UInt64 = 0
         while offset < size {
-            let hole = Self.hole(&holes, at: offset)
-            guard hole == 0 else {
-                offset += min(hole, size - offset)
+            let (run, its) = (holes.0.run(at: offset), holes.1.run(at: offset))
+            // What is in holes of both need not be read.
+            guard !run.isHole || !its.isHole else {
+                offset += min(run.count, its.count, size - offset)
                 continue
             }
-            let count = min(offset == 0 ? Self.frontSize : room, Int(clamping: size - offset))
+            let most = run.isHole ? min(run.count, its.count) : run.count
+            let count = min(offset == 0 ? Self.frontSize : room, Int(clamping: min(most, size - offset)))
+            let kind: WritableKeyPath<Allowance, UInt64> = run.isHole ? \.holes : \.content
             if offset > 0 {
-                guard UInt64(count) <= allowance else { return false }
-                allowance -= UInt64(count)
+                let left = allowance[keyPath: kind]
+                // What was brought may be read once, also where the file system compresses and says that it is less.
+                guard UInt64(count) <= left || isFirst && !run.isHole else { return false }
+                allowance[keyPath: kind] = left - min(left, UInt64(count))
             }
             guard try read(staged.number, own, count, at: offset), try read(file.number, other, count, at: offset),
                 memcmp(own, other, count) == 0
@@ -57,11 +73,10 @@ struct ContentComparison {
         return true
     }
 
-    /// - Returns: bytes from there on that are in holes of both, and so need not be read.
-    private static func hole(_ holes: inout (HolesOnDisk, HolesOnDisk), at offset: UInt64) -> UInt64 {
-        guard holes.0.filled != nil, holes.1.filled != nil else { return 0 }
-        let (own, other) = (holes.0.run(at: offset), holes.1.run(at: offset))
-        return own.isHole && other.isHole ? min(own.count, other.count) : 0
+    /// - Parameter filled: bytes of the upload that are not in holes; nothing where it has none.
+    private func allowance(for filled: UInt64?) -> Allowance {
+        let (content, overflow) = min(filled ?? size, size).multipliedReportingOverflow(by: Self.mostWhole)
+        return Allowance(content: overflow ? .max : content, holes: Self.mostForHoles)
     }
 
     private static func buffer(_ size: Int) -> UnsafeMutableRawPointer {

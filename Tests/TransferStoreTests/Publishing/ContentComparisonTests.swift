@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 import Testing
 import TransferModel
@@ -59,6 +60,42 @@ import TransferTestSupport
         other[size - 1] ^= 1
         #expect(try fixture.publish("a", other) == .committed("a-1"))
         #expect(try fixture.publish("a", other) == .alreadyStored("a-1"))
+    }
+
+    /// An upload of one size that is all one hole, but for what is at its front.
+    private func hole(_ size: Int, in fixture: StoreFixture, behind front: [UInt8] = []) throws -> Publication {
+        let publication = try fixture.publication("a", front)
+        try publication.staged.clear(UInt64(front.count)..<UInt64(size))
+        try publication.staged.trim(to: UInt64(size))
+        return Publication(
+            staged: publication.staged, id: publication.id, path: publication.path, size: UInt64(size),
+            digest: publication.digest, conflict: .keepBoth, modified: nil, permissions: nil)
+    }
+
+    /// Holes have cost their sender a number, so nobody reads for them what is as large as they say.
+    @Test func anUploadOfHolesPaysForLittle() throws {
+        let (fixture, reads) = try fixture(0, differingAt: 0)
+        let size = 40 << 20
+        try Files.write([UInt8](repeating: 0, count: size - 1) + [1], to: fixture.path("a"))
+        for number in 1..<8 { try Files.check("link", link(fixture.path("a"), fixture.path("a-\(number)"))) }
+        #expect(fixture.publish([try hole(size, in: fixture)]).map { try? $0.get() } == [try .committed("a-8")])
+        #expect(reads.total <= 2 * (Int(ContentComparison.mostForHoles) + 8 * (4 << 10)))
+    }
+
+    /// A file whose holes were filled is the same; and where that would be too much to read, one with holes is found behind it.
+    @Test func filledHolesAreTheSame() throws {
+        let (fixture, _) = try fixture(0, differingAt: 0)
+        let front = SplitMix64.bytes(seed: 4, 100_000)
+        let small = front + [UInt8](repeating: 0, count: 1 << 20)
+        try Files.write(small, to: fixture.path("a"))
+        let same = fixture.publish([try hole(small.count, in: fixture, behind: front)])
+        #expect(same.map { try? $0.get() } == [try .alreadyStored("a")])
+        let size = Int(ContentComparison.mostForHoles) + 4 * front.count
+        try Files.write(front + [UInt8](repeating: 0, count: size - front.count), to: fixture.path("a"))
+        for outcome in [try PublicationOutcome.committed("a-1"), try .alreadyStored("a-1"), try .alreadyStored("a-1")] {
+            let found = fixture.publish([try hole(size, in: fixture, behind: front)])
+            #expect(found.map { try? $0.get() } == [outcome])
+        }
     }
 }
 
