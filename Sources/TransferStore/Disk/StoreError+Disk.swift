@@ -12,6 +12,12 @@ extension StoreError {
     ///
     /// - Parameter doing: completes "Could not …".
     init(_ error: SystemError, doing: String) {
+        // What is full here is the room that a file system has for these, most often a few KiB for each file (xattr(7)).
+        if error.call == "fsetxattr", [ENOSPC, EDQUOT, E2BIG, ERANGE].contains(error.errno) {
+            let hint = "the server's file system has no room for its extended attributes."
+            self.init(.storageFailed, "Could not \(doing): \(hint)")
+            return
+        }
         switch error.errno {
         case ENOSPC: self.init(.insufficientStorage, "Could not \(doing): the server's disk is full.")
         case EDQUOT: self.init(.quotaExceeded, "Could not \(doing): the server's disk quota is used up.")

@@ -27,6 +27,17 @@ import TransferSystem
         #expect(error.message == "Could not open the directory: openat: Permission denied.")
     }
 
+    /// The disk has room; the file system has none for these.
+    @Test(arguments: [ENOSPC, EDQUOT, E2BIG, ERANGE]) func extendedAttributesThatDoNotFitAreNoFullDisk(_ errno: Int32) {
+        let error = StoreError(SystemError(errno: errno, call: "fsetxattr"), doing: "set the file's attributes")
+        #expect(error.code == .storageFailed)
+        #expect(
+            error.message
+                == "Could not set the file's attributes: the server's file system has no room for its extended "
+                + "attributes.")
+        #expect(error.local.code == .targetFailed && error.local.message.contains("this machine's file system"))
+    }
+
     @Test func whatHelpsPeopleIsSaid() {
         func message(_ errno: Int32) -> String { StoreError(SystemError(errno: errno, call: "x"), doing: "y").message }
         #expect(message(ENOSPC) == "Could not y: the server's disk is full.")
