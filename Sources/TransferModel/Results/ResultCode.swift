@@ -155,7 +155,7 @@ extension ResultCode {
     /// All of it was sent and no answer came, because there is none or because it was lost: nobody here knows whether it is
     /// stored. To send it again can store it twice.
     public static let unacknowledged = ResultCode(rawValue: 607)
-    /// What the server speaks cannot carry the content.
+    /// What is spoken cannot carry the content, or what else is to be kept of it.
     public static let unsuitable = ResultCode(rawValue: 608)
     /// What was fetched is sealed, and this client cannot open it, or it is not what its sender has said.
     public static let unopened = ResultCode(rawValue: 609)

@@ -47,11 +47,17 @@ package struct ListedEntry: Equatable, Sendable {
 
         package var attributes: ExtraAttributes
 
-        /// What a symbolic link says; empty for anything else.
+        /// What a symbolic link says, none of it zero; empty for anything else.
         package var target: [UInt8]
 
-        package init(names: UInt32 = 1, attributes: ExtraAttributes = ExtraAttributes(), target: [UInt8] = []) {
-            (self.names, self.attributes, self.target) = (names, attributes, target)
+        /// Whether it has extended attributes that are not told: more than can be, or some that the server may not read.
+        package var isPartial: Bool
+
+        package init(
+            names: UInt32 = 1, attributes: ExtraAttributes = ExtraAttributes(), target: [UInt8] = [],
+            isPartial: Bool = false
+        ) {
+            (self.names, self.attributes, self.target, self.isPartial) = (names, attributes, target, isPartial)
         }
     }
 
@@ -83,6 +89,9 @@ extension ListedEntry {
         static let all: Presence = [.digest, .stored, .extras]
     }
 
+    /// Beside the permissions, where a client that doesn't know it drops it: there are extended attributes that are not told.
+    private static let partial: UInt16 = 0x8000
+
     /// Bytes of what is always there: form, flags, kind, permissions, size, time, version, length of the name.
     private static let fixedSize = 1 + 1 + 1 + 2 + 8 + 12 + 16 + 2
 
@@ -105,6 +114,13 @@ extension ListedEntry {
         digest = presence.contains(.digest) ? try reader.digest() : nil
         stored = presence.contains(.stored) ? try reader.integer(Int64.self) : nil
         extras = presence.contains(.extras) ? try Extras(&reader) : nil
+        guard form != .symbolicLink || extras?.target.isEmpty != true else {
+            throw .malformed("An entry is a link to nothing.")
+        }
+        if extras != nil {
+            extras?.isPartial = permissions & Self.partial != 0
+            permissions &= ~Self.partial
+        }
         guard let name = String(validating: try reader.sizedArray(), as: UTF8.self) else {
             throw .malformed("The name of an entry is not UTF-8.")
         }
@@ -119,7 +135,7 @@ extension ListedEntry {
         bytes.append(form.rawValue)
         bytes.append(presence.rawValue)
         bytes.append(kind.rawValue)
-        bytes.append(bigEndian: permissions)
+        bytes.append(bigEndian: extras?.isPartial ?? false ? permissions | Self.partial : permissions)
         bytes.append(bigEndian: size)
         modified.encode(into: &bytes)
         version.encode(into: &bytes)
@@ -142,6 +158,8 @@ extension ListedEntry.Extras {
         self.attributes = attributes
         target = try reader.sizedArray()
         guard target.count <= Limits.path else { throw .malformed("An entry is a link to more than a path.") }
+        guard !target.contains(0) else { throw .malformed("An entry is a link with a zero byte in it.") }
+        isPartial = false
     }
 
     func encode(into bytes: inout [UInt8]) {

@@ -24,7 +24,7 @@ package struct MakeRequest: Equatable, Sendable {
     /// Checked by the server.
     package var path: String
 
-    /// Bytes of what a symbolic link says, which is not looked at; the path of the file that a hard link is another name of, or that is
+    /// Bytes of what a symbolic link says, none of them zero, which is not looked at otherwise; the path of the file that a hard link is another name of, or that is
     /// copied.
     package var target: [UInt8]
 
@@ -72,6 +72,9 @@ package struct MakeRequest: Equatable, Sendable {
         target = fields[.target] ?? []
         guard target.count <= Limits.path, target.isEmpty != form.hasTarget else {
             throw .malformed("The make frame has no target that a link could have.")
+        }
+        guard form != .symbolicLink || !target.contains(0) else {
+            throw .malformed("The make frame has a target with a zero byte in it, which no link can say.")
         }
         attributes = try ExtraAttributes(fields)
     }

@@ -182,3 +182,4 @@ extension Disk {
         }
     }
 }
+    /// - Throws: EINVAL for what no link can say: nothing, or a zero byte.

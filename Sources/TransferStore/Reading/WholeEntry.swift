@@ -19,6 +19,9 @@ package struct WholeEntry: Sendable {
 
     package let extra: ExtraAttributes
 
+    /// Whether it has extended attributes that are not here: more than are kept, or some that this process may not read.
+    package let isPartial: Bool
+
     /// - Parameter name: the last component of the path.
     /// - Returns: nothing for what is gone, or is none of these.
     init?(_ path: RelativePath, named name: String, in directory: DirectoryHandle) throws(SystemError) {
@@ -36,31 +39,34 @@ package struct WholeEntry: Sendable {
             attributes = StoredAttributes(link: status)
             target = try Self.unlessGone { () throws(SystemError) in try directory.disk.readLink(directory.number, name)
             }
-            guard target != nil else { return nil }
-            (names, extra) = (1, ExtraAttributes(owner: status.owner))
+            guard target?.isEmpty == false else { return nil }
+            (names, extra, isPartial) = (1, ExtraAttributes(owner: status.owner), false)
             return
         }
         guard let attributes = StoredAttributes(status) else { return nil }
         (self.attributes, target) = (attributes, nil)
         names = attributes.isDirectory ? 1 : UInt32(clamping: status.st_nlink)
-        let extended = try Self.extended(name, in: directory)
-        extra = ExtraAttributes(owner: status.owner, extended: extended)
+        let found = try Self.extended(name, in: directory)
+        extra = ExtraAttributes(owner: status.owner, extended: found.extended)
+        isPartial = found.isPartial
     }
 
-    /// - Returns: nothing where they cannot be read: whoever wants them must not take them for none.
+    /// - Returns: nothing where they cannot be read, and where the file system has none: whoever wants them must not take them
+    ///   for none.
     private static func extended(
         _ name: String, in directory: DirectoryHandle
-    ) throws(SystemError) -> [ExtraAttributes.Extended]? {
-        try unlessGone { () throws(SystemError) in
-            if directory.disk.keepsNoExtended(directory.number, name) { return [] }
+    ) throws(SystemError) -> (extended: [ExtraAttributes.Extended]?, isPartial: Bool) {
+        let found = try unlessGone { () throws(SystemError) -> ([ExtraAttributes.Extended]?, Bool) in
+            if directory.disk.keepsNoExtended(directory.number, name) { return ([], false) }
             do throws(SystemError) {
                 let file = try directory.openFile(name, flags: O_RDONLY | O_NONBLOCK)
-                return try directory.disk.extended(file.number)
+                return (try directory.disk.extended(file.number), false)
             } catch {
                 guard [EACCES, EPERM, E2BIG].contains(error.errno) else { throw error }
-                return nil
+                return (nil, true)
             }
-        } ?? nil
+        }
+        return found ?? (nil, false)
     }
 
     private static func unlessGone<T>(_ body: () throws(SystemError) -> T) throws(SystemError) -> T? {

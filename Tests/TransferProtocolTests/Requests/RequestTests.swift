@@ -244,7 +244,8 @@ import TransferModel
             ),
             (.list, [0, 0, 0, 1, 8, 0, 0]), (.remove, [0, 0, 0, 1, 4, 0, 1, 0x61]),
             (.make, [0, 0, 0, 1, 4, 0, 0, 1, 0x61]), (.make, [0, 0, 0, 1, 1, 8, 0, 1, 0x61]),
-            // A link without a target, and a folder with one.
+            // A link with a zero byte in its target, one without a target, and a folder with one.
+            (.make, [0, 0, 0, 1, 2, 0, 0, 1, 0x61, 0x85, 0, 3, 0x62, 0, 0x63]),
             (.make, [0, 0, 0, 1, 2, 0, 0, 1, 0x61]), (.make, [0, 0, 0, 1, 1, 0, 0, 1, 0x61, 0x85, 0, 1, 0x62]),
             (.make, [0, 0, 0, 1, 1, 0, 0, 1, 0x61, 0x86, 0, 1, 4]),
             (.make, [0, 0, 0, 1, 1, 0, 0, 1, 0x61, 0x86, 0, 0]),

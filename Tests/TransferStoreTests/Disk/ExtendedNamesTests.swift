@@ -49,6 +49,20 @@ import TransferTestSupport
         #expect(opened.withLock { $0 } == ["with"])
     }
 
+    /// Who wants to keep them must not take them for none.
+    @Test(arguments: [(E2BIG, true), (EACCES, true), (EOPNOTSUPP, false)])
+    func whatCannotBeToldIsSaidToBe(_ refusal: Int32, _ isPartial: Bool) throws {
+        guard keepsSome else { return }
+        let disk = Disk(interception: { call, body in
+            guard case .examine(let number) = call, !Self.isDirectory(number) else { return body() }
+            return -Int(refusal)
+        })
+        let directory = try DirectoryHandle(path: temporary.path, on: disk)
+        let entries = try StoredListing(directory, at: nil).nextWhole(10)
+        let with = try #require(entries.first { $0.path.string == "with" })
+        #expect(with.isPartial == isPartial && with.extra.extended == nil)
+    }
+
     /// An older kernel is asked once; whatever else goes wrong, the files are opened.
     @Test(arguments: [(ENOSYS, 1), (EIO, 2)])
     func whereTheKernelCannotTellFilesAreOpened(_ refusal: Int32, _ times: Int) throws {

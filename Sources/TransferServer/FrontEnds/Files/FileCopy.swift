@@ -37,7 +37,11 @@ final class FileCopy: RequestAnswer {
         (self.request, self.resources, self.client) = (request, resources, client)
         (self.source, self.target, self.content) = (source, target, content)
         let attributes = content.attributes
-        extra = ExtraAttributes(extended: try resources.store.whole(at: source).extra.extended)
+        let whole = try resources.store.whole(at: source)
+        guard !whole.isPartial || request.attributes != nil else {
+            throw StoreError(.storageFailed, "The extended attributes of \(source) are more than a copy can keep.")
+        }
+        extra = ExtraAttributes(extended: whole.extra.extended)
         known = resources.intake.known.details(of: [(source, attributes)])[0]
         staged = try resources.store.stage(
             id: .random(), size: attributes.size, filled: content.filled, permissions: attributes.permissions,

@@ -98,7 +98,8 @@ extension ListedEntry {
     init(_ entry: WholeEntry, _ known: CatalogEntry?) {
         self.init(String(entry.path.name), entry.attributes, known)
         if entry.target != nil { (form, version) = (.symbolicLink, .none) }
-        extras = Extras(names: entry.names, attributes: entry.extra, target: entry.target ?? [])
+        extras = Extras(
+            names: entry.names, attributes: entry.extra, target: entry.target ?? [], isPartial: entry.isPartial)
     }
 
     /// - Parameter known: its entry in the catalog.
