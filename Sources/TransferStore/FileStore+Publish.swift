@@ -10,7 +10,8 @@ extension FileStore {
     ) -> [Result<PublicationOutcome, StoreError>] {
         if space != nil, let refused = refusal(batch) { return refused }
         let publisher = Publisher(
-            tree: tree, umask: umask, committer: incoming.committer, acknowledged: acknowledged, mayReplace: mayReplace)
+            tree: tree, umask: umask, rights: rights, committer: incoming.committer, acknowledged: acknowledged,
+            mayReplace: mayReplace)
         let outcomes = publisher.publish(batch)
         for (publication, outcome) in zip(batch, outcomes) {
             if outcome.isFinal { publication.staged.discard() } else { publication.staged.discardUnlessResumable() }

@@ -27,6 +27,9 @@ package final class FileStore: ContentStore {
     /// Permission bits that files lose, as the process was started with.
     let umask: mode_t
 
+    /// What this server leaves its own user of what it stores.
+    let rights: OwnerRights
+
     /// Opens the directory, making it and the server's folder where missing.
     ///
     /// - Parameters:
@@ -49,6 +52,7 @@ package final class FileStore: ContentStore {
         fileSystem: FileSystem?, disk: Disk
     ) throws(StoreError) {
         self.durability = durability
+        rights = .serving(isRoot: disk.isRoot)
         let syncs = durability == .commit
         let root: DirectoryHandle
         do throws(SystemError) {

@@ -8,7 +8,7 @@ struct ArchiveFinish: Sendable {
     let target: any SyncTarget
     let notes: ArchiveNotes
     let conflict: ConflictPolicy
-    let keepsOwners: Bool
+    let keeping: AttributeKeeping
 
     /// Whether folders are set that are as they should be: a server says then that they are durable.
     let asksForAll: Bool
@@ -260,7 +260,7 @@ extension ArchiveFinish {
     }
 
     private func differs(_ item: ArchiveItem) -> Bool {
-        item.there.map { item.entry.differs(from: $0, keepsOwners: keepsOwners) } ?? true
+        item.there.map { item.entry.differs(from: $0, keeping) } ?? true
     }
 
     /// In their order. Of several with one path the first counts.

@@ -12,7 +12,7 @@ final class ArchivePush: Sendable {
         var held: [ObjectIdentifier: UploadReport] = [:]
         /// Other names that have no receipt so far.
         var unreceipted: [ArchiveItem] = []
-        var keepsOwners = false
+        var keeping = AttributeKeeping(owners: false, rights: .none)
         /// Folders on the server that were closed to their owner, as they were, until they get what they are to have.
         var opened: [RelativePath: SyncEntry] = [:]
         /// Whether the server has said of every change so far that it is durable.
@@ -50,13 +50,14 @@ final class ArchivePush: Sendable {
         if configuration.countsAhead { channel.send(.counted(files: count.files, bytes: count.bytes)) }
         let there = try await scan()
         let keepsOwners = features.contains(.owners)
-        state.withLock { $0.keepsOwners = keepsOwners }
+        let keeping = AttributeKeeping(owners: keepsOwners, rights: .serving(isRoot: keepsOwners))
+        state.withLock { $0.keeping = keeping }
         let sender = try client.sendingAll(keepsOwners: keepsOwners)
         var target = RemoteTarget(client: sender, directory: "", keepsOwners: keepsOwners)
         target.answered = { [self] answer in
             if !answer.isDurable { state.withLock { $0.isDurable = false } }
         }
-        let finish = finish(target, sender, keepsOwners: keepsOwners)
+        let finish = finish(target, sender, keeping)
         do throws(PushFailure) {
             try await prepare(finish, there)
             try await send(finish, sender)
@@ -147,7 +148,9 @@ extension ArchivePush {
     ) async throws(PushFailure) {
         let wanted = notes.folders.map(\.path)
         notes.compare(with: there)
-        let closed = Set(wanted).compactMap { there[$0] }.filter { $0.isFolder && $0.permissions & 0o300 != 0o300 }
+        var seen: Set<RelativePath> = []
+        // The outermost first: nothing in a closed folder can be changed.
+        let closed = wanted.filter { seen.insert($0).inserted }.compactMap { there[$0] }.filter(\.isClosed)
         for folder in closed {
             notes.touch(folder.path)
             state.withLock { $0.opened[folder.path] = folder }
@@ -212,12 +215,12 @@ extension ArchivePush {
         notes.placed(
             asked, ArchiveNotes.Stored(path: stored, size: report.size, digest: report.digest, isNew: isNew))
         guard !isNew, report.isPath, let file = report.file else { return report }
-        let keepsOwners = state.withLock { $0.keepsOwners }
+        let keeping = state.withLock { $0.keeping }
         return await client.pool.run { [self] in
             do throws(LocalFailure) {
                 let entry = try SyncEntry.file(at: report.source, as: stored, file)
                 let item = ArchiveItem(.file, report.source, entry, there: notes.there(stored))
-                if let there = item.there, !entry.differs(from: there, keepsOwners: keepsOwners) {
+                if let there = item.there, !entry.differs(from: there, keeping) {
                     return report
                 }
                 state.withLock { $0.held[ObjectIdentifier(item)] = report }
@@ -242,9 +245,11 @@ extension ArchivePush {
 // MARK: What is beside files
 
 extension ArchivePush {
-    private func finish(_ target: RemoteTarget, _ sender: TransferClient, keepsOwners: Bool) -> ArchiveFinish {
+    private func finish(
+        _ target: RemoteTarget, _ sender: TransferClient, _ keeping: AttributeKeeping
+    ) -> ArchiveFinish {
         ArchiveFinish(
-            target: target, notes: notes, conflict: configuration.conflict, keepsOwners: keepsOwners,
+            target: target, notes: notes, conflict: configuration.conflict, keeping: keeping,
             asksForAll: true,
             hasContent: { there, file in
                 there.digest != nil && there.digest == file.digest && there.size == file.size

@@ -24,7 +24,7 @@ final class PullArchive: Sendable {
     private let place: PullPlace
     private let events: EventQueue<PullEvent>
     private let notes: ArchiveNotes
-    private let keepsOwners = geteuid() == 0
+    private let keeping = AttributeKeeping(owners: geteuid() == 0, rights: .fetching(isRoot: geteuid() == 0))
     private let state = Locked(State())
     /// Held while folders are opened: whoever has something else for one of them goes on when it is open.
     private let folders = Locked(FoundFolders())
@@ -117,7 +117,7 @@ extension PullArchive {
         return kept(found.at(target))
     }
 
-    private func kept(_ entry: SyncEntry) -> SyncEntry { keepsOwners ? entry : entry.withoutOwner }
+    private func kept(_ entry: SyncEntry) -> SyncEntry { keeping.owners ? entry : entry.withoutOwner }
 
     /// Something goes into the folders that a path is in.
     private func want(into path: RelativePath) {
@@ -175,7 +175,7 @@ extension PullArchive {
                 path: stored, size: report.size, digest: report.digest ?? file.entry.digest, isNew: isNew))
         guard !isNew, case .directory = place, let wanted = SyncEntry(file.entry)?.at(stored) else { return false }
         let item = ArchiveItem(.file, report.source, kept(wanted), there: notes.there(stored))
-        guard let there = item.there, item.entry.differs(from: there, keepsOwners: keepsOwners) else { return false }
+        guard let there = item.there, item.entry.differs(from: there, keeping) else { return false }
         state.withLock { $0.held[ObjectIdentifier(item)] = report }
         notes.add(item)
         return true
@@ -198,9 +198,9 @@ extension PullArchive {
             return result
         }
         let finish = ArchiveFinish(
-            target: LocalTarget(client: client, destination: directory, keepsOwners: keepsOwners, digests: [:]),
+            target: LocalTarget(client: client, destination: directory, keepsOwners: keeping.owners, digests: [:]),
             notes: notes,
-            conflict: conflict, keepsOwners: keepsOwners, asksForAll: false,
+            conflict: conflict, keeping: keeping, asksForAll: false,
             hasContent: { there, file in
                 guard there.size == file.size, let digest = file.digest else { return false }
                 return (try? directory.has(there.path, size: file.size, digest: digest)) ?? false

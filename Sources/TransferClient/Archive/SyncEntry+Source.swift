@@ -90,4 +90,10 @@ extension LocalFailure {
     static let tooManyAttributes = LocalFailure(
         code: .sourceUnreadable,
         message: "Its extended attributes have more than \(ExtraAttributes.mostBytes) bytes, and cannot be kept.")
+
+    /// Of a file or folder on a server.
+    static let untoldAttributes = LocalFailure(
+        code: .unsuitable,
+        message: "Its extended attributes cannot be kept: they have more than \(ExtraAttributes.mostBytes) bytes, "
+            + "or the server may not read them. A pull without --archive leaves them out.")
 }

@@ -228,6 +228,11 @@ extension PullPlan {
     func file(_ source: String, at target: RelativePath, _ entry: RemoteEntry) -> PullFile? {
         let file = PullFile(source: source, target: target, entry: entry)
         guard let archive else { return file }
+        guard !entry.isPartial else {
+            let untold = LocalFailure.untoldAttributes
+            refuse(file.report(untold.code, untold.message))
+            return nil
+        }
         return archive.takes(file) ? file : nil
     }
 

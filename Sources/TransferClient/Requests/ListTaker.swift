@@ -12,6 +12,8 @@ final class ListTaker: AnswerTaker {
         let isRecursive: Bool
         let wantsDetails: Bool
         let wantsAll: Bool
+        /// Whether what is in a folder that the server cannot read is left out, and nothing goes wrong by that.
+        let isLenient: Bool
         /// The part of the trash that is listed, if it is.
         let trash: TrashPlace?
         /// Whether a folder that was found is listed as well.
@@ -24,11 +26,12 @@ final class ListTaker: AnswerTaker {
 
         init(
             _ context: RequestContext, _ queue: RequestQueue, _ events: EventQueue<RemoteEntry>, isRecursive: Bool,
-            wantsDetails: Bool, wantsAll: Bool = false, trash: TrashPlace? = nil,
+            wantsDetails: Bool, wantsAll: Bool = false, trash: TrashPlace? = nil, isLenient: Bool = false,
             unlisted: (@Sendable (UnlistedNames) -> Void)? = nil,
             enters: @escaping @Sendable (_ folder: String) -> Bool = { _ in true }
         ) {
             budget = Locked(ListBudget(context.configuration.listMemory))
+            self.isLenient = isLenient
             (self.wantsAll, self.trash, self.unlisted, self.enters) = (wantsAll, trash, unlisted, enters)
             (self.context, self.queue, self.events) = (context, queue, events)
             (self.isRecursive, self.wantsDetails) = (isRecursive, wantsDetails)
@@ -118,7 +121,8 @@ final class ListTaker: AnswerTaker {
         }
         guard outcome.code == .completed else {
             // A folder that is gone by now has nothing in it.
-            if isFirst || outcome.code != .notFound { shared.fail(outcome.code, outcome.message) }
+            let isUnknown = shared.isLenient && outcome.code == .storageFailed
+            if isFirst || outcome.code != .notFound && !isUnknown { shared.fail(outcome.code, outcome.message) }
             return
         }
         guard state.withLock({ $0.count }) == outcome.count else {

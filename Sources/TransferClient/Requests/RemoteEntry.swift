@@ -47,6 +47,9 @@ public struct RemoteEntry: Sendable, Equatable {
 }
 
 extension RemoteEntry {
+    /// Whether the server has extended attributes of it that it cannot tell.
+    var isPartial: Bool { extras?.isPartial ?? false }
+
     init(_ path: String, _ entry: ListedEntry) {
         self.path = path
         isDirectory = entry.form == .directory

@@ -111,7 +111,7 @@ extension TreeEditor {
         let expected = planned.intended?.before
         switch planned.change {
         case .folder(let path, let replaces, let attributes):
-            try makeDirectory(path, replaces: replaces)
+            try makeDirectory(path, replaces: replaces, permissions: attributes?.permissions)
             return try set(path, attributes)
         case .link(let path, let text, let replaces, let attributes):
             try makeLink(path, to: text, replaces: replaces)

@@ -5,7 +5,7 @@ import TransferSystem
 extension FileStore {
     /// To make folders and links with, and to change what is there.
     package func editor() -> TreeEditor {
-        TreeEditor(tree, incoming, umask: umask, space) { [incoming] in incoming.directory }
+        TreeEditor(tree, incoming, rights: rights, space) { [incoming] in incoming.directory }
     }
 
     /// What has a path, without a look at its content.

@@ -17,7 +17,8 @@ package final class TreeEditor {
 
     let tree: DirectoryTree
     let incoming: Incoming
-    private let umask: mode_t
+    /// Those that files and folders keep in any case.
+    private let rights: OwnerRights
     private let space: Space?
     let directories: BatchDirectories
     /// Where what replaces something is made first.
@@ -40,10 +41,10 @@ package final class TreeEditor {
     private static let mostOpened = 64
 
     init(
-        _ tree: DirectoryTree, _ incoming: Incoming, umask: mode_t, _ space: Space? = nil,
+        _ tree: DirectoryTree, _ incoming: Incoming, rights: OwnerRights, _ space: Space? = nil,
         scratch: @escaping () throws(StoreError) -> DirectoryHandle
     ) {
-        (self.tree, self.incoming, self.umask, self.scratch) = (tree, incoming, umask, scratch)
+        (self.tree, self.incoming, self.rights, self.scratch) = (tree, incoming, rights, scratch)
         self.space = space
         directories = BatchDirectories(tree, incoming.committer)
         failures = incoming.committer.failures
@@ -86,9 +87,14 @@ package final class TreeEditor {
 extension TreeEditor {
     /// Makes a folder, with those above it, unless it is there.
     ///
-    /// - Parameter replaces: whether a file or link gives way to it.
+    /// - Parameters:
+    ///   - replaces: whether a file or link gives way to it.
+    ///   - permissions: those that it is going to have: until then it has no more of them, and all of its owner's. Nothing for those
+    ///     of any new folder, which those above it get.
     /// - Throws: `pathConflict` where something else has the name.
-    package func makeDirectory(_ path: RelativePath, replaces: Bool = false) throws(StoreError) {
+    package func makeDirectory(
+        _ path: RelativePath, replaces: Bool = false, permissions: UInt16? = nil
+    ) throws(StoreError) {
         let parent = try directories.open(path.parent)
         let name = String(path.name)
         if let status = try status(of: path, in: parent), !status.isDirectory {
@@ -99,7 +105,7 @@ extension TreeEditor {
             gaveWay(status)
             directories.change(parent)
         }
-        _ = try directories.open(path)
+        _ = try directories.open(path, mode: permissions.map { mode_t($0 & 0o777 | 0o700) } ?? 0o777)
     }
 
     /// Makes a symbolic link that says that, and is never followed here.
@@ -210,10 +216,15 @@ extension TreeEditor {
             try setLink(path, in: parent, modified, extra)
             return Moved(version: nil)
         }
+        // What its owner may not read cannot be opened. If the change fails, he keeps the right to.
+        let before = try attempt("open \(path), which is closed to its owner") { () throws(SystemError) in
+            try disk.lendReading(parent.number, String(path.name), status)
+        }
         let file = try open(path)
         try Self.check(try examine(file, path), is: expected, path)
+        let wanted = permissions.map { mode_t(rights.added(to: $0, isFolder: status.isDirectory)) }
         try attempt("set the attributes of \(path)") { () throws(SystemError) in
-            try disk.set(file.number, permissions: permissions.map { mode_t($0 & 0o777) }, modified: modified, extra)
+            try disk.set(file.number, permissions: wanted ?? before, modified: modified, extra)
         }
         let after = try examine(file, path)
         changed.append(OpenFile(file))
@@ -225,7 +236,7 @@ extension TreeEditor {
     ) throws(StoreError) {
         let name = String(path.name)
         try attempt("set the attributes of \(path)") { () throws(SystemError) in
-            if let owner = extra?.owner, geteuid() == 0 { try disk.setLinkOwner(parent.number, name, owner) }
+            if let owner = extra?.owner, disk.isRoot { try disk.setLinkOwner(parent.number, name, owner) }
             if let modified { try disk.setLinkTime(parent.number, name, modified) }
         }
         directories.change(parent)

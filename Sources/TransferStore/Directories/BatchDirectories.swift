@@ -27,14 +27,16 @@ final class BatchDirectories {
 
     func isOpen(_ path: RelativePath?) -> Bool { opened[path] != nil }
 
-    /// Opens a directory, making what is missing with the permissions that the umask leaves of 0777.
-    func open(_ path: RelativePath?) throws(StoreError) -> DirectoryHandle {
+    /// Opens a directory, making what is missing.
+    ///
+    /// - Parameter mode: of which the umask leaves the permissions of the directory, where it is made; those above it have 0777.
+    func open(_ path: RelativePath?, mode: mode_t = 0o777) throws(StoreError) -> DirectoryHandle {
         if let directory = opened[path] { return directory }
         let directory: DirectoryHandle
         if let path, let existing = try existing(path) {
             directory = existing
         } else if let path {
-            directory = try openOrMake(path)
+            directory = try openOrMake(path, mode)
         } else {
             directory = try attempt("open the directory") { () throws(SystemError) in try openRoot() }
         }
@@ -90,13 +92,13 @@ final class BatchDirectories {
         }
     }
 
-    private func openOrMake(_ path: RelativePath) throws(StoreError) -> DirectoryHandle {
+    private func openOrMake(_ path: RelativePath, _ mode: mode_t) throws(StoreError) -> DirectoryHandle {
         let parent = try open(path.parent)
         let name = String(path.name)
         let moment = committer.moment
         let isNew = try attempt("make the directory \(path)") { () throws(SystemError) in
             do throws(SystemError) {
-                try parent.makeDirectory(name, mode: 0o777)
+                try parent.makeDirectory(name, mode: mode)
                 return true
             } catch {
                 guard error.isExisting else { throw error }

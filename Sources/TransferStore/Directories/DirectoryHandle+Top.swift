@@ -7,9 +7,12 @@ extension DirectoryHandle {
     ///
     /// - Parameters:
     ///   - path: of this machine; its parent must exist.
+    ///   - mode: of which the umask leaves its permissions, where it is made.
     ///   - syncs: whether what is in it is to survive a power failure, and so its own name.
-    static func openOrMake(path: String, on disk: Disk, syncs: Bool) throws(SystemError) -> DirectoryHandle {
-        let isNew = try disk.makeDirectoryIfMissing(AT_FDCWD, path, mode: 0o777)
+    static func openOrMake(
+        path: String, mode: mode_t = 0o777, on disk: Disk, syncs: Bool
+    ) throws(SystemError) -> DirectoryHandle {
+        let isNew = try disk.makeDirectoryIfMissing(AT_FDCWD, path, mode: mode)
         let directory = try DirectoryHandle(path: path, on: disk)
         guard syncs else { return directory }
         do throws(SystemError) {

@@ -7,15 +7,15 @@ package import TransferSystem
 /// The calls for what a file or folder has beside content, times and permissions.
 extension Disk {
     /// Makes an open file or folder what is said of it. The owner comes first, because the kernel takes bits of the permissions
-    /// away with it, and the time last.
+    /// away with it; extended attributes before the permissions, which may forbid them; and the time last.
     ///
     /// An owner that this process may not give is left out: only root gives files away.
     func set(
         _ file: Int32, permissions: mode_t?, modified: Timestamp?, _ extra: ExtraAttributes?
     ) throws(SystemError) {
-        if let owner = extra?.owner, geteuid() == 0 { try setOwner(file, owner) }
-        if let permissions { try setPermissions(file, permissions) }
+        if let owner = extra?.owner, isRoot { try setOwner(file, owner) }
         if let extended = extra?.extended { try setExtended(file, extended) }
+        if let permissions { try setPermissions(file, permissions) }
         guard let modified else { return }
         let access = timespec(tv_sec: 0, tv_nsec: clinux_utime_omit)
         let change = timespec(tv_sec: Int(clamping: modified.seconds), tv_nsec: Int(modified.nanoseconds))
@@ -110,15 +110,56 @@ extension Disk {
     /// Makes the kept attributes of a file these: sets those that differ, and takes the others away.
     func setExtended(_ file: Int32, _ wanted: [ExtraAttributes.Extended]) throws(SystemError) {
         let present = try extended(file) ?? []
-        for attribute in present where !wanted.contains(where: { $0.name == attribute.name }) {
+        let gone = present.filter { attribute in !wanted.contains { $0.name == attribute.name } }
+        let new = wanted.filter { !present.contains($0) }
+        guard !gone.isEmpty || !new.isEmpty else { return }
+        let before = try lendWriting(file)
+        defer { if let before { try? setPermissions(file, before) } }
+        for attribute in gone {
             try run("fremovexattr", .setExtended(file, name: attribute.name)) {
                 Self.withName(attribute.name) { clinux_fremovexattr(file, $0) }
             }
         }
-        for attribute in wanted where !present.contains(attribute) {
+        for attribute in new {
             try run("fsetxattr", .setExtended(file, name: attribute.name)) {
                 Self.withName(attribute.name) { clinux_fsetxattr(file, $0, attribute.value, attribute.value.count) }
             }
+        }
+    }
+
+    /// The kernel asks for the right to write when extended attributes are set, also of whoever has the file open for writing.
+    /// The owner gives it to himself for that long.
+    ///
+    /// - Returns: the permissions that it has to get back; nothing where they are as before.
+    private func lendWriting(_ file: Int32) throws(SystemError) -> mode_t? {
+        guard !isRoot else { return nil }
+        let before = try status(file).st_mode & 0o7777
+        guard before & 0o200 == 0 else { return nil }
+        return try lend(before) { () throws(SystemError) in try setPermissions(file, before | 0o200) }
+    }
+
+    /// As above, the right to read what has a name.
+    func lendReading(_ directory: Int32, _ name: String, _ status: stat) throws(SystemError) -> mode_t? {
+        let before = status.st_mode & 0o7777
+        guard !isRoot, before & 0o400 == 0 else { return nil }
+        return try lend(before) { () throws(SystemError) in
+            // No link is followed (fchmodat(3)).
+            try run("fchmodat", .setLink(directory: directory, name: name)) {
+                fchmodat(directory, name, before | 0o400, AT_SYMLINK_NOFOLLOW)
+            }
+        }
+    }
+
+    /// Who is not the owner may have the right in another way, and is told otherwise by what comes next.
+    private func lend<T>(
+        _ before: mode_t, _ give: () throws(SystemError) -> T
+    ) throws(SystemError) -> mode_t? {
+        do throws(SystemError) {
+            _ = try give()
+            return before
+        } catch {
+            guard error.errno == EPERM else { throw error }
+            return nil
         }
     }
 
@@ -144,7 +185,9 @@ extension ExtraAttributes {
 
 /// Symbolic links themselves, which no call here follows.
 extension Disk {
+    /// - Throws: EINVAL for what no link can say: nothing, or a zero byte.
     func makeLink(_ directory: Int32, _ name: String, to target: [UInt8]) throws(SystemError) {
+        guard !target.isEmpty, !target.contains(0) else { throw SystemError(errno: EINVAL, call: "symlinkat") }
         try run("symlinkat", .makeLink(directory: directory, name: name)) {
             Self.withName(target) { symlinkat($0, directory, name) }
         }
@@ -182,4 +225,3 @@ extension Disk {
         }
     }
 }
-    /// - Throws: EINVAL for what no link can say: nothing, or a zero byte.

@@ -32,7 +32,7 @@ package enum DiskCall {
     case makeLink(directory: Int32, name: String)
     /// readlinkat(2).
     case readLink(directory: Int32, name: String)
-    /// utimensat(2) or fchownat(2), of a symbolic link itself.
+    /// utimensat(2) or fchownat(2), of a symbolic link itself; fchmodat(3) of what cannot be opened as it is.
     case setLink(directory: Int32, name: String)
     /// ioctl_ficlonerange(2): the file has the content of another one.
     case clone(Int32, from: Int32)

@@ -9,6 +9,7 @@ import TransferSystem
 /// either is not there or stands for the whole content.
 final class Publisher {
     private let permissionMask: UInt32
+    private let rights: OwnerRights
     private let committer: Committer
     private let acknowledged: (RelativePath, ContentVersion) -> Digest?
     private let mayReplace: ((RelativePath, ContentVersion) -> Bool)?
@@ -27,16 +28,18 @@ final class Publisher {
     private static let mostOpened = 64
 
     /// - Parameters:
+    ///   - umask: permission bits that files lose, unless theirs are taken as they are.
+    ///   - rights: those that files have in any case.
     ///   - acknowledged: the digest that a file was acknowledged with, where nobody has changed it since.
     ///   - mayReplace: whether a file may be replaced; nothing where all may.
     init(
-        tree: DirectoryTree, umask: UInt32, committer: Committer,
+        tree: DirectoryTree, umask: UInt32, rights: OwnerRights = .none, committer: Committer,
         acknowledged: @escaping (RelativePath, ContentVersion) -> Digest? = { _, _ in nil },
         mayReplace: ((RelativePath, ContentVersion) -> Bool)? = nil
     ) {
         (self.acknowledged, self.mayReplace) = (acknowledged, mayReplace)
         directories = BatchDirectories(tree, committer)
-        permissionMask = ~umask
+        (permissionMask, self.rights) = (~umask, rights)
         self.committer = committer
     }
 
@@ -86,10 +89,11 @@ final class Publisher {
     private func setAttributes(_ publication: Publication) throws(StoreError) {
         try attempt("set the file's attributes") { () throws(SystemError) in
             let mode = FileStore.mode(publication.permissions)
+            let masked = mode & permissionMask
+            let wanted = (publication.keepsPermissions ? mode : masked) | mode_t(rights.file)
             try publication.staged.setAttributes(
-                modified: publication.modified,
-                permissions: publication.keepsPermissions ? mode : mode & permissionMask,
-                isExact: publication.keepsPermissions, publication.attributes)
+                modified: publication.modified, permissions: wanted,
+                isExact: publication.keepsPermissions || wanted != masked, publication.attributes)
         }
     }
 

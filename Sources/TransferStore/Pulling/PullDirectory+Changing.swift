@@ -5,7 +5,7 @@ import TransferSystem
 extension PullDirectory {
     /// To make folders and links with, and to change what is here.
     package func editor() -> TreeEditor {
-        TreeEditor(tree, incoming, umask: umask) { [self] () throws(StoreError) in try notesFolder() }
+        TreeEditor(tree, incoming, rights: rights) { [self] () throws(StoreError) in try notesFolder() }
     }
 
     /// Makes the directory itself what is said of it, durably. What `tidy` leaves must not be touched afterwards: every name in the
@@ -15,9 +15,9 @@ extension PullDirectory {
     ) throws(StoreError) {
         try localized { () throws(StoreError) in
             let root = tree.root
+            let permissions = permissions.map { mode_t(rights.added(to: $0, isFolder: true)) }
             try attempt("set the attributes of the directory") { () throws(SystemError) in
-                try root.disk.set(
-                    root.number, permissions: permissions.map { mode_t($0 & 0o777) }, modified: modified, extra)
+                try root.disk.set(root.number, permissions: permissions, modified: modified, extra)
             }
             try attempt("make the change durable") { () throws(SystemError) in
                 try root.sync()

@@ -14,16 +14,24 @@ package final class PullDirectory: Sendable {
     private let parts = Locked<Incoming?>(nil)
     let umask: mode_t
 
+    /// What this user keeps of what arrives.
+    let rights: OwnerRights
+
     /// The folder in the directory in which parts of long files wait to be gone on with.
     package static let partsName = RelativePath.partsName
 
     /// Opens the directory, making it where it is missing.
     ///
-    /// - Parameter path: of this machine; its parent must exist.
+    /// - Parameters:
+    ///   - path: of this machine; its parent must exist.
+    ///   - permissions: those that it is going to have, where it is made: until then it has no more of them, and all of its owner's.
     /// - Throws: `targetFailed` with a sentence that says why.
-    package convenience init(path: String, durability: Durability = .commit) throws(StoreError) {
+    package convenience init(
+        path: String, permissions: UInt16? = nil, durability: Durability = .commit, disk: Disk = Disk()
+    ) throws(StoreError) {
         do throws(SystemError) {
-            let root = try DirectoryHandle.openOrMake(path: path, on: Disk(), syncs: durability == .commit)
+            let mode = permissions.map { mode_t($0 & 0o777 | 0o700) } ?? 0o777
+            let root = try DirectoryHandle.openOrMake(path: path, mode: mode, on: disk, syncs: durability == .commit)
             try self.init(root, durability)
         } catch {
             throw .cannotStore(in: path, error)
@@ -47,6 +55,7 @@ package final class PullDirectory: Sendable {
         tree = DirectoryTree(root: root)
         incoming = try Incoming(root, durability, doubtsIn: DoubtFolder(Self.partsName, in: root))
         umask = try FileStore.readUmask()
+        rights = .fetching(isRoot: root.disk.isRoot)
     }
 
     /// Looks at what is here already.
@@ -88,7 +97,7 @@ package final class PullDirectory: Sendable {
     ///
     /// - Returns: one outcome for each publication, in order.
     package func publish(_ batch: [Publication]) -> [Result<PublicationOutcome, StoreError>] {
-        let publisher = Publisher(tree: tree, umask: umask, committer: incoming.committer)
+        let publisher = Publisher(tree: tree, umask: umask, rights: rights, committer: incoming.committer)
         return zip(batch, publisher.publish(batch)).map { publication, outcome in
             // What was skipped has no other name, and nobody will want it.
             if case .success = outcome { publication.staged.discard() }

@@ -75,7 +75,7 @@ extension StoreError {
         switch error.errno {
         // On the way to it is a file.
         case ENOENT, ENOTDIR: self = .notFound(path)
-        case EACCES, EPERM: self.init(.storageFailed, "The server may not read \(shown): its file system refuses.")
+        case EACCES, EPERM: self.init(.storageFailed, "Could not read \(shown): the server's file system refuses.")
         default: self.init(error, doing: "read \(shown)")
         }
     }

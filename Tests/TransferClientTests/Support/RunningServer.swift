@@ -2,8 +2,10 @@ import TransferClient
 import TransferIO
 import TransferModel
 import TransferProtocol
-import TransferServer
+import TransferStore
 import TransferTestSupport
+
+@testable import TransferServer
 
 /// A real server in this process, on a port that the system chose.
 struct RunningServer {
@@ -15,9 +17,10 @@ struct RunningServer {
 
     /// - Parameters:
     ///   - port: 0 for any; the port of a server that was stopped, to stand in for it.
+    ///   - disk: what its store's calls go through; it also says whether the server is root's.
     ///   - adjust: changes what the server does.
     init(
-        in directory: TemporaryDirectory, port: UInt16 = 0,
+        in directory: TemporaryDirectory, port: UInt16 = 0, disk: Disk = Disk(),
         _ adjust: (inout ServerConfiguration) -> Void = { _ in }
     ) async throws {
         self.directory = directory
@@ -30,7 +33,14 @@ struct RunningServer {
         configuration.timeouts.handshake = .seconds(600)
         configuration.timeouts.silence = .seconds(600)
         adjust(&configuration)
-        server = try Server(configuration, log: Log(descriptor: -1))
+        configuration.offersOwners = disk.isRoot
+        var foundations = ServerFoundations()
+        foundations.openStore = { (configuration) throws(StoreError) in
+            try FileStore(
+                path: configuration.directory, durability: configuration.durability, limits: configuration.space,
+                fileSystem: nil, disk: disk)
+        }
+        server = try Server(configuration, log: Log(descriptor: -1), on: foundations)
         guard case .internet(_, let port)? = try await server.start().first else { throw NotListening() }
         self.port = port
     }
@@ -58,8 +68,8 @@ struct RunningServer {
 }
 
 /// Runs a test against a server of its own.
-func withServer<T>(_ body: (RunningServer) async throws -> T) async throws -> T {
-    let running = try await RunningServer(in: TemporaryDirectory())
+func withServer<T>(disk: Disk = Disk(), _ body: (RunningServer) async throws -> T) async throws -> T {
+    let running = try await RunningServer(in: TemporaryDirectory(), disk: disk)
     do {
         let value = try await body(running)
         await running.stop()

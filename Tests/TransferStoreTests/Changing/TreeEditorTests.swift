@@ -33,6 +33,30 @@ import TransferTestSupport
         #expect(fixture.parts.isEmpty)
     }
 
+    /// What is private is not open to others for a moment.
+    @Test(arguments: [0, 0o700, 0o750, 0o555] as [UInt16]) func aFolderIsMadeWithItsPermissions(_ given: UInt16) throws
+    {
+        let fixture = try StoreFixture()
+        let editor = fixture.store.editor()
+        try editor.makeDirectory(try path("d/e"), permissions: given)
+        #expect(Files.mode(fixture.path("d/e")) == mode_t(given | 0o700) & ~fixture.store.umask)
+        #expect(Files.mode(fixture.path("d")) == 0o777 & ~fixture.store.umask)
+        try editor.makeDirectory(try path("d"), permissions: given)
+        #expect(Files.mode(fixture.path("d")) == 0o777 & ~fixture.store.umask)
+        try editor.commit()
+        let pulled = try PullDirectory(path: fixture.temporary.path("in"), permissions: given)
+        #expect(Files.mode(fixture.temporary.path("in")) == mode_t(given | 0o700) & ~pulled.umask)
+    }
+
+    /// The system would take such a text for what is in front of its zero, and say that all is well.
+    @Test(arguments: [[0x61, 0, 0x62], [0], []] as [[UInt8]]) func aLinkSaysAllOfItOrIsNotMade(_ target: [UInt8]) throws
+    {
+        let fixture = try StoreFixture()
+        let editor = fixture.store.editor()
+        let error = #expect(throws: StoreError.self) { try editor.makeLink(try path("l"), to: target, replaces: false) }
+        #expect(error?.code == .invalidPath && fixture.visible == [])
+    }
+
     @Test func whatIsThereStaysUnlessItMayBeReplaced() throws {
         let fixture = try StoreFixture()
         for name in ["a", "b", "c", "d/x"] { try fixture.publish(name, .one) }

@@ -6,14 +6,14 @@ enum ArchiveFlag {
         "Send folders, links and all attributes, too.",
         details:
             "Folders, also empty ones, symbolic links as links, hard links, exact permissions, times of folders, extended "
-            + "attributes of users, and owners where the server is root. A link that is named is sent itself; with a slash at "
+            + "attributes of users, and owners where the server is root; another server keeps the right to read what it stores. A link that is named is sent itself; with a slash at "
             + "its end, the directory that it leads to. What the server has already gets its attributes as well.")
 
     static let pull = effect(
         "Fetch folders, links and all attributes, too.",
         details:
             "Folders, also empty ones, symbolic links as links, hard links, exact permissions, times of folders, extended "
-            + "attributes of users, and owners where this user is root. What is here already gets its attributes as well."
+            + "attributes of users, and owners where this user is root; another user keeps the right to read what is here. What is here already gets its attributes as well."
     )
 
     private static func effect(_ help: String, details: String) -> FlagEffect<ClientConfiguration> {

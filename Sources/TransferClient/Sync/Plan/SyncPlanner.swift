@@ -10,6 +10,7 @@ struct SyncPlanner {
     private let source: SyncTree
     private let target: SyncTree
     private let options: SyncOptions
+    private let keeping: AttributeKeeping
     private let hasSameContent: ContentComparison
     private var plan = SyncPlan()
     /// Files that are sent or moved, so that their other names are made anew.
@@ -31,11 +32,13 @@ struct SyncPlanner {
     /// Folders of the target in which, or in a folder of which, something has a name that no path can have: it would go with them.
     private let holding: Set<RelativePath>
 
+    /// - Parameter rights: what the side that is changed leaves its own user of what it stores.
     init(
-        _ source: SyncTree, _ target: SyncTree, _ options: SyncOptions,
+        _ source: SyncTree, _ target: SyncTree, _ options: SyncOptions, rights: OwnerRights = .none,
         hasSameContent: @escaping ContentComparison
     ) {
         (self.source, self.target, self.options) = (source, target, options)
+        keeping = AttributeKeeping(owners: options.keepsOwners, rights: rights)
         let unlisted = target.unlisted.compactMap { try? RelativePath($0.folder) }
         holding = Set(unlisted).union(unlisted.flatMap(\.folders))
         self.hasSameContent = hasSameContent
@@ -136,7 +139,7 @@ extension SyncPlanner {
     }
 
     private func differs(_ entry: SyncEntry, _ there: SyncEntry) -> Bool {
-        entry.differs(from: there, keepsOwners: options.keepsOwners)
+        entry.differs(from: there, keeping)
     }
 
     private mutating func touch(_ entry: SyncEntry) { touched.insert(entry.path.parent) }
@@ -274,14 +277,15 @@ extension SyncPlanner {
         }
         let going = Set((plan.removals + plan.obstacles).flatMap { $0.entries }.map(\.path))
         plan.unlocked = target.entries.filter { entry in
-            entry.isFolder && entry.permissions & 0o300 != 0o300
+            entry.isClosed
                 && (touched.contains(entry.path) || going.contains(entry.path))
         }
         guard let top = source.top else { return }
         let differs =
             target.top.map { there in
-                top.modified != there.modified || top.permissions != there.permissions
-                    || top.extra.differs(from: there.extra, keepsOwners: options.keepsOwners)
+                top.isPartial || top.modified != there.modified
+                    || keeping.differ((top.permissions, there.permissions), isFolder: true)
+                    || top.extra.differs(from: there.extra, keepsOwners: keeping.owners)
             } ?? false
         // Whatever is done needs names in the folder itself on its way.
         plan.top = (target.top == nil || differs || !plan.isEmpty, differs)

@@ -17,7 +17,7 @@ struct LocalTarget: SyncTarget {
     private static let batch = 256
 
     /// The directory is made when it is opened.
-    func makeTop() async throws(PushFailure) {}
+    func makeTop(permissions: UInt16?) async throws(PushFailure) {}
 
     func set(_ entries: [SyncEntry], _ report: @escaping Report<SyncEntry>) async throws(PushFailure) {
         await change(entries, report) { (editor, entry) throws(StoreError) in try setAttributes(of: entry, editor) }
@@ -27,6 +27,7 @@ struct LocalTarget: SyncTarget {
         _ = try editor.set(
             entry.path, permissions: entry.isLink ? nil : entry.permissions, modified: entry.modified,
             entry.extra.keeping(owner: keepsOwners))
+        guard !entry.isPartial else { throw .untoldAttributes }
     }
 
     func tidy() async {
@@ -40,6 +41,7 @@ struct LocalTarget: SyncTarget {
             do throws(StoreError) {
                 try destination.setTop(
                     permissions: top.permissions, modified: top.modified, top.extra.keeping(owner: keepsOwner))
+                guard !top.isPartial else { throw .untoldAttributes }
                 return .done("")
             } catch {
                 return ChangeReport(path: "", result: error.code, isDurable: false, message: error.message)
@@ -76,7 +78,8 @@ struct LocalTarget: SyncTarget {
         _ folders: [SyncEntry], replacing links: Set<RelativePath>, _ report: @escaping Report<SyncEntry>
     ) async throws(PushFailure) {
         await change(folders, report) { (editor, folder) throws(StoreError) in
-            try editor.makeDirectory(folder.path, replaces: links.contains(folder.path))
+            try editor.makeDirectory(
+                folder.path, replaces: links.contains(folder.path), permissions: folder.openPermissions)
         }
     }
 
@@ -108,6 +111,9 @@ struct LocalTarget: SyncTarget {
         _ files: [SyncPlan.File], _ tell: @escaping @Sendable (SyncEvent) -> Void,
         _ report: @escaping Report<SyncPlan.File>
     ) async throws(PushFailure) {
+        let untold = LocalFailure.untoldAttributes
+        for file in files where file.entry.isPartial { report(file, untold.code, untold.message) }
+        let files = files.filter { !$0.entry.isPartial }
         let found = Dictionary(files.map { (PathKey($0.entry.path.string), $0) }) { first, _ in first }
         for try await event in client.pull(files.compactMap { pulled($0.entry) }, to: destination) {
             switch event {
@@ -165,4 +171,9 @@ struct LocalTarget: SyncTarget {
             return error.local
         }
     }
+}
+
+extension StoreError {
+    fileprivate static let untoldAttributes = StoreError(
+        LocalFailure.untoldAttributes.code, LocalFailure.untoldAttributes.message)
 }

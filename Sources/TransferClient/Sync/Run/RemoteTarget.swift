@@ -11,9 +11,14 @@ struct RemoteTarget: SyncTarget {
     /// Is told each answer to a change, which also says whether that is durable.
     var answered: @Sendable (ChangeReport) -> Void = { _ in }
 
-    func makeTop() async throws(PushFailure) {
+    func makeTop(permissions: UInt16?) async throws(PushFailure) {
         guard !client.server.folder.isEmpty else { return }
-        for try await report in client.makeFolders([""]) where report.result != .completed {
+        let request = { (path: String, _: Int) in
+            Request.make(MakeRequest(.directory, path: path, permissions: permissions.map { $0 | 0o700 }))
+        }
+        for try await report in client.change([""], request) where report.result != .completed {
+            // Whoever may only send gives no permissions.
+            if report.result == .forbidden, permissions != nil { return try await makeTop(permissions: nil) }
             throw PushFailure(reason: .rejected(report.result), message: report.message)
         }
     }
@@ -65,7 +70,19 @@ struct RemoteTarget: SyncTarget {
     func makeFolders(
         _ folders: [SyncEntry], replacing links: Set<RelativePath>, _ report: @escaping Report<SyncEntry>
     ) async throws(PushFailure) {
-        try await change(folders, { $0.path.string }, report) { folder, path in
+        let refused = Locked<[SyncEntry]>([])
+        let first: Report<SyncEntry> = { folder, result, message in
+            guard result == .forbidden else { return report(folder, result, message) }
+            refused.withLock { $0.append(folder) }
+        }
+        try await change(folders, { $0.path.string }, first) { folder, path in
+            .make(
+                MakeRequest(
+                    .directory, path: path, replaces: links.contains(folder.path),
+                    permissions: folder.openPermissions))
+        }
+        // Whoever may only send gives no permissions, and makes folders all the same.
+        try await change(refused.withLock { $0 }, { $0.path.string }, report) { folder, path in
             .make(MakeRequest(.directory, path: path, replaces: links.contains(folder.path)))
         }
     }

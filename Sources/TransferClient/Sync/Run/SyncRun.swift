@@ -9,6 +9,8 @@ struct SyncRun {
     /// Whether nothing of the source is unknown.
     private let isWhole: Bool
     private let top: SyncTree.Top?
+    /// Whether the folder that everything goes into is not there.
+    private let isNew: Bool
     /// What the target has and cannot be removed.
     private let leftovers: [SyncTree.Fault]
     private let tally: SyncTally
@@ -20,6 +22,7 @@ struct SyncRun {
         (self.source, self.options) = (source, options)
         isWhole = trees.source.isWhole
         top = trees.source.top
+        isNew = trees.target.top == nil
         leftovers = options.deletes ? trees.target.unlisted.map(SyncTree.Fault.init(staying:)) : []
         tally = SyncTally(
             SyncSummary(unchanged: plan.unchanged, leftOut: trees.source.leftOut.count + trees.source.specials.count),
@@ -63,7 +66,7 @@ struct SyncRun {
     }
 
     private func change(_ target: any SyncTarget, _ stop: String?) async throws(PushFailure) {
-        try await target.makeTop()
+        try await target.makeTop(permissions: isNew ? top?.permissions : nil)
         try await target.unlock(plan.unlocked)
         try await clear(target, stop)
         try await make(target)

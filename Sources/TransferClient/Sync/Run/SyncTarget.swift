@@ -5,8 +5,10 @@ protocol SyncTarget: Sendable {
     /// Takes the answers.
     typealias Report<Item> = @Sendable (_ item: Item, _ result: ResultCode, _ message: String) -> Void
 
-    /// Makes the folder that everything goes into.
-    func makeTop() async throws(PushFailure)
+    /// Makes the folder that everything goes into, unless it is there.
+    ///
+    /// - Parameter permissions: those that it is going to have; nothing where it was there.
+    func makeTop(permissions: UInt16?) async throws(PushFailure)
 
     /// Sets attributes.
     func set(_ entries: [SyncEntry], _ report: @escaping Report<SyncEntry>) async throws(PushFailure)
@@ -21,6 +23,8 @@ protocol SyncTarget: Sendable {
         _ removals: [SyncPlan.Removal], keepsInTrash: Bool, _ report: @escaping Report<SyncPlan.Removal>
     ) async throws(PushFailure)
 
+    /// Makes folders, each behind the one that it is in. Nobody may do in one what its permissions will not let him.
+    ///
     /// - Parameter links: those that give way to a folder.
     func makeFolders(
         _ folders: [SyncEntry], replacing links: Set<RelativePath>, _ report: @escaping Report<SyncEntry>

@@ -10,7 +10,7 @@ struct SyncWorker: Sendable {
     private struct Sides: Sendable {
         let trees: (source: SyncTree, target: SyncTree)
         let source: any SyncSource
-        let keepsOwners: Bool
+        let keeping: AttributeKeeping
         /// Whether a file of the source and one of the target have the same content.
         let hasSameContent: @Sendable (SyncEntry, SyncEntry) -> Bool?
     }
@@ -57,7 +57,7 @@ struct SyncWorker: Sendable {
         if client.server.folder.isEmpty { source.top = nil }
         let sides = Sides(
             trees: (source, target), source: LocalSource(path: directory, top: top, pool: client.pool),
-            keepsOwners: keepsOwners
+            keeping: AttributeKeeping(owners: keepsOwners, rights: .serving(isRoot: found.keepsOwners))
         ) { source, target in
             known.hasContent(of: target, digests[target.path], source)
         }
@@ -88,11 +88,15 @@ struct SyncWorker: Sendable {
             ? try await digests(of: source, like: target)
             : try await acknowledged(await doubts(source, target))
         let known = local.map(KnownDigests.init)
-        let sides = Sides(trees: (source, target), source: RemoteSource(client: client), keepsOwners: keepsOwners) {
+        let keeping = AttributeKeeping(owners: keepsOwners, rights: .fetching(isRoot: geteuid() == 0))
+        let sides = Sides(trees: (source, target), source: RemoteSource(client: client), keeping: keeping) {
             source, target in known?.hasContent(of: source, digests[source.path], target)
         }
         return try await run(sides) { (plan) async throws(PushFailure) in
-            let destination = try await onPool { () throws(StoreError) in try PullDirectory(path: directory) }
+            let permissions = source.top?.permissions
+            let destination = try await onPool { () throws(StoreError) in
+                try PullDirectory(path: directory, permissions: permissions)
+            }
             let fetched = wantsDigests ? [:] : try await acknowledged(plan.files.map(\.entry))
             return LocalTarget(
                 client: client, destination: destination, keepsOwners: keepsOwners,
@@ -116,10 +120,11 @@ struct SyncWorker: Sendable {
         try check(sides.trees)
         tell(.connected(server: client.server.description))
         var options = options
-        options.keepsOwners = sides.keepsOwners
+        options.keepsOwners = sides.keeping.owners
         let plan = await client.pool.run { [options] in
             var planner = SyncPlanner(
-                sides.trees.source, sides.trees.target, options, hasSameContent: sides.hasSameContent)
+                sides.trees.source, sides.trees.target, options, rights: sides.keeping.rights,
+                hasSameContent: sides.hasSameContent)
             return planner.run()
         }
         tell(.planned(files: plan.files.count, bytes: plan.bytes))

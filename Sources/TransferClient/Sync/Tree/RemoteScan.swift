@@ -62,12 +62,13 @@ struct RemoteScan {
         }
         return SyncTree.Top(
             modified: Timestamp(seconds: entry.modified.seconds, nanoseconds: entry.modified.nanoseconds),
-            permissions: entry.permissions, extra: entry.extras?.attributes ?? ExtraAttributes())
+            permissions: entry.permissions, extra: entry.extras?.attributes ?? ExtraAttributes(),
+            isPartial: entry.isPartial)
     }
 }
 
 extension TransferClient {
-    /// Lists all that is in some folders, with all that is kept of it.
+    /// Lists all that is in some folders, with all that is kept of it. What a folder has that the server cannot read stays unknown.
     ///
     /// - Parameter folders: below the folder of the address, which is one of them if that is empty. Others may be gone.
     func listWhole(
@@ -77,7 +78,7 @@ extension TransferClient {
         let queue = RequestQueue(needs: [.files, .trees]) { events.isFull }
         let shared = ListTaker.Shared(
             requestContext, queue, events, isRecursive: true, wantsDetails: true, wantsAll: true,
-            enters: { path in (try? RelativePath(path)).map(enters) ?? false })
+            isLenient: true, enters: { path in (try? RelativePath(path)).map(enters) ?? false })
         for folder in folders { shared.ask(folder, isFirst: folder.isEmpty) }
         run(queue, events, resume: { queue.resume() }, failure: { shared.firstFailure })
         return RequestEvents(events)

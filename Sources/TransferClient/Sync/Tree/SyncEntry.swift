@@ -35,6 +35,9 @@ final class SyncEntry: Sendable {
 
     let extra: ExtraAttributes
 
+    /// Whether the server has extended attributes of it that it cannot tell.
+    let isPartial: Bool
+
     /// Of a file with more than one name.
     let named: NamedFile?
 
@@ -43,8 +46,9 @@ final class SyncEntry: Sendable {
 
     init(
         _ path: RelativePath, _ form: Form, modified: Timestamp, permissions: UInt16, _ extra: ExtraAttributes,
-        _ named: NamedFile? = nil, _ side: Side? = nil
+        _ named: NamedFile? = nil, _ side: Side? = nil, isPartial: Bool = false
     ) {
+        self.isPartial = isPartial
         (self.path, self.form, self.modified, self.permissions) = (path, form, modified, permissions)
         (self.extra, self.named, self.side) = (extra, named, side)
     }
@@ -54,16 +58,23 @@ final class SyncEntry: Sendable {
     var size: UInt64 { if case .file(let size) = form { size } else { 0 } }
     var isFile: Bool { if case .file = form { true } else { false } }
 
+    /// Whether it is a folder in which its owner can do nothing before it is opened.
+    var isClosed: Bool { isFolder && permissions & 0o700 != 0o700 }
+
+    /// Of a folder, those that it has while something is done in it: no more for others than it is going to have.
+    var openPermissions: UInt16 { permissions | 0o700 }
+
     /// The same under another path.
     func at(_ path: RelativePath) -> SyncEntry {
-        SyncEntry(path, form, modified: modified, permissions: permissions, extra, named, side)
+        SyncEntry(
+            path, form, modified: modified, permissions: permissions, extra, named, side, isPartial: isPartial)
     }
 
     /// Whether something beside the content is another one.
-    func differs(from there: SyncEntry, keepsOwners: Bool) -> Bool {
-        if modified != there.modified { return true }
-        if !isLink, permissions != there.permissions { return true }
-        return extra.differs(from: there.extra, keepsOwners: keepsOwners)
+    func differs(from there: SyncEntry, _ keeping: AttributeKeeping) -> Bool {
+        if isPartial || modified != there.modified { return true }
+        if !isLink, keeping.differ((permissions, there.permissions), isFolder: isFolder) { return true }
+        return extra.differs(from: there.extra, keepsOwners: keeping.owners)
     }
 }
 
@@ -106,7 +117,7 @@ extension SyncEntry {
             path, form, modified: entry.modified, permissions: entry.permissions & 0o777,
             entry.extras?.attributes ?? ExtraAttributes(),
             isNamed ? NamedFile(high: entry.version.high, low: entry.version.low) : nil,
-            .server(entry.version, entry.digest))
+            .server(entry.version, entry.digest), isPartial: entry.extras?.isPartial ?? false)
     }
 
     /// What a server has told of it, wherever that is.
@@ -126,13 +137,14 @@ extension SyncEntry {
             modified: Timestamp(seconds: entry.modified.seconds, nanoseconds: entry.modified.nanoseconds),
             permissions: entry.permissions, entry.extras?.attributes ?? ExtraAttributes(),
             isNamed ? NamedFile(high: entry.version.high, low: entry.version.low) : nil,
-            .server(entry.version, entry.digest))
+            .server(entry.version, entry.digest), isPartial: entry.extras?.isPartial ?? false)
     }
 
     /// The same for whoever cannot give files away.
     var withoutOwner: SyncEntry {
         SyncEntry(
-            path, form, modified: modified, permissions: permissions, extra.keeping(owner: false), named, side)
+            path, form, modified: modified, permissions: permissions, extra.keeping(owner: false), named, side,
+            isPartial: isPartial)
     }
 
     /// The version of a file on this machine.

@@ -14,6 +14,8 @@ struct SyncTree: Sendable {
         let modified: Timestamp
         let permissions: UInt16
         let extra: ExtraAttributes
+        /// As of an entry.
+        var isPartial = false
     }
 
     /// Nothing where the folder is not there, or is not to be changed itself.
