@@ -202,29 +202,36 @@ extension TreeEditor {
 extension TreeEditor {
     /// Makes a file, folder or link what is said of it.
     ///
-    /// - Parameter expected: what has to be there; nothing for anything.
+    /// - Parameters:
+    ///   - expected: what has to be there; nothing for anything.
+    ///   - compared: the file as it has to be still; nothing for any content.
     /// - Returns: of a file, its version before and after.
+    /// - Throws: `sourceChanged` for another content than was compared.
     package func set(
         _ path: RelativePath, permissions: UInt16?, modified: Timestamp?, _ extra: ExtraAttributes?,
-        expecting expected: ContentVersion? = nil
+        expecting expected: ContentVersion? = nil, as compared: ComparedFile? = nil
     ) throws(StoreError) -> Moved {
         let parent = try existing(path.parent, path)
         guard let status = try status(of: path, in: parent), status.isFile || status.isDirectory || status.isLink else {
             throw .notFound(path)
         }
         if status.isLink {
+            try compared?.check(status, path)
             try setLink(path, in: parent, modified, extra)
             return Moved(version: nil)
         }
         // What its owner may not read cannot be opened. If the change fails, he keeps the right to.
-        let before = try attempt("open \(path), which is closed to its owner") { () throws(SystemError) in
+        let lent = try attempt("open \(path), which is closed to its owner") { () throws(SystemError) in
             try disk.lendReading(parent.number, String(path.name), status)
         }
         let file = try open(path)
-        try Self.check(try examine(file, path), is: expected, path)
+        let found = try examine(file, path)
+        try Self.check(found, is: expected, path)
+        // Lending has touched it.
+        try compared?.check(lent == nil ? found : status, path)
         let wanted = permissions.map { mode_t(rights.added(to: $0, isFolder: status.isDirectory)) }
         try attempt("set the attributes of \(path)") { () throws(SystemError) in
-            try disk.set(file.number, permissions: wanted ?? before, modified: modified, extra)
+            try disk.set(file.number, permissions: wanted ?? lent, modified: modified, extra)
         }
         let after = try examine(file, path)
         changed.append(OpenFile(file))
@@ -251,11 +258,12 @@ extension TreeEditor {
     /// - Parameters:
     ///   - replaces: whether a file or link that is there gives way to another one.
     ///   - expected: what has to be moved; nothing for anything.
+    ///   - compared: the file as it has to be still; nothing for any content.
     /// - Throws: `notFound`; `pathConflict` where the path is taken; `invalidPath` for a folder into itself; `busy` where something
-    ///   else has the path than was expected.
+    ///   else has the path than was expected; `sourceChanged` for another content than was compared.
     package func move(
         _ path: RelativePath, to target: RelativePath, replaces: Bool = false,
-        expecting expected: ContentVersion? = nil
+        expecting expected: ContentVersion? = nil, as compared: ComparedFile? = nil
     ) throws(StoreError) -> Moved {
         guard target.below(path) == nil else {
             throw StoreError(.invalidPath, "\(path) cannot be moved into itself.")
@@ -273,7 +281,7 @@ extension TreeEditor {
             guard !found.isDirectory else { throw .taken(target) }
             try checkReplaceable(target, status, replaces)
         }
-        try rename(path, in: parent, target, in: directory, replaces: replaces, expected)
+        try rename(path, in: parent, target, in: directory, replaces: replaces, expected, compared)
         directories.change(parent)
         directories.change(directory)
         if path.leadsToTrash, let folder = path.parent { emptied.insert(folder) }
@@ -288,12 +296,15 @@ extension TreeEditor {
     /// With the lock that keeps away whoever replaces a file, so that what was looked at is what is moved.
     private func rename(
         _ path: RelativePath, in parent: DirectoryHandle, _ target: RelativePath, in directory: DirectoryHandle,
-        replaces: Bool, _ expected: ContentVersion?
+        replaces: Bool, _ expected: ContentVersion?, _ compared: ComparedFile?
     ) throws(StoreError) {
         let (name, newName) = (String(path.name), String(target.name))
         let outcome = try incoming.replacing.withLock { _ throws(StoreError) -> Bool in
             let found = try status(of: path, in: parent)
-            if let found { try Self.check(found, is: expected, path) }
+            if let found {
+                try Self.check(found, is: expected, path)
+                try compared?.check(found, path)
+            }
             return try attempt("move \(path)") { () throws(SystemError) in
                 if replaces {
                     let replaced = try directory.status(newName)

@@ -1,4 +1,5 @@
 import TransferModel
+import TransferStore
 
 /// What has to be done to make a tree the same as another one, in the order in which it is done.
 struct SyncPlan: Sendable {
@@ -51,6 +52,10 @@ struct SyncPlan: Sendable {
 
     /// Files and links whose attributes alone differ.
     var attributes: [SyncEntry] = []
+
+    /// Files of a target on this machine as they were compared, of all that are sent, moved or given attributes; by the path that they
+    /// get.
+    var compared: [RelativePath: ComparedFile] = [:]
 
     /// Folders that are given theirs at the end, because what is done in them changes their time; the innermost first. Those that
     /// differed before are told.

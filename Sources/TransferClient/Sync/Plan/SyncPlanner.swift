@@ -1,4 +1,5 @@
 import TransferModel
+import TransferStore
 
 /// Finds out what has to be done to make one tree the same as another one. Looks at nothing but the two, and at content where it
 /// is told how.
@@ -104,10 +105,10 @@ extension SyncPlanner {
             let isSame = isSame(entry, there)
             // What is not known may turn out to be the same when it is sent.
             if isSame ?? true, let name = there.named, !kept.insert(name).inserted { return part(entry, there) }
-            if isSame ?? false {
-                guard differs(entry, there) else { return plan.unchanged += 1 }
-                return plan.attributes.append(entry)
-            }
+            if isSame ?? false, !differs(entry, there) { return plan.unchanged += 1 }
+            // Also where it is sent, for that may find that its content is there.
+            remember(there, at: entry.path, namesMayChange: there.named != nil)
+            if isSame ?? false { return plan.attributes.append(entry) }
         }
         guard makeRoom(for: entry, there) else { return }
         plan.files.append(SyncPlan.File(entry: entry, isNew: there == nil))
@@ -140,6 +141,10 @@ extension SyncPlanner {
 
     private func differs(_ entry: SyncEntry, _ there: SyncEntry) -> Bool {
         entry.differs(from: there, keeping)
+    }
+
+    private mutating func remember(_ there: SyncEntry, at path: RelativePath, namesMayChange: Bool) {
+        plan.compared[path] = there.version.map { ComparedFile($0, namesMayChange: namesMayChange) }
     }
 
     private mutating func touch(_ entry: SyncEntry) { touched.insert(entry.path.parent) }
@@ -232,6 +237,7 @@ extension SyncPlanner {
             moved.insert(file.entry.path)
             movedAway.insert(found.path)
             touch(found)
+            remember(found, at: file.entry.path, namesMayChange: true)
             plan.moves.append(SyncPlan.Move(from: found.path, entry: file.entry))
         }
         plan.files.removeAll { moved.contains($0.entry.path) }

@@ -10,6 +10,8 @@ struct LocalTarget: SyncTarget {
     let keepsOwners: Bool
     /// Of files that the server has listed without one.
     let digests: [RelativePath: Digest]
+    /// Files that are left when they have changed since, by the paths that they get.
+    var compared: [RelativePath: ComparedFile] = [:]
 
     private var pool: BlockingPool { client.pool }
 
@@ -26,7 +28,7 @@ struct LocalTarget: SyncTarget {
     private func setAttributes(of entry: SyncEntry, _ editor: TreeEditor) throws(StoreError) {
         _ = try editor.set(
             entry.path, permissions: entry.isLink ? nil : entry.permissions, modified: entry.modified,
-            entry.extra.keeping(owner: keepsOwners))
+            entry.extra.keeping(owner: keepsOwners), as: entry.isFile ? compared[entry.path] : nil)
         guard !entry.isPartial else { throw .untoldAttributes }
     }
 
@@ -85,7 +87,9 @@ struct LocalTarget: SyncTarget {
 
     func move(_ moves: [SyncPlan.Move], _ report: @escaping Report<SyncPlan.Move>) async throws(PushFailure) {
         await change(moves, report) { (editor, move) throws(StoreError) in
-            _ = try editor.move(move.from, to: move.entry.path)
+            // The name that it gets now is the first change of it.
+            let compared = compared[move.entry.path].map { ComparedFile($0.version) }
+            _ = try editor.move(move.from, to: move.entry.path, as: compared)
         }
     }
 

@@ -100,12 +100,16 @@ struct SyncRun {
         let gone = plan.moves.isEmpty ? [] : try await source.missing(of: plan.moves.map(\.from))
         let stays = plan.moves.filter { !gone.contains($0.from) }.map { SyncPlan.File(entry: $0.entry, isNew: true) }
         let unmoved = Locked(stays)
+        let moved = Locked<[SyncEntry]>([])
         try await target.move(plan.moves.filter { gone.contains($0.from) }) { move, result, message in
-            // Somebody else has moved it: then it is sent.
-            guard result == .completed else {
-                return unmoved.withLock { $0.append(SyncPlan.File(entry: move.entry, isNew: true)) }
+            if result == .completed {
+                moved.withLock { $0.append(move.entry) }
+            } else {
+                // Somebody else has moved it, or has written to it: then it is sent.
+                unmoved.withLock { $0.append(SyncPlan.File(entry: move.entry, isNew: true)) }
             }
-            tally.add(move, result, message)
+            // What was written to stays where it is, and the source lacks it.
+            if [.completed, .sourceChanged].contains(result) { tally.add(move, result, message) }
         }
         let present = Locked<[SyncEntry]>([])
         let failed = Locked<Set<RelativePath>>([])
@@ -123,7 +127,7 @@ struct SyncRun {
         let links = plan.hardLinks.filter { !lacking.contains($0.first) }
         try await target.makeHardLinks(links, replaces: true) { tally.add($0, $1, $2) }
         // What was moved, or was there already, has the attributes of before.
-        let silent = present.withLock { $0 } + plan.moves.map(\.entry)
+        let silent = present.withLock { $0 } + moved.withLock { $0 }
         try await target.set(silent) { entry, result, message in
             if result != .completed { tally.add(entry, .attributes, result, message) }
         }
