@@ -54,6 +54,15 @@ import TransferTestSupport
         }
     }
 
+    /// It is seen before anything is made.
+    @Test func whatHasChangedBeforeGetsNoWitness() throws {
+        let directory = try TemporaryDirectory()
+        let report = try pushed(directory.path("a"))
+        try Files.write(directory.path("a"), "changed")
+        #expect(throws: SourceKept(reason: "It has changed since it was pushed.")) { try marked(report) }
+        #expect(Files.tree(directory.path) == ["a"])
+    }
+
     private static let absent = StatReport(path: "", entry: nil, result: .notFound, message: "")
 
     private static let isOpen = SourceKept(reason: "Somebody has it open for writing.")
@@ -93,14 +102,20 @@ import TransferTestSupport
     }
 
     /// A file of one byte that was pushed.
-    private func marked(_ path: String) throws -> MarkedSource {
+    private func marked(_ path: String) throws -> MarkedSource { try marked(pushed(path)) }
+
+    private func marked(_ report: UploadReport) throws -> MarkedSource {
+        var directories = SourceDirectories(swept: SweptDirectories())
+        return try MarkedSource(report, mayHaveReplaced: false, &directories)
+    }
+
+    private func pushed(_ path: String) throws -> UploadReport {
         try Files.write(path, "x")
         var report = UploadReport(
             source: path, uploadID: .random(), result: .committed, kind: .file, size: 1, message: "")
         (report.isDurable, report.isRead, report.storedPath) = (true, true, "a")
         report.digest = Digest(.xxh128, [UInt8](repeating: 1, count: 16))
         report.file = try SourceFile(path: path, followsLinks: false).identity
-        var directories = SourceDirectories(swept: SweptDirectories())
-        return try MarkedSource(report, mayHaveReplaced: false, &directories)
+        return report
     }
 }
