@@ -74,7 +74,7 @@ import TransferTestSupport
     /// Whoever may only send may give no permissions, and makes folders all the same.
     @Test func whoeverMayOnlySendMakesFolders() async throws {
         let made = Locked<[String]>([])
-        let fake = FakeServer { peer in
+        let serve = { @Sendable (peer: FakeServer.Peer) in
             peer.welcome(Welcome(features: [.files, .trees]))
             while let arrival = peer.next() {
                 guard case .message(.make(let make)) = arrival else { continue }
@@ -83,6 +83,7 @@ import TransferTestSupport
                 peer.send(.outcome(Ending(id: make.id, code: code, count: code == .completed ? 1 : 0)))
             }
         }
+        let fake = FakeServer(serve, serve)
         let client = try TransferClient(server: fake.address, configuration: .plain())
         let target = RemoteTarget(client: client, directory: "", keepsOwners: false)
         let results = Locked<[ResultCode]>([])

@@ -9,7 +9,11 @@ import TransferModel
             form, name: "n", size: 0, modified: .init(seconds: 1, nanoseconds: 0), permissions: 0o754, extras: extras)
     }
 
-    private static func body(_ entry: ListedEntry) -> [UInt8] { Message.entries(Entries(id: 1, [entry])).body }
+    private static func body(_ entry: ListedEntry) -> [UInt8] {
+        var body = Message.entries(Entries(id: 1, [entry])).body
+        body.appendCheck(from: 0)
+        return body
+    }
 
     private static func read(_ body: [UInt8]) throws(ProtocolFault) -> ListedEntry? {
         guard case .entries(let entries) = try Message.decode(.entries, body: body) else { return nil }

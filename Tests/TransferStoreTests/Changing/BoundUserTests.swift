@@ -19,13 +19,14 @@ import TransferTestSupport
         BoundUser.own(temporary.path)
     }
 
-    /// A store of a user who is not root, and something done with it on the same thread.
+    /// A store of a user who is not root, and something done with it on the same thread. It is opened before: whose process
+    /// this is does not change.
     private func withStore<T>(_ body: (StoreFixture) throws -> T) throws -> T {
-        try BoundUser.run {
-            let store = try FileStore(
-                path: temporary.path("store"), durability: .commit, fileSystem: nil, disk: Disk(isRoot: false))
-            return try body(StoreFixture(temporary: temporary, store: store, name: "store"))
-        }
+        let store = try FileStore(
+            path: temporary.path("store"), durability: .commit, fileSystem: nil, disk: Disk(isRoot: false))
+        let fixture = StoreFixture(temporary: temporary, store: store, name: "store")
+        for path in ["", "/.transfer", "/.transfer/incoming"] { BoundUser.own(fixture.root + path) }
+        return try BoundUser.run { try body(fixture) }
     }
 
     private func path(_ text: String) throws -> RelativePath { try RelativePath(text) }
