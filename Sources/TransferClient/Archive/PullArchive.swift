@@ -14,6 +14,12 @@ final class PullArchive: Sendable {
         var held: [ObjectIdentifier: PullReport] = [:]
     }
 
+    private struct Opening {
+        var found = FoundFolders()
+        /// Of folders that were made and are not synced.
+        var editor: TreeEditor?
+    }
+
     /// What is held of what the server lists.
     private struct Room {
         var budget: ListBudget
@@ -26,8 +32,8 @@ final class PullArchive: Sendable {
     private let notes: ArchiveNotes
     private let keeping = AttributeKeeping(owners: geteuid() == 0, rights: .fetching(isRoot: geteuid() == 0))
     private let state = Locked(State())
-    /// Held while folders are opened: whoever has something else for one of them goes on when it is open.
-    private let folders = Locked(FoundFolders())
+    /// Held while folders are made and opened: whoever has something else for one of them goes on when it is open.
+    private let folders = Locked(Opening())
     private let room: Locked<Room>
 
     init(_ client: TransferClient, _ place: PullPlace, _ events: EventQueue<PullEvent>) {
@@ -80,14 +86,14 @@ extension PullArchive {
         guard let entry = held(source, listed, at: target) else { return }
         let folder = FoundFolders.Folder(source: source, entry: entry)
         folders.withLock { folders in
-            if folders.add(folder) { take(folder) }
+            if folders.found.add(folder) { take(folder, &folders.editor) }
         }
     }
 
     /// A folder is wanted, whatever is in it.
     func wants(folder: RelativePath) {
         folders.withLock { folders in
-            for found in folders.want(folder) { take(found) }
+            for found in folders.found.want(folder) { take(found, &folders.editor) }
         }
     }
 
@@ -125,28 +131,42 @@ extension PullArchive {
     }
 
     /// A folder is wanted: those that it is in are, and are open. All that is opened is in the notes, and so is closed again.
-    private func take(_ folder: FoundFolders.Folder) {
+    private func take(_ folder: FoundFolders.Folder, _ editor: inout TreeEditor?) {
         let path = folder.entry.path
         let item = ArchiveItem(.folder, folder.source, folder.entry, there: notes.there(path))
         notes.add(item)
-        open(item)
-    }
-
-    /// Files are to go into the folder: it may be closed, or something else may be in its place.
-    private func open(_ item: ArchiveItem) {
-        guard case .directory(let directory) = place, let there = item.there else { return }
-        let editor = directory.editor()
+        guard case .directory(let directory) = place else { return }
+        let current = editor ?? directory.editor()
         do throws(StoreError) {
-            if !there.isFolder {
-                guard conflict == .overwrite else { return }
-                try editor.makeDirectory(item.path, replaces: true)
-            } else if there.permissions & 0o300 != 0o300 {
-                _ = try editor.set(item.path, permissions: there.permissions | 0o700, modified: nil, nil)
-                notes.touch(item.path)
-            }
-            try editor.commit()
+            if try open(item, current) { notes.touch(path) }
+            editor = current.isFull ? nil : current
+            if current.isFull { try current.commit() }
         } catch {
             // Whatever goes into it is told that it cannot.
+        }
+    }
+
+    /// Files are to go into the folder: it may be missing or closed, or something else may be in its place. It has no more permissions for
+    /// others than it is going to have.
+    ///
+    /// - Returns: whether anything was changed.
+    private func open(_ item: ArchiveItem, _ editor: TreeEditor) throws(StoreError) -> Bool {
+        if let there = item.there, there.isFolder {
+            guard there.isClosed else { return false }
+            _ = try editor.set(item.path, permissions: there.openPermissions, modified: nil, nil)
+        } else {
+            let replaces = conflict == .overwrite
+            guard item.there == nil || replaces else { return false }
+            try editor.makeDirectory(item.path, replaces: replaces, permissions: item.entry.openPermissions)
+        }
+        return true
+    }
+
+    /// Syncs the folders that were made.
+    private func commit() throws(StoreError) {
+        try folders.withLock { (folders) throws(StoreError) in
+            try folders.editor?.commit()
+            folders.editor = nil
         }
     }
 }
@@ -212,6 +232,8 @@ extension PullArchive {
             report: { [self] item, outcome in report(item, outcome) })
         var ending = result
         do throws(PushFailure) {
+            try await client.pool.run { Result { () throws(StoreError) in try self.commit() } }
+                .mapError { PushFailure(reason: .rejected($0.code), message: $0.message) }.get()
             try await finish.run()
         } catch {
             if case .success = ending { ending = .failure(error) }

@@ -174,6 +174,9 @@ import TransferTestSupport
         let serve = { @Sendable (peer: FakeServer.Peer) in
             peer.welcome(Welcome(features: [.files, .trees]))
             while let arrival = peer.next() {
+                if case .message(.fetch(let fetch)) = arrival {
+                    peer.send(.outcome(Ending(id: fetch.id, code: .notFound)))
+                }
                 guard case .message(.list(let list)) = arrival else { continue }
                 let top = ListedEntry(
                     .directory, name: "t", size: 0, modified: .init(seconds: 1, nanoseconds: 0), permissions: 0o700,
