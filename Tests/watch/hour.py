@@ -32,6 +32,7 @@ LONGEST_PAUSE = SETTLE / 2
 PATIENCE = 120.0
 MODES = ("stays", "removed", "moved")
 TEMPORARY = ".part"
+LEFT = b"A removal that was killed has left it"
 LISTENING = re.compile(r"listening on (\S+)\n")
 
 
@@ -429,12 +430,20 @@ class Hour:
         self.examine_stored()
         self.examine_done()
         self.examine_lines()
-        once = subprocess.run(
+        once = self.run_once()
+        # What a killed watch was just removing gets its name back when it is a minute old.
+        until = time.monotonic() + PATIENCE
+        while once.returncode and LEFT in once.stderr and time.monotonic() < until:
+            time.sleep(5)
+            once = self.run_once()
+        if once.returncode != 0 or once.stderr:
+            raise Broken(f"--once afterwards ended with {once.returncode}: {once.stderr!r}")
+
+    def run_once(self) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
             [*self.watching, "--once", "--quiet"], cwd=self.folder, env={"HOME": str(self.folder)}, capture_output=True,
             timeout=PATIENCE, check=False,
         )  # fmt: skip
-        if once.returncode != 0 or once.stderr:
-            raise Broken(f"--once afterwards ended with {once.returncode}: {once.stderr!r}")
 
     def examine_stored(self) -> None:
         seen: dict[tuple[str, bytes], Path] = {}

@@ -46,7 +46,7 @@ struct LocalFailure: Error, Equatable {
     static let leftByRemoval = LocalFailure(
         code: .sourceSkipped,
         message: "A removal that was killed has left it under this name. Rename it, or let a push or watch with "
-            + "--delete-source give it its name back when it is an hour old.")
+            + "--delete-source give it its name back when it is a minute old.")
 
     /// - Parameter what: a device, a FIFO and so on.
     static func special(_ what: String) -> LocalFailure {

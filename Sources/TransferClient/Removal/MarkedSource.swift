@@ -44,8 +44,7 @@ struct MarkedSource {
         let folder = stored.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(stored[...$0]) } ?? ""
         do throws(SystemError) {
             witness = try SourceWitness(
-                beside: name, storedIn: folder, in: directory,
-                isFile: report.form == .file || report.form == .hardLink)
+                beside: name, in: directory, isFile: report.form == .file || report.form == .hardLink)
         } catch {
             throw .unremovable(error)
         }
@@ -90,11 +89,11 @@ struct MarkedSource {
     }
 
     /// Removes what was sent, and nothing else: between a look and the removal somebody may write, or put something else in its
-    /// place. So it gets the witness's name first. Under that nobody opens it, and what it is then goes, or gets its name back. So it
+    /// place. So it gets a name of this program's first. Under that nobody opens it, and what it is then goes, or gets its name back. So it
     /// does when somebody has opened it before: what he writes later would go with it.
     private func takeAway() throws(SourceKept) {
         do throws(SystemError) {
-            try directory.rename(name, to: witness.name)
+            try directory.rename(name, to: witness.takenName)
         } catch {
             guard [EINVAL, ENOSYS].contains(error.errno) else { throw .unremovable(error) }
             try Self.check(name, in: directory, sent)
@@ -102,19 +101,19 @@ struct MarkedSource {
             return
         }
         do throws(SourceKept) {
-            try Self.check(witness.name, in: directory, sent)
+            try Self.check(witness.takenName, in: directory, sent)
         } catch {
             throw giveBack(error)
         }
-        do throws(SystemError) { try directory.unlink(witness.name) } catch { throw giveBack(.unremovable(error)) }
+        do throws(SystemError) { try directory.unlink(witness.takenName) } catch { throw giveBack(.unremovable(error)) }
     }
 
     /// Lets something have its name again, or a numbered one if something else has got that.
     ///
     /// - Returns: why it was kept, and what it is called.
     private func giveBack(_ reason: SourceKept) -> SourceKept {
-        guard let other = directory.rename(witness.name, toFree: name) else {
-            return SourceKept(reason: "\(reason.reason) It is called '\(witness.name.escapedForDisplay)' now.")
+        guard let other = directory.rename(witness.takenName, toFree: name) else {
+            return SourceKept(reason: "\(reason.reason) It is called '\(witness.takenName.escapedForDisplay)' now.")
         }
         guard !other.hasSameBytes(as: name) else { return reason }
         let message = "Something else has its name by now; it is called '\(other.escapedForDisplay)'."

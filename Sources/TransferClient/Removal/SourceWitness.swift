@@ -13,31 +13,43 @@ struct SourceWitness {
     let name: String
     private let directory: SourceDirectory
 
+    /// What the source is called for the moment before it goes: the witness's name, with its own behind it as far as there is room.
+    /// Unlike a witness, which is always a second name, it may be the only name of something.
+    let takenName: String
+
     /// So that people see what it is, if it is ever left behind.
     private static let prefix = ".transfer-witness-"
 
-    /// Hexadecimal digits behind that; behind a separator the source's name follows, where there is room for it.
+    /// Hexadecimal digits behind that.
     private static let digitCount = 32
+    /// Behind them in the name of what was taken away.
     private static let separator = UInt8(ascii: "-")
 
-    /// Seconds after which one that is left belongs to nobody: far longer than a server is asked.
+    /// Seconds after which a witness that is left belongs to nobody: far longer than a server is asked.
     private static let lifetime: time_t = 3600
+
+    /// The same of what was taken away, which takes a few calls to the file system.
+    private static let takenLifetime: time_t = 60
 
     /// - Parameters:
     ///   - source: the name of the source in the directory.
-    ///   - folder: what is before the name in the stored path.
     ///   - isFile: whether the source is a file; what else it is, a server may not show by another name.
-    init(
-        beside source: String, storedIn folder: String = "", in directory: SourceDirectory, isFile: Bool = true
-    ) throws(SystemError) {
+    init(beside source: String, in directory: SourceDirectory, isFile: Bool = true) throws(SystemError) {
         var random = SecureRandom()
         self.directory = directory
-        let mark = Self.prefix + UploadID(high: random.next(), low: random.next()).description
-        let telling = "\(mark)-\(source)"
-        name = (try? RelativePath(folder + telling)) == nil ? mark : telling
+        name = Self.prefix + UploadID(high: random.next(), low: random.next()).description
+        takenName = Self.takenName(name, source)
         guard !isFile || linkat(directory.number, source, directory.number, name, 0) != 0 else { return }
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | clinux_o_nofollow
         close(try system("open") { clinux_openat(directory.number, name, flags, 0o600) })
+    }
+
+    private static func takenName(_ witness: String, _ source: String) -> String {
+        let room = Int(NAME_MAX) - witness.utf8.count - 1
+        var end = source.utf8.index(source.startIndex, offsetBy: room, limitedBy: source.endIndex) ?? source.endIndex
+        // No character is cut.
+        while end.samePosition(in: source.unicodeScalars) == nil { source.utf8.formIndex(before: &end) }
+        return "\(witness)-\(source[..<end])"
     }
 
     /// - Throws: ENOENT when it was gone: then nobody knows since when, and that the server didn't see it means nothing.
@@ -57,8 +69,8 @@ struct SourceWitness {
             }
     }
 
-    /// Clears away one that a killed push has left behind: removes it where it is empty or the second name of a file, so that no
-    /// content goes, and gives the source its name back where the push was about to remove that.
+    /// Clears away what a killed push has left behind: removes an old witness, and gives a source its name back that was taken away.
+    /// A witness goes also when it is the only name that is left: whoever has removed the source since wanted that gone.
     ///
     /// - Parameter now: seconds since 1970.
     /// - Returns: the name that a source has again.
@@ -66,25 +78,18 @@ struct SourceWitness {
     static func sweep(_ name: String, in directory: SourceDirectory, at now: time_t = time(nil)) -> String? {
         guard isName(name) else { return nil }
         var status = stat()
-        guard fstatat(directory.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
-            [S_IFREG, S_IFLNK].contains(status.st_mode & S_IFMT), now - status.st_ctim.tv_sec > lifetime
-        else { return nil }
-        guard isOnlyName(status) else {
-            unlinkat(directory.number, name, 0)
-            return nil
+        guard fstatat(directory.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
+        let (form, age) = (status.st_mode & S_IFMT, now - status.st_ctim.tv_sec)
+        if let source = source(of: name) {
+            guard form == S_IFREG || form == S_IFLNK, age > takenLifetime else { return nil }
+            return directory.rename(name, toFree: source)
         }
-        return source(of: name).flatMap { directory.rename(name, toFree: $0) }
+        if form == S_IFREG, age > lifetime { unlinkat(directory.number, name, 0) }
+        return nil
     }
 
-    /// Whether what has such a name is a source that has no other one, because a push was killed while it removed that: a link, or a
-    /// file with content.
-    static func isOnlyName(_ status: stat) -> Bool {
-        switch status.st_mode & S_IFMT {
-        case S_IFLNK: true
-        case S_IFREG: status.st_nlink < 2 && status.st_size > 0
-        default: false
-        }
-    }
+    /// Whether what has such a name is a source that was taken away.
+    static func isTaken(_ name: some StringProtocol) -> Bool { isName(name) && source(of: String(name)) != nil }
 
     /// - Returns: nothing for a name that does not say it.
     private static func source(of name: String) -> String? {

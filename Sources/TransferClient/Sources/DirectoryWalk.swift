@@ -182,8 +182,7 @@ struct DirectoryWalk {
         {
             return look(at: back, shown: back, type, in: level)
         }
-        var status = stat()
-        guard lstat(path, &status) == 0, SourceWitness.isOnlyName(status) else { return nil }
+        guard SourceWitness.isTaken(name) else { return nil }
         return .skipped(path: path, relative: "\(level.relative)/\(name)", .leftByRemoval)
     }
 

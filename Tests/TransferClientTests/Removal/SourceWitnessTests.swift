@@ -41,20 +41,19 @@ import TransferTestSupport
         #expect(SourceWitness.isName(good + "-a.jpg"))
     }
 
-    /// The server is asked for the name behind the folder of the stored file: both have to make a path, and a name.
-    @Test func tellsTheSourceWhereThereIsRoom() throws {
-        func witness(_ name: String, in folder: String) throws -> String {
-            try Files.write(home.path(name), "content")
-            let witness = try SourceWitness(beside: name, storedIn: folder, in: directory)
+    /// What is taken away says what it was called, as far as a name has room for it. No character is cut.
+    @Test func whatIsTakenAwayTellsItsName() throws {
+        func taken(_ name: String) throws -> String {
+            let witness = try SourceWitness(beside: name, in: directory, isFile: false)
             try witness.remove()
-            #expect(SourceWitness.isName(witness.name))
-            return witness.name
+            #expect(SourceWitness.isName(witness.takenName) && SourceWitness.isTaken(witness.takenName))
+            #expect(!SourceWitness.isTaken(witness.name) && witness.takenName.utf8.count <= 255)
+            return String(witness.takenName.dropFirst(witness.name.count + 1))
         }
-        #expect(try witness("a b", in: "d/").hasSuffix("-a b"))
-        let (fitting, long) = (String(repeating: "n", count: 204), String(repeating: "n", count: 205))
-        #expect(try witness(fitting, in: "d/").hasSuffix("-\(fitting)"))
-        #expect(try !witness(long, in: "d/").hasSuffix("n"))
-        #expect(try !witness("n", in: String(repeating: "d/", count: Limits.pathDepth)).hasSuffix("n"))
+        let fitting = String(repeating: "n", count: 205)
+        for name in ["a b", fitting] { #expect(try taken(name) == name) }
+        #expect(try taken(fitting + "n") == fitting)
+        #expect(try taken(fitting.dropLast() + "é") == fitting.dropLast())
     }
 
     /// A push that was killed while it removed a source leaves the only name of it, or of what somebody has written there.
@@ -63,38 +62,38 @@ import TransferTestSupport
         try Files.check(rename(home.path("a"), home.path(names[0])), "rename")
         try Files.check(symlink("nowhere", home.path(names[1])), "symlink")
         if isTaken { for name in ["a", "l"] { try Files.write(home.path(name), "other") } }
-        directory.sweep()
+        for name in names { SourceWitness.sweep(name, in: directory, at: time(nil) + 30) }
         #expect(Files.tree(home.path) == names + (isTaken ? ["a", "l"] : []))
-        for name in names { SourceWitness.sweep(name, in: directory, at: time(nil) + 3_602) }
+        for name in names { SourceWitness.sweep(name, in: directory, at: time(nil) + 62) }
         #expect(Files.tree(home.path) == (isTaken ? ["a", "a-1", "l", "l-1"] : ["a", "l"]))
         #expect(Files.read(home.path(isTaken ? "a-1" : "a")) == Array("content".utf8))
         if isTaken { #expect(Files.read(home.path("a")) == Array("other".utf8)) }
     }
 
-    /// One that somebody else may wait for stays, and what is the only name of some content.
-    @Test func onlyOldOnesAreSwept() throws {
+    /// One that somebody else may wait for stays. Behind a removed source it is the only name of what nobody wants any more.
+    @Test(arguments: [false, true]) func onlyOldOnesAreSwept(isSourceGone: Bool) throws {
         let name = ".transfer-witness-0123456789abcdef0123456789abcdef"
         try Files.check(link(home.path("a"), home.path(name)), "link")
+        if isSourceGone { try Files.check(unlink(home.path("a")), "unlink") }
+        let left = isSourceGone ? [] : ["a"]
         directory.sweep()
-        #expect(Files.tree(home.path) == [name, "a"])
+        SourceWitness.sweep(name, in: directory, at: time(nil) + 3_590)
+        #expect(Files.tree(home.path) == [name] + left)
         let later = time(nil) + 3_602
-        try Files.check(unlink(home.path("a")), "unlink")
-        SourceWitness.sweep(name, in: directory, at: later)
-        #expect(Files.tree(home.path) == [name])
-        try Files.check(link(home.path(name), home.path("a")), "link")
         SourceWitness.sweep("a", in: directory, at: later)
-        #expect(Files.tree(home.path) == [name, "a"])
+        #expect(Files.tree(home.path) == [name] + left)
         SourceWitness.sweep(name, in: directory, at: later)
-        #expect(Files.tree(home.path) == ["a"])
+        #expect(Files.tree(home.path) == left)
     }
 
     private func witness(_ source: String) -> String { ".transfer-witness-0123456789abcdef0123456789abcdef-\(source)" }
 
-    /// A file and a link that have no other name, and two marks that nobody misses.
+    /// A file and a link that were taken away, and two witnesses that nobody misses.
     private func strand() throws {
         try Files.write(home.path("b"), "other")
-        try Files.check(link(home.path("b"), home.path(witness("b"))), "link")
-        try Files.write(home.path(witness("empty")), "")
+        let witnesses = ["0", "1"].map { ".transfer-witness-" + String(repeating: $0, count: 32) }
+        try Files.check(link(home.path("b"), home.path(witnesses[0])), "link")
+        try Files.write(home.path(witnesses[1]), "the only name")
         try Files.check(rename(home.path("a"), home.path(witness("a"))), "rename")
         try Files.check(symlink("nowhere", home.path(witness("l"))), "symlink")
     }

@@ -82,7 +82,7 @@ struct LocalScan {
 
     /// A mark of this program's own is nobody's file, unless a removal that was killed has left a source under its name.
     private mutating func take(witness entry: SyncEntry) {
-        guard entry.isLink || entry.isFile && entry.named == nil && entry.size > 0 else { return }
+        guard SourceWitness.isTaken(entry.path.name) else { return }
         filter.leaveOut(entry.path)
         stranded.append(SyncTree.Fault(path: entry.path.string, message: LocalFailure.leftByRemoval.message))
     }
