@@ -50,7 +50,7 @@ import TransferTestSupport
             #expect(!SourceWitness.isTaken(witness.name) && witness.takenName.utf8.count <= 255)
             return String(witness.takenName.dropFirst(witness.name.count + 1))
         }
-        let fitting = String(repeating: "n", count: 205)
+        let fitting = String(repeating: "n", count: 204)
         for name in ["a b", fitting] { #expect(try taken(name) == name) }
         #expect(try taken(fitting + "n") == fitting)
         #expect(try taken(fitting.dropLast() + "é") == fitting.dropLast())
