@@ -2,7 +2,7 @@
 # Runs the tests of all targets, each in a process of its own. Many of them wait for sockets and child processes, and the tests of
 # one process share as many threads as there are cores.
 #
-# usage: run-tests.sh [OPTION...]    options are those of `swift build` and `swift test`
+# usage: run-tests.sh [OPTION...]    options are those of `swift build`
 #
 # TRANSFER_WIRE_SESSIONS: how many pushes over a faulty wire; TRANSFER_WIRE_SEED: the first one's seed; TRANSFER_WIRE_AT_ONCE:
 # how many at a time. TRANSFER_SUITES_AT_ONCE: how many targets at a time.
@@ -35,10 +35,10 @@ at_once=${TRANSFER_SUITES_AT_ONCE:-2}
 
 # Each says what it says in one piece, when it has ended. What failed is said again at the end, where it is looked for first, and
 # where it is when a log is cut off.
+# The program is run by itself: `swift test` plans the whole build first, each time.
 run() {
     local name=$1 filter=$2
-    shift 2
-    if ! "$swift" test --skip-build --ignore-lock "$@" --filter "$filter" >"$logs/$name" 2>&1; then
+    if ! "$tests" --testing-library swift-testing --filter "$filter" >"$logs/$name" 2>&1; then
         touch "$logs/$name.failed"
     fi
     {
@@ -54,6 +54,7 @@ begin() {
 }
 
 "$swift" build --build-tests "$@"
+tests=$("$swift" build --show-bin-path "$@")/transferPackageTests.xctest
 # Those that take longest first, so that none of them is left alone at the end.
 for target in $(find Tests -type d -name 'Transfer*Tests' -printf '%f\n' | sort); do
     case $target in
@@ -64,9 +65,9 @@ done | sort >"$logs/targets"
 sessions=${TRANSFER_WIRE_SESSIONS:-1000}
 unset TRANSFER_WIRE_SESSIONS
 TRANSFER_WIRE_SESSIONS=$sessions TMPDIR=$(tmpdir_for TransferClientTests) \
-    begin "wire-sessions-$sessions" '^TransferClientTests\.FaultyWireTests' "$@"
+    begin "wire-sessions-$sessions" '^TransferClientTests\.FaultyWireTests'
 while read -r _ target; do
-    TMPDIR=$(tmpdir_for "$target") begin "$target" "^$target\\." "$@"
+    TMPDIR=$(tmpdir_for "$target") begin "$target" "^$target\\."
 done <"$logs/targets"
 wait
 failed=$(find "$logs" -name '*.failed' -printf '%f ' | sed 's/\.failed / /g')
