@@ -32,7 +32,8 @@ LONGEST_PAUSE = SETTLE / 2
 PATIENCE = 120.0
 MODES = ("stays", "removed", "moved")
 TEMPORARY = ".part"
-LEFT = b"A removal that was killed has left it"
+# What was taken away before it was to be removed; a witness has nothing behind its number.
+TAKEN = re.compile(r"\.transfer-witness-([0-9a-f]{32})-(.+)", re.DOTALL)
 LISTENING = re.compile(r"listening on (\S+)\n")
 
 
@@ -430,14 +431,17 @@ class Hour:
         self.examine_stored()
         self.examine_done()
         self.examine_lines()
+        self.give_back()
         once = self.run_once()
-        # What a killed watch was just removing gets its name back when it is a minute old.
-        until = time.monotonic() + PATIENCE
-        while once.returncode and LEFT in once.stderr and time.monotonic() < until:
-            time.sleep(5)
-            once = self.run_once()
         if once.returncode != 0 or once.stderr:
             raise Broken(f"--once afterwards ended with {once.returncode}: {once.stderr!r}")
+
+    def give_back(self) -> None:
+        """Does what a watch advises of a file that a killed one was just removing: gives it its name back, or a free one."""
+        for path in list(self.watched.path.rglob(".transfer-witness-*")):
+            if taken := TAKEN.fullmatch(path.name):
+                place = path.with_name(taken[2])
+                path.rename(path.with_name(f"{taken[1]} {taken[2]}") if os.path.lexists(place) else place)
 
     def run_once(self) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
