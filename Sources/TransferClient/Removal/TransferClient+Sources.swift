@@ -15,7 +15,8 @@ extension TransferClient {
     /// Removes the file that was pushed. Only when the server has made durable exactly what the file holds, when it is still
     /// the same file with the same size and time of modification, and when it is not the stored file itself: the source may
     /// lie in the server's own directory, by whatever path. One that was not read for the push, because the server knew it,
-    /// is read and compared before. What somebody has open for writing stays, as far as the kernel tells. Of an archive, symbolic links go as well, and directories when nothing is left in them.
+    /// is read and compared before. What somebody has open for writing stays, as far as the kernel tells. Of an archive, symbolic
+    /// links go as well, and directories when nothing is left in them.
     ///
     /// - Parameter report: of a push of this client.
     /// - Throws: `SourceKept`, and the file is left.

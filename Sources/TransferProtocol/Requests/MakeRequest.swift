@@ -24,8 +24,8 @@ package struct MakeRequest: Equatable, Sendable {
     /// Checked by the server.
     package var path: String
 
-    /// Bytes of what a symbolic link says, none of them zero, which is not looked at otherwise; the path of the file that a hard link is another name of, or that is
-    /// copied.
+    /// Bytes of what a symbolic link says, none of them zero, which is not looked at otherwise; the path of the file that a hard link is
+    /// another name of, or that is copied.
     package var target: [UInt8]
 
     /// Whether a file or link that is there is replaced.
