@@ -1,4 +1,3 @@
-import Glibc
 import TransferIO
 import TransferModel
 import TransferProtocol
@@ -30,7 +29,8 @@ final class PullArchive: Sendable {
     private let place: PullPlace
     private let events: EventQueue<PullEvent>
     private let notes: ArchiveNotes
-    private let keeping = AttributeKeeping(owners: geteuid() == 0, rights: .fetching(isRoot: geteuid() == 0))
+    private let keeping = AttributeKeeping(
+        owners: Privileges.areRoots, rights: .fetching(isRoot: Privileges.areRoots))
     private let state = Locked(State())
     /// Held while folders are made and opened: whoever has something else for one of them goes on when it is open.
     private let folders = Locked(Opening())

@@ -12,14 +12,14 @@ package struct OwnerRights: Equatable, Sendable {
 
     /// Of a server: what was acknowledged can be fetched under its name, and others can be stored beside it.
     ///
-    /// - Parameter isRoot: whether it runs as root.
+    /// - Parameter isRoot: whether it has root's privileges.
     package static func serving(isRoot: Bool) -> OwnerRights {
         isRoot ? .none : OwnerRights(file: 0o400, folder: 0o700)
     }
 
     /// Of a directory that a client fetches to: the next pull or sync can look at what is there.
     ///
-    /// - Parameter isRoot: whether the client runs as root.
+    /// - Parameter isRoot: whether the client has root's privileges.
     package static func fetching(isRoot: Bool) -> OwnerRights {
         isRoot ? .none : OwnerRights(file: 0o400, folder: 0o500)
     }

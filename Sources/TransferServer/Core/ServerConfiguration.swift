@@ -1,4 +1,3 @@
-import Glibc
 package import TransferIO
 package import TransferKeys
 package import TransferModel
@@ -142,7 +141,7 @@ package struct ServerConfiguration: Sendable {
     package var keepUnfinished = Interval.seconds(7 * 86_400)
 
     /// Whether clients are told that files get the owners that they say; only root can give files away (chown(2)).
-    package var offersOwners = geteuid() == 0
+    package var offersOwners = Privileges.areRoots
 
     /// Whether all that clients remove goes to the trash, and not only what they want to have there.
     package var trashesRemovals = false

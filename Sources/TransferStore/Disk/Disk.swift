@@ -29,14 +29,14 @@ package final class Disk: Sendable {
     ///   - amendment: changes what the kernel tells of a file, such as its times; for tests.
     ///   - boot: stands for the present run of the kernel; for tests.
     ///   - isSerial: whether calls come one after the other, in an order that is always the same; for tests.
-    ///   - isRoot: stands for whether this process is root's; for tests.
+    ///   - isRoot: stands for whether this process has root's privileges; for tests.
     package init(
         interception: Interception? = nil, dirtyBytes: (@Sendable () -> UInt64?)? = nil,
         amendment: (@Sendable (inout stat) -> Void)? = nil, boot: String? = nil, isSerial: Bool = false,
         isRoot: Bool? = nil
     ) {
         self.boot = boot ?? BootID.current
-        self.isRoot = isRoot ?? (geteuid() == 0)
+        self.isRoot = isRoot ?? Privileges.areRoots
         (self.interception, self.amendment, self.isSerial) = (interception, amendment, isSerial)
         if let dirtyBytes {
             readDirtyBytes = dirtyBytes
