@@ -74,6 +74,12 @@ extension PathOwners: IntendedChanges {
         try connection.withLock { (state) throws(DatabaseError) in try state.intended() }
     }
 
+    package func acknowledged(below move: PathMove, after noted: NotedChanges) throws(DatabaseError) -> [LateUpload] {
+        try connection.withLock { (state) throws(DatabaseError) in
+            try LateUpload.all(below: move, after: noted, in: state.database)
+        }
+    }
+
     package func complete(_ noted: NotedChanges, _ changes: KnownChanges) throws(DatabaseError) {
         try connection.withLock { (state) throws(DatabaseError) in
             for folder in changes.folders { while try state.writer.moveSome(folder, noted.newest) {} }
@@ -84,7 +90,7 @@ extension PathOwners: IntendedChanges {
 
 /// `@unchecked Sendable`: only used with the lock of its `PathOwners` held.
 private final class ClaimsConnection: @unchecked Sendable {
-    private let database: Database
+    let database: Database
     /// Whoever may not write sees what was entered before.
     let writer: CatalogWriter
     /// The bytes of paths whose files were known to be rotten.

@@ -18,6 +18,14 @@ extension Catalog {
         try connections.read { (reader) throws(DatabaseError) in try reader.intended() }
     }
 
+    /// What was acknowledged below the old path of a folder after its move was noted.
+    package func acknowledged(below move: PathMove, after noted: NotedChanges) throws(DatabaseError) -> [LateUpload] {
+        try settle()
+        return try connections.read { (reader) throws(DatabaseError) in
+            try LateUpload.all(below: move, after: noted, in: reader.database)
+        }
+    }
+
     /// Lets files be known as they are by now, and forgets what was noted of that.
     package func complete(_ noted: NotedChanges, _ changes: KnownChanges) throws(DatabaseError) {
         guard noted.numbers != nil || !changes.isEmpty else { return }
@@ -39,6 +47,9 @@ extension Catalog {
 package protocol IntendedChanges {
     /// What was intended and is not known to be done or undone, in the order in which it was noted.
     func intended() throws(DatabaseError) -> [NotedChange]
+
+    /// What was acknowledged below the old path of a folder after its move was noted.
+    func acknowledged(below move: PathMove, after noted: NotedChanges) throws(DatabaseError) -> [LateUpload]
 
     /// Lets files be known as they are by now, and forgets what was noted of that.
     func complete(_ noted: NotedChanges, _ changes: KnownChanges) throws(DatabaseError)
@@ -64,9 +75,25 @@ extension IntendedChanges {
                 try complete(notes, KnownChanges())
                 continue
             }
-            let known: KnownChanges
+            var known: KnownChanges
             do throws(Failure) {
                 known = change.outcome(try look(path), path == target ? nil : try look(target))
+            } catch {
+                // It stays until somebody can tell.
+                continue
+            }
+            var late: [(upload: LateUpload, move: PathMove)] = []
+            for folder in known.folders {
+                late += try acknowledged(below: folder, after: noted.notes).map { ($0, $0.moved(with: folder)) }
+            }
+            do throws(Failure) {
+                // The rename came behind what went along, and nobody knows when.
+                for (upload, move) in late {
+                    guard try upload.stands(at: move.target, look), try !upload.stands(at: upload.path, look) else {
+                        continue
+                    }
+                    known.moves.append(move)
+                }
             } catch {
                 // It stays until somebody can tell.
                 continue
@@ -75,5 +102,14 @@ extension IntendedChanges {
             settled += 1
         }
         return settled
+    }
+}
+
+extension LateUpload {
+    fileprivate func stands<Failure: Error>(
+        at path: String, _ look: (RelativePath) throws(Failure) -> FoundObject?
+    ) throws(Failure) -> Bool {
+        guard let path = RelativePath(stored: path), let found = try look(path) else { return false }
+        return found.form == .file && found.version.object == object
     }
 }

@@ -121,6 +121,13 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
         return seen.intended.map { NotedChange($0.change, under: $0.number, newest: .min) }
     }
 
+    func acknowledged(below move: PathMove, after noted: NotedChanges) throws(DatabaseError) -> [LateUpload] {
+        try mayFail()
+        return entries { $0.path.hasPrefix("\(move.path)/") && $0.committed > move.moment }.compactMap { entry in
+            entry.version.map { LateUpload(entry.path, object: $0.object) }
+        }
+    }
+
     func complete(_ noted: NotedChanges, _ changes: KnownChanges) throws(DatabaseError) {
         try mayFail()
         for file in changes.replaced { forget(file.path, to: file.moment, but: file.object) }
