@@ -85,10 +85,12 @@ import TransferTestSupport
         #expect(outcome.reports.first?.attempts == 2)
     }
 
+    /// The next upload may have left before the connection is closed; nobody knows then what became of it.
     @Test func zeroThenClose() async throws {
         let server = OldServer([(11, Self.failed)], [(11, Self.stored)])
         let outcome = try await server.outcome(Self.sized, ["one", "two"])
-        #expect(outcome.codes == [.storageFailed, .stored] && outcome.failure == nil)
+        #expect(outcome.failure == nil)
+        #expect([[.storageFailed, .stored], [.storageFailed, .unacknowledged]].contains(outcome.codes))
     }
 
     @Test(
