@@ -30,6 +30,9 @@ final class PullFile: @unchecked Sendable {
     /// any other.
     var kept: ExtraAttributes?
 
+    /// What it may take the place of; nothing for whatever is there.
+    var compared: ComparedFile?
+
     /// Of a file with several names on the server.
     var named: SyncEntry.NamedFile?
 
@@ -78,6 +81,7 @@ final class PullFile: @unchecked Sendable {
     convenience init(again file: PullFile, _ entry: RemoteEntry) {
         self.init(source: file.source, target: file.target, entry: entry)
         (attempts, kept, named, held) = (file.attempts, file.kept, file.named, file.held)
+        compared = file.compared
     }
 
     /// What is left to do when the pull ends.
@@ -128,6 +132,7 @@ final class PullFile: @unchecked Sendable {
             staged: staged, id: partID(on: ""), path: target, size: size, digest: digest, conflict: conflict,
             modified: modified ?? found.modified, permissions: permissions ?? found.permissions)
         (publication.keepsPermissions, publication.attributes) = (kept != nil, kept)
+        publication.compared = compared
         return publication
     }
 

@@ -89,17 +89,19 @@ extension TreeEditor {
     ///
     /// - Parameters:
     ///   - replaces: whether a file or link gives way to it.
+    ///   - compared: what gives way, as it has to be still; nothing for anything.
     ///   - permissions: those that it is going to have: until then it has no more of them, and all of its owner's. Nothing for those
     ///     of any new folder, which those above it get.
-    /// - Throws: `pathConflict` where something else has the name.
+    /// - Throws: `pathConflict` where something else has the name; `sourceChanged` for something else than was compared.
     package func makeDirectory(
-        _ path: RelativePath, replaces: Bool = false, permissions: UInt16? = nil
+        _ path: RelativePath, replaces: Bool = false, as compared: ComparedFile? = nil, permissions: UInt16? = nil
     ) throws(StoreError) {
         let parent = try directories.open(path.parent)
         let name = String(path.name)
         if let status = try status(of: path, in: parent), !status.isDirectory {
             guard replaces else { throw .taken(path) }
             try incoming.replacing.withLock { _ throws(StoreError) in
+                try compared?.check(try self.status(of: path, in: parent), path)
                 try attempt("make the folder \(path)") { () throws(SystemError) in try parent.unlink(name) }
             }
             gaveWay(status)
@@ -109,7 +111,11 @@ extension TreeEditor {
     }
 
     /// Makes a symbolic link that says that, and is never followed here.
-    package func makeLink(_ path: RelativePath, to target: [UInt8], replaces: Bool) throws(StoreError) {
+    ///
+    /// - Parameter compared: what gives way to it, as it has to be still; nothing for anything.
+    package func makeLink(
+        _ path: RelativePath, to target: [UInt8], replaces: Bool, as compared: ComparedFile? = nil
+    ) throws(StoreError) {
         let parent = try directories.open(path.parent)
         let name = String(path.name)
         if let status = try status(of: path, in: parent) {
@@ -119,17 +125,21 @@ extension TreeEditor {
             if isSame { return directories.change(parent) }
             try checkReplaceable(path, status, replaces)
         }
-        try put(path, in: parent, replaces: replaces) { (directory, name) throws(SystemError) in
+        try put(path, in: parent, replaces: replaces, compared) { (directory, name) throws(SystemError) in
             try directory.disk.makeLink(directory.number, name, to: target)
         }
     }
 
     /// Gives a file another name.
     ///
-    /// - Parameter expected: what the source has to be; nothing for any file.
-    /// - Throws: `notFound`; `wrongForm` for what is no file; `busy` for another one than was expected.
+    /// - Parameters:
+    ///   - expected: what the source has to be; nothing for any file.
+    ///   - compared: what gives way to it, as it has to be still; nothing for anything.
+    /// - Throws: `notFound`; `wrongForm` for what is no file; `busy` for another one than was expected; `sourceChanged` for something
+    ///   else than was compared.
     package func makeHardLink(
-        _ path: RelativePath, to source: RelativePath, replaces: Bool, expecting expected: ContentVersion? = nil
+        _ path: RelativePath, to source: RelativePath, replaces: Bool, expecting expected: ContentVersion? = nil,
+        as compared: ComparedFile? = nil
     ) throws(StoreError) -> Moved {
         let file = try open(source)
         let before = try examine(file, source)
@@ -143,7 +153,7 @@ extension TreeEditor {
             }
             try checkReplaceable(path, status, replaces)
         }
-        try put(path, in: parent, replaces: replaces) { (directory, name) throws(SystemError) in
+        try put(path, in: parent, replaces: replaces, compared) { (directory, name) throws(SystemError) in
             let flags = AT_SYMLINK_FOLLOW
             try directory.disk.link(
                 file.number, "/proc/self/fd/\(file.number)", flags: flags, to: (directory.number, name))
@@ -153,7 +163,7 @@ extension TreeEditor {
 
     /// Gives what is made its name, at once or in place of what has it.
     private func put(
-        _ path: RelativePath, in parent: DirectoryHandle, replaces: Bool,
+        _ path: RelativePath, in parent: DirectoryHandle, replaces: Bool, _ compared: ComparedFile?,
         _ make: (DirectoryHandle, String) throws(SystemError) -> Void
     ) throws(StoreError) {
         let name = String(path.name)
@@ -170,6 +180,7 @@ extension TreeEditor {
         guard isTaken else { return }
         guard replaces else { throw .taken(path) }
         let replaced = try status(of: path, in: parent)
+        try compared?.check(replaced, path)
         let scratch = try scratch()
         // No upload has such an id by chance.
         let other = StagedFile.scratchName()
@@ -203,18 +214,20 @@ extension TreeEditor {
     /// Makes a file, folder or link what is said of it.
     ///
     /// - Parameters:
+    ///   - form: what it has to be; nothing for any of these.
     ///   - expected: what has to be there; nothing for anything.
     ///   - compared: the file as it has to be still; nothing for any content.
     /// - Returns: of a file, its version before and after.
-    /// - Throws: `sourceChanged` for another content than was compared.
+    /// - Throws: `sourceChanged` for another form or content than was compared.
     package func set(
         _ path: RelativePath, permissions: UInt16?, modified: Timestamp?, _ extra: ExtraAttributes?,
-        expecting expected: ContentVersion? = nil, as compared: ComparedFile? = nil
+        of form: FoundObject.Form? = nil, expecting expected: ContentVersion? = nil, as compared: ComparedFile? = nil
     ) throws(StoreError) -> Moved {
         let parent = try existing(path.parent, path)
-        guard let status = try status(of: path, in: parent), status.isFile || status.isDirectory || status.isLink else {
+        guard let status = try status(of: path, in: parent), let found = FoundObject(status) else {
             throw .notFound(path)
         }
+        if let form, found.form != form { throw .changed(path) }
         if status.isLink {
             try compared?.check(status, path)
             try setLink(path, in: parent, modified, extra)
@@ -225,10 +238,10 @@ extension TreeEditor {
             try disk.lendReading(parent.number, String(path.name), status)
         }
         let file = try open(path)
-        let found = try examine(file, path)
-        try Self.check(found, is: expected, path)
+        let opened = try examine(file, path)
+        try Self.check(opened, is: expected, path)
         // Lending has touched it.
-        try compared?.check(lent == nil ? found : status, path)
+        try compared?.check(lent == nil ? opened : status, path)
         let wanted = permissions.map { mode_t(rights.added(to: $0, isFolder: status.isDirectory)) }
         try attempt("set the attributes of \(path)") { () throws(SystemError) in
             try disk.set(file.number, permissions: wanted ?? lent, modified: modified, extra)
@@ -397,6 +410,11 @@ extension FoundObject {
 }
 
 extension StoreError {
+    static func changed(_ path: RelativePath) -> StoreError {
+        StoreError(
+            .sourceChanged, "\(path) has changed since it was compared; it is left, and the next sync looks again.")
+    }
+
     static func taken(_ path: RelativePath) -> StoreError {
         StoreError(.pathConflict, "\(path) is taken by something that is not replaced.")
     }

@@ -35,6 +35,9 @@ package struct Publication {
     /// Owner and extended attributes that it is to have; nothing for those of any new file.
     package var attributes: ExtraAttributes?
 
+    /// What it may take the place of, where it replaces anything; nothing for whatever is there.
+    package var compared: ComparedFile?
+
     /// Where that is known.
     package var sender: Sender?
 

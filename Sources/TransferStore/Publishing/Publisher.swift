@@ -199,6 +199,7 @@ final class Publisher {
             guard try !target.isDirectory() else {
                 throw StoreError(.pathConflict, "\(publication.path) is a directory, which a file cannot replace.")
             }
+            if let compared = publication.compared { try compared.check(try target.status(), publication.path) }
             let now = mayReplace == nil ? nil : try target.version()
             if now == nil || now != seen { try checkRight(target, publication) }
             try rename(publication, to: target)

@@ -12,12 +12,12 @@ struct TargetName {
     /// Bytes read at once when content is compared.
     private static let readSize = 256 << 10
 
-    func isDirectory() throws(StoreError) -> Bool {
-        let status = try attempt("look at \(name.escapedForDisplay)") { () throws(SystemError) in
-            try directory.status(name)
-        }
-        return status.map { $0.st_mode & S_IFMT == S_IFDIR } ?? false
+    /// Of what has the name, and not of what a link leads to.
+    func status() throws(StoreError) -> stat? {
+        try attempt("look at \(name.escapedForDisplay)") { () throws(SystemError) in try directory.status(name) }
     }
+
+    func isDirectory() throws(StoreError) -> Bool { try status()?.isDirectory ?? false }
 
     /// The file with the content of the publication that has the name, durable or not.
     ///
@@ -55,16 +55,11 @@ struct TargetName {
     }
 
     /// Whether nothing has the name.
-    func isFree() throws(StoreError) -> Bool {
-        try attempt("look at \(name.escapedForDisplay)") { () throws(SystemError) in try directory.status(name) == nil }
-    }
+    func isFree() throws(StoreError) -> Bool { try status() == nil }
 
     /// What the file is that has the name; nothing when there is none, or something else.
     func version() throws(StoreError) -> ContentVersion? {
-        let status = try attempt("look at \(name.escapedForDisplay)") { () throws(SystemError) in
-            try directory.status(name)
-        }
-        return status.flatMap { $0.isFile ? ContentVersion($0) : nil }
+        try status().flatMap { $0.isFile ? ContentVersion($0) : nil }
     }
 
     /// Whether the file can be read and has other content.

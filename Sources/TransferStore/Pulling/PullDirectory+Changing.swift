@@ -29,8 +29,9 @@ extension PullDirectory {
 extension TreeEditor {
     /// Removes a file or link for good, or a folder that is empty.
     ///
-    /// - Throws: `notFound`; `pathConflict` for a folder with something in it.
-    package func remove(_ path: RelativePath) throws(StoreError) {
+    /// - Parameter compared: the file or link as it has to be still; nothing for anything.
+    /// - Throws: `notFound`; `pathConflict` for a folder with something in it; `sourceChanged` for something else than was compared.
+    package func remove(_ path: RelativePath, as compared: ComparedFile? = nil) throws(StoreError) {
         let parent = try existing(path.parent, path)
         let name = String(path.name)
         guard let found = try status(of: path, in: parent), found.isFile || found.isDirectory || found.isLink else {
@@ -39,6 +40,7 @@ extension TreeEditor {
         directories.change(parent)
         guard found.isDirectory else {
             return try incoming.replacing.withLock { _ throws(StoreError) in
+                try compared?.check(try status(of: path, in: parent), path)
                 try attempt("remove \(path)") { () throws(SystemError) in try parent.unlink(name) }
             }
         }

@@ -12,9 +12,10 @@ import TransferTestSupport
 extension SyncTests {
     /// Makes `back` what the server has.
     ///
-    /// - Parameter body: called when the content of that file is compared.
+    /// - Parameter body: called when the content of that file is compared; for nothing, when all is.
     private func pull(
-        _ server: RunningServer, deletes: Bool, whenComparing path: String, _ body: () -> Void
+        _ server: RunningServer, deletes: Bool, keepsInTrash: Bool = true, whenComparing path: String? = nil,
+        _ body: () throws -> Void
     ) async throws -> Synced {
         var configuration = ClientConfiguration.plain()
         (configuration.conflict, configuration.comparesContent) = (.overwrite, true)
@@ -23,17 +24,20 @@ extension SyncTests {
         var local = LocalScan(try LocalTree(path: back), at: back, isSource: false, SyncFilter(Selection()))
         let trees = (source: try await scan.run().tree, target: try local.run().0)
         var options = SyncOptions()
-        options.deletes = deletes
-        let plan = withoutActuallyEscaping(body) { body in
+        (options.deletes, options.keepsInTrash) = (deletes, keepsInTrash)
+        let plan = try withoutActuallyEscaping(body) { body in
             var planner = SyncPlanner(trees.source, trees.target, options) { entry, _ in
-                if entry.path.string.hasSameBytes(as: path) { body() }
+                guard let path else { return false }
+                if entry.path.string.hasSameBytes(as: path) { #expect(throws: Never.self) { try body() } }
                 return true
             }
-            return planner.run()
+            let plan = planner.run()
+            if path == nil { try body() }
+            return plan
         }
         let target = LocalTarget(
             client: client, destination: try PullDirectory(path: back), keepsOwners: false, digests: [:],
-            compared: plan.compared)
+            plan: plan)
         let events = EventQueue<SyncEvent>()
         let run = SyncRun(RemoteSource(client: client), trees, plan, options) { events.send($0) }
         events.send(.ended(try await run.run(target)))
@@ -103,6 +107,80 @@ extension SyncTests {
             _ = try await push(server)
             let synced = try await pull(server)
             #expect(synced.failures == [] && synced.lines.contains("hard-link b"))
+            #expect(TreeFacts(back).lines == TreeFacts(source).lines)
+        }
+    }
+
+    /// Neither what is replaced, nor what was not there, nor what is removed.
+    @Test(arguments: [false, true]) func whatIsWrittenMeanwhileStays(keepsInTrash: Bool) async throws {
+        for name in ["file", "gone", "gone2"] { try write(name, [1, 2, 3]) }
+        try await withServer { server in
+            _ = try await push(server)
+            _ = try await pull(server)
+            try write("file", [4, 5, 6, 7])
+            try write("fresh", [7])
+            for name in ["gone", "gone2"] { #expect(unlink("\(source)/\(name)") == 0) }
+            _ = try await push(server) { $0.deletes = true }
+            let synced = try await pull(server, deletes: true, keepsInTrash: keepsInTrash) {
+                edit("\(back)/file", [9, 9, 9], restoresTime: true)
+                try Files.write("\(back)/fresh", [8, 8])
+            }
+            #expect(synced.failures.count == 2 && synced.failures.allSatisfy { $0.contains(": sourceChanged ") })
+            #expect(Files.read("\(back)/file") == [9, 9, 9] && Files.read("\(back)/fresh") == [8, 8])
+            // Where anything has failed nothing is removed.
+            #expect(Files.read("\(back)/gone") == [1, 2, 3])
+            for name in ["fresh", "file"] { #expect(unlink("\(back)/\(name)") == 0) }
+            let removed = try await pull(server, deletes: true, keepsInTrash: keepsInTrash) {
+                edit("\(back)/gone", [9, 9, 9], restoresTime: true)
+            }
+            #expect(removed.failures.count == 1 && removed.failures[0].hasPrefix("removed gone: sourceChanged "))
+            #expect(Files.read("\(back)/gone") == [9, 9, 9] && Files.read("\(back)/gone2") == nil)
+            let next = try await pull(server) { $0.deletes = true }
+            #expect(next.failures == [] && TreeFacts(back).lines == TreeFacts(source).lines)
+        }
+    }
+
+    /// Nor what gives way to a link, a folder, or another name of a file.
+    @Test func whatIsWrittenInTheWayOfALinkStays() async throws {
+        for name in ["first", "second"] { try write(name, [1, 2, 3]) }
+        #expect(symlink("a", "\(source)/link") == 0 && symlink("a", "\(source)/folder") == 0)
+        try await withServer { server in
+            _ = try await push(server)
+            _ = try await pull(server)
+            for name in ["second", "link", "folder"] { #expect(unlink("\(source)/\(name)") == 0) }
+            #expect(link("\(source)/first", "\(source)/second") == 0)
+            #expect(symlink("b", "\(source)/link") == 0 && mkdir("\(source)/folder", 0o755) == 0)
+            try write("made", [5])
+            #expect(symlink("c", "\(source)/made link") == 0)
+            _ = try await push(server) { $0.deletes = true }
+            let synced = try await pull(server, deletes: false) {
+                edit("\(back)/second", [9, 9, 9], restoresTime: false)
+                for name in ["link", "folder", "made link"] {
+                    unlink("\(back)/\(name)")
+                    try Files.write("\(back)/\(name)", [8])
+                }
+            }
+            #expect(synced.failures.count == 4 && synced.failures.allSatisfy { $0.contains(": sourceChanged ") })
+            #expect(Files.read("\(back)/second") == [9, 9, 9] && Files.read("\(back)/made") == [5])
+            for name in ["link", "folder", "made link"] { #expect(Files.read("\(back)/\(name)") == [8]) }
+            let next = try await pull(server) { $0.deletes = true }
+            #expect(next.failures == [] && TreeFacts(back).lines == TreeFacts(source).lines)
+        }
+    }
+
+    /// The sync itself changes a file with several names before it takes one of them away.
+    @Test(arguments: [false, true]) func aNameThatGoesIsNoChangeOfTheFile(keepsInTrash: Bool) async throws {
+        try write("a", [1, 2, 3])
+        try write("c", [1, 2, 3, 4])
+        #expect(link("\(source)/a", "\(source)/b") == 0 && link("\(source)/c", "\(source)/d") == 0)
+        try await withServer { server in
+            _ = try await push(server)
+            _ = try await pull(server)
+            for name in ["b", "c", "d"] { #expect(unlink("\(source)/\(name)") == 0) }
+            age("\(source)/a")
+            _ = try await push(server) { $0.deletes = true }
+            let synced = try await pull(server, deletes: true, keepsInTrash: keepsInTrash) {}
+            #expect(synced.failures == [] && synced.summary?.deleted == 3)
             #expect(TreeFacts(back).lines == TreeFacts(source).lines)
         }
     }

@@ -56,6 +56,22 @@ extension SyncTests {
         }
     }
 
+    /// Here it would be nobody's file.
+    @Test func whatHasSuchANameThereIsLeftOut() async throws {
+        let names = ["", "-a"].map { ".transfer-witness-0123456789abcdef0123456789abcdef\($0)" }
+        try write("b", [1])
+        try await withServer { server in
+            _ = try await push(server)
+            for name in names { try Files.write(server.directory.path("store/copy/\(name)"), [2]) }
+            let pulled = try await pull(server) { $0.deletes = true }
+            #expect(pulled.failures == [] && pulled.summary?.leftOut == 2 && pulled.summary?.sent == 1)
+            let checked = try await pull(server) { $0.isDryRun = true }
+            #expect(checked.failures == [] && checked.summary?.isUnchanged == true)
+            let pushed = try await push(server) { $0.deletes = true }
+            #expect(pushed.failures == [] && names.allSatisfy { exists($0, server) })
+        }
+    }
+
     @Test func withoutATrashItIsGone() async throws {
         try write("a", [1])
         try await withServer { server in

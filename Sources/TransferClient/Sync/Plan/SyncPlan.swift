@@ -53,9 +53,12 @@ struct SyncPlan: Sendable {
     /// Files and links whose attributes alone differ.
     var attributes: [SyncEntry] = []
 
-    /// Files of a target on this machine as they were compared, of all that are sent, moved or given attributes; by the path that they
-    /// get.
+    /// Files and links of a target on this machine as they were compared, of all that are replaced, moved or given attributes; by the
+    /// path that they get. At other paths that something comes to nothing was.
     var compared: [RelativePath: ComparedFile] = [:]
+
+    /// Files of the target with several names, of which one stays.
+    var surviving: Set<SyncEntry.NamedFile> = []
 
     /// Folders that are given theirs at the end, because what is done in them changes their time; the innermost first. Those that
     /// differed before are told.
@@ -65,6 +68,14 @@ struct SyncPlan: Sendable {
     var top: (isSet: Bool, isTold: Bool) = (false, false)
 
     var unchanged = 0
+
+    /// Something that is removed, as it was compared; nothing for a folder, and for a name of a file that has another one left: the
+    /// sync itself may have changed it.
+    func compared(_ removed: SyncEntry) -> ComparedFile? {
+        guard let version = removed.version, !removed.isFolder else { return nil }
+        guard let name = removed.named else { return ComparedFile(version) }
+        return surviving.contains(name) ? nil : ComparedFile(version, namesMayChange: true)
+    }
 
     /// Bytes of all files that are sent.
     var bytes: UInt64 { files.reduce(0) { $0.addingClamped($1.entry.size) } }

@@ -55,6 +55,7 @@ struct SyncPlanner {
             findRemovals()
         }
         finishFolders()
+        plan.surviving = kept
         return plan
     }
 }
@@ -80,7 +81,10 @@ extension SyncPlanner {
             return block(entry, "Something that is left out of the sync is in the way.")
         }
         if let there, there.isFile { clear(there) }
-        if let there, there.isLink { plan.replacedLinks.insert(there.path) }
+        if let there, there.isLink {
+            plan.replacedLinks.insert(there.path)
+            remember(there, at: entry.path)
+        }
         plan.folders.append(entry)
         touch(entry)
     }
@@ -91,7 +95,7 @@ extension SyncPlanner {
             return plan.attributes.append(entry)
         }
         guard makeRoom(for: entry, there) else { return }
-        if let there, there.isFile { clear(there) }
+        if let there, there.isFile { clear(there) } else { remember(there, at: entry.path) }
         plan.links.append(entry)
         touch(entry)
     }
@@ -106,11 +110,13 @@ extension SyncPlanner {
             // What is not known may turn out to be the same when it is sent.
             if isSame ?? true, let name = there.named, !kept.insert(name).inserted { return part(entry, there) }
             if isSame ?? false, !differs(entry, there) { return plan.unchanged += 1 }
-            // Also where it is sent, for that may find that its content is there.
-            remember(there, at: entry.path, namesMayChange: there.named != nil)
-            if isSame ?? false { return plan.attributes.append(entry) }
+            if isSame ?? false {
+                remember(there, at: entry.path)
+                return plan.attributes.append(entry)
+            }
         }
         guard makeRoom(for: entry, there) else { return }
+        remember(there, at: entry.path)
         plan.files.append(SyncPlan.File(entry: entry, isNew: there == nil))
         renewed.insert(entry.path)
         touch(entry)
@@ -128,6 +134,7 @@ extension SyncPlanner {
             return plan.unchanged += 1
         }
         guard makeRoom(for: entry, there) else { return }
+        remember(there, at: entry.path)
         plan.hardLinks.append(SyncPlan.HardLink(entry: entry, first: first))
         touch(entry)
     }
@@ -143,8 +150,10 @@ extension SyncPlanner {
         entry.differs(from: there, keeping)
     }
 
-    private mutating func remember(_ there: SyncEntry, at path: RelativePath, namesMayChange: Bool) {
-        plan.compared[path] = there.version.map { ComparedFile($0, namesMayChange: namesMayChange) }
+    /// - Parameter there: nothing and a folder have given way before something else comes.
+    private mutating func remember(_ there: SyncEntry?, at path: RelativePath, isMoved: Bool = false) {
+        guard let there, !there.isFolder, let version = there.version else { return }
+        plan.compared[path] = ComparedFile(version, namesMayChange: isMoved || there.named != nil)
     }
 
     private mutating func touch(_ entry: SyncEntry) { touched.insert(entry.path.parent) }
@@ -237,7 +246,7 @@ extension SyncPlanner {
             moved.insert(file.entry.path)
             movedAway.insert(found.path)
             touch(found)
-            remember(found, at: file.entry.path, namesMayChange: true)
+            remember(found, at: file.entry.path, isMoved: true)
             plan.moves.append(SyncPlan.Move(from: found.path, entry: file.entry))
         }
         plan.files.removeAll { moved.contains($0.entry.path) }

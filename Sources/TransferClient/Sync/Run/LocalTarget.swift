@@ -10,8 +10,8 @@ struct LocalTarget: SyncTarget {
     let keepsOwners: Bool
     /// Of files that the server has listed without one.
     let digests: [RelativePath: Digest]
-    /// Files that are left when they have changed since, by the paths that they get.
-    var compared: [RelativePath: ComparedFile] = [:]
+    /// For which all that stands here was compared: it is left when it has changed since. Nothing where none of it was.
+    var plan: SyncPlan?
 
     private var pool: BlockingPool { client.pool }
 
@@ -25,10 +25,14 @@ struct LocalTarget: SyncTarget {
         await change(entries, report) { (editor, entry) throws(StoreError) in try setAttributes(of: entry, editor) }
     }
 
+    /// What something that comes to a path may take the place of; nothing for whatever is there.
+    private func expected(at path: RelativePath) -> ComparedFile? { plan.map { $0.compared[path] ?? .nothing } }
+
     private func setAttributes(of entry: SyncEntry, _ editor: TreeEditor) throws(StoreError) {
         _ = try editor.set(
             entry.path, permissions: entry.isLink ? nil : entry.permissions, modified: entry.modified,
-            entry.extra.keeping(owner: keepsOwners), as: entry.isFile ? compared[entry.path] : nil)
+            entry.extra.keeping(owner: keepsOwners), of: entry.form.object,
+            as: entry.isFile ? plan?.compared[entry.path] : nil)
         guard !entry.isPartial else { throw .untoldAttributes }
     }
 
@@ -64,10 +68,13 @@ struct LocalTarget: SyncTarget {
         await change(removals, report) { (editor, removal) throws(StoreError) in
             do throws(StoreError) {
                 if keepsInTrash {
-                    _ = try editor.move(removal.entry.path, to: .trash(batch, removal.entry.path))
+                    _ = try editor.move(
+                        removal.entry.path, to: .trash(batch, removal.entry.path), as: plan?.compared(removal.entry))
                 } else {
                     // The innermost first: a folder with something in it that is not known here stays.
-                    for entry in removal.entries.reversed() { try editor.remove(entry.path) }
+                    for entry in removal.entries.reversed() {
+                        try editor.remove(entry.path, as: plan?.compared(entry))
+                    }
                 }
             } catch {
                 // Somebody else was quicker.
@@ -81,14 +88,15 @@ struct LocalTarget: SyncTarget {
     ) async throws(PushFailure) {
         await change(folders, report) { (editor, folder) throws(StoreError) in
             try editor.makeDirectory(
-                folder.path, replaces: links.contains(folder.path), permissions: folder.openPermissions)
+                folder.path, replaces: links.contains(folder.path), as: expected(at: folder.path),
+                permissions: folder.openPermissions)
         }
     }
 
     func move(_ moves: [SyncPlan.Move], _ report: @escaping Report<SyncPlan.Move>) async throws(PushFailure) {
         await change(moves, report) { (editor, move) throws(StoreError) in
             // The name that it gets now is the first change of it.
-            let compared = compared[move.entry.path].map { ComparedFile($0.version) }
+            let compared = plan?.compared[move.entry.path].map { ComparedFile($0.version) }
             _ = try editor.move(move.from, to: move.entry.path, as: compared)
         }
     }
@@ -98,7 +106,7 @@ struct LocalTarget: SyncTarget {
     ) async throws(PushFailure) {
         await change(links, report) { (editor, entry) throws(StoreError) in
             guard case .link(let target) = entry.form else { return }
-            try editor.makeLink(entry.path, to: target, replaces: replaces)
+            try editor.makeLink(entry.path, to: target, replaces: replaces, as: expected(at: entry.path))
             try setAttributes(of: entry, editor)
         }
     }
@@ -107,7 +115,8 @@ struct LocalTarget: SyncTarget {
         _ links: [SyncPlan.HardLink], replaces: Bool, _ report: @escaping Report<SyncPlan.HardLink>
     ) async throws(PushFailure) {
         await change(links, report) { (editor, link) throws(StoreError) in
-            _ = try editor.makeHardLink(link.entry.path, to: link.first, replaces: replaces)
+            _ = try editor.makeHardLink(
+                link.entry.path, to: link.first, replaces: replaces, as: expected(at: link.entry.path))
         }
     }
 
@@ -134,6 +143,7 @@ struct LocalTarget: SyncTarget {
         guard let remote = entry.remote(digests[entry.path]) else { return nil }
         let file = PullFile(source: entry.path.string, target: entry.path, entry: remote)
         file.kept = entry.extra.keeping(owner: keepsOwners)
+        file.compared = expected(at: entry.path)
         return file
     }
 
@@ -180,4 +190,15 @@ struct LocalTarget: SyncTarget {
 extension StoreError {
     fileprivate static let untoldAttributes = StoreError(
         LocalFailure.untoldAttributes.code, LocalFailure.untoldAttributes.message)
+}
+
+extension SyncEntry.Form {
+    /// What stands for it on this machine.
+    fileprivate var object: FoundObject.Form {
+        switch self {
+        case .file: .file
+        case .folder: .folder
+        case .link: .link
+        }
+    }
 }

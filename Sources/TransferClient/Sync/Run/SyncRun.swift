@@ -95,7 +95,7 @@ struct SyncRun {
 
     private func make(_ target: any SyncTarget) async throws(PushFailure) {
         let tally = tally
-        try await target.makeFolders(plan.folders, replacing: plan.replacedLinks) { tally.add($0, .folder, $1, $2) }
+        try await target.makeFolders(plan.folders, replacing: plan.replacedLinks) { tally.add(made: $0, $1, $2) }
         // What the source has again by now stays where it is.
         let gone = plan.moves.isEmpty ? [] : try await source.missing(of: plan.moves.map(\.from))
         let stays = plan.moves.filter { !gone.contains($0.from) }.map { SyncPlan.File(entry: $0.entry, isNew: true) }
@@ -150,7 +150,9 @@ struct SyncRun {
     private func setFolders(_ target: any SyncTarget) async throws(PushFailure) {
         let tally = tally
         let told = Set(plan.folderAttributes.filter(\.isTold).map(\.entry.path))
-        try await target.set(plan.folderAttributes.map(\.entry)) { entry, result, message in
+        let unmade = tally.unmade
+        let folders = plan.folderAttributes.map(\.entry).filter { !unmade.contains($0.path) }
+        try await target.set(folders) { entry, result, message in
             let isTold = told.contains(entry.path)
             if isTold || result != .completed { tally.add(entry, .attributes, result, message) }
         }

@@ -3,23 +3,31 @@ import TransferSystem
 
 /// Counts what is done, and tells of it. Called on the pool and on loops.
 final class SyncTally: Sendable {
-    private let state: Locked<SyncSummary>
+    private struct State {
+        var summary: SyncSummary
+        var unmade: Set<RelativePath> = []
+    }
+
+    private let state: Locked<State>
     let tell: @Sendable (SyncEvent) -> Void
 
     init(_ summary: SyncSummary, _ tell: @escaping @Sendable (SyncEvent) -> Void) {
-        state = Locked(summary)
+        state = Locked(State(summary: summary))
         self.tell = tell
     }
 
-    var summary: SyncSummary { state.withLock { $0 } }
+    var summary: SyncSummary { state.withLock { $0.summary } }
+
+    /// Folders that could not be made: what stands in their place gets nothing of theirs.
+    var unmade: Set<RelativePath> { state.withLock { $0.unmade } }
 
     /// Why nothing may be removed any more, if anything went wrong.
     var failureStop: String? { summary.failed > 0 ? "something before went wrong" : nil }
 
-    func stopDeletion(_ reason: String) { state.withLock { $0.deletionStop = reason } }
+    func stopDeletion(_ reason: String) { state.withLock { $0.summary.deletionStop = reason } }
 
     func add(_ change: SyncChange) {
-        state.withLock { $0.count(change) }
+        state.withLock { $0.summary.count(change) }
         tell(.finished(change))
     }
 }
@@ -33,6 +41,11 @@ extension SyncTally {
     func add(_ entry: SyncEntry, _ result: ResultCode, _ message: String) {
         let action: SyncChange.Action = entry.isFolder ? .folder : entry.isLink ? .link : .new
         add(entry, action, result, message)
+    }
+
+    func add(made folder: SyncEntry, _ result: ResultCode, _ message: String) {
+        if result != .completed { state.withLock { _ = $0.unmade.insert(folder.path) } }
+        add(folder, .folder, result, message)
     }
 
     func add(_ entry: SyncEntry, _ action: SyncChange.Action, _ result: ResultCode, _ message: String) {

@@ -3,6 +3,7 @@ import TransferCodec
 import TransferIO
 import TransferModel
 import TransferStore
+import TransferSystem
 
 /// Looks at both sides, and makes one the same as the other.
 struct SyncWorker: Sendable {
@@ -82,13 +83,13 @@ struct SyncWorker: Sendable {
         guard source.top != nil else {
             throw PushFailure(reason: .rejected(.notFound), message: "There is no folder \(client.server).")
         }
-        let keepsOwners = options.keepsOwners && geteuid() == 0
+        let keepsOwners = options.keepsOwners && Privileges.areRoots
         let digests =
             options.comparesContent
             ? try await digests(of: source, like: target)
             : try await acknowledged(await doubts(source, target))
         let known = local.map(KnownDigests.init)
-        let keeping = AttributeKeeping(owners: keepsOwners, rights: .fetching(isRoot: geteuid() == 0))
+        let keeping = AttributeKeeping(owners: keepsOwners, rights: .fetching(isRoot: Privileges.areRoots))
         let sides = Sides(trees: (source, target), source: RemoteSource(client: client), keeping: keeping) {
             source, target in known?.hasContent(of: source, digests[source.path], target)
         }
@@ -100,7 +101,7 @@ struct SyncWorker: Sendable {
             let fetched = wantsDigests ? [:] : try await acknowledged(plan.files.map(\.entry))
             return LocalTarget(
                 client: client, destination: destination, keepsOwners: keepsOwners,
-                digests: digests.merging(fetched) { $1 }, compared: plan.compared)
+                digests: digests.merging(fetched) { $1 }, plan: plan)
         }
     }
 

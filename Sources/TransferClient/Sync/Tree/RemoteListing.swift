@@ -130,8 +130,13 @@ private final class FolderTaker: AnswerTaker {
     }
 
     private func isTaken(_ entry: SyncEntry) -> Bool {
-        entry.isFolder
-            ? listing.filter.enters(entry.path) : listing.filter.takes(entry, by: filter, isSource: listing.isSource)
+        guard !entry.isFolder else { return listing.filter.enters(entry.path) }
+        // On this machine it would be one of this program's own, which no scan takes for a file.
+        guard !SourceWitness.isName(entry.path.name) else {
+            listing.filter.leaveOut(entry.path)
+            return false
+        }
+        return listing.filter.takes(entry, by: filter, isSource: listing.isSource)
     }
 
     func end(_ outcome: Outcome) {
