@@ -36,19 +36,6 @@ run: build ## start a server, push a picture, a text and a directory to it, also
 test: ## run all tests
 	@scripts/bootstrap.sh --tests
 	scripts/run-tests.sh
-	@if command -v python3 >/dev/null; then \
-		echo "== Benchmarks"; python3 -m unittest discover -s Benchmarks/tests -t Benchmarks && \
-		echo "== mutants" && python3 -m unittest discover -s Tests/mutants/tests -t Tests && \
-		echo "== dialects" && \
-		TRANSFER_BINARY=.build/debug/transfer python3 -m unittest discover -s Tests/dialects/tests -t Tests && \
-		echo "== web" && \
-		TRANSFER_BINARY=.build/debug/transfer python3 -m unittest discover -s Tests/web/tests -t Tests && \
-		echo "== torture" && python3 -m unittest discover -s Tests/torture/tests -t Tests && \
-		PYTHONPATH=Tests python3 -m torture --rounds 10 --transfer .build/debug/transfer; \
-	else \
-		echo "python3 is not there; the tests of the benchmarks, of the mutants, of the dialects and of HTTP, and the short torture, were not run."; \
-	fi
-	DEB_COMPRESSION=none scripts/test-deb.sh .build/debug/transfer
 
 # TESTS="test_proxies" takes only these.
 test-http: build ## try HTTP with clients, proxies and a browser that others wrote; TESTS to choose

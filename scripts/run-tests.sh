@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs the tests of all targets, each in a process of its own. Many of them wait for sockets and child processes, and the tests of
-# one process share as many threads as there are cores.
+# Builds and runs the tests: those of all Swift targets, each in a process of its own, and those in Python. Many of them wait for
+# sockets and child processes, and the tests of one process share as many threads as there are cores; so several run at once.
 #
-# usage: run-tests.sh [OPTION...]    options are those of `swift build`
+# usage: run-tests.sh [OPTION...]    options are those of `swift build`; with any, only the Swift targets are tested
 #
 # TRANSFER_WIRE_SESSIONS: how many pushes over a faulty wire; TRANSFER_WIRE_SEED: the first one's seed; TRANSFER_WIRE_AT_ONCE:
-# how many at a time. TRANSFER_SUITES_AT_ONCE: how many targets at a time.
+# how many at a time. TRANSFER_SUITES_AT_ONCE: how many suites at a time.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -30,17 +30,15 @@ tmpdir_for() {
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 
-# Suites that run at the same time: while one waits for sockets and child processes another one computes.
-at_once=${TRANSFER_SUITES_AT_ONCE:-2}
+# Three more than there are cores: while some wait for sockets and child processes others compute.
+at_once=${TRANSFER_SUITES_AT_ONCE:-$(($(nproc) + 3))}
 
 # Each says what it says in one piece, when it has ended. What failed is said again at the end, where it is looked for first, and
 # where it is when a log is cut off.
-# The program is run by itself: `swift test` plans the whole build first, each time.
 run() {
-    local name=$1 filter=$2
-    if ! "$tests" --testing-library swift-testing --filter "$filter" >"$logs/$name" 2>&1; then
-        touch "$logs/$name.failed"
-    fi
+    local name=$1
+    shift
+    if ! "$@" >"$logs/$name" 2>&1; then touch "$logs/$name.failed"; fi
     {
         flock 9
         echo "== $name"
@@ -53,22 +51,52 @@ begin() {
     run "$@" &
 }
 
+# The program of the tests is run by itself: `swift test` plans the whole build first, each time.
+begin_swift() {
+    local name=$1
+    shift
+    begin "$name" env TMPDIR="$(tmpdir_for "${name%%:*}")" "$tests" --testing-library swift-testing "$@"
+}
+
+begin_python() { begin "$1" env TRANSFER_BINARY="$program" python3 -m unittest discover -s "$2/tests" -t "$3"; }
+
 "$swift" build --build-tests "$@"
-tests=$("$swift" build --show-bin-path "$@")/transferPackageTests.xctest
+bin=$("$swift" build --show-bin-path "$@")
+tests=$bin/transferPackageTests.xctest
+program=${TRANSFER_BINARY:-$bin/transfer}
+
+has_python=
+if (($# == 0)) && command -v python3 >/dev/null; then has_python=1; fi
+
 # Those that take longest first, so that none of them is left alone at the end.
+if [[ $has_python ]]; then
+    begin torture env PYTHONPATH=Tests python3 -m torture --rounds 10 --transfer "$program"
+    begin_python dialects Tests/dialects Tests
+fi
+# The tests with a running server come one after the other in a process: so there are two.
+over_http='^TransferServerTests\.ServerTests/[A-Za-z]*HTTP'
+begin_swift TransferServerTests:http --filter "$over_http"
+begin_swift TransferServerTests --filter '^TransferServerTests\.' --skip "$over_http"
+TRANSFER_WIRE_SESSIONS=${TRANSFER_WIRE_SESSIONS:-1000} \
+    begin_swift TransferClientTests:wire-sessions --filter '^TransferClientTests\.FaultyWireTests'
+unset TRANSFER_WIRE_SESSIONS
 for target in $(find Tests -type d -name 'Transfer*Tests' -printf '%f\n' | sort); do
     case $target in
-        TransferCLITests | TransferServerTests | TransferClientTests | TransferStoreTests) echo "0 $target" ;;
+        TransferServerTests) ;;
+        TransferCLITests | TransferClientTests | TransferStoreTests) echo "0 $target" ;;
         *) echo "1 $target" ;;
     esac
 done | sort >"$logs/targets"
-sessions=${TRANSFER_WIRE_SESSIONS:-1000}
-unset TRANSFER_WIRE_SESSIONS
-TRANSFER_WIRE_SESSIONS=$sessions TMPDIR=$(tmpdir_for TransferClientTests) \
-    begin "wire-sessions-$sessions" '^TransferClientTests\.FaultyWireTests'
-while read -r _ target; do
-    TMPDIR=$(tmpdir_for "$target") begin "$target" "^$target\\."
-done <"$logs/targets"
+while read -r _ target; do begin_swift "$target" --filter "^$target\\."; done <"$logs/targets"
+if [[ $has_python ]]; then
+    begin_python torture-scripts Tests/torture Tests
+    begin_python web Tests/web Tests
+    begin_python benchmarks-scripts Benchmarks Benchmarks
+    begin_python mutants-scripts Tests/mutants Tests
+elif (($# == 0)); then
+    echo "python3 is not there; the tests of the benchmarks, of the mutants, of the dialects and of HTTP, and the short torture, were not run."
+fi
+if (($# == 0)); then begin package env DEB_COMPRESSION=none scripts/test-deb.sh "$program"; fi
 wait
 failed=$(find "$logs" -name '*.failed' -printf '%f ' | sed 's/\.failed / /g')
 if [[ $failed ]]; then
