@@ -68,13 +68,11 @@ program=${TRANSFER_BINARY:-$bin/transfer}
 has_python=
 if (($# == 0)) && command -v python3 >/dev/null; then has_python=1; fi
 
-# Those that mostly wait come first, and the others when they have ended: a server that has no time refuses a client behind a crowd
-# (dialects) though it should not be full any more. Then those that take longest, so that none of them is left alone at the end.
+# Those that mostly wait and those that take longest first, so that none of them is left alone at the end.
 if [[ $has_python ]]; then
     begin_python dialects Tests/dialects Tests
     begin torture env PYTHONPATH=Tests python3 -m torture --rounds 10 --transfer "$program"
     begin_python torture-scripts Tests/torture Tests
-    wait
 elif (($# == 0)); then
     echo "python3 is not there; the tests of the benchmarks, of the mutants, of the dialects and of HTTP, and the short torture, were not run."
 fi

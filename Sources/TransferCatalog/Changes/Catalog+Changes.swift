@@ -82,26 +82,33 @@ extension IntendedChanges {
                 // It stays until somebody can tell.
                 continue
             }
-            var late: [(upload: LateUpload, move: PathMove)] = []
-            for folder in known.folders {
-                late += try acknowledged(below: folder, after: noted.notes).map { ($0, $0.moved(with: folder)) }
-            }
-            do throws(Failure) {
-                // The rename came behind what went along, and nobody knows when.
-                for (upload, move) in late {
-                    guard try upload.stands(at: move.target, look), try !upload.stands(at: upload.path, look) else {
-                        continue
-                    }
-                    known.moves.append(move)
-                }
-            } catch {
-                // It stays until somebody can tell.
-                continue
-            }
+            guard let along = try whatWentAlong(with: known.folders, noted.notes, look) else { continue }
+            known.moves += along
             try complete(notes, known)
             settled += 1
         }
         return settled
+    }
+
+    /// Files that were acknowledged between the note of a folder's move and its rename; nobody knows when that was.
+    ///
+    /// - Returns: nothing where nobody can tell.
+    private func whatWentAlong<Failure: Error>(
+        with folders: [PathMove], _ noted: NotedChanges, _ look: (RelativePath) throws(Failure) -> FoundObject?
+    ) throws(DatabaseError) -> [PathMove]? {
+        var along: [PathMove] = []
+        for folder in folders {
+            for upload in try acknowledged(below: folder, after: noted) {
+                let move = upload.moved(with: folder)
+                do throws(Failure) {
+                    let isThere = try upload.stands(at: move.target, look)
+                    if isThere, try !upload.stands(at: upload.path, look) { along.append(move) }
+                } catch {
+                    return nil
+                }
+            }
+        }
+        return along
     }
 }
 

@@ -4,18 +4,27 @@ package import TransferModel
 
 /// What had a name when somebody compared it, and decided what is done about it.
 package struct ComparedFile: Sendable {
-    /// Of a file or link; nothing where nothing had the name.
+    /// What may have become of it since.
+    package enum Tolerance: Sendable {
+        /// Nothing, but that a file with several names has got or lost some.
+        case none
+        /// Its names come and go, which changes a file as a change of its content does: its size and its time of modification alone
+        /// have to be the same.
+        case names
+        /// Anything, as long as it is the same object.
+        case changes
+    }
+
+    /// Nothing where nothing had the name.
     package let version: ContentVersion?
 
-    /// Whether its names come and go meanwhile, which changes the file as a change of its content does. Then its size and its time of
-    /// modification alone have to be the same.
-    package let namesMayChange: Bool
+    package let tolerance: Tolerance
 
     /// Nothing had the name.
     package static let nothing = ComparedFile(nil)
 
-    package init(_ version: ContentVersion?, namesMayChange: Bool = false) {
-        (self.version, self.namesMayChange) = (version, namesMayChange)
+    package init(_ version: ContentVersion?, tolerating tolerance: Tolerance = .none) {
+        (self.version, self.tolerance) = (version, tolerance)
     }
 
     /// - Parameter found: what has the name; where nothing has, nothing can be lost.
@@ -23,9 +32,16 @@ package struct ComparedFile: Sendable {
     func check(_ found: stat?, _ path: RelativePath) throws(StoreError) {
         guard let found else { return }
         let now = ContentVersion(found)
-        if now == version { return }
-        guard let version, namesMayChange || found.st_nlink > 1, now.hasSameContent(as: version) else {
+        guard let version, now == version || isTolerated(now, version, names: UInt64(found.st_nlink)) else {
             throw .changed(path)
+        }
+    }
+
+    private func isTolerated(_ now: ContentVersion, _ version: ContentVersion, names: UInt64) -> Bool {
+        switch tolerance {
+        case .none: names > 1 && now.hasSameContent(as: version)
+        case .names: now.hasSameContent(as: version)
+        case .changes: now.object == version.object
         }
     }
 }

@@ -196,10 +196,11 @@ final class Publisher {
             {
                 throw StoreError(.aborted, "\(publication.path) was replaced by a newer connection since.")
             }
-            guard try !target.isDirectory() else {
+            let there = try target.status()
+            guard there?.isDirectory != true else {
                 throw StoreError(.pathConflict, "\(publication.path) is a directory, which a file cannot replace.")
             }
-            if let compared = publication.compared { try compared.check(try target.status(), publication.path) }
+            try publication.compared?.check(there, publication.path)
             let now = mayReplace == nil ? nil : try target.version()
             if now == nil || now != seen { try checkRight(target, publication) }
             try rename(publication, to: target)

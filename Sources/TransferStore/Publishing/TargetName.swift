@@ -17,8 +17,6 @@ struct TargetName {
         try attempt("look at \(name.escapedForDisplay)") { () throws(SystemError) in try directory.status(name) }
     }
 
-    func isDirectory() throws(StoreError) -> Bool { try status()?.isDirectory ?? false }
-
     /// The file with the content of the publication that has the name, durable or not.
     ///
     /// - Returns: nothing when there is something else or nothing.

@@ -29,21 +29,27 @@ extension PullDirectory {
 extension TreeEditor {
     /// Removes a file or link for good, or a folder that is empty.
     ///
-    /// - Parameter compared: the file or link as it has to be still; nothing for anything.
+    /// - Parameters:
+    ///   - form: what it has to be; nothing for any of these.
+    ///   - compared: what it has to be still; nothing for anything.
     /// - Throws: `notFound`; `pathConflict` for a folder with something in it; `sourceChanged` for something else than was compared.
-    package func remove(_ path: RelativePath, as compared: ComparedFile? = nil) throws(StoreError) {
+    package func remove(
+        _ path: RelativePath, of form: FoundObject.Form? = nil, as compared: ComparedFile? = nil
+    ) throws(StoreError) {
         let parent = try existing(path.parent, path)
         let name = String(path.name)
-        guard let found = try status(of: path, in: parent), found.isFile || found.isDirectory || found.isLink else {
+        guard let status = try status(of: path, in: parent), let found = FoundObject(status) else {
             throw .notFound(path)
         }
+        if let form, found.form != form { throw .changed(path) }
         directories.change(parent)
-        guard found.isDirectory else {
+        guard status.isDirectory else {
             return try incoming.replacing.withLock { _ throws(StoreError) in
-                try compared?.check(try status(of: path, in: parent), path)
+                try compared?.check(try self.status(of: path, in: parent), path)
                 try attempt("remove \(path)") { () throws(SystemError) in try parent.unlink(name) }
             }
         }
+        try compared?.check(status, path)
         do throws(SystemError) {
             try disk.removeDirectory(parent.number, name)
         } catch {

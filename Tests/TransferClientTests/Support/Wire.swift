@@ -45,13 +45,15 @@ final class Wire: Sendable {
         return pending.revents == 0
     }
 
+    /// - Parameter isHeld: whether it leaves with what comes next, or with the end.
     /// - Returns: false when the peer is gone.
     @discardableResult
-    func send(_ bytes: [UInt8]) -> Bool {
+    func send(_ bytes: [UInt8], isHeld: Bool = false) -> Bool {
         var rest = bytes[...]
+        let flags = Int32(MSG_NOSIGNAL) | (isHeld ? Int32(MSG_MORE) : 0)
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { bytes in
-                try? system("send") { Glibc.send(number, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
+                try? system("send") { Glibc.send(number, bytes.baseAddress, bytes.count, flags) }
             }
             guard let count, count > 0 else { return false }
             rest = rest.dropFirst(count)

@@ -168,6 +168,29 @@ extension SyncTests {
         }
     }
 
+    /// Nor what has the name of a folder, or of a file that keeps another name, by now.
+    @Test(arguments: [false, true]) func whatTakesTheNameOfSomethingThatGoesStays(keepsInTrash: Bool) async throws {
+        try write("a", [1, 2, 3])
+        try write("folder/x", [4])
+        #expect(mkdir("\(source)/empty", 0o755) == 0 && link("\(source)/a", "\(source)/b") == 0)
+        try await withServer { server in
+            _ = try await push(server)
+            _ = try await pull(server)
+            TemporaryDirectory.remove("\(source)/folder")
+            #expect(rmdir("\(source)/empty") == 0 && unlink("\(source)/b") == 0)
+            _ = try await push(server) { $0.deletes = true }
+            let synced = try await pull(server, deletes: true, keepsInTrash: keepsInTrash) {
+                #expect(rmdir("\(back)/empty") == 0 && unlink("\(back)/b") == 0)
+                for name in ["empty", "b"] { try Files.write("\(back)/\(name)", [8]) }
+            }
+            #expect(synced.failures.count == 2 && synced.failures.allSatisfy { $0.contains(": sourceChanged ") })
+            for name in ["empty", "b"] { #expect(Files.read("\(back)/\(name)") == [8]) }
+            #expect(Files.read("\(back)/a") == [1, 2, 3] && Files.read("\(back)/folder/x") == nil)
+            let next = try await pull(server) { $0.deletes = true }
+            #expect(next.failures == [] && TreeFacts(back).lines == TreeFacts(source).lines)
+        }
+    }
+
     /// The sync itself changes a file with several names before it takes one of them away.
     @Test(arguments: [false, true]) func aNameThatGoesIsNoChangeOfTheFile(keepsInTrash: Bool) async throws {
         try write("a", [1, 2, 3])

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import select
 import struct
+import time
 from collections.abc import Callable, Iterator
 
 from dialects import samples
 from dialects.case import EVERY, ServedCase
 from dialects.store import now
 from dialects.wires import cuts, header7, messages, sized, tagged37, text
-from dialects.wires.connection import Connection
+from dialects.wires.connection import PATIENCE, Connection
 from dialects.wires.sized import Type
 
 _CROWD = 100
@@ -165,9 +167,13 @@ class CrowdTests(ServedCase):
 
     def test_nothing_is_left_of_those_who_began(self) -> None:
         for framing, streams in _halves().items():
+            before = self._let_in()
             with self.subTest(framing):
                 with self.crowd(framing, streams[-1]):
                     pass
+                # Until it has noticed that they are gone, the server is full of those who have begun.
+                self._await_crowd(before)
+                self._await_nobody()
                 self.assert_served()
 
     def test_those_who_have_begun_stay(self) -> None:
@@ -195,6 +201,14 @@ class CrowdTests(ServedCase):
     def _await_crowd(self, before: int) -> None:
         """Until all have been let in, and some turned away for them."""
         self.server.log.until(lambda: self._let_in() >= before + _CROWD, "not all were let in")
+
+    def _await_nobody(self) -> None:
+        """Until the server has no connection any more."""
+        deadline, count = time.monotonic() + PATIENCE, None
+        while count != 0 and time.monotonic() < deadline:
+            done = self.server.transfer("status", "--json", "--dir", str(self.server.directory))
+            count = json.loads(done.stdout)["connections"]["count"]
+        self.assertEqual(count, 0)
 
     def _let_in(self) -> int:
         return len(self.server.log.events("connected"))

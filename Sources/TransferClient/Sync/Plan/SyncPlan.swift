@@ -69,12 +69,13 @@ struct SyncPlan: Sendable {
 
     var unchanged = 0
 
-    /// Something that is removed, as it was compared; nothing for a folder, and for a name of a file that has another one left: the
-    /// sync itself may have changed it.
+    /// Something that is removed, as it was compared. What is in a folder comes and goes, and a name of a file may go that has another
+    /// one left, which the sync itself may have changed.
     func compared(_ removed: SyncEntry) -> ComparedFile? {
-        guard let version = removed.version, !removed.isFolder else { return nil }
+        guard let version = removed.version else { return nil }
+        if removed.isFolder { return ComparedFile(version, tolerating: .changes) }
         guard let name = removed.named else { return ComparedFile(version) }
-        return surviving.contains(name) ? nil : ComparedFile(version, namesMayChange: true)
+        return ComparedFile(version, tolerating: surviving.contains(name) ? .changes : .names)
     }
 
     /// Bytes of all files that are sent.

@@ -153,7 +153,7 @@ extension SyncPlanner {
     /// - Parameter there: nothing and a folder have given way before something else comes.
     private mutating func remember(_ there: SyncEntry?, at path: RelativePath, isMoved: Bool = false) {
         guard let there, !there.isFolder, let version = there.version else { return }
-        plan.compared[path] = ComparedFile(version, namesMayChange: isMoved || there.named != nil)
+        plan.compared[path] = ComparedFile(version, tolerating: isMoved || there.named != nil ? .names : .none)
     }
 
     private mutating func touch(_ entry: SyncEntry) { touched.insert(entry.path.parent) }

@@ -57,7 +57,7 @@ struct LocalTarget: SyncTarget {
 
     func unlock(_ folders: [SyncEntry]) async throws(PushFailure) {
         await change(folders, { _, _, _ in }) { (editor, folder) throws(StoreError) in
-            _ = try editor.set(folder.path, permissions: folder.permissions | 0o700, modified: nil, nil)
+            _ = try editor.set(folder.path, permissions: folder.openPermissions, modified: nil, nil, of: .folder)
         }
     }
 
@@ -73,7 +73,7 @@ struct LocalTarget: SyncTarget {
                 } else {
                     // The innermost first: a folder with something in it that is not known here stays.
                     for entry in removal.entries.reversed() {
-                        try editor.remove(entry.path, as: plan?.compared(entry))
+                        try editor.remove(entry.path, of: entry.form.object, as: plan?.compared(entry))
                     }
                 }
             } catch {
