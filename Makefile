@@ -130,11 +130,12 @@ test-deb: deb ## install the package beside this system, use it, purge it
 format: ## format the Swift sources in place
 	$(swift) format --in-place --parallel --recursive Sources Tests Benchmarks Fuzz Package.swift
 
-lint: ## check the format of the Swift sources, their keys and traps, and the scripts where shellcheck is there
+lint: ## check the format of the Swift sources, their keys and traps, that mutants fit them, and the scripts where shellcheck is there
 	$(swift) format lint --strict --parallel --recursive Sources Tests Benchmarks Fuzz Package.swift
 	scripts/lint-text-keys.sh
 	scripts/test-check-traps.sh
 	scripts/check-traps.sh Sources/Transfer*
+	python3 -m unittest discover -q -s Tests/mutants/tests -t Tests
 	@if command -v shellcheck >/dev/null; then \
 		echo "shellcheck scripts/*.sh .ci/run packaging/deb/p*"; shellcheck scripts/*.sh .ci/run packaging/deb/p*; \
 	else \
