@@ -146,6 +146,9 @@ enum Sample {
         .make(MakeRequest(id: 4, .nothing, path: "a", attributes: ExtraAttributes(extended: []))),
         .move(MoveRequest(id: 5, path: "a", to: "b")),
         .move(MoveRequest(id: 6, path: "a", to: "b/c", replaces: true, trash: .batch(batch))),
+        .make(MakeRequest(id: 7, .nothing, path: "a", modified: moment, version: version)),
+        .move(MoveRequest(id: 8, path: "a", to: "b", version: version)),
+        .remove(RemoveRequest(id: 9, path: "a", keepsInTrash: true, version: version)),
         .begin(
             Begin(
                 id: UploadID(high: 1, low: 9), path: "k", size: 1, permissions: 0o666, keepsPermissions: true,

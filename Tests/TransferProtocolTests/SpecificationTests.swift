@@ -52,6 +52,7 @@ import TransferTestSupport
             (.check, "check"),
             (.part, "part"), (.assembly, "assembly"), (.recipients, "recipients"), (.delivery, "delivery"),
             (.note, "note"), (.target, "target"), (.attributes, "attributes"), (.trash, "trash"),
+            (.version, "version"),
         ]
         #expect(rows == tags.map { ["\($0.rawValue)", $1] })
     }

@@ -47,7 +47,9 @@ struct ChangeBatch {
             let after = try editor.make(planned)
             unsynced.append((planned.index, planned.intended.map { made($0).outcome(as: after) } ?? KnownChanges()))
         } catch {
-            failures.append((planned.index, error))
+            // A client knows this by the name that it has for what it reads.
+            let isOther = error.code == .sourceChanged
+            failures.append((planned.index, isOther ? .otherVersion(planned.change.path) : error))
             // It may have been made in part.
             guard let intended = planned.intended else { return }
             do throws(StoreError) {
@@ -119,23 +121,25 @@ extension TreeEditor {
         case .hardLink(let path, let source, let replaces, let attributes):
             let made = try makeHardLink(path, to: source, replaces: replaces, expecting: expected)
             return try set(path, attributes) ?? made.version?.after
-        case .set(let path, let attributes): return try set(path, attributes, expecting: expected)
-        case .move(let path, let target, let replaces):
+        case .set(let path, let attributes, _):
+            return try set(path, attributes, expecting: expected, as: planned.compared)
+        case .move(let path, let target, let replaces, _):
             let moved = planned.intended?.form == .replacement ? nil : expected
-            return try move(path, to: target, replaces: replaces, expecting: moved).version?.after
-        case .discard(let path, _):
+            return try move(path, to: target, replaces: replaces, expecting: moved, as: planned.compared).version?.after
+        case .discard(let path, _, _):
             guard let target = planned.trashed else { return nil }
-            return try move(path, to: target, expecting: expected).version?.after
+            return try move(path, to: target, expecting: expected, as: planned.compared).version?.after
         }
     }
 
     private func set(
-        _ path: RelativePath, _ attributes: TreeChange.Attributes?, expecting expected: ContentVersion? = nil
+        _ path: RelativePath, _ attributes: TreeChange.Attributes?, expecting expected: ContentVersion? = nil,
+        as compared: ComparedFile? = nil
     ) throws(StoreError) -> ContentVersion? {
         guard let attributes else { return nil }
         return try set(
             path, permissions: attributes.permissions, modified: attributes.modified, attributes.extra,
-            expecting: expected
+            expecting: expected, as: compared
         ).version?.after
     }
 }

@@ -11,6 +11,9 @@ struct PlannedChange {
     /// Where what is discarded goes.
     let trashed: RelativePath?
 
+    /// What has the path, where it has to be that still; nothing for whatever is there.
+    let compared: ComparedFile?
+
     /// What the catalog has to be told of; nothing where it knows of nothing that is changed.
     let intended: IntendedChange?
 
@@ -22,16 +25,19 @@ struct PlannedChange {
         _ index: Int, _ change: TreeChange, trashed: RelativePath?, at moment: Int64, in store: FileStore
     ) throws(StoreError) {
         (self.index, self.change, self.trashed) = (index, change, trashed)
+        compared = try change.version.map { (version) throws(StoreError) in
+            try Self.compare(change, version, in: store)
+        }
         intended =
             switch change {
             case .folder(let path, let replaces, _), .link(let path, _, let replaces, _):
                 replaces ? try Self.replacement(of: path, at: moment, in: store) : nil
             case .hardLink(let path, let source, _, let attributes):
                 try Self.link(path, to: source, attributes, at: moment, in: store)
-            case .set(let path, let attributes): try Self.set(path, attributes, at: moment, in: store)
-            case .move(let path, let target, let replaces):
+            case .set(let path, let attributes, _): try Self.set(path, attributes, at: moment, in: store)
+            case .move(let path, let target, let replaces, _):
                 try Self.move(path, to: target, replaces: replaces, at: moment, in: store)
-            case .discard(let path, let isRecursive):
+            case .discard(let path, let isRecursive, _):
                 try Self.discard(path, to: trashed, isRecursive: isRecursive, at: moment, in: store)
             }
     }
@@ -39,6 +45,17 @@ struct PlannedChange {
     private static func find(_ path: RelativePath, in store: FileStore) throws(StoreError) -> FoundObject {
         guard let found = try store.object(at: path) else { throw .notFound(path) }
         return found
+    }
+
+    /// What has the time already that it is to get may have been given it by the same change, which is asked for again.
+    private static func compare(
+        _ change: TreeChange, _ version: FileVersion, in store: FileStore
+    ) throws(StoreError) -> ComparedFile {
+        let found = try find(change.path, in: store)
+        guard found.form == .file, found.version.told == version || found.version.revision == change.revision else {
+            throw .otherVersion(change.path)
+        }
+        return ComparedFile(found.version, tolerating: .names)
     }
 
     private static func replacement(
@@ -104,13 +121,19 @@ extension TreeChange.Attributes {
 }
 
 extension TreeChange {
+    /// The time that a file is to get, as versions of files have it.
+    fileprivate var revision: Int64? {
+        guard case .set(_, let attributes, _) = self else { return nil }
+        return attributes.revision
+    }
+
     /// Paths that are looked at before it is made: nothing that was only planned may have changed them.
     var looked: [RelativePath] {
         switch self {
         case .folder(let path, let replaces, _), .link(let path, _, let replaces, _): replaces ? [path] : []
         case .hardLink(let path, let source, _, _): [path, source]
-        case .set(let path, _), .discard(let path, _): [path]
-        case .move(let path, let target, let replaces): replaces ? [path, target] : [path]
+        case .set(let path, _, _), .discard(let path, _, _): [path]
+        case .move(let path, let target, let replaces, _): replaces ? [path, target] : [path]
         }
     }
 
@@ -119,10 +142,10 @@ extension TreeChange {
     /// - Parameter trashed: where it goes if it is discarded.
     func touched(_ trashed: RelativePath?) -> [RelativePath] {
         switch self {
-        case .folder(let path, _, _), .link(let path, _, _, _), .set(let path, _): [path]
+        case .folder(let path, _, _), .link(let path, _, _, _), .set(let path, _, _): [path]
         case .hardLink(let path, let source, _, _): [path, source]
-        case .move(let path, let target, _): [path, target]
-        case .discard(let path, _): [path] + [trashed].compactMap(\.self)
+        case .move(let path, let target, _, _): [path, target]
+        case .discard(let path, _, _): [path] + [trashed].compactMap(\.self)
         }
     }
 }

@@ -15,10 +15,13 @@ package final class StoredRemovals {
         (self.intake, self.store) = (intake, store)
     }
 
-    package func begin(_ path: RelativePath, isRecursive: Bool) throws(StoreError) -> Removal {
+    /// - Parameter version: that a file has to have still; nothing for whatever is there.
+    package func begin(
+        _ path: RelativePath, isRecursive: Bool, of version: FileVersion? = nil
+    ) throws(StoreError) -> Removal {
         let remover = remover ?? store.remover()
         self.remover = remover
-        return try remover.begin(path, isRecursive: isRecursive)
+        return try remover.begin(path, isRecursive: isRecursive, of: version)
     }
 
     /// Removes some of it.

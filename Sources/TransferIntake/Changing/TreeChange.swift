@@ -1,6 +1,7 @@
 package import TransferModel
 
-/// What a client wants made or changed in a server's directory, with the server's paths. That it may is asked before.
+/// What a client wants made or changed in a server's directory, with the server's paths. That it may is asked before. One with a
+/// version is only made if what is there is a file of this version still.
 package enum TreeChange: Sendable {
     /// What something is to be beside its name and content; nothing of what it has stays as it is.
     package struct Attributes: Sendable {
@@ -21,17 +22,24 @@ package enum TreeChange: Sendable {
     /// Another name of a file.
     case hardLink(RelativePath, to: RelativePath, replaces: Bool, Attributes?)
     /// Other attributes of what is there.
-    case set(RelativePath, Attributes)
-    case move(RelativePath, to: RelativePath, replaces: Bool)
+    case set(RelativePath, Attributes, of: FileVersion? = nil)
+    case move(RelativePath, to: RelativePath, replaces: Bool, of: FileVersion? = nil)
     /// Into the trash.
-    case discard(RelativePath, isRecursive: Bool)
+    case discard(RelativePath, isRecursive: Bool, of: FileVersion? = nil)
 
     /// The path that it is about.
     package var path: RelativePath {
         switch self {
-        case .folder(let path, _, _), .link(let path, _, _, _), .hardLink(let path, _, _, _), .set(let path, _),
-            .move(let path, _, _), .discard(let path, _):
+        case .folder(let path, _, _), .link(let path, _, _, _), .hardLink(let path, _, _, _), .set(let path, _, _),
+            .move(let path, _, _, _), .discard(let path, _, _):
             path
+        }
+    }
+
+    var version: FileVersion? {
+        switch self {
+        case .folder, .link, .hardLink: nil
+        case .set(_, _, let version), .move(_, _, _, let version), .discard(_, _, let version): version
         }
     }
 }

@@ -73,7 +73,7 @@ package final class TreeChanges {
 
     /// Where something goes that is discarded.
     private func place(of change: TreeChange) -> RelativePath? {
-        guard case .discard(let path, _) = change else { return nil }
+        guard case .discard(let path, _, _) = change else { return nil }
         let current = batch ?? makeBatch(intake.clock.utc())
         batch = current
         return .trash(current, path)

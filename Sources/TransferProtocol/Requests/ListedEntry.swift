@@ -178,4 +178,21 @@ extension FileVersion {
         bytes.append(bigEndian: high)
         bytes.append(bigEndian: low)
     }
+
+    /// - Returns: nothing where the field is missing.
+    /// - Throws: `malformedFrame` for another length.
+    init?(_ fields: MessageFields) throws(ProtocolFault) {
+        guard let value = fields[.version] else { return nil }
+        guard value.count == 16 else { throw .malformed("The field version is not 16 bytes long.") }
+        self = try value.span.bytes.withUnsafeBytes { (bytes) throws(ProtocolFault) in
+            var reader = BodyReader(bytes)
+            return try FileVersion(&reader)
+        }
+    }
+
+    func encodeField(into bytes: inout [UInt8]) {
+        var value: [UInt8] = []
+        encode(into: &value)
+        bytes.append(field: .version, value)
+    }
 }

@@ -40,10 +40,16 @@ package struct MakeRequest: Equatable, Sendable {
     /// Nothing to leave them.
     package var attributes: ExtraAttributes?
 
+    /// What the file has to be still, unless it has the time already that is said; nothing for whatever is there. Only where nothing is
+    /// made.
+    package var version: FileVersion?
+
     package init(
         id: UInt32 = 0, _ form: Form, path: String, target: [UInt8] = [], replaces: Bool = false,
-        permissions: UInt16? = nil, modified: Timestamp? = nil, attributes: ExtraAttributes? = nil
+        permissions: UInt16? = nil, modified: Timestamp? = nil, attributes: ExtraAttributes? = nil,
+        version: FileVersion? = nil
     ) {
+        self.version = version
         (self.id, self.form, self.path, self.target, self.replaces) = (id, form, path, target, replaces)
         (self.permissions, self.modified, self.attributes) = (permissions, modified, attributes)
     }
@@ -68,7 +74,7 @@ package struct MakeRequest: Equatable, Sendable {
         permissions = flags.contains(.permissions) ? try reader.integer(UInt16.self) & 0o777 : nil
         modified = flags.contains(.modified) ? try Timestamp(&reader) : nil
         path = try reader.path()
-        let fields = try reader.fields(known: [.target, .attributes])
+        let fields = try reader.fields(known: [.target, .attributes, .version])
         target = fields[.target] ?? []
         guard target.count <= Limits.path, target.isEmpty != form.hasTarget else {
             throw .malformed("The make frame has no target that a link could have.")
@@ -77,6 +83,10 @@ package struct MakeRequest: Equatable, Sendable {
             throw .malformed("The make frame has a target with a zero byte in it, which no link can say.")
         }
         attributes = try ExtraAttributes(fields)
+        version = try FileVersion(fields)
+        guard version == nil || form == .nothing else {
+            throw .malformed("The make frame makes something, and has the version of a file that is there.")
+        }
     }
 
     func encode(into bytes: inout [UInt8]) {
@@ -92,6 +102,7 @@ package struct MakeRequest: Equatable, Sendable {
         bytes.append(path: path)
         if !target.isEmpty { bytes.append(field: .target, target.prefix(Limits.path)) }
         if let attributes, !attributes.isEmpty { bytes.append(field: .attributes, attributes.encoded) }
+        version?.encodeField(into: &bytes)
     }
 }
 

@@ -1,4 +1,4 @@
-import TransferModel
+package import TransferModel
 
 /// Asks for a file, folder or link to get another path.
 package struct MoveRequest: Equatable, Sendable {
@@ -16,9 +16,15 @@ package struct MoveRequest: Equatable, Sendable {
     /// The part of the trash that the path is in; nothing for what is not in the trash.
     package var trash: TrashPlace?
 
-    package init(id: UInt32 = 0, path: String, to target: String, replaces: Bool = false, trash: TrashPlace? = nil) {
+    /// What the file has to be still; nothing for whatever is there.
+    package var version: FileVersion?
+
+    package init(
+        id: UInt32 = 0, path: String, to target: String, replaces: Bool = false, trash: TrashPlace? = nil,
+        version: FileVersion? = nil
+    ) {
         (self.id, self.path, self.target) = (id, path, target)
-        (self.replaces, self.trash) = (replaces, trash)
+        (self.replaces, self.trash, self.version) = (replaces, trash, version)
     }
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
@@ -28,7 +34,8 @@ package struct MoveRequest: Equatable, Sendable {
         replaces = flags == 1
         path = try reader.path()
         target = try reader.path()
-        trash = try TrashPlace(try reader.fields(known: [.trash]))
+        let fields = try reader.fields(known: [.trash, .version])
+        (trash, version) = (try TrashPlace(fields), try FileVersion(fields))
     }
 
     func encode(into bytes: inout [UInt8]) {
@@ -37,5 +44,6 @@ package struct MoveRequest: Equatable, Sendable {
         bytes.append(path: path)
         bytes.append(path: target)
         trash?.encode(into: &bytes)
+        version?.encodeField(into: &bytes)
     }
 }

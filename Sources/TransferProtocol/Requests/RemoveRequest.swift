@@ -1,4 +1,4 @@
-import TransferModel
+package import TransferModel
 
 /// Asks for a file, or a directory with all that is in it, to be removed.
 package struct RemoveRequest: Equatable, Sendable {
@@ -16,10 +16,14 @@ package struct RemoveRequest: Equatable, Sendable {
     /// The part of the trash that the path is in; nothing for what is not in the trash.
     package var trash: TrashPlace?
 
+    /// What the file has to be still; nothing for whatever is there.
+    package var version: FileVersion?
+
     package init(
-        id: UInt32 = 0, path: String, isRecursive: Bool = false, keepsInTrash: Bool = false, trash: TrashPlace? = nil
+        id: UInt32 = 0, path: String, isRecursive: Bool = false, keepsInTrash: Bool = false, trash: TrashPlace? = nil,
+        version: FileVersion? = nil
     ) {
-        (self.id, self.path, self.trash) = (id, path, trash)
+        (self.id, self.path, self.trash, self.version) = (id, path, trash, version)
         (self.isRecursive, self.keepsInTrash) = (isRecursive, keepsInTrash)
     }
 
@@ -36,7 +40,8 @@ package struct RemoveRequest: Equatable, Sendable {
         guard Flags.all.isSuperset(of: flags) else { throw .malformed("The remove frame has unknown flags.") }
         (isRecursive, keepsInTrash) = (flags.contains(.recursive), flags.contains(.trash))
         path = try reader.path()
-        trash = try TrashPlace(try reader.fields(known: [.trash]))
+        let fields = try reader.fields(known: [.trash, .version])
+        (trash, version) = (try TrashPlace(fields), try FileVersion(fields))
     }
 
     func encode(into bytes: inout [UInt8]) {
@@ -47,5 +52,6 @@ package struct RemoveRequest: Equatable, Sendable {
         bytes.append(flags.rawValue)
         bytes.append(path: path)
         trash?.encode(into: &bytes)
+        version?.encodeField(into: &bytes)
     }
 }

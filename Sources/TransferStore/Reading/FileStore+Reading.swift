@@ -69,6 +69,10 @@ extension StoreError {
         StoreError(.notFound, "There is nothing under \(path?.description ?? "the folder").")
     }
 
+    package static func otherVersion(_ path: RelativePath) -> StoreError {
+        StoreError(.fileChanged, "\(path) has changed since the client has looked at it; it is left as it is.")
+    }
+
     /// For a call that was to look at a path, or at what stands there.
     package init(_ error: SystemError, reading path: RelativePath?) {
         let shown = path?.description ?? "the folder"

@@ -39,7 +39,8 @@ package final class Removal {
     private static let mostRounds = 3
 
     init(
-        _ path: RelativePath, in parent: DirectoryHandle, isRecursive: Bool, _ store: FileStore
+        _ path: RelativePath, in parent: DirectoryHandle, isRecursive: Bool, of version: FileVersion?,
+        _ store: FileStore
     ) throws(StoreError) {
         (self.store, self.parent) = (store, parent)
         failures = store.incoming.committer.failures
@@ -49,9 +50,10 @@ package final class Removal {
         }
         guard let status, status.isFile || status.isDirectory || status.isLink else { throw .notFound(path) }
         guard status.isDirectory else {
-            try unlink(path, in: parent)
+            try unlink(path, in: parent, of: version)
             return
         }
+        guard version == nil else { throw .otherVersion(path) }
         guard isRecursive else {
             throw StoreError(.wrongForm, "\(path) is a folder, which is only removed with all that is in it.")
         }
@@ -95,14 +97,16 @@ package final class Removal {
     }
 
     /// The lock keeps away whoever replaces a file, so that what is noted as gone is what is gone.
-    private func unlink(_ path: RelativePath, in parent: DirectoryHandle) throws(StoreError) {
+    private func unlink(
+        _ path: RelativePath, in parent: DirectoryHandle, of version: FileVersion? = nil
+    ) throws(StoreError) {
         let name = String(path.name)
-        let status = try store.incoming.replacing.withLock { _ throws(StoreError) in
-            try Self.attempt(path) { () throws(SystemError) -> stat? in
-                guard let status = try parent.status(name) else { return nil }
-                try parent.unlink(name)
-                return status
-            }
+        let status = try store.incoming.replacing.withLock { _ throws(StoreError) -> stat? in
+            let found = try Self.attempt(path) { () throws(SystemError) in try parent.status(name) }
+            guard let found else { return nil }
+            if let version, !found.isFile || ContentVersion(found).told != version { throw .otherVersion(path) }
+            try Self.attempt(path) { () throws(SystemError) in try parent.unlink(name) }
+            return found
         }
         guard let status, status.isFile else { return }
         let version = ContentVersion(status)

@@ -19,16 +19,20 @@ package final class StoreRemover {
     /// Whether `commit` has to be called before another removal.
     package var isFull: Bool { parents.count >= Self.mostOpened }
 
-    /// - Parameter isRecursive: whether it may be a directory.
-    /// - Throws: `notFound`; `wrongForm` for a directory that was not asked for.
-    package func begin(_ path: RelativePath, isRecursive: Bool) throws(StoreError) -> Removal {
+    /// - Parameters:
+    ///   - isRecursive: whether it may be a directory.
+    ///   - version: that a file has to have still; nothing for whatever is there.
+    /// - Throws: `notFound`; `wrongForm` for a directory that was not asked for; `fileChanged` for another version.
+    package func begin(
+        _ path: RelativePath, isRecursive: Bool, of version: FileVersion? = nil
+    ) throws(StoreError) -> Removal {
         let parent: DirectoryHandle
         do throws(SystemError) {
             parent = try directory(path.parent)
         } catch {
             throw StoreError(error, reading: path)
         }
-        return try Removal(path, in: parent, isRecursive: isRecursive, store)
+        return try Removal(path, in: parent, isRecursive: isRecursive, of: version, store)
     }
 
     /// Makes durable that the names are gone. The next removals are another batch.

@@ -42,11 +42,15 @@ package struct StoredAttributes: Equatable, Sendable {
             status.st_mtim.tv_sec != status.st_ctim.tv_sec || status.st_mtim.tv_nsec != status.st_ctim.tv_nsec
     }
 
-    /// What clients are told: changes whenever the content may have. Not with the permissions or names of a file: whoever has
-    /// half of it can go on with it.
-    package var fileVersion: FileVersion {
-        guard !isDirectory else { return .none }
-        let facts = (version.object.bigEndian, version.revision.bigEndian, version.size.bigEndian)
+    /// What clients are told.
+    package var fileVersion: FileVersion { isDirectory ? .none : version.told }
+}
+
+extension ContentVersion {
+    /// What clients are told of a file: changes whenever the content may have. Not with the permissions or names of a file:
+    /// whoever has half of it can go on with it.
+    package var told: FileVersion {
+        let facts = (object.bigEndian, revision.bigEndian, size.bigEndian)
         let digest = withUnsafeBytes(of: facts) { BlockHasher.digest(.xxh128, $0) }
         return digest.withUnsafeBytes { bytes in
             FileVersion(

@@ -117,10 +117,10 @@ import TransferTestSupport
         case .settle(let settle): 15 + 16 * settle.deliveries.count
         case .make(let make):
             message.body.count - (make.attributes.map { 3 + $0.encoded.count } ?? 0)
-                - (make.target.isEmpty ? 0 : 3 + make.target.count)
-        case .remove(let remove): message.body.count - Self.size(remove.trash)
+                - (make.target.isEmpty ? 0 : 3 + make.target.count) - Self.size(make.version)
+        case .remove(let remove): message.body.count - Self.size(remove.trash) - Self.size(remove.version)
         case .list(let list): message.body.count - Self.size(list.trash)
-        case .move(let move): message.body.count - Self.size(move.trash)
+        case .move(let move): message.body.count - Self.size(move.trash) - Self.size(move.version)
         // The last field says what is meant.
         case .resume, .accept, .lookup, .unknown, .receipts, .entries, .file, .cancel, .compare,
             .people, .persons, .mail, .deliveries, .arrived, .introduce:
@@ -138,6 +138,8 @@ import TransferTestSupport
         case .batch(let batch): 3 + batch.name.utf8.count
         }
     }
+
+    private static func size(_ version: FileVersion?) -> Int { version == nil ? 0 : 3 + 16 }
 
     private func mayEndAt(_ message: Message) -> Set<Int> {
         let body = message.body

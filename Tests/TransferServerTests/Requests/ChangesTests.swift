@@ -147,6 +147,75 @@ extension ServerTests {
             }
         }
 
+        private func version(_ path: String, _ client: RawClient) throws -> FileVersion? {
+            try client.list(path, itself: true).entries.first?.version
+        }
+
+        /// A client that decides by what it has listed changes that alone, and not what another one has stored meanwhile.
+        @Test(arguments: [false, true]) func whatHasAnotherVersionIsLeft(isStoredAnew: Bool) async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                try store("a", [1], client)
+                let listed = try version("a", client)
+                if isStoredAnew {
+                    #expect(try client.remove("a").code == .completed)
+                    try store("a", [2], client)
+                } else {
+                    #expect(TestServer.write([2, 3], server.directory.path("store/a")))
+                }
+                let before = try client.list("a", itself: true, details: true).entries
+                let time = Timestamp(seconds: 1_000, nanoseconds: 1)
+                let changes: [Request] = [
+                    .make(MakeRequest(.nothing, path: "a", permissions: 0o600, modified: time, version: listed)),
+                    .move(MoveRequest(path: "a", to: "b", version: listed)),
+                    .remove(RemoveRequest(path: "a", version: listed)),
+                    .remove(RemoveRequest(path: "a", keepsInTrash: true, version: listed)),
+                ]
+                for change in changes { #expect(try code(change, client) == .fileChanged, "\(change)") }
+                #expect(try client.list("a", itself: true, details: true).entries == before)
+                #expect(try names(client) == ["a"])
+                // No more is it a folder or a link, which have none.
+                let link = MakeRequest(.symbolicLink, path: "l", target: [0x61])
+                #expect(try code(.make(link), client) == .completed)
+                for change in changes { #expect(try code(change.about("l"), client) == .fileChanged) }
+                client.ask(.list(ListRequest(id: 9, path: "", wantsAll: true)))
+                #expect(Set(try client.listed().entries.map(\.name)) == ["a", "l"])
+                try store("d/x", [1], client)
+                for version in [FileVersion.none, try #require(listed)] {
+                    let remove = RemoveRequest(path: "d", isRecursive: true, version: version)
+                    #expect(try code(.remove(remove), client) == .fileChanged)
+                    let discard = RemoveRequest(path: "d", isRecursive: true, keepsInTrash: true, version: version)
+                    #expect(try code(.remove(discard), client) == .fileChanged)
+                    #expect(
+                        try code(.move(MoveRequest(path: "d", to: "e", version: version)), client) == .fileChanged)
+                }
+                for change in changes { #expect(try code(change.about("no"), client) == .notFound) }
+            }
+        }
+
+        /// Other names and rights are no other content; and what was answered into a lost connection is asked for again.
+        @Test func whatHasTheVersionIsChangedAlsoTwice() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                try store("a", [1], client)
+                let listed = try version("a", client)
+                #expect(try code(.move(MoveRequest(path: "a", to: "b", version: listed)), client) == .completed)
+                #expect(try version("b", client) == listed)
+                let rights = MakeRequest(.nothing, path: "b", permissions: 0o600, version: listed)
+                #expect(try code(.make(rights), client) == .completed)
+                let time = Timestamp(seconds: 1_000, nanoseconds: 1)
+                let make = MakeRequest(.nothing, path: "b", permissions: 0o640, modified: time, version: listed)
+                for _ in 1...2 { #expect(try code(.make(make), client) == .completed) }
+                #expect(try version("b", client) != listed)
+                let entry = try client.list("b", itself: true, details: true).entries.first
+                #expect(entry?.modified == time && entry?.permissions == 0o640 && entry?.digest != nil)
+                #expect(try code(.make(rights), client) == .fileChanged)
+                let remove = RemoveRequest(path: "b", version: try version("b", client))
+                #expect(try code(.remove(remove), client) == .completed)
+                #expect(try names(client).isEmpty)
+            }
+        }
+
         @Test func noPathLeadsIntoTheTrash() async throws {
             try await serving { server in
                 let client = try server.greetedClient()
@@ -161,6 +230,24 @@ extension ServerTests {
                 #expect(try code(.make(MakeRequest(.hardLink, path: "h", target: [0xFF])), client) == .invalidPath)
                 #expect(try names(client) == ["a"])
             }
+        }
+    }
+}
+
+extension Request {
+    /// The same about another path.
+    fileprivate func about(_ path: String) -> Request {
+        switch self {
+        case .make(var make):
+            make.path = path
+            return .make(make)
+        case .move(var move):
+            move.path = path
+            return .move(move)
+        case .remove(var remove):
+            remove.path = path
+            return .remove(remove)
+        default: return self
         }
     }
 }

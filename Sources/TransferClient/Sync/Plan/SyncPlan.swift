@@ -53,9 +53,9 @@ struct SyncPlan: Sendable {
     /// Files and links whose attributes alone differ.
     var attributes: [SyncEntry] = []
 
-    /// Files and links of a target on this machine as they were compared, of all that are replaced, moved or given attributes; by the
-    /// path that they get. At other paths that something comes to nothing was.
-    var compared: [RelativePath: ComparedFile] = [:]
+    /// Files and links of the target as they were compared, of all that are replaced, moved or given attributes; by the path that they
+    /// get. At other paths that something comes to nothing was.
+    var compared: [RelativePath: SyncEntry] = [:]
 
     /// Files of the target with several names, of which one stays.
     var surviving: Set<SyncEntry.NamedFile> = []
@@ -69,6 +69,14 @@ struct SyncPlan: Sendable {
 
     var unchanged = 0
 
+    /// What was compared of a target on this machine, by the path that it gets.
+    ///
+    /// - Returns: nothing where nothing was there.
+    func compared(at path: RelativePath) -> ComparedFile? {
+        guard let there = compared[path], let version = there.version else { return nil }
+        return ComparedFile(version, tolerating: there.path != path || there.named != nil ? .names : .none)
+    }
+
     /// Something that is removed, as it was compared. What is in a folder comes and goes, and a name of a file may go that has another
     /// one left, which the sync itself may have changed.
     func compared(_ removed: SyncEntry) -> ComparedFile? {
@@ -76,6 +84,12 @@ struct SyncPlan: Sendable {
         if removed.isFolder { return ComparedFile(version, tolerating: .changes) }
         guard let name = removed.named else { return ComparedFile(version) }
         return ComparedFile(version, tolerating: surviving.contains(name) ? .changes : .names)
+    }
+
+    /// What a server has to have still of something that is removed; nothing for whatever is there.
+    func stored(_ removed: SyncEntry) -> FileVersion? {
+        guard removed.isFile, removed.named.map({ !surviving.contains($0) }) ?? true else { return nil }
+        return removed.stored
     }
 
     /// Bytes of all files that are sent.

@@ -151,9 +151,9 @@ extension SyncPlanner {
     }
 
     /// - Parameter there: nothing and a folder have given way before something else comes.
-    private mutating func remember(_ there: SyncEntry?, at path: RelativePath, isMoved: Bool = false) {
-        guard let there, !there.isFolder, let version = there.version else { return }
-        plan.compared[path] = ComparedFile(version, tolerating: isMoved || there.named != nil ? .names : .none)
+    private mutating func remember(_ there: SyncEntry?, at path: RelativePath) {
+        guard let there, !there.isFolder else { return }
+        plan.compared[path] = there
     }
 
     private mutating func touch(_ entry: SyncEntry) { touched.insert(entry.path.parent) }
@@ -246,7 +246,7 @@ extension SyncPlanner {
             moved.insert(file.entry.path)
             movedAway.insert(found.path)
             touch(found)
-            remember(found, at: file.entry.path, isMoved: true)
+            remember(found, at: file.entry.path)
             plan.moves.append(SyncPlan.Move(from: found.path, entry: file.entry))
         }
         plan.files.removeAll { moved.contains($0.entry.path) }

@@ -26,13 +26,13 @@ struct LocalTarget: SyncTarget {
     }
 
     /// What something that comes to a path may take the place of; nothing for whatever is there.
-    private func expected(at path: RelativePath) -> ComparedFile? { plan.map { $0.compared[path] ?? .nothing } }
+    private func expected(at path: RelativePath) -> ComparedFile? { plan.map { $0.compared(at: path) ?? .nothing } }
 
     private func setAttributes(of entry: SyncEntry, _ editor: TreeEditor) throws(StoreError) {
         _ = try editor.set(
             entry.path, permissions: entry.isLink ? nil : entry.permissions, modified: entry.modified,
             entry.extra.keeping(owner: keepsOwners), of: entry.form.object,
-            as: entry.isFile ? plan?.compared[entry.path] : nil)
+            as: entry.isFile ? plan?.compared(at: entry.path) : nil)
         guard !entry.isPartial else { throw .untoldAttributes }
     }
 
@@ -96,7 +96,7 @@ struct LocalTarget: SyncTarget {
     func move(_ moves: [SyncPlan.Move], _ report: @escaping Report<SyncPlan.Move>) async throws(PushFailure) {
         await change(moves, report) { (editor, move) throws(StoreError) in
             // The name that it gets now is the first change of it.
-            let compared = plan?.compared[move.entry.path].map { ComparedFile($0.version) }
+            let compared = plan?.compared(at: move.entry.path).map { ComparedFile($0.version) }
             _ = try editor.move(move.from, to: move.entry.path, as: compared)
         }
     }

@@ -8,6 +8,9 @@ struct RemoteTarget: SyncTarget {
     /// The directory that files are sent from.
     let directory: String
     let keepsOwners: Bool
+    /// For which all that stands there was compared: what has changed since gets no other path and no attributes, and is not removed.
+    /// Nothing where none of it was.
+    var plan: SyncPlan?
     /// Is told each answer to a change, which also says whether that is durable.
     var answered: @Sendable (ChangeReport) -> Void = { _ in }
 
@@ -25,7 +28,7 @@ struct RemoteTarget: SyncTarget {
 
     func set(_ entries: [SyncEntry], _ report: @escaping Report<SyncEntry>) async throws(PushFailure) {
         try await change(entries, { $0.path.string }, report) { entry, path in
-            make(.nothing, path, entry)
+            make(.nothing, path, entry, version: entry.isFile ? plan?.compared[entry.path]?.stored : nil)
         }
     }
 
@@ -59,11 +62,17 @@ struct RemoteTarget: SyncTarget {
         _ removals: [SyncPlan.Removal], keepsInTrash: Bool, _ report: @escaping Report<SyncPlan.Removal>
     ) async throws(PushFailure) {
         let found = Dictionary(removals.map { (PathKey($0.entry.path.string), $0) }) { first, _ in first }
-        let paths = removals.map(\.entry.path.string)
-        for try await answer in client.remove(paths, isRecursive: true, keepsInTrash: keepsInTrash) {
+        let requests = removals.map { removal in
+            let path = removal.entry.path.string
+            let request = RemoveRequest(
+                path: client.requestContext.remote(path), isRecursive: true, keepsInTrash: keepsInTrash,
+                version: plan?.stored(removal.entry))
+            return (path, request)
+        }
+        for try await answer in client.remove(requests, needs: [.files, .trees]) {
             guard let removal = found[PathKey(answer.path)] else { continue }
             // Somebody else was quicker.
-            report(removal, answer.result == .notFound ? .completed : answer.result, answer.message)
+            report(removal, answer.result == .notFound ? .completed : answer.result.asCompared, answer.message)
         }
     }
 
@@ -89,7 +98,10 @@ struct RemoteTarget: SyncTarget {
 
     func move(_ moves: [SyncPlan.Move], _ report: @escaping Report<SyncPlan.Move>) async throws(PushFailure) {
         try await change(moves, { $0.from.string }, report) { move, path in
-            .move(MoveRequest(path: path, to: client.requestContext.remote(move.entry.path.string)))
+            .move(
+                MoveRequest(
+                    path: path, to: client.requestContext.remote(move.entry.path.string),
+                    version: plan?.compared[move.entry.path]?.stored))
         }
     }
 
@@ -140,13 +152,14 @@ struct RemoteTarget: SyncTarget {
     }
 
     private func make(
-        _ form: MakeRequest.Form, _ path: String, _ entry: SyncEntry, target: [UInt8] = [], replaces: Bool = false
+        _ form: MakeRequest.Form, _ path: String, _ entry: SyncEntry, target: [UInt8] = [], replaces: Bool = false,
+        version: FileVersion? = nil
     ) -> Request {
         .make(
             MakeRequest(
                 form, path: path, target: target, replaces: replaces,
                 permissions: entry.isLink ? nil : entry.permissions, modified: entry.modified,
-                attributes: entry.extra.keeping(owner: keepsOwners)))
+                attributes: entry.extra.keeping(owner: keepsOwners), version: version))
     }
 
     private func change<Item: Sendable>(
@@ -157,7 +170,7 @@ struct RemoteTarget: SyncTarget {
         let found = Dictionary(zip(paths.map { PathKey($0) }, items)) { first, _ in first }
         for try await answer in client.change(paths, { path, index in request(items[index], path) }) {
             answered(answer)
-            if let item = found[PathKey(answer.path)] { report(item, answer.result, answer.message) }
+            if let item = found[PathKey(answer.path)] { report(item, answer.result.asCompared, answer.message) }
         }
     }
 }
@@ -166,6 +179,11 @@ extension ChangeReport {
     static func done(_ path: String) -> ChangeReport {
         ChangeReport(path: path, result: .completed, isDurable: true, message: "")
     }
+}
+
+extension ResultCode {
+    /// What a server has another version of, and so has left, is told as it is of a target here.
+    fileprivate var asCompared: ResultCode { self == .fileChanged ? .sourceChanged : self }
 }
 
 extension ExtraAttributes {

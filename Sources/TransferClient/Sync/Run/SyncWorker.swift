@@ -58,14 +58,13 @@ struct SyncWorker: Sendable {
         if client.server.folder.isEmpty { source.top = nil }
         let sides = Sides(
             trees: (source, target), source: LocalSource(path: directory, top: top, pool: client.pool),
-            keeping: AttributeKeeping(owners: keepsOwners, rights: .serving(isRoot: found.keepsOwners))
-        ) { source, target in
+            keeping: AttributeKeeping(owners: keepsOwners, rights: .serving(isRoot: found.keepsOwners))) { source, target in
             known.hasContent(of: target, digests[target.path], source)
         }
-        return try await run(sides) { (_) async throws(PushFailure) in
+        return try await run(sides) { (plan) async throws(PushFailure) in
             RemoteTarget(
                 client: try client.keeping(.init(owners: keepsOwners)), directory: directory,
-                keepsOwners: keepsOwners)
+                keepsOwners: keepsOwners, plan: plan)
         }
     }
 

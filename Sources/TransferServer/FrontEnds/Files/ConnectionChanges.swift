@@ -41,7 +41,7 @@ extension ConnectionChanges {
         switch request.form {
         // What is copied is answered by itself: `FileCopy`.
         case .copy: break
-        case .nothing: waiting.append(.set(path, attributes))
+        case .nothing: waiting.append(.set(path, attributes, of: request.version))
         case .directory: waiting.append(.folder(path, replaces: request.replaces, wanted))
         case .symbolicLink: waiting.append(.link(path, to: request.target, replaces: request.replaces, wanted))
         case .hardLink:
@@ -55,7 +55,8 @@ extension ConnectionChanges {
     func move(_ request: MoveRequest, _ client: Caller) throws(StoreError) {
         let target = try client.makable(request.target)
         if request.replaces { _ = try client.changeable(request.target) }
-        waiting.append(.move(try source(of: request, client), to: target, replaces: request.replaces))
+        waiting.append(
+            .move(try source(of: request, client), to: target, replaces: request.replaces, of: request.version))
     }
 
     private func source(of request: MoveRequest, _ client: Caller) throws(StoreError) -> RelativePath {
@@ -71,7 +72,9 @@ extension ConnectionChanges {
     }
 
     /// Takes a file, or a folder with all in it, out of sight.
-    func discard(_ path: RelativePath, isRecursive: Bool) {
-        waiting.append(.discard(path, isRecursive: isRecursive))
+    ///
+    /// - Parameter version: that a file has to have still; nothing for whatever is there.
+    func discard(_ path: RelativePath, isRecursive: Bool, of version: FileVersion? = nil) {
+        waiting.append(.discard(path, isRecursive: isRecursive, of: version))
     }
 }

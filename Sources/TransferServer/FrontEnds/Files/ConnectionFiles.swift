@@ -65,8 +65,11 @@ extension ConnectionFiles {
 // MARK: Removing
 
 extension ConnectionFiles {
-    func beginRemoval(of path: RelativePath, isRecursive: Bool) throws(StoreError) -> Removal {
-        try removals.begin(path, isRecursive: isRecursive)
+    /// - Parameter version: that a file has to have still; nothing for whatever is there.
+    func beginRemoval(
+        of path: RelativePath, isRecursive: Bool, version: FileVersion? = nil
+    ) throws(StoreError) -> Removal {
+        try removals.begin(path, isRecursive: isRecursive, of: version)
     }
 
     /// Removes some of it.

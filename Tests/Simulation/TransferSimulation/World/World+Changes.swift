@@ -18,7 +18,15 @@ extension World {
             // Whether what is behind it finds two names of one file is not known here.
             if case .hardLink = change { break }
         }
-        try perform(step, changes)
+        try perform(
+            step, step.c >> 26 % 4 == 0 ? changes.map { compared($0, isOther: step.c >> 28 % 2 == 0) } : changes)
+    }
+
+    /// The same for a caller that has looked at what it moves, which may be something else by now.
+    private func compared(_ change: TreeChange, isOther: Bool) -> TreeChange {
+        guard case .move(let path, let target, let replaces, _) = change else { return change }
+        let version = isOther ? FileVersion.none : (try? store?.object(at: path))?.version.told
+        return .move(path, to: target, replaces: replaces, of: version)
     }
 
     private func change(_ random: inout SplitMix64) throws -> TreeChange? {
@@ -84,10 +92,12 @@ extension World {
             if options.tells { print("    \(change): \(result)") }
             guard !disk.isDead, case .success = result else { continue }
             switch change {
-            case .move(let path, let target, _):
+            case .move(let path, _, _, FileVersion.none?):
+                throw Promises.Broken("\(path) has moved, and has another version than was asked for")
+            case .move(let path, let target, _, _):
                 try promises.answered(path.string, disk.medium)
                 durableDirectories.formUnion(Self.parents(of: target.string))
-            case .discard(let path, _): try promises.answered(path.string, disk.medium)
+            case .discard(let path, _, _): try promises.answered(path.string, disk.medium)
             case .folder(let path, _, _): durableDirectories.formUnion(Self.parents(of: path.string + "/x"))
             case .hardLink(let path, _, _, _): durableDirectories.formUnion(Self.parents(of: path.string))
             case .set, .link: break
@@ -111,7 +121,7 @@ extension World {
                 willGiveWay(path)
             }
         case .folder(let path, true, _): willGiveWay(path)
-        case .move(let path, let target, true) where path != target:
+        case .move(let path, let target, true, _) where path != target:
             // Of two names of one file the other one goes.
             if let object = disk.medium.object(at: path.string), object == disk.medium.object(at: target.string) {
                 promises.removed(path.string, object)

@@ -181,7 +181,8 @@ package final class RequestLane: @unchecked Sendable {
         case .fetch(let fetch): return .sending(try begin(fetch))
         case .remove(let remove):
             let path = try place(of: remove)
-            let removal = try files.beginRemoval(of: path, isRecursive: remove.isRecursive)
+            let removal = try files.beginRemoval(
+                of: path, isRecursive: remove.isRecursive, version: remove.version)
             return .removing(remove, path, removal, files: 0)
         case .compare(let compare): return .answering(try begin(compare))
         case .make(let make) where make.form == .copy: return .answering(try begin(make))
@@ -385,7 +386,8 @@ extension RequestLane {
         case .move(let move): try changes.move(move, client)
         case .remove(let remove):
             guard remove.trash == nil else { throw StoreError(.invalidPath, "It is in the trash already.") }
-            changes.discard(try client.removable(remove.path), isRecursive: remove.isRecursive)
+            changes.discard(
+                try client.removable(remove.path), isRecursive: remove.isRecursive, of: remove.version)
         default: throw .cancelled
         }
         changed.append(request)

@@ -1,0 +1,134 @@
+import CLinux
+import Glibc
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@testable import TransferClient
+
+/// Another client stores something on a server while a sync makes a folder there what a directory here is.
+extension SyncTests {
+    /// Makes the server what `source` is.
+    ///
+    /// - Parameter body: called when all is compared, and nothing done.
+    private func push(
+        _ server: RunningServer, keepsInTrash: Bool = true, whenCompared body: () async throws -> Void
+    ) async throws -> Synced {
+        var configuration = ClientConfiguration.plain()
+        (configuration.conflict, configuration.comparesContent) = (.overwrite, true)
+        let client = try TransferClient(server: server.address("copy"), configuration: configuration)
+        let tree = try LocalTree(path: source)
+        var local = LocalScan(tree, at: source, isSource: true, SyncFilter(Selection()))
+        let scan = RemoteScan(client, isSource: false, wantsDigests: true, SyncFilter(Selection()))
+        let trees = (source: try local.run().0, target: try await scan.run().tree)
+        var options = SyncOptions()
+        (options.deletes, options.keepsInTrash) = (true, keepsInTrash)
+        let known = KnownDigests(tree)
+        var planner = SyncPlanner(trees.source, trees.target, options) { entry, there in
+            known.hasContent(of: there, there.digest, entry)
+        }
+        let plan = planner.run()
+        try await body()
+        let target = RemoteTarget(client: client, directory: source, keepsOwners: false, plan: plan)
+        let events = EventQueue<SyncEvent>()
+        let read = LocalSource(path: source, top: try tree.top(), pool: client.pool)
+        let run = SyncRun(read, trees, plan, options) { events.send($0) }
+        events.send(.ended(try await run.run(target)))
+        events.finish(.success(()))
+        return await Synced(RequestEvents(events))
+    }
+
+    /// Stores content as another client does, of the same size.
+    private func overwrite(_ server: RunningServer, _ name: String, _ content: [UInt8]) async throws {
+        try Files.write(here.path("other/\(name)"), content)
+        var configuration = ClientConfiguration.plain()
+        configuration.conflict = .overwrite
+        let client = try TransferClient(server: server.address("copy"), configuration: configuration)
+        for try await event in client.push([.path(here.path("other/\(name)"), name: name)]) {
+            if case .finished(let report) = event { #expect(report.result == .committed) }
+        }
+    }
+
+    private func stored(_ server: RunningServer, _ name: String) -> [UInt8]? {
+        Files.read(server.directory.path("store/copy/\(name)"))
+    }
+
+    private func copy(_ server: RunningServer) -> TreeFacts { TreeFacts(server.directory.path("store/copy")) }
+
+    /// With the time of the source it would be the same ever after.
+    @Test func whatAnotherClientStoresKeepsItsTime() async throws {
+        try write("one", [1, 2, 3])
+        try write("two", [4, 5, 6, 7])
+        try await withServer { server in
+            _ = try await push(server)
+            for name in ["one", "two"] { age("\(source)/\(name)") }
+            let synced = try await push(server) { try await overwrite(server, "one", [9, 9, 9]) }
+            #expect(synced.failures.count == 1 && synced.failures[0].hasPrefix("attributes one: sourceChanged "))
+            #expect(synced.summary?.failed == 1 && synced.summary?.attributes == 1)
+            #expect(stored(server, "one") == [9, 9, 9])
+            let next = try await push(server)
+            #expect(next.failures == [] && next.lines.contains("changed one"))
+            #expect(copy(server).lines == TreeFacts(source).lines)
+        }
+    }
+
+    @Test func whatAnotherClientStoresIsNotMoved() async throws {
+        try write("a1", [1, 2, 3])
+        try write("a2", [4, 5, 6, 7])
+        try await withServer { server in
+            _ = try await push(server)
+            for name in ["1", "2"] { #expect(rename("\(source)/a\(name)", "\(source)/b\(name)") == 0) }
+            let synced = try await push(server) { try await overwrite(server, "a1", [9, 9, 9]) }
+            #expect(synced.failures.count == 1 && synced.failures[0].hasPrefix("moved b1: sourceChanged "))
+            #expect(synced.summary?.failed == 1 && synced.summary?.moved == 1)
+            // It is sent instead, and nothing is lost.
+            #expect(stored(server, "b1") == [1, 2, 3] && stored(server, "a1") == [9, 9, 9])
+            #expect(stored(server, "b2") == [4, 5, 6, 7])
+            let next = try await push(server) { $0.deletes = true }
+            #expect(next.failures == [] && copy(server).lines == TreeFacts(source).lines)
+        }
+    }
+
+    @Test(arguments: [false, true]) func whatAnotherClientStoresIsNotRemoved(keepsInTrash: Bool) async throws {
+        for name in ["stays", "gone", "gone2"] { try write(name, [1, 2, 3]) }
+        #expect(symlink("a", "\(source)/link") == 0)
+        try await withServer { server in
+            _ = try await push(server)
+            for name in ["gone", "gone2", "link"] { #expect(unlink("\(source)/\(name)") == 0) }
+            let synced = try await push(server, keepsInTrash: keepsInTrash) {
+                try await overwrite(server, "gone", [9, 9, 9])
+            }
+            #expect(synced.failures.count == 1 && synced.failures[0].hasPrefix("removed gone: sourceChanged "))
+            #expect(stored(server, "gone") == [9, 9, 9] && stored(server, "gone2") == nil)
+            let next = try await push(server) { $0.deletes = true }
+            #expect(next.failures == [] && copy(server).lines == TreeFacts(source).lines)
+        }
+    }
+
+    /// The sync itself changes a file with several names before it takes one of them away.
+    @Test(arguments: [false, true]) func aNameThatGoesThereIsNoChangeOfTheFile(keepsInTrash: Bool) async throws {
+        try write("a", [1, 2, 3])
+        try write("c", [1, 2, 3, 4])
+        #expect(link("\(source)/a", "\(source)/b") == 0 && link("\(source)/c", "\(source)/d") == 0)
+        try await withServer { server in
+            _ = try await push(server)
+            #expect(unlink("\(source)/b") == 0 && unlink("\(source)/c") == 0 && unlink("\(source)/d") == 0)
+            age("\(source)/a")
+            let synced = try await push(server, keepsInTrash: keepsInTrash) {}
+            #expect(synced.failures == [] && copy(server).lines == TreeFacts(source).lines)
+        }
+    }
+
+    /// A moved file gets its rights by the version that it had under its old path.
+    @Test func aMovedFileGetsItsAttributes() async throws {
+        try write("old", [1, 2, 3])
+        try await withServer { server in
+            _ = try await push(server)
+            #expect(rename("\(source)/old", "\(source)/new") == 0 && chmod("\(source)/new", 0o600) == 0)
+            let synced = try await push(server) {}
+            #expect(synced.failures == [] && synced.summary?.moved == 1)
+            #expect(copy(server).lines == TreeFacts(source).lines)
+        }
+    }
+}
