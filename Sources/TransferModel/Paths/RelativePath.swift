@@ -118,6 +118,11 @@ public struct RelativePath: Hashable, Sendable {
     /// Compared without case and without characters that are not seen, because some file systems do (ext4 with casefold).
     package static func isReserved(_ name: String) -> Bool { reserved(Substring(name).utf8) != nil }
 
+    /// Whether a name is exactly what Transfer makes, and not one that some file systems take for it.
+    package static func isOwn(_ name: String) -> Bool {
+        [reservedName, partsName].contains { $0.hasSameBytes(as: name) }
+    }
+
     /// Whether one look at each byte is enough to see that nothing is wrong, as with nearly all paths: ASCII, and no name
     /// that begins with a dot.
     private static func isPlain(_ path: String.UTF8View) -> Bool {

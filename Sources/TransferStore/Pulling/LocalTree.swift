@@ -12,6 +12,8 @@ package struct LocalTree: Sendable {
         case entry(WholeEntry)
         /// A name that no path can have, as it may be shown, and why.
         case unnameable(String, reason: String)
+        /// A name of Transfer's own, which no path has either.
+        case reserved(String, isFolder: Bool)
         /// Neither file nor folder nor link, and what it is.
         case special(RelativePath, String)
         /// It cannot be looked at.
@@ -88,6 +90,9 @@ package struct LocalTree: Sendable {
                 Self.shown(String(decoding: bytes, as: UTF8.self), folder), reason: "Its name is not UTF-8; rename it.")
         }
         guard let path = RelativePath.child(name, of: folder) else {
+            guard !RelativePath.isReserved(name) else {
+                return try directory.status(name).map { .reserved(name, isFolder: $0.isDirectory) }
+            }
             return .unnameable(Self.shown(name, folder), reason: Self.reason(Self.shown(name, folder)))
         }
         do throws(SystemError) {
@@ -135,20 +140,33 @@ package struct LocalTree: Sendable {
     /// Reads a file.
     ///
     /// - Parameter version: that it must have.
-    /// - Returns: nothing where it cannot be read, or is another one by now.
+    /// - Returns: nothing where it is another one by now.
+    /// - Throws: where it cannot be read.
     package func digest(
         of path: RelativePath, _ function: DigestFunction, version: ContentVersion
-    ) -> Digest? {
-        guard let file = try? StoreReader(tree).open(path), file.attributes.version == version else { return nil }
+    ) throws(StoreError) -> Digest? {
+        let file: StoredContent
+        do throws(StoreError) {
+            file = try StoreReader(tree).open(path)
+        } catch {
+            guard error.code != .notFound else { return nil }
+            throw error.local
+        }
+        guard file.attributes.version == version else { return nil }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
         defer { buffer.deallocate() }
         file.expectAll()
         let digester = ContentDigester(function)
-        while let count = try? file.read(into: buffer, at: digester.size) {
+        while true {
+            let count: Int
+            do throws(SystemError) {
+                count = try file.read(into: buffer, at: digester.size)
+            } catch {
+                throw .unreadable(path.string, error)
+            }
             digester.update(UnsafeRawBufferPointer(rebasing: buffer[..<count])) { _, _ in }
             guard count == buffer.count else { return file.isUnchanged ? digester.finish().digest : nil }
         }
-        return nil
     }
 }
 

@@ -3,6 +3,7 @@ import Testing
 import TransferCodec
 import TransferModel
 import TransferProtocol
+import TransferStore
 import TransferTestSupport
 
 @testable import TransferClient
@@ -48,6 +49,44 @@ extension SyncTests {
                 peer.send(.end(End(size: 3, digest: digest([1, 2, 3]))))
             default: continue
             }
+        }
+    }
+
+    /// It differs as little as it is the same; neither is it sent, nor is a file made another name of it.
+    @Test func whatCannotBeReadIsToldAndNoDifference() async throws {
+        try write("closed", [1, 2, 3])
+        try write("open", [4, 5, 6])
+        try await withServer { server in
+            _ = try await push(server)
+            for name in ["closed", "open"] { age("\(source)/\(name)") }
+            #expect(link("\(source)/closed", "\(source)/other") == 0)
+            #expect(chmod("\(source)/closed", 0) == 0)
+            let client = try client(server)
+            let tree = try LocalTree(path: source)
+            var local = LocalScan(tree, at: source, isSource: true, SyncFilter(Selection()))
+            let scan = RemoteScan(client, isSource: false, wantsDigests: true, SyncFilter(Selection()))
+            let trees = (source: try local.run().0, target: try await scan.run().tree)
+            let known = KnownDigests(tree)
+            var options = SyncOptions()
+            options.deletes = true
+            var plan = BoundUser.run {
+                var planner = SyncPlanner(trees.source, trees.target, options) { entry, there in
+                    known.hasContent(of: there, there.digest, entry)
+                }
+                return planner.run()
+            }
+            plan.leave(unreadable: known.unreadable)
+            #expect(plan.files.isEmpty && plan.unreadable.map(\.path.string) == ["closed"])
+            #expect(plan.attributes.map(\.path.string) == ["open"])
+            let events = EventQueue<SyncEvent>()
+            let read = LocalSource(path: source, top: try tree.top(), pool: client.pool)
+            let target = RemoteTarget(client: client, directory: source, keepsOwners: false, plan: plan)
+            events.send(.ended(try await SyncRun(read, trees, plan, options) { events.send($0) }.run(target)))
+            events.finish(.success(()))
+            let synced = await Synced(RequestEvents(events))
+            #expect(synced.failures.count == 2, "\(synced.failures)")
+            #expect(synced.failures.contains { $0.hasPrefix("unreadable closed: sourceUnreadable ") })
+            #expect(synced.failures.contains { $0.hasPrefix("hard-link other: incomplete ") })
         }
     }
 

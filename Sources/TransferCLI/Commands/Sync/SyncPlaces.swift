@@ -41,7 +41,7 @@ struct SyncPlaces {
 
     private init(of folder: String, into target: String) {
         isPush = false
-        self.folder = Self.withoutSlashes(folder)
+        self.folder = Self.joined(Self.withoutSlashes(folder), "")
         let directory = Self.withoutSlashes(target)
         // What is on the server has no name there but its last.
         self.directory = Self.ownName(folder).map { "\(directory)/\($0)" } ?? directory

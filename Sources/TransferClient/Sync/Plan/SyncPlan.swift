@@ -35,6 +35,9 @@ struct SyncPlan: Sendable {
     /// What stands in the way of something else, and is removed first.
     var obstacles: [Removal] = []
 
+    /// Files of the source that had to be read to be compared and could not be, and why.
+    var unreadable: [(path: RelativePath, message: String)] = []
+
     /// What cannot be done, and why.
     var blocked: [(entry: SyncEntry, message: String)] = []
 
@@ -68,6 +71,13 @@ struct SyncPlan: Sendable {
     var top: (isSet: Bool, isTold: Bool) = (false, false)
 
     var unchanged = 0
+
+    /// Takes back what cannot be sent, because it could not be read either when it was compared.
+    mutating func leave(unreadable reasons: [RelativePath: String]) {
+        guard !reasons.isEmpty else { return }
+        unreadable = files.compactMap { file in reasons[file.entry.path].map { (file.entry.path, $0) } }
+        files.removeAll { reasons[$0.entry.path] != nil }
+    }
 
     /// What was compared of a target on this machine, by the path that it gets.
     ///

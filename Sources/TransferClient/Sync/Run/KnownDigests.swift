@@ -7,8 +7,12 @@ import TransferSystem
 final class KnownDigests: Sendable {
     private let tree: LocalTree
     private let known = Locked<[RelativePath: Digest]>([:])
+    private let failures = Locked<[RelativePath: String]>([:])
 
     init(_ tree: LocalTree) { self.tree = tree }
+
+    /// Files that had to be read and could not be, and why.
+    var unreadable: [RelativePath: String] { failures.withLock { $0 } }
 
     /// Whether a file here has the content that a server has acknowledged of its own, or that was read there.
     ///
@@ -22,8 +26,13 @@ final class KnownDigests: Sendable {
 
     private func digest(of path: RelativePath, _ function: DigestFunction, _ version: ContentVersion) -> Digest? {
         if let digest = known.withLock({ $0[path] }), digest.algorithm.function == function { return digest }
-        guard let digest = tree.digest(of: path, function, version: version) else { return nil }
-        known.withLock { $0[path] = digest }
-        return digest
+        do throws(StoreError) {
+            guard let digest = try tree.digest(of: path, function, version: version) else { return nil }
+            known.withLock { $0[path] = digest }
+            return digest
+        } catch {
+            failures.withLock { $0[path] = error.message }
+            return nil
+        }
     }
 }

@@ -20,7 +20,7 @@ struct SyncRun {
         _ plan: SyncPlan, _ options: SyncOptions, tell: @escaping @Sendable (SyncEvent) -> Void
     ) {
         (self.source, self.options) = (source, options)
-        isWhole = trees.source.isWhole
+        isWhole = trees.source.isWhole && plan.unreadable.isEmpty
         top = trees.source.top
         isNew = trees.target.top == nil
         leftovers = options.deletes ? trees.target.unlisted.map(SyncTree.Fault.init(staying:)) : []
@@ -29,6 +29,9 @@ struct SyncRun {
             tell)
         self.plan = plan
         for fault in trees.source.faults + trees.target.faults { tally.add(.unreadable, fault) }
+        for (path, message) in plan.unreadable {
+            tally.add(.unreadable, SyncTree.Fault(path: path.string, message: message))
+        }
         for fault in trees.source.specials + trees.source.stranded + trees.target.stranded {
             tally.add(.skipped, fault)
         }
@@ -112,7 +115,7 @@ struct SyncRun {
             if [.completed, .sourceChanged].contains(result) { tally.add(move, result, message) }
         }
         let present = Locked<[SyncEntry]>([])
-        let failed = Locked<Set<RelativePath>>([])
+        let failed = Locked(Set(plan.unreadable.map(\.path)))
         try await target.take(plan.files + unmoved.withLock { $0 }, { tally.tell($0) }) { file, result, message in
             if result == .alreadyStored { present.withLock { $0.append(file.entry) } }
             if !result.isSuccess { failed.withLock { _ = $0.insert(file.entry.path) } }

@@ -14,6 +14,8 @@ struct SyncWorker: Sendable {
         let keeping: AttributeKeeping
         /// Whether a file of the source and one of the target have the same content.
         let hasSameContent: @Sendable (SyncEntry, SyncEntry) -> Bool?
+        /// Files of the source that had to be read for that and could not be, and why.
+        var unreadable: @Sendable () -> [RelativePath: String] = { [:] }
     }
 
     private let client: TransferClient
@@ -58,9 +60,9 @@ struct SyncWorker: Sendable {
         if client.server.folder.isEmpty { source.top = nil }
         let sides = Sides(
             trees: (source, target), source: LocalSource(path: directory, top: top, pool: client.pool),
-            keeping: AttributeKeeping(owners: keepsOwners, rights: .serving(isRoot: found.keepsOwners))) { source, target in
-            known.hasContent(of: target, digests[target.path], source)
-        }
+            keeping: AttributeKeeping(owners: keepsOwners, rights: .serving(isRoot: found.keepsOwners)),
+            hasSameContent: { source, target in known.hasContent(of: target, digests[target.path], source) },
+            unreadable: { known.unreadable })
         return try await run(sides) { (plan) async throws(PushFailure) in
             RemoteTarget(
                 client: try client.keeping(.init(owners: keepsOwners)), directory: directory,
@@ -125,7 +127,9 @@ struct SyncWorker: Sendable {
             var planner = SyncPlanner(
                 sides.trees.source, sides.trees.target, options, rights: sides.keeping.rights,
                 hasSameContent: sides.hasSameContent)
-            return planner.run()
+            var plan = planner.run()
+            plan.leave(unreadable: sides.unreadable())
+            return plan
         }
         tell(.planned(files: plan.files.count, bytes: plan.bytes))
         let run = SyncRun(sides.source, sides.trees, plan, options, tell: tell)

@@ -55,11 +55,8 @@ struct LocalScan {
         for found in found {
             switch found {
             case .entry(let whole): take(SyncEntry(whole), by: rules, &folders)
-            case .unnameable(let shown, let reason):
-                // What Transfer keeps at the top is not the user's.
-                if folder != nil || !RelativePath.isReserved(shown) {
-                    faults.append(SyncTree.Fault(path: shown, message: reason))
-                }
+            case .unnameable(let shown, let reason): faults.append(SyncTree.Fault(path: shown, message: reason))
+            case .reserved(let name, let isFolder): take(reserved: name, isFolder: isFolder, in: folder, by: rules)
             case .special(let path, let what):
                 specials.append(SyncTree.Fault(path: path.string, message: "It is \(what), which has no content."))
             case .unreadable(let path, let reason):
@@ -78,6 +75,20 @@ struct LocalScan {
             guard filter.takes(entry, by: rules, isSource: isSource) else { return }
         }
         entries.append(entry)
+    }
+
+    /// What has a name of Transfer's own is never sent. What Transfer keeps at the top is not the user's.
+    private mutating func take(
+        reserved name: String, isFolder: Bool, in folder: RelativePath?, by rules: WalkFilter
+    ) {
+        guard folder != nil || !isFolder || !RelativePath.isOwn(name) else { return }
+        let path = (folder.map { $0.string + "/" } ?? "") + name
+        guard isFolder ? rules.entering(name) != nil : rules.sendsAll || rules.sends(name) else {
+            if let path = RelativePath(stored: path) { filter.leaveOut(path) }
+            return
+        }
+        specials.append(
+            SyncTree.Fault(path: path, message: "Its name is one of Transfer's own, which no server takes."))
     }
 
     /// A mark of this program's own is nobody's file, unless a removal that was killed has left a source under its name.

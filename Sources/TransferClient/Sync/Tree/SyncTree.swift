@@ -27,7 +27,7 @@ struct SyncTree: Sendable {
     /// What the selection leaves out; of a folder, all that is in it.
     let leftOut: Set<RelativePath>
 
-    /// Devices, sockets and the like, which have no content.
+    /// Devices, sockets and the like, which have no content, and what has a name of Transfer's own.
     let specials: [Fault]
 
     /// What removals that were killed have left under names of their own: neither sent nor removed, and told. In `leftOut`, too.

@@ -40,6 +40,41 @@ import TransferTestSupport
         #expect(server.visibleFiles.contains("in/t/d/b"))
     }
 
+    /// An address without a folder is the server's directory, on both sides.
+    @Test func theWholeServerGoesThereAndBack() throws {
+        let server = try RunningServer()
+        for (number, place) in ["\(server.address):", "\(server.address):/", "transfer://\(server.address)/"]
+            .enumerated()
+        {
+            #expect(try run(["sync", "t/", place]).end == .exited(0))
+            let back = try run(["sync", "--delete", place, "back\(number)"])
+            #expect(back.end == .exited(0), "\(back.errors)")
+            #expect(files(below: here.path("back\(number)")) == ["a", "d/b", "link"])
+            let check = try run(["check", place, "back\(number)"])
+            #expect(check.end == .exited(0), "\(check.output) \(check.errors)")
+        }
+    }
+
+    /// Nothing that is not sent is passed over in silence, but for what Transfer itself keeps at the top.
+    @Test func namesOfTransfersOwnAreToldAndStopNoDeletion() throws {
+        let server = try RunningServer()
+        for folder in ["t/.transfer", "t/.transfer/trash", "t/d/.transfer"] { try makeDirectory(here.path(folder)) }
+        for file in ["t/.transfer/trash/x", "t/d/.transfer/x", "t/.Transfer", "t/.transfer-parts"] {
+            try writeFile(here.path(file), [1])
+        }
+        #expect(try run(["sync", "t/", "\(server.address):/copy"]).end == .exited(0))
+        #expect(unlink(here.path("t/a")) == 0)
+        let synced = try run(["sync", "--delete", "t/", "\(server.address):/copy"])
+        #expect(synced.end == .exited(0), "\(synced.errors)")
+        #expect(server.visibleFiles.sorted() == ["copy/d/b", "copy/link"])
+        for name in [".Transfer", ".transfer-parts", "d/.transfer"] {
+            #expect(synced.errors.contains("skipped  \(name): Its name is one of Transfer's own"), "\(synced.errors)")
+        }
+        #expect(synced.errors.contains("3 left out"), "\(synced.errors)")
+        let check = try run(["check", "--exclude", ".transfer*", "--ignore-case", "t/", "\(server.address):/copy"])
+        #expect(check.end == .exited(0) && check.lines == [], "\(check.output)")
+    }
+
     @Test func whatDiffersIsSaidAndWhatIsDeletedComesBack() throws {
         let server = try RunningServer()
         let place = "\(server.address):/copy"
