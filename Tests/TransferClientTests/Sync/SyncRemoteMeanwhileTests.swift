@@ -2,7 +2,9 @@ import CLinux
 import Glibc
 import Testing
 import TransferModel
+import TransferProtocol
 import TransferStore
+import TransferSystem
 import TransferTestSupport
 
 @testable import TransferClient
@@ -130,5 +132,48 @@ extension SyncTests {
             #expect(synced.failures == [] && synced.summary?.moved == 1)
             #expect(copy(server).lines == TreeFacts(source).lines)
         }
+    }
+
+    /// What another client changes at the same time is asked for again, and told only if that goes on.
+    @Test(arguments: [2, 3, 9]) func whoIsInTheWayIsWaitedFor(busyAnswers: Int) async throws {
+        let left = Locked(busyAnswers)
+        let answer = { @Sendable (id: UInt32) in
+            let isBusy = left.withLock { left in
+                left -= 1
+                return left >= 0
+            }
+            return Message.outcome(Ending(id: id, code: isBusy ? .busy : .completed, count: 1))
+        }
+        let serve = { @Sendable (peer: FakeServer.Peer) in
+            peer.welcome(Welcome(features: [.files, .trees]))
+            while let arrival = peer.next() {
+                switch arrival {
+                case .message(.make(let make)): peer.send(answer(make.id))
+                case .message(.remove(let remove)): peer.send(answer(remove.id))
+                default: continue
+                }
+            }
+        }
+        let server = FakeServer(serve, serve, serve, serve)
+        let client = try TransferClient(server: server.address, configuration: .plain())
+        var target = RemoteTarget(client: client, directory: source, keepsOwners: false)
+        target.waits = [.zero, .zero]
+        let entries = try ["a", "b"].map { name in
+            SyncEntry(
+                try RelativePath(name), .file(1), modified: .init(seconds: 1, nanoseconds: 0), permissions: 0o644,
+                ExtraAttributes())
+        }
+        let results = Locked<[ResultCode]>([])
+        if busyAnswers % 2 == 0 {
+            try await target.set(entries) { _, result, _ in results.withLock { $0.append(result) } }
+        } else {
+            let removals = entries.map { SyncPlan.Removal(entry: $0, entries: [$0]) }
+            try await target.remove(removals, keepsInTrash: true) { _, result, _ in
+                results.withLock { $0.append(result) }
+            }
+        }
+        server.stop()
+        #expect(results.withLock { $0 } == (busyAnswers < 9 ? [.completed, .completed] : [.busy, .busy]))
+        #expect(left.withLock { $0 } == (busyAnswers < 9 ? -2 : 3))
     }
 }

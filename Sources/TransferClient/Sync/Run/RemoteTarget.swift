@@ -11,8 +11,13 @@ struct RemoteTarget: SyncTarget {
     /// For which all that stands there was compared: what has changed since gets no other path and no attributes, and is not removed.
     /// Nothing where none of it was.
     var plan: SyncPlan?
+    /// How long it is waited, again and again, for another client that changes the same.
+    var waits = Self.usualWaits
     /// Is told each answer to a change, which also says whether that is durable.
     var answered: @Sendable (ChangeReport) -> Void = { _ in }
+
+    /// A batch of another client is over when its disk has synced.
+    private static let usualWaits: [Duration] = [50, 100, 200, 400, 800].map { .milliseconds($0) }
 
     func makeTop(permissions: UInt16?) async throws(PushFailure) {
         guard !client.server.folder.isEmpty else { return }
@@ -61,18 +66,26 @@ struct RemoteTarget: SyncTarget {
     func remove(
         _ removals: [SyncPlan.Removal], keepsInTrash: Bool, _ report: @escaping Report<SyncPlan.Removal>
     ) async throws(PushFailure) {
-        let found = Dictionary(removals.map { (PathKey($0.entry.path.string), $0) }) { first, _ in first }
-        let requests = removals.map { removal in
-            let path = removal.entry.path.string
-            let request = RemoveRequest(
-                path: client.requestContext.remote(path), isRecursive: true, keepsInTrash: keepsInTrash,
-                version: plan?.stored(removal.entry))
-            return (path, request)
-        }
-        for try await answer in client.remove(requests, needs: [.files, .trees]) {
-            guard let removal = found[PathKey(answer.path)] else { continue }
-            // Somebody else was quicker.
-            report(removal, answer.result == .notFound ? .completed : answer.result.asCompared, answer.message)
+        try await untilFree(removals) { (removals, isLast) async throws(PushFailure) in
+            let found = Dictionary(removals.map { (PathKey($0.entry.path.string), $0) }) { first, _ in first }
+            let requests = removals.map { removal in
+                let path = removal.entry.path.string
+                let request = RemoveRequest(
+                    path: client.requestContext.remote(path), isRecursive: true, keepsInTrash: keepsInTrash,
+                    version: plan?.stored(removal.entry))
+                return (path, request)
+            }
+            var busy: [SyncPlan.Removal] = []
+            for try await answer in client.remove(requests, needs: [.files, .trees]) {
+                guard let removal = found[PathKey(answer.path)] else { continue }
+                guard isLast || answer.result != .busy else {
+                    busy.append(removal)
+                    continue
+                }
+                // Somebody else was quicker.
+                report(removal, answer.result == .notFound ? .completed : answer.result.asCompared, answer.message)
+            }
+            return busy
         }
     }
 
@@ -165,13 +178,33 @@ struct RemoteTarget: SyncTarget {
     private func change<Item: Sendable>(
         _ items: [Item], _ path: (Item) -> String, _ report: Report<Item>, _ request: (Item, String) -> Request
     ) async throws(PushFailure) {
-        guard !items.isEmpty else { return }
-        let paths = items.map(path)
-        let found = Dictionary(zip(paths.map { PathKey($0) }, items)) { first, _ in first }
-        for try await answer in client.change(paths, { path, index in request(items[index], path) }) {
-            answered(answer)
-            if let item = found[PathKey(answer.path)] { report(item, answer.result.asCompared, answer.message) }
+        try await untilFree(items) { (items, isLast) async throws(PushFailure) in
+            let paths = items.map(path)
+            let found = Dictionary(zip(paths.map { PathKey($0) }, items)) { first, _ in first }
+            var busy: [Item] = []
+            for try await answer in client.change(paths, { path, index in request(items[index], path) }) {
+                let item = found[PathKey(answer.path)]
+                if let item, !isLast, answer.result == .busy {
+                    busy.append(item)
+                    continue
+                }
+                answered(answer)
+                if let item { report(item, answer.result.asCompared, answer.message) }
+            }
+            return busy
         }
+    }
+
+    /// - Parameter ask: asks for changes; when it is not the last time, those that another client is in the way of come back.
+    private func untilFree<Item>(
+        _ items: [Item], _ ask: (_ items: [Item], _ isLast: Bool) async throws(PushFailure) -> [Item]
+    ) async throws(PushFailure) {
+        var rest = items
+        for wait in waits where !rest.isEmpty {
+            rest = try await ask(rest, false)
+            if !rest.isEmpty { try? await Task.sleep(for: wait) }
+        }
+        if !rest.isEmpty { _ = try await ask(rest, true) }
     }
 }
 
