@@ -147,6 +147,7 @@ enum Sample {
         .move(MoveRequest(id: 5, path: "a", to: "b")),
         .move(MoveRequest(id: 6, path: "a", to: "b/c", replaces: true, trash: .batch(batch))),
         .make(MakeRequest(id: 7, .nothing, path: "a", modified: moment, version: version)),
+        .make(MakeRequest(id: 10, .hardLink, path: "h", target: [0x61], replaces: true, version: version)),
         .move(MoveRequest(id: 8, path: "a", to: "b", version: version)),
         .remove(RemoveRequest(id: 9, path: "a", keepsInTrash: true, version: version)),
         .begin(

@@ -112,14 +112,15 @@ extension TreeEditor {
     fileprivate func make(_ planned: PlannedChange) throws(StoreError) -> ContentVersion? {
         let expected = planned.intended?.before
         switch planned.change {
-        case .folder(let path, let replaces, let attributes):
-            try makeDirectory(path, replaces: replaces, permissions: attributes?.permissions)
+        case .folder(let path, let replaces, let attributes, _):
+            try makeDirectory(path, replaces: replaces, as: planned.compared, permissions: attributes?.permissions)
             return try set(path, attributes)
-        case .link(let path, let text, let replaces, let attributes):
-            try makeLink(path, to: text, replaces: replaces)
+        case .link(let path, let text, let replaces, let attributes, _):
+            try makeLink(path, to: text, replaces: replaces, as: planned.compared)
             return try set(path, attributes)
-        case .hardLink(let path, let source, let replaces, let attributes):
-            let made = try makeHardLink(path, to: source, replaces: replaces, expecting: expected)
+        case .hardLink(let path, let source, let replaces, let attributes, _):
+            let made = try makeHardLink(
+                path, to: source, replaces: replaces, expecting: expected, as: planned.compared)
             return try set(path, attributes) ?? made.version?.after
         case .set(let path, let attributes, _):
             return try set(path, attributes, expecting: expected, as: planned.compared)

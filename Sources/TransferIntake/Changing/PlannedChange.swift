@@ -25,14 +25,14 @@ struct PlannedChange {
         _ index: Int, _ change: TreeChange, trashed: RelativePath?, at moment: Int64, in store: FileStore
     ) throws(StoreError) {
         (self.index, self.change, self.trashed) = (index, change, trashed)
-        compared = try change.version.map { (version) throws(StoreError) in
+        compared = try change.version.flatMap { (version) throws(StoreError) in
             try Self.compare(change, version, in: store)
         }
         intended =
             switch change {
-            case .folder(let path, let replaces, _), .link(let path, _, let replaces, _):
+            case .folder(let path, let replaces, _, _), .link(let path, _, let replaces, _, _):
                 replaces ? try Self.replacement(of: path, at: moment, in: store) : nil
-            case .hardLink(let path, let source, _, let attributes):
+            case .hardLink(let path, let source, _, let attributes, _):
                 try Self.link(path, to: source, attributes, at: moment, in: store)
             case .set(let path, let attributes, _): try Self.set(path, attributes, at: moment, in: store)
             case .move(let path, let target, let replaces, _):
@@ -47,15 +47,35 @@ struct PlannedChange {
         return found
     }
 
-    /// What has the time already that it is to get may have been given it by the same change, which is asked for again.
+    /// - Returns: nothing where what is there is what is to be made: the same may be asked for again.
     private static func compare(
         _ change: TreeChange, _ version: FileVersion, in store: FileStore
-    ) throws(StoreError) -> ComparedFile {
-        let found = try find(change.path, in: store)
-        guard found.form == .file, found.version.told == version || found.version.revision == change.revision else {
-            throw .otherVersion(change.path)
+    ) throws(StoreError) -> ComparedFile? {
+        guard let found = try store.object(at: change.path) else {
+            guard change.makesName else { throw .notFound(change.path) }
+            return ComparedFile.nothing
         }
+        if try isMade(change, found, in: store) {
+            return change.makesName ? nil : ComparedFile(found.version, tolerating: .names)
+        }
+        guard found.form != .folder, found.version.told == version else { throw .otherVersion(change.path) }
         return ComparedFile(found.version, tolerating: .names)
+    }
+
+    private static func isMade(
+        _ change: TreeChange, _ found: FoundObject, in store: FileStore
+    ) throws(StoreError) -> Bool {
+        switch change {
+        case .folder: return found.form == .folder
+        case .link(let path, let target, _, _, _):
+            guard found.form == .link else { return false }
+            return try store.whole(at: path).target == target
+        case .hardLink(_, let source, _, _, _):
+            return try store.object(at: source)?.version.object == found.version.object
+        // Its time is part of its version.
+        case .set(_, let attributes, _): return found.form != .folder && attributes.revision == found.version.revision
+        case .move, .discard: return false
+        }
     }
 
     private static func replacement(
@@ -121,17 +141,19 @@ extension TreeChange.Attributes {
 }
 
 extension TreeChange {
-    /// The time that a file is to get, as versions of files have it.
-    fileprivate var revision: Int64? {
-        guard case .set(_, let attributes, _) = self else { return nil }
-        return attributes.revision
+    /// Whether something gets the path that need not be there.
+    fileprivate var makesName: Bool {
+        switch self {
+        case .folder, .link, .hardLink: true
+        case .set, .move, .discard: false
+        }
     }
 
     /// Paths that are looked at before it is made: nothing that was only planned may have changed them.
     var looked: [RelativePath] {
         switch self {
-        case .folder(let path, let replaces, _), .link(let path, _, let replaces, _): replaces ? [path] : []
-        case .hardLink(let path, let source, _, _): [path, source]
+        case .folder(let path, let replaces, _, _), .link(let path, _, let replaces, _, _): replaces ? [path] : []
+        case .hardLink(let path, let source, _, _, _): [path, source]
         case .set(let path, _, _), .discard(let path, _, _): [path]
         case .move(let path, let target, let replaces, _): replaces ? [path, target] : [path]
         }
@@ -142,8 +164,8 @@ extension TreeChange {
     /// - Parameter trashed: where it goes if it is discarded.
     func touched(_ trashed: RelativePath?) -> [RelativePath] {
         switch self {
-        case .folder(let path, _, _), .link(let path, _, _, _), .set(let path, _, _): [path]
-        case .hardLink(let path, let source, _, _): [path, source]
+        case .folder(let path, _, _, _), .link(let path, _, _, _, _), .set(let path, _, _): [path]
+        case .hardLink(let path, let source, _, _, _): [path, source]
         case .move(let path, let target, _, _): [path, target]
         case .discard(let path, _, _): [path] + [trashed].compactMap(\.self)
         }

@@ -1,7 +1,7 @@
 package import TransferModel
 
 /// What a client wants made or changed in a server's directory, with the server's paths. That it may is asked before. One with a
-/// version is only made if what is there is a file of this version still.
+/// version is only made if what is there, and changes or gives way, is a file or link of this version still.
 package enum TreeChange: Sendable {
     /// What something is to be beside its name and content; nothing of what it has stays as it is.
     package struct Attributes: Sendable {
@@ -16,11 +16,11 @@ package enum TreeChange: Sendable {
     }
 
     /// A folder, with those above it.
-    case folder(RelativePath, replaces: Bool, Attributes?)
+    case folder(RelativePath, replaces: Bool, Attributes?, of: FileVersion? = nil)
     /// A symbolic link that says that.
-    case link(RelativePath, to: [UInt8], replaces: Bool, Attributes?)
+    case link(RelativePath, to: [UInt8], replaces: Bool, Attributes?, of: FileVersion? = nil)
     /// Another name of a file.
-    case hardLink(RelativePath, to: RelativePath, replaces: Bool, Attributes?)
+    case hardLink(RelativePath, to: RelativePath, replaces: Bool, Attributes?, of: FileVersion? = nil)
     /// Other attributes of what is there.
     case set(RelativePath, Attributes, of: FileVersion? = nil)
     case move(RelativePath, to: RelativePath, replaces: Bool, of: FileVersion? = nil)
@@ -30,7 +30,8 @@ package enum TreeChange: Sendable {
     /// The path that it is about.
     package var path: RelativePath {
         switch self {
-        case .folder(let path, _, _), .link(let path, _, _, _), .hardLink(let path, _, _, _), .set(let path, _, _),
+        case .folder(let path, _, _, _), .link(let path, _, _, _, _), .hardLink(let path, _, _, _, _),
+            .set(let path, _, _),
             .move(let path, _, _, _), .discard(let path, _, _):
             path
         }
@@ -38,8 +39,9 @@ package enum TreeChange: Sendable {
 
     var version: FileVersion? {
         switch self {
-        case .folder, .link, .hardLink: nil
-        case .set(_, _, let version), .move(_, _, _, let version), .discard(_, _, let version): version
+        case .folder(_, _, _, let version), .link(_, _, _, _, let version), .hardLink(_, _, _, _, let version),
+            .set(_, _, let version), .move(_, _, _, let version), .discard(_, _, let version):
+            version
         }
     }
 }

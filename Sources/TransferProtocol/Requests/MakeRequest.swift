@@ -40,8 +40,8 @@ package struct MakeRequest: Equatable, Sendable {
     /// Nothing to leave them.
     package var attributes: ExtraAttributes?
 
-    /// What the file has to be still, unless it has the time already that is said; nothing for whatever is there. Only where nothing is
-    /// made.
+    /// What the file or link has to be still that is changed or gives way; nothing for whatever is there. Not of a copy, and only with
+    /// `replaces` of what is made.
     package var version: FileVersion?
 
     package init(
@@ -84,8 +84,8 @@ package struct MakeRequest: Equatable, Sendable {
         }
         attributes = try ExtraAttributes(fields)
         version = try FileVersion(fields)
-        guard version == nil || form == .nothing else {
-            throw .malformed("The make frame makes something, and has the version of a file that is there.")
+        guard version == nil || form == .nothing || form != .copy && replaces else {
+            throw .malformed("The make frame has the version of a file, and changes none.")
         }
     }
 

@@ -410,7 +410,7 @@ extension FoundObject {
 }
 
 extension StoreError {
-    static func changed(_ path: RelativePath) -> StoreError {
+    package static func changed(_ path: RelativePath) -> StoreError {
         StoreError(
             .sourceChanged, "\(path) has changed since it was compared; it is left, and the next sync looks again.")
     }

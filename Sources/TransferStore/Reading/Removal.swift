@@ -104,7 +104,7 @@ package final class Removal {
         let status = try store.incoming.replacing.withLock { _ throws(StoreError) -> stat? in
             let found = try Self.attempt(path) { () throws(SystemError) in try parent.status(name) }
             guard let found else { return nil }
-            if let version, !found.isFile || ContentVersion(found).told != version { throw .otherVersion(path) }
+            if let version, ContentVersion(found).told != version { throw .otherVersion(path) }
             try Self.attempt(path) { () throws(SystemError) in try parent.unlink(name) }
             return found
         }

@@ -47,7 +47,7 @@ package struct StoredAttributes: Equatable, Sendable {
 }
 
 extension ContentVersion {
-    /// What clients are told of a file: changes whenever the content may have. Not with the permissions or names of a file:
+    /// What clients are told of a file or link: changes whenever the content may have. Not with the permissions or names of a file:
     /// whoever has half of it can go on with it.
     package var told: FileVersion {
         let facts = (object.bigEndian, revision.bigEndian, size.bigEndian)

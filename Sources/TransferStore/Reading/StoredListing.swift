@@ -78,7 +78,7 @@ package final class StoredListing {
     /// - Returns: nothing for what no path can have; that is counted.
     private func name(_ bytes: [UInt8], withLinks: Bool) throws(SystemError) -> String? {
         if let name = String(validating: bytes, as: UTF8.self), RelativePath.accepts(name, in: path) { return name }
-        if path == nil, RelativePath.isReserved(String(decoding: bytes, as: UTF8.self)) { return nil }
+        if path == nil, RelativePath.isOwn(String(decoding: bytes, as: UTF8.self)) { return nil }
         if let status = try directory.status(bytes), status.isFile || status.isDirectory || withLinks && status.isLink {
             unlisted += 1
         }

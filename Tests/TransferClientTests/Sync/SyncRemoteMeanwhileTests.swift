@@ -122,6 +122,69 @@ extension SyncTests {
         }
     }
 
+    /// Nor what takes the place of a link, or of another name of a file, by then.
+    @Test(arguments: [false, true]) func whatTakesANameThatGoesIsNotRemoved(keepsInTrash: Bool) async throws {
+        try write("a", [1, 2, 3])
+        #expect(link("\(source)/a", "\(source)/b") == 0 && symlink("a", "\(source)/l") == 0)
+        try await withServer { server in
+            _ = try await push(server)
+            for name in ["b", "l"] { #expect(unlink("\(source)/\(name)") == 0) }
+            // So the file has another version by the time that its name goes.
+            age("\(source)/a")
+            let synced = try await push(server, keepsInTrash: keepsInTrash) {
+                for name in ["b", "l"] { try await overwrite(server, name, [9, 9, 9]) }
+            }
+            #expect(synced.failures.count == 2 && synced.failures.allSatisfy { $0.contains(": sourceChanged ") })
+            for name in ["b", "l"] { #expect(stored(server, name) == [9, 9, 9]) }
+            let next = try await push(server) { $0.deletes = true }
+            #expect(next.failures == [] && copy(server).lines == TreeFacts(source).lines)
+        }
+    }
+
+    /// Nor does it give way to a folder, a link or another name of a file.
+    @Test func whatTakesTheNameOfALinkStays() async throws {
+        for name in ["first", "second"] { try write(name, [1, 2, 3]) }
+        #expect(symlink("a", "\(source)/link") == 0 && symlink("a", "\(source)/folder") == 0)
+        try await withServer { server in
+            _ = try await push(server)
+            for name in ["second", "link", "folder"] { #expect(unlink("\(source)/\(name)") == 0) }
+            #expect(link("\(source)/first", "\(source)/second") == 0)
+            #expect(symlink("b", "\(source)/link") == 0 && mkdir("\(source)/folder", 0o755) == 0)
+            #expect(symlink("c", "\(source)/made link") == 0)
+            let names = ["second", "link", "folder", "made link"]
+            let synced = try await push(server) {
+                for name in names { try await overwrite(server, name, [9, 9, 9]) }
+            }
+            #expect(synced.failures.count == 4, "\(synced.failures)")
+            for name in names { #expect(stored(server, name) == [9, 9, 9]) }
+            let next = try await push(server) { $0.deletes = true }
+            #expect(next.failures == [] && copy(server).lines == TreeFacts(source).lines)
+        }
+    }
+
+    /// A file that the server turns out to have already may be another one again before it gets its attributes.
+    @Test(arguments: [false, true]) func whatIsFoundAlreadyIsAskedAboutOnceMore(isOverwritten: Bool) async throws {
+        try write("new", [1, 2, 3])
+        age("\(source)/new")
+        try await withServer { server in
+            try Files.makeDirectory(server.directory.path("store/copy"))
+            var target = RemoteTarget(client: try client(server), directory: source, keepsOwners: false)
+            target.plan = SyncPlan()
+            var scan = LocalScan(try LocalTree(path: source), at: source, isSource: true, SyncFilter(Selection()))
+            let entries = try scan.run().0.entries
+            try await overwrite(server, "new", [1, 2, 3])
+            let results = Locked<[ResultCode]>([])
+            try await target.take(entries.map { SyncPlan.File(entry: $0, isNew: true) }, { _ in }) { _, result, _ in
+                results.withLock { $0.append(result) }
+            }
+            if isOverwritten { try await overwrite(server, "new", [9, 9, 9]) }
+            try await target.set(entries) { _, result, _ in results.withLock { $0.append(result) } }
+            #expect(results.withLock { $0 } == [.alreadyStored, isOverwritten ? .sourceChanged : .completed])
+            let next = try await push(server)
+            #expect(next.failures == [] && copy(server).lines == TreeFacts(source).lines)
+        }
+    }
+
     /// A moved file gets its rights by the version that it had under its old path.
     @Test func aMovedFileGetsItsAttributes() async throws {
         try write("old", [1, 2, 3])
@@ -131,6 +194,33 @@ extension SyncTests {
             let synced = try await push(server) {}
             #expect(synced.failures == [] && synced.summary?.moved == 1)
             #expect(copy(server).lines == TreeFacts(source).lines)
+        }
+    }
+
+    /// Neither is in the other's way, and of two sources one is there in the end.
+    @Test(arguments: [true, false]) func twoSyncsOfOneFolderAtOnce(isOneSource: Bool) async throws {
+        let other = isOneSource ? source : here.path("other source")
+        for top in [source, other] {
+            for number in 1...40 {
+                try write("d\(number)/f", top == source ? [1, 2, 3] : [4, 5, 6], in: top)
+                if top != source { age("\(top)/d\(number)/f") }
+                if symlink("f", "\(top)/d\(number)/link") != 0 { #expect(isOneSource && errno == EEXIST) }
+            }
+        }
+        try await withServer { server in
+            let sources = [source, other]
+            let clients = try sources.map { _ in try client(server) }
+            let synced = await withTaskGroup(of: Synced.self) { group -> [Synced] in
+                for (top, client) in zip(sources, clients) {
+                    group.addTask { await Synced(client.sync(from: top, options: SyncOptions())) }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            for one in synced { #expect(one.failure == nil) }
+            if isOneSource { for one in synced { #expect(one.failures == []) } }
+            // Whatever of each has come last, the next one finds all that is another's.
+            let next = await Synced(try client(server).sync(from: other, options: SyncOptions()))
+            #expect(next.failures == [] && copy(server).lines == TreeFacts(other).lines)
         }
     }
 

@@ -251,10 +251,14 @@ import TransferModel
             (.make, [0, 0, 0, 1, 1, 0, 0, 1, 0x61, 0x86, 0, 0]),
             (.move, [0, 0, 0, 1, 2, 0, 1, 0x61, 0, 1, 0x62]),
             (.move, [0, 0, 0, 1, 0, 0, 1, 0x61, 0, 1, 0x62, 0x87, 0, 1, 0x62]),
-            // A version of another length, and of something that is made.
+            // A version of another length, of something that is made and replaces nothing, and of a copy.
             (.move, [0, 0, 0, 1, 0, 0, 1, 0x61, 0, 1, 0x62, 0x88, 0, 1, 0]),
             (.remove, [0, 0, 0, 1, 0, 0, 1, 0x61, 0x88, 0, 17] + [UInt8](repeating: 0, count: 17)),
             (.make, [0, 0, 0, 1, 1, 0, 0, 1, 0x61, 0x88, 0, 16] + [UInt8](repeating: 0, count: 16)),
+            (
+                .make,
+                [0, 0, 0, 1, 4, 4, 0, 1, 0x61, 0x85, 0, 1, 0x62, 0x88, 0, 16] + [UInt8](repeating: 0, count: 16)
+            ),
             (.outcome, [0, 0, 0, 1, 0, 5, 2] + [UInt8](repeating: 0, count: 8)),
             (.entries, [0, 0, 0, 1, 0xFF, 0xFF]),
         ] as [(FunctionCode, [UInt8])]) func whatMakesNoSenseIsMalformed(_ function: FunctionCode, body: [UInt8])

@@ -28,9 +28,9 @@ extension SyncCommand: ProgramCommand {
                 + "where whoever stores is root. A file is changed when its size or time is another one. A file that was only "
                 + "renamed is moved and not sent again, with --delete.",
             "As with rsync, SOURCE/ is what is in the folder, and SOURCE the folder itself, which goes into TARGET.",
-            "What is printed are the changes. Devices, sockets and FIFOs are told and left out, and so is what is called .transfer or "
-                + ".transfer-parts; a name that is not UTF-8 cannot go to a server, is told, and counts as a failure. Permissions are "
-                + "those of owner, group and others: setuid, setgid and sticky bits are not kept.",
+            "What is printed are the changes. Devices, sockets and FIFOs are told and left out, and so are files and folders here that are "
+                + "called .transfer or .transfer-parts; a name that is not UTF-8 cannot go to a server, is told, and counts as a failure. "
+                + "Permissions are those of owner, group and others: setuid, setgid and sticky bits are not kept.",
             FilesFlags.aboutAccess,
         ],
         flags: [SyncFlags.to.flag] + choices.map(\.flag) + SelectionFlags.push.all + SyncFlags.handling.map(\.flag)

@@ -60,8 +60,8 @@ struct SyncPlan: Sendable {
     /// get. At other paths that something comes to nothing was.
     var compared: [RelativePath: SyncEntry] = [:]
 
-    /// Files of the target with several names, of which one stays.
-    var surviving: Set<SyncEntry.NamedFile> = []
+    /// A name that stays of files of the target that have several.
+    var surviving: [SyncEntry.NamedFile: RelativePath] = [:]
 
     /// Folders that are given theirs at the end, because what is done in them changes their time; the innermost first. Those that
     /// differed before are told.
@@ -77,6 +77,8 @@ struct SyncPlan: Sendable {
         guard !reasons.isEmpty else { return }
         unreadable = files.compactMap { file in reasons[file.entry.path].map { (file.entry.path, $0) } }
         files.removeAll { reasons[$0.entry.path] != nil }
+        // What would have given way to it stays.
+        obstacles.removeAll { reasons[$0.entry.path] != nil }
     }
 
     /// What was compared of a target on this machine, by the path that it gets.
@@ -93,13 +95,7 @@ struct SyncPlan: Sendable {
         guard let version = removed.version else { return nil }
         if removed.isFolder { return ComparedFile(version, tolerating: .changes) }
         guard let name = removed.named else { return ComparedFile(version) }
-        return ComparedFile(version, tolerating: surviving.contains(name) ? .changes : .names)
-    }
-
-    /// What a server has to have still of something that is removed; nothing for whatever is there.
-    func stored(_ removed: SyncEntry) -> FileVersion? {
-        guard removed.isFile, removed.named.map({ !surviving.contains($0) }) ?? true else { return nil }
-        return removed.stored
+        return ComparedFile(version, tolerating: surviving[name] != nil ? .changes : .names)
     }
 
     /// Bytes of all files that are sent.

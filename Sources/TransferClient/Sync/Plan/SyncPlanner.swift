@@ -18,8 +18,8 @@ struct SyncPlanner {
     private var renewed: Set<RelativePath> = []
     /// The first name of each file of the source that has several.
     private var firsts: [SyncEntry.NamedFile: RelativePath] = [:]
-    /// Files of the target with several names that stand for one of the source.
-    private var kept: Set<SyncEntry.NamedFile> = []
+    /// Files of the target with several names that stand for one of the source, and which of them does.
+    private var kept: [SyncEntry.NamedFile: RelativePath] = [:]
     /// Targets that are in the way, which go with all that is in them.
     private var cleared: Set<RelativePath> = []
     /// Folders in which something is changed.
@@ -40,7 +40,7 @@ struct SyncPlanner {
     ) {
         (self.source, self.target, self.options) = (source, target, options)
         keeping = AttributeKeeping(owners: options.keepsOwners, rights: rights)
-        let unlisted = target.unlisted.compactMap { try? RelativePath($0.folder) }
+        let unlisted = target.unlisted.compactMap { try? RelativePath($0.folder) } + target.held
         holding = Set(unlisted).union(unlisted.flatMap(\.folders))
         self.hasSameContent = hasSameContent
     }
@@ -92,6 +92,7 @@ extension SyncPlanner {
     private mutating func compare(link entry: SyncEntry, _ there: SyncEntry?) {
         if let there, there.form == entry.form {
             guard differs(entry, there) else { return plan.unchanged += 1 }
+            remember(there, at: entry.path)
             return plan.attributes.append(entry)
         }
         guard makeRoom(for: entry, there) else { return }
@@ -108,7 +109,10 @@ extension SyncPlanner {
         if let there, there.form == entry.form {
             let isSame = isSame(entry, there)
             // What is not known may turn out to be the same when it is sent.
-            if isSame ?? true, let name = there.named, !kept.insert(name).inserted { return part(entry, there) }
+            if isSame ?? true, let name = there.named {
+                guard kept[name] == nil else { return part(entry, there) }
+                kept[name] = there.path
+            }
             if isSame ?? false, !differs(entry, there) { return plan.unchanged += 1 }
             if isSame ?? false {
                 remember(there, at: entry.path)

@@ -1,5 +1,6 @@
 import TransferModel
 import TransferProtocol
+import TransferStore
 import TransferSystem
 
 /// A folder on a server that is made the same as a directory here.
@@ -11,6 +12,8 @@ struct RemoteTarget: SyncTarget {
     /// For which all that stands there was compared: what has changed since gets no other path and no attributes, and is not removed.
     /// Nothing where none of it was.
     var plan: SyncPlan?
+    /// What the server has said of files that it had already, though nothing had their paths when it listed them.
+    private let acknowledged = AcknowledgedDigests()
     /// How long it is waited, again and again, for another client that changes the same.
     var waits = Self.usualWaits
     /// Is told each answer to a change, which also says whether that is durable.
@@ -21,33 +24,55 @@ struct RemoteTarget: SyncTarget {
 
     func makeTop(permissions: UInt16?) async throws(PushFailure) {
         guard !client.server.folder.isEmpty else { return }
-        let request = { (path: String, _: Int) in
-            Request.make(MakeRequest(.directory, path: path, permissions: permissions.map { $0 | 0o700 }))
+        let report = try await changeTop { path in
+            MakeRequest(.directory, path: path, permissions: permissions.map { $0 | 0o700 })
         }
-        for try await report in client.change([""], request) where report.result != .completed {
-            // Whoever may only send gives no permissions.
-            if report.result == .forbidden, permissions != nil { return try await makeTop(permissions: nil) }
-            throw PushFailure(reason: .rejected(report.result), message: report.message)
+        guard report.result != .completed else { return }
+        // Whoever may only send gives no permissions.
+        if report.result == .forbidden, permissions != nil { return try await makeTop(permissions: nil) }
+        throw PushFailure(reason: .rejected(report.result), message: report.message)
+    }
+
+    private func changeTop(_ request: (String) -> MakeRequest) async throws(PushFailure) -> ChangeReport {
+        var last = ChangeReport.done("")
+        try await untilFree([""]) { (paths, isLast) async throws(PushFailure) in
+            for try await report in client.change(paths, { path, _ in .make(request(path)) }) { last = report }
+            return !isLast && last.result == .busy ? paths : []
         }
+        return last
     }
 
     func set(_ entries: [SyncEntry], _ report: @escaping Report<SyncEntry>) async throws(PushFailure) {
-        try await change(entries, { $0.path.string }, report) { entry, path in
-            make(.nothing, path, entry, version: entry.isFile ? plan?.compared[entry.path]?.stored : nil)
+        let found = try await stat(entries.map(\.path).filter { acknowledged[$0] != nil })
+        let isOther = { (entry: SyncEntry) in
+            acknowledged[entry.path].map { $0 != found[entry.path]?.digest } ?? false
+        }
+        for entry in entries where isOther(entry) {
+            report(entry, .sourceChanged, StoreError.changed(entry.path).message)
+        }
+        try await change(entries.filter { !isOther($0) }, { $0.path.string }, report) { entry, path in
+            make(
+                .nothing, path, entry,
+                version: entry.isFolder ? nil : found[entry.path]?.version ?? compared(at: entry.path))
         }
     }
+
+    /// What something that gives way, or gets another path or attributes, has to be still; nothing for whatever is there.
+    ///
+    /// - Parameter path: that it gets.
+    private func compared(at path: RelativePath) -> FileVersion? { plan?.compared[path]?.stored }
+
+    /// Whether something that is made may take the place of what is there.
+    private func replaces(at entry: SyncEntry) -> Bool { plan.map { $0.compared[entry.path] != nil } ?? true }
 
     func tidy() async {}
 
     func setTop(_ top: SyncTree.Top, keepsOwner: Bool) async throws(PushFailure) -> ChangeReport {
-        let request = { (path: String, _: Int) in
-            Request.make(
-                MakeRequest(
-                    .nothing, path: path, permissions: top.permissions, modified: top.modified,
-                    attributes: top.extra.keeping(owner: keepsOwner)))
+        try await changeTop { path in
+            MakeRequest(
+                .nothing, path: path, permissions: top.permissions, modified: top.modified,
+                attributes: top.extra.keeping(owner: keepsOwner))
         }
-        for try await report in client.change([""], request) { return report }
-        return .done("")
     }
 
     func unlock(_ folders: [SyncEntry]) async throws(PushFailure) {
@@ -68,12 +93,14 @@ struct RemoteTarget: SyncTarget {
     ) async throws(PushFailure) {
         try await untilFree(removals) { (removals, isLast) async throws(PushFailure) in
             let found = Dictionary(removals.map { (PathKey($0.entry.path.string), $0) }) { first, _ in first }
+            let versions = try await survivors(of: removals)
             let requests = removals.map { removal in
-                let path = removal.entry.path.string
+                let path = removal.entry.path
+                let version = plan == nil || removal.entry.isFolder ? nil : versions[path] ?? removal.entry.stored
                 let request = RemoveRequest(
-                    path: client.requestContext.remote(path), isRecursive: true, keepsInTrash: keepsInTrash,
-                    version: plan?.stored(removal.entry))
-                return (path, request)
+                    path: client.requestContext.remote(path.string), isRecursive: true, keepsInTrash: keepsInTrash,
+                    version: version)
+                return (path.string, request)
             }
             var busy: [SyncPlan.Removal] = []
             for try await answer in client.remove(requests, needs: [.files, .trees]) {
@@ -89,6 +116,25 @@ struct RemoteTarget: SyncTarget {
         }
     }
 
+    /// What files are by now of which one name goes and another one stays: the sync itself may have given them another time.
+    private func survivors(of removals: [SyncPlan.Removal]) async throws(PushFailure) -> [RelativePath: FileVersion] {
+        var names: [RelativePath: RelativePath] = [:]
+        for removal in removals {
+            if let name = removal.entry.named, let kept = plan?.surviving[name] { names[removal.entry.path] = kept }
+        }
+        let found = try await stat(Array(Set(names.keys).union(names.values)))
+        return names.compactMapValues { found[$0]?.version }.filter { found[$0.key]?.version == $0.value }
+    }
+
+    private func stat(_ paths: [RelativePath]) async throws(PushFailure) -> [RelativePath: RemoteEntry] {
+        var found: [RelativePath: RemoteEntry] = [:]
+        guard !paths.isEmpty else { return found }
+        for try await report in client.stat(paths.map(\.string), wantsAll: true) {
+            if let path = try? RelativePath(report.path), let entry = report.entry { found[path] = entry }
+        }
+        return found
+    }
+
     func makeFolders(
         _ folders: [SyncEntry], replacing links: Set<RelativePath>, _ report: @escaping Report<SyncEntry>
     ) async throws(PushFailure) {
@@ -101,11 +147,13 @@ struct RemoteTarget: SyncTarget {
             .make(
                 MakeRequest(
                     .directory, path: path, replaces: links.contains(folder.path),
-                    permissions: folder.openPermissions))
+                    permissions: folder.openPermissions, version: compared(at: folder.path)))
         }
         // Whoever may only send gives no permissions, and makes folders all the same.
         try await change(refused.withLock { $0 }, { $0.path.string }, report) { folder, path in
-            .make(MakeRequest(.directory, path: path, replaces: links.contains(folder.path)))
+            .make(
+                MakeRequest(
+                    .directory, path: path, replaces: links.contains(folder.path), version: compared(at: folder.path)))
         }
     }
 
@@ -114,7 +162,7 @@ struct RemoteTarget: SyncTarget {
             .move(
                 MoveRequest(
                     path: path, to: client.requestContext.remote(move.entry.path.string),
-                    version: plan?.compared[move.entry.path]?.stored))
+                    version: compared(at: move.entry.path)))
         }
     }
 
@@ -123,7 +171,9 @@ struct RemoteTarget: SyncTarget {
     ) async throws(PushFailure) {
         try await change(links, { $0.path.string }, report) { entry, path in
             guard case .link(let target) = entry.form else { return make(.nothing, path, entry) }
-            return make(.symbolicLink, path, entry, target: target, replaces: replaces)
+            return make(
+                .symbolicLink, path, entry, target: target, replaces: replaces && self.replaces(at: entry),
+                version: compared(at: entry.path))
         }
     }
 
@@ -132,7 +182,10 @@ struct RemoteTarget: SyncTarget {
     ) async throws(PushFailure) {
         try await change(links, { $0.entry.path.string }, report) { link, path in
             let first = client.requestContext.remote(link.first.string)
-            return .make(MakeRequest(.hardLink, path: path, target: Array(first.utf8), replaces: replaces))
+            return .make(
+                MakeRequest(
+                    .hardLink, path: path, target: Array(first.utf8),
+                    replaces: replaces && self.replaces(at: link.entry), version: compared(at: link.entry.path)))
         }
     }
 
@@ -153,6 +206,9 @@ struct RemoteTarget: SyncTarget {
             switch event {
             case .finished(let answer):
                 guard let file = found[PathKey(answer.source)] else { continue }
+                if answer.result == .alreadyStored, plan != nil, compared(at: file.entry.path) == nil {
+                    acknowledged[file.entry.path] = answer.digest
+                }
                 report(file, answer.result, answer.message)
             case .progress(var progress):
                 progress.source = found[PathKey(progress.source)]?.entry.path.string ?? progress.source
@@ -223,5 +279,15 @@ extension ExtraAttributes {
     /// The same, without the owner where that is not kept.
     func keeping(owner isKept: Bool) -> ExtraAttributes {
         isKept ? self : ExtraAttributes(extended: extended)
+    }
+}
+
+/// Digests of content that a server has found under a path.
+private final class AcknowledgedDigests: Sendable {
+    private let known = Locked<[RelativePath: Digest]>([:])
+
+    subscript(path: RelativePath) -> Digest? {
+        get { known.withLock { $0[path] } }
+        set { known.withLock { $0[path] = newValue } }
     }
 }

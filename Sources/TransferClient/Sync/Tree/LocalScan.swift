@@ -13,6 +13,7 @@ struct LocalScan {
     private var specials: [SyncTree.Fault] = []
     private var stranded: [SyncTree.Fault] = []
     private var faults: [SyncTree.Fault] = []
+    private var held: Set<RelativePath> = []
 
     /// - Parameters:
     ///   - isSource: whether ignore files, sizes and times decide what is looked at.
@@ -42,7 +43,7 @@ struct LocalScan {
         let tree = SyncTree(
             top: SyncTree.Top(
                 modified: top.attributes.modified, permissions: top.attributes.permissions, extra: top.extra),
-            entries, leftOut: filter.leftOut, specials: specials, stranded: stranded, faults: faults)
+            entries, leftOut: filter.leftOut, specials: specials, stranded: stranded, faults: faults, held: held)
         return (tree, filter)
     }
 
@@ -84,11 +85,12 @@ struct LocalScan {
         guard folder != nil || !isFolder || !RelativePath.isOwn(name) else { return }
         let path = (folder.map { $0.string + "/" } ?? "") + name
         guard isFolder ? rules.entering(name) != nil : rules.sendsAll || rules.sends(name) else {
-            if let path = RelativePath(stored: path) { filter.leaveOut(path) }
             return
         }
-        specials.append(
-            SyncTree.Fault(path: path, message: "Its name is one of Transfer's own, which no server takes."))
+        let fault = SyncTree.Fault(path: path, message: "Its name is one of Transfer's own, which no server takes.")
+        guard !isSource else { return specials.append(fault) }
+        if let folder { held.insert(folder) }
+        stranded.append(fault)
     }
 
     /// A mark of this program's own is nobody's file, unless a removal that was killed has left a source under its name.

@@ -30,7 +30,8 @@ struct SyncTree: Sendable {
     /// Devices, sockets and the like, which have no content, and what has a name of Transfer's own.
     let specials: [Fault]
 
-    /// What removals that were killed have left under names of their own: neither sent nor removed, and told. In `leftOut`, too.
+    /// What removals that were killed have left under names of their own, and in a target what has a name of Transfer's own: neither
+    /// sent nor removed, and told. Only the first have a path, and are in `leftOut`, too.
     let stranded: [Fault]
 
     /// What could not be looked at, or cannot be named.
@@ -39,13 +40,17 @@ struct SyncTree: Sendable {
     /// Folders with names that no path can have, so that nothing can be done about these. Of a server's tree that is a target.
     let unlisted: [UnlistedNames]
 
+    /// Folders of a target here in which something with a name of Transfer's own stays.
+    let held: Set<RelativePath>
+
     /// - Parameter entries: in any order. Of those with one path the first counts: some file systems tell a name twice that
     ///   changes meanwhile.
     init(
         top: Top?, _ entries: [SyncEntry] = [], leftOut: Set<RelativePath> = [], specials: [Fault] = [],
-        stranded: [Fault] = [], faults: [Fault] = [], unlisted: [UnlistedNames] = []
+        stranded: [Fault] = [], faults: [Fault] = [], unlisted: [UnlistedNames] = [],
+        held: Set<RelativePath> = []
     ) {
-        (self.top, self.stranded, self.unlisted) = (top, stranded, unlisted)
+        (self.top, self.stranded, self.unlisted, self.held) = (top, stranded, unlisted, held)
         (self.leftOut, self.specials, self.faults) = (leftOut, specials, faults)
         self.entries = Self.ordered(entries)
     }
@@ -142,6 +147,6 @@ extension SyncTree {
         }
         return SyncTree(
             top: top, kept, leftOut: leftOut.union(filter.leftOut), specials: specials, stranded: stranded,
-            faults: faults, unlisted: unlisted)
+            faults: faults, unlisted: unlisted, held: held)
     }
 }

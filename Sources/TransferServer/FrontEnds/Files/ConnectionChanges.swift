@@ -42,13 +42,16 @@ extension ConnectionChanges {
         // What is copied is answered by itself: `FileCopy`.
         case .copy: break
         case .nothing: waiting.append(.set(path, attributes, of: request.version))
-        case .directory: waiting.append(.folder(path, replaces: request.replaces, wanted))
-        case .symbolicLink: waiting.append(.link(path, to: request.target, replaces: request.replaces, wanted))
+        case .directory: waiting.append(.folder(path, replaces: request.replaces, wanted, of: request.version))
+        case .symbolicLink:
+            waiting.append(.link(path, to: request.target, replaces: request.replaces, wanted, of: request.version))
         case .hardLink:
             guard let text = String(validating: request.target, as: UTF8.self) else {
                 throw StoreError(.invalidPath, "The path of the file to link to is not UTF-8.")
             }
-            waiting.append(.hardLink(path, to: try client.changeable(text), replaces: request.replaces, wanted))
+            waiting.append(
+                .hardLink(
+                    path, to: try client.changeable(text), replaces: request.replaces, wanted, of: request.version))
         }
     }
 

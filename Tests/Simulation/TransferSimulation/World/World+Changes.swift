@@ -98,8 +98,8 @@ extension World {
                 try promises.answered(path.string, disk.medium)
                 durableDirectories.formUnion(Self.parents(of: target.string))
             case .discard(let path, _, _): try promises.answered(path.string, disk.medium)
-            case .folder(let path, _, _): durableDirectories.formUnion(Self.parents(of: path.string + "/x"))
-            case .hardLink(let path, _, _, _): durableDirectories.formUnion(Self.parents(of: path.string))
+            case .folder(let path, _, _, _): durableDirectories.formUnion(Self.parents(of: path.string + "/x"))
+            case .hardLink(let path, _, _, _, _): durableDirectories.formUnion(Self.parents(of: path.string))
             case .set, .link: break
             }
         }
@@ -113,14 +113,14 @@ extension World {
     /// What a change does beside moving something.
     private func expect(_ change: TreeChange) {
         switch change {
-        case .hardLink(let path, let source, let replaces, _):
+        case .hardLink(let path, let source, let replaces, _, _):
             hasLinked = true
             if let content = disk.medium.seen(at: source.string).flatMap(number) { copied.insert(content) }
             // It may have been a name of the same file, of which one is as good as the other.
             if replaces, disk.medium.object(at: path.string) != disk.medium.object(at: source.string) {
                 willGiveWay(path)
             }
-        case .folder(let path, true, _): willGiveWay(path)
+        case .folder(let path, true, _, _): willGiveWay(path)
         case .move(let path, let target, true, _) where path != target:
             // Of two names of one file the other one goes.
             if let object = disk.medium.object(at: path.string), object == disk.medium.object(at: target.string) {

@@ -71,6 +71,10 @@ import TransferTestSupport
             #expect(synced.errors.contains("skipped  \(name): Its name is one of Transfer's own"), "\(synced.errors)")
         }
         #expect(synced.errors.contains("3 left out"), "\(synced.errors)")
+        let back = try run(["sync", "--delete", "--no-trash", "\(server.address):/copy/d/", "t"])
+        #expect(back.end == .exited(0), "\(back.errors)")
+        #expect(back.errors.contains("skipped  d/.transfer: ") && files(below: here.path("t/d")) == [".transfer/x"])
+        #expect(try run(["sync", "--delete", "\(server.address):/copy/", "t"]).end == .exited(0))
         let check = try run(["check", "--exclude", ".transfer*", "--ignore-case", "t/", "\(server.address):/copy"])
         #expect(check.end == .exited(0) && check.lines == [], "\(check.output)")
     }

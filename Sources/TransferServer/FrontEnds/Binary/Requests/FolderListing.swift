@@ -97,7 +97,7 @@ extension ListedEntry {
     /// - Parameter known: its entry in the catalog.
     init(_ entry: WholeEntry, _ known: CatalogEntry?) {
         self.init(String(entry.path.name), entry.attributes, known)
-        if entry.target != nil { (form, version) = (.symbolicLink, .none) }
+        if entry.target != nil { form = .symbolicLink }
         extras = Extras(
             names: entry.names, attributes: entry.extra, target: entry.target ?? [], isPartial: entry.isPartial)
     }

@@ -26,6 +26,16 @@ struct HTTPConditions {
         conditions.isEmpty || conditions.outcome(of: present(files), isRead: false) == .proceed
     }
 
+    /// - Returns: the version of the file that they hold for; nothing for a folder, or where nothing is demanded.
+    /// - Throws: 412 where they do not hold.
+    func version(_ files: ConnectionFiles) throws(HTTPFault) -> FileVersion? {
+        guard !conditions.isEmpty else { return nil }
+        // Read before they are looked at: what is stored since has another one.
+        let version = place.flatMap { files.attributes(at: $0) }?.fileVersion
+        guard hold(files) else { throw .conditionsFail }
+        return version == FileVersion.none ? nil : version
+    }
+
     private func present(_ files: ConnectionFiles) -> Preconditions.Current? {
         guard let place, let attributes = files.attributes(at: place) else { return nil }
         return Preconditions.Current(

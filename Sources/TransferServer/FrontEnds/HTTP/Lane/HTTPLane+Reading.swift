@@ -101,6 +101,7 @@ extension HTTPLane {
 
     func remove(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) {
         let place: RelativePath
+        let version: FileVersion?
         do throws(StoreError) {
             place = try client.removable(target.path)
         } catch {
@@ -108,7 +109,7 @@ extension HTTPLane {
         }
         do throws(HTTPFault) {
             let conditions = HTTPConditions(try Preconditions(request.head.fields, now: .now), on: place)
-            guard conditions.hold(files) else { throw .conditionsFail }
+            version = try conditions.version(files)
         } catch {
             throw HTTPRefusal(error.status, error.status == 412 ? .pathConflict : .malformedFrame, error.message)
         }
@@ -118,10 +119,10 @@ extension HTTPLane {
             }
             guard !resources.trashesRemovals else {
                 let changes = ConnectionChanges(resources)
-                changes.discard(place, isRecursive: target.isFolder)
+                changes.discard(place, isRecursive: target.isFolder, of: version)
                 return begin(HTTPDiscard(target.path, changes), to: request)
             }
-            let removal = try files.beginRemoval(of: place, isRecursive: target.isFolder)
+            let removal = try files.beginRemoval(of: place, isRecursive: target.isFolder, version: version)
             begin(HTTPRemoval(target.path, removal, files), to: request)
         } catch {
             throw HTTPRefusal(error)
