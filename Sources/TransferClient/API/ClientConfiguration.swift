@@ -120,8 +120,8 @@ public struct ClientConfiguration: Sendable {
     /// progress. Whether the first connection is tried again as well, `retriesFirstConnection` says.
     public var retryFor = 60.0
 
-    /// Whether the first connection, too, is tried again for `retryFor`, as for a server that is still starting. Otherwise it is
-    /// tried once, so that a wrong address is told at once.
+    /// Whether the first connection, too, is tried again for `retryFor`, as for a server that is still starting; counted from the
+    /// first try. Otherwise it is tried once, so that a wrong address is told at once.
     public var retriesFirstConnection = false
 
     /// How often an upload is sent again, at most, when the server's result says that it may help, such as `busy`.

@@ -8,13 +8,13 @@ extension PushFailure {
     /// - Parameters:
     ///   - nameAdvice: what to do where it was the name that led nowhere, before what is said to everybody; nothing where it
     ///     was not.
-    ///   - seconds: for which it was tried again; nothing when it was tried once.
+    ///   - seconds: for which it was tried, after a connection again; nothing when it was tried once.
     ///   - rest: what is not lost; nothing before anything was connected.
     static func unreachable(
         _ endpoint: Endpoint, _ reason: String, nameAdvice: String?, triedFor seconds: Double?,
         leaving rest: String? = "what is acknowledged"
     ) -> PushFailure {
-        let tries = seconds.map(retries) ?? "It was tried once"
+        let tries = seconds.map { retries($0, isAgain: rest != nil) } ?? "It was tried once"
         let left = rest.map { "; the same command goes on from \($0)." } ?? ", and nothing was sent."
         let advice =
             nameAdvice.map { "\($0)Look whether the name is spelt right, and whether this machine is in a network." }
@@ -27,7 +27,7 @@ extension PushFailure {
     /// - Parameter seconds: for which it was tried again; nothing where that would change nothing.
     static func refused(_ result: UploadResult, triedFor seconds: Double? = nil) -> PushFailure {
         let isAccess = result.code.class == .access || result.code == .busy
-        let tries = seconds.map(retries) ?? retries(0)
+        let tries = seconds.map { retries($0) } ?? retries(0)
         let advice = result.code == .unsupportedVersion ? " Whichever side is older has to be updated." : ""
         return PushFailure(
             reason: isAccess ? .refused : .protocolFault,
@@ -62,10 +62,10 @@ extension PushFailure {
 
     private static func sentence(_ text: String) -> String { text.utf8.last == UInt8(ascii: ".") ? text : text + "." }
 
-    private static func retries(_ seconds: Double) -> String {
+    private static func retries(_ seconds: Double, isAgain: Bool = true) -> String {
         let whole = Int(min(max(0, seconds.rounded()), 1e9))
         guard whole > 0 else { return "It was not tried again" }
-        return "It was tried again for \(whole == 1 ? "1 second" : "\(whole) seconds")"
+        return "It was tried \(isAgain ? "again " : "")for \(whole == 1 ? "1 second" : "\(whole) seconds")"
     }
 }
 

@@ -9,8 +9,14 @@ import TransferSystem
 extension DrivenSession {
     /// Connects, and has the deadline of the handshake run from then on.
     ///
+    /// - Parameter limit: what both may take together, where that is less than they always may.
     /// - Returns: why it could not; nothing when there is a connection.
-    func connect(to address: SocketAddress, _ timeouts: Liveness.Timeouts) async -> String? {
+    func connect(
+        to address: SocketAddress, _ timeouts: Liveness.Timeouts, within limit: Interval?
+    ) async -> String? {
+        var timeouts = timeouts
+        if let limit { timeouts.handshake = min(timeouts.handshake, limit) }
+        let began = MonotonicTime.now
         do throws(SystemError) {
             let socket = try StreamSocket(for: address, loop: loop, readable: driver.wake)
             driver.open(socket)
@@ -20,7 +26,9 @@ extension DrivenSession {
             close()
             return error.reason
         }
-        driver.liveness = Liveness(timeouts, now: .now)
+        let now = MonotonicTime.now
+        timeouts.handshake = Interval(nanoseconds: max(0, (began + timeouts.handshake - now).nanoseconds))
+        driver.liveness = Liveness(timeouts, now: now)
         armTimer()
         return nil
     }

@@ -11,7 +11,9 @@ protocol ReconnectingRun: Actor {
     var hasConnected: Bool { get }
 
     /// Lives through one connection.
-    func attempt(at address: SocketAddress) async -> Reconnector.Attempt
+    ///
+    /// - Parameter limit: what connecting and the handshake may take together; nothing for what they always may.
+    func attempt(at address: SocketAddress, within limit: Interval?) async -> Reconnector.Attempt
 
     /// Whether there is anything to do for another connection: one that was lost after its last result has done its work.
     func hasMore() async -> Bool
@@ -51,6 +53,8 @@ final class Reconnector {
     /// What is not lost when it is given up.
     private let rest: String
     private var patience: Patience
+    /// Whether a connection has worked; before that, patience is about the first one.
+    private var hasWorked = false
     private let retriesFirstConnection: Bool
     private var generator = SystemRandomNumberGenerator()
     /// Whether the latest attempt ended with the server's name.
@@ -87,6 +91,8 @@ final class Reconnector {
                 guard await inquiry.isTrusted(server) else {
                     return .failed(failure(run, attempt.ending), attempt.ending)
                 }
+                // Whoever had to answer has taken his time.
+                patience.progressed()
             case .lost(let reason):
                 guard run.hasConnected || retriesFirstConnection else {
                     return .failed(failure(run, attempt.ending), attempt.ending)
@@ -108,6 +114,7 @@ final class Reconnector {
 
     /// Tries the server's addresses in turn until one answers.
     private func connect<Run: ReconnectingRun>(_ run: isolated Run) async -> Attempt {
+        if !run.hasConnected, retriesFirstConnection { patience.begin(now: .now) }
         let endpoint = server.endpoint
         let addresses: [SocketAddress]
         switch await pool.run({ Result { () throws(ResolutionError) in try endpoint.resolve() } }) {
@@ -118,11 +125,12 @@ final class Reconnector {
         }
         isNameLost = false
         var last = Attempt(ending: .lost("The name has no address."), hasConnected: false, hasProgressed: false)
-        for address in addresses {
+        for (index, address) in addresses.enumerated() {
             guard !run.isCancelled else {
                 return Attempt(ending: .cancelled, hasConnected: false, hasProgressed: false)
             }
-            last = await run.attempt(at: address)
+            let limit = patience.share(with: addresses.count - index - 1, now: .now)
+            last = await run.attempt(at: address, within: limit)
             guard case .lost = last.ending, !last.hasConnected else { break }
         }
         return last
@@ -137,7 +145,8 @@ final class Reconnector {
     ) async -> Outcome? {
         guard !run.isCancelled else { return .cancelled }
         if run.hasConnected, await !run.hasMore() { return .complete }
-        if attempt.hasProgressed { patience.progressed() }
+        if attempt.hasProgressed || run.hasConnected && !hasWorked { patience.progressed() }
+        hasWorked = run.hasConnected
         guard let interval = patience.lost(hold, now: .now, using: &generator) else {
             return .failed(failure(run, attempt.ending), attempt.ending)
         }

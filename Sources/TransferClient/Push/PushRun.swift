@@ -59,12 +59,12 @@ actor PushRun {
 extension PushRun: ReconnectingRun {
     var hasConnected: Bool { context.lanes.hasConnected }
 
-    func attempt(at address: SocketAddress) async -> Reconnector.Attempt {
+    func attempt(at address: SocketAddress, within limit: Interval?) async -> Reconnector.Attempt {
         let session = ClientSession(context)
         (self.session, self.address) = (session, address)
         context.lanes.open()
         context.feed.share(context.lanes.sharing)
-        let ending = await session.converse(with: address)
+        let ending = await session.converse(with: address, within: limit)
         await endLanes()
         context.feed.askAgain()
         (self.session, latest) = (nil, session)

@@ -131,10 +131,10 @@ actor RequestRun {
 // MARK: Connecting
 
 extension RequestRun: ReconnectingRun {
-    func attempt(at address: SocketAddress) async -> Reconnector.Attempt {
+    func attempt(at address: SocketAddress, within limit: Interval?) async -> Reconnector.Attempt {
         let session = makeSession(isFirst: true)
         self.address = address
-        let ending = await session.converse(with: address, hasConnectedBefore: hasConnected)
+        let ending = await session.converse(with: address, within: limit, hasConnectedBefore: hasConnected)
         sessions.removeAll { $0 === session }
         return Reconnector.Attempt(
             ending: ending, hasConnected: await session.hasConnected, hasProgressed: await session.hasProgressed)

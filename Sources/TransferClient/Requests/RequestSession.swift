@@ -58,9 +58,11 @@ actor RequestSession {
     }
 
     /// Lives through the connection. Whoever waits for an answer that will not come is told before it returns.
-    func converse(with address: SocketAddress, hasConnectedBefore: Bool) async -> Ending {
+    func converse(
+        with address: SocketAddress, within limit: Interval? = nil, hasConnectedBefore: Bool
+    ) async -> Ending {
         let timeouts = context.configuration.timeouts
-        if let reason = await connect(to: address, timeouts) { return ending ?? .lost(reason) }
+        if let reason = await connect(to: address, timeouts, within: limit) { return ending ?? .lost(reason) }
         await greet(hasConnectedBefore)
         let reader = Task(executorPreference: loop) { await self.readLoop() }
         let writer = Task(executorPreference: loop) { await self.writeLoop() }

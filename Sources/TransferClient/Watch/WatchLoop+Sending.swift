@@ -16,6 +16,7 @@ extension WatchLoop {
         }
         guard !batch.isEmpty || !hasAsked || outage.isOn else { return }
         (isSending, hasAsked) = (true, true)
+        outage.asks(at: .now)
         sender.send(batch.map { ($0, files.settledLook(of: $0)) })
     }
 

@@ -133,6 +133,6 @@ package struct Liveness: Sendable {
     }
 
     private func giveUp(_ what: String, _ interval: Interval) -> Expiry {
-        .giveUp(ProtocolFault(.timedOut, "\(what) within \(interval.seconds) seconds."))
+        .giveUp(ProtocolFault(.timedOut, "\(what) within \(interval.seconds.shown(decimals: 1)) seconds."))
     }
 }

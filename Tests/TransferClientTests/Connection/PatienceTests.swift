@@ -33,6 +33,21 @@ import TransferTestSupport
         #expect(late == nil)
     }
 
+    /// The first attempt is cut to what there is, and the others to what it leaves.
+    @Test func runsFromTheFirstTryOnWhereThatIsAskedFor() {
+        var (random, patience) = (SplitMix64(seed: 1), Patience(seconds: 10))
+        #expect(patience.share(with: 0, now: start) == nil)
+        patience.begin(now: start)
+        #expect(patience.share(with: 0, now: start) == .seconds(10))
+        #expect(patience.share(with: 3, now: start) == .seconds(2.5))
+        patience.begin(now: start + .seconds(5))
+        #expect(patience.share(with: 0, now: start + .seconds(8)) == .seconds(2))
+        #expect(patience.share(with: 0, now: start + .seconds(11)) == noHold)
+        let late = patience.lost(noHold, now: start + .seconds(10), using: &random)
+        #expect(late == nil)
+        #expect(patience.tried(now: start + .seconds(10)) == 10)
+    }
+
     @Test func beginsAnewWithProgress() throws {
         var (random, patience) = (SplitMix64(seed: 1), Patience(seconds: 10))
         for _ in 0..<6 { _ = patience.lost(noHold, now: start, using: &random) }
@@ -56,5 +71,8 @@ import TransferTestSupport
         let wait = patience.lost(noHold, now: start, using: &random)
         #expect(wait == nil)
         #expect(patience.tried(now: start) == 0)
+        patience.begin(now: start)
+        // Once means as long as one attempt takes.
+        #expect(patience.share(with: 0, now: start) == nil)
     }
 }

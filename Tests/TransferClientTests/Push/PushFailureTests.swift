@@ -85,7 +85,7 @@ import TransferTestSupport
         fake.stop()
     }
 
-    @Test func aServerThatFallsSilentIsTriedAgain() async throws {
+    @Test(arguments: [false, true]) func aServerThatFallsSilentIsTriedAgain(_ triesFirst: Bool) async throws {
         let fake = FakeServer(
             { peer in
                 peer.welcome()
@@ -98,7 +98,7 @@ import TransferTestSupport
         // Silent for longer than it will be waited for: only from the loss on counts.
         let outcome = try await fake.address.outcome(three) {
             $0.silenceTimeout = 1.5
-            $0.retryFor = 1
+            ($0.retryFor, $0.retriesFirstConnection) = (1, triesFirst)
         }
         #expect(outcome.failure == nil)
         #expect(outcome.codes == [.committed, .committed, .committed])

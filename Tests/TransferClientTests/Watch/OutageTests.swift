@@ -45,6 +45,15 @@ import TransferTestSupport
         #expect(now < second(1) && now > second(0))
     }
 
+    /// One attempt may have taken all the time that there is.
+    @Test(arguments: [false, true]) mutating func countsFromTheQuestionThatWasNotAnswered(_ isAnswered: Bool) {
+        var outage = Outage(retryFor: 5)
+        outage.asks(at: second(0))
+        if isAnswered { _ = outage.connected(at: second(1)) }
+        #expect(outage.lost(at: second(5)) == true)
+        #expect(outage.failed(at: second(5), using: &generator) == isAnswered)
+    }
+
     /// The time counts from the first loss, also when that was not a whole push.
     @Test mutating func countsFromTheFirstLoss() {
         var outage = Outage(retryFor: 1)

@@ -30,9 +30,14 @@ struct WatchCommand {
         self.options = options
         output = PushOutput(arguments, json: PushFlags.json, quiet: ClientFlags.quiet)
         let patience = options.retryFor ?? Self.retryFor
+        let retriesFirst = arguments.isSet(WatchFlags.retryFor.flag)
         access = try FilesAccess(
             arguments, from: WatchFlags.to, quiet: ClientFlags.quiet,
-            WatchFlags.handling + [FlagEffect(WatchFlags.retryFor.flag) { $1.retryFor = patience }])
+            WatchFlags.handling + [
+                FlagEffect(WatchFlags.retryFor.flag) {
+                    ($1.retryFor, $1.retriesFirstConnection) = (patience, retriesFirst)
+                }
+            ])
     }
 
     func run() async -> ExitCode {

@@ -22,7 +22,8 @@ actor WatchReporter {
             talk("watching \(directory.escapedForDisplay), known to be stored: \(known)")
         case .gone(let directory):
             talk("\(directory.escapedForDisplay) is not there; it is watched when it is")
-        case .lost(let reason): talk("no connection: \(reason.escapedForDisplay); it is tried again until there is one")
+        case .lost(let reason):
+            talk("no connection: \(reason.asClause.escapedForDisplay); it is tried again until there is one")
         case .back(let seconds): talk("connected again after \(DurationFormat.clock(seconds))")
         case .finished(let report, let fate): show(report, fate)
         case .held(let source, let reason):

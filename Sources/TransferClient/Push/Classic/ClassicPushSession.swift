@@ -84,8 +84,8 @@ actor ClassicPushSession {
 
     /// Lives through the connection. What was not sent to its end is back in the feed when it returns, unless the ending is
     /// final.
-    func converse(with address: SocketAddress) async -> Ending {
-        if let reason = await connect(to: address, run.timeouts) { return ending ?? .lost(reason) }
+    func converse(with address: SocketAddress, within limit: Interval? = nil) async -> Ending {
+        if let reason = await connect(to: address, run.timeouts, within: limit) { return ending ?? .lost(reason) }
         hasConnected = true
         if announces { run.channel.send(.connected(server: run.server.description)) }
         establish()

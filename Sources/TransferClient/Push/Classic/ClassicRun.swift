@@ -40,7 +40,7 @@ actor ClassicRun {
 }
 
 extension ClassicRun: ReconnectingRun {
-    func attempt(at address: SocketAddress) async -> Reconnector.Attempt {
+    func attempt(at address: SocketAddress, within limit: Interval?) async -> Reconnector.Attempt {
         guard target.isBeyondThisMachine || address.isLocal else {
             let message =
                 "\(address) is another machine, and \(target.framing.name) knows no encryption. Where nobody can listen in, "
@@ -49,7 +49,7 @@ extension ClassicRun: ReconnectingRun {
         }
         let session = ClassicPushSession(context, target, announces: !hasConnected)
         self.session = session
-        let ending = await session.converse(with: address)
+        let ending = await session.converse(with: address, within: limit)
         self.session = nil
         let isThere = await session.hasConnected
         hasConnected = hasConnected || isThere

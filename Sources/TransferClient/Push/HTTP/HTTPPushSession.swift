@@ -48,8 +48,10 @@ actor HTTPPushSession {
     }
 
     /// Lives through the connection. What has no result is back in the feed when it returns.
-    func converse(with address: SocketAddress) async -> End {
-        if let reason = await connect(to: address, run.timeouts) { return .final(ending ?? .lost(reason)) }
+    func converse(with address: SocketAddress, within limit: Interval? = nil) async -> End {
+        if let reason = await connect(to: address, run.timeouts, within: limit) {
+            return .final(ending ?? .lost(reason))
+        }
         if let socket = driver.socket { await secure(socket) }
         guard ending == nil else {
             close()

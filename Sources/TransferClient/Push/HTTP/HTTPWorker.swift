@@ -34,18 +34,20 @@ actor HTTPWorker {
 extension HTTPWorker: ReconnectingRun {
     var hasConnected: Bool { push.offer != nil }
 
-    func attempt(at address: SocketAddress) async -> Reconnector.Attempt {
+    func attempt(at address: SocketAddress, within limit: Interval?) async -> Reconnector.Attempt {
         guard push.web.isSecure || !push.run.configuration.isPlainOnlyHere || address.isLocal else {
             let message =
                 "\(address) is another machine, and http:// has no encryption. Where nobody can listen in, push with "
                 + "--plaintext. Nothing was sent."
             return Reconnector.Attempt(ending: .untrusted(message), hasConnected: false, hasProgressed: false)
         }
-        var hasProgressed = false
+        var (isFirst, hasProgressed) = (true, false)
         while true {
             let session = HTTPPushSession(push)
             self.session = session
-            let end = await session.converse(with: address)
+            // Those that follow have a server that answers.
+            let end = await session.converse(with: address, within: isFirst ? limit : nil)
+            isFirst = false
             self.session = nil
             let (isUseful, isFurther) = await (session.hasAnswered, session.hasProgressed)
             hasProgressed = hasProgressed || isFurther

@@ -110,9 +110,11 @@ actor ClientSession {
     /// Lives through the connection. What was begun and has no result is back in the feed when it returns, unless the
     /// ending is final.
     ///
-    /// - Parameter address: where to connect to.
-    func converse(with address: SocketAddress) async -> Ending {
-        if let reason = await connect(to: address, run.timeouts) { return ending ?? .lost(reason) }
+    /// - Parameters:
+    ///   - address: where to connect to.
+    ///   - limit: what connecting and the handshake may take together; nothing for what they always may.
+    func converse(with address: SocketAddress, within limit: Interval? = nil) async -> Ending {
+        if let reason = await connect(to: address, run.timeouts, within: limit) { return ending ?? .lost(reason) }
         if let socket = driver.socket { await secure(socket) }
         if let ending {
             stopTimer()

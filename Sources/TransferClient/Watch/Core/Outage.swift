@@ -6,6 +6,8 @@ struct Outage: Sendable {
     private let patience: Interval?
     private var backoff = Backoff(first: .milliseconds(250), longest: .seconds(15))
     private var began: MonotonicTime?
+    /// When it was asked, as long as it has not answered.
+    private var asked: MonotonicTime?
 
     /// Whether the server has ever answered.
     private(set) var hasConnected = false
@@ -20,12 +22,18 @@ struct Outage: Sendable {
 
     var isOn: Bool { began != nil }
 
+    /// A push begins.
+    mutating func asks(at now: MonotonicTime) {
+        asked = now
+    }
+
     /// A connection was lost, or none could be made.
     ///
     /// - Returns: whether that is new.
     mutating func lost(at now: MonotonicTime) -> Bool {
         guard began == nil else { return false }
-        began = now
+        // A server that cannot be reached has taken its time already.
+        began = asked ?? now
         return true
     }
 
@@ -33,7 +41,7 @@ struct Outage: Sendable {
     ///
     /// - Returns: whether it is tried again.
     mutating func failed(at now: MonotonicTime, using generator: inout some RandomNumberGenerator) -> Bool {
-        let began = began ?? now
+        let began = began ?? asked ?? now
         self.began = began
         let pause = backoff.next(using: &generator)
         if let patience, now + pause >= began + patience { return false }
@@ -47,7 +55,7 @@ struct Outage: Sendable {
     mutating func connected(at now: MonotonicTime) -> Interval? {
         hasConnected = true
         backoff.reset()
-        nextTry = nil
+        (nextTry, asked) = (nil, nil)
         defer { began = nil }
         return began.map { now - $0 }
     }

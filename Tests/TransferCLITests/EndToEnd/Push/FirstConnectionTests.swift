@@ -29,8 +29,23 @@ import TransferTestSupport
         peer.close()
         let push = try Finished(["push", photo, "--plaintext", "--to", peer.address, "--retry-for", "1500ms"])
         #expect(push.end == .exited(3))
-        let sentence = "Connection refused. It was tried again for 2 seconds, and nothing was sent. Look whether"
-        #expect(push.errors.contains(sentence) || push.errors.contains("again for 1 second, and"), "\(push.errors)")
+        let sentence = "Connection refused. It was tried for 2 seconds, and nothing was sent. Look whether"
+        #expect(push.errors.contains(sentence) || push.errors.contains("tried for 1 second, and"), "\(push.errors)")
+    }
+
+    /// Somebody takes the connection and says nothing: no attempt takes longer than all of them may.
+    @Test(arguments: [["push", photo, "--to"], ["list", "--from"], ["watch", "--once", "card", "--to"]])
+    func aSilentServerIsGivenUpInTime(_ words: [String]) throws {
+        let (peer, card) = (try FakeServer(), try WatchedFolder(["a"]))
+        let clock = ContinuousClock()
+        let start = clock.now
+        let flags = [peer.address, "--plaintext", "--retry-for", "2s"]
+        let command = try Finished(words + flags, card.surroundings)
+        // Two attempts of the least length that there was took six seconds.
+        #expect(clock.now - start < .milliseconds(4500), "\(command.errors)")
+        #expect(command.end == .exited(3), "\(command.errors)")
+        #expect(command.errors.contains(" The handshake was not done within "), "\(command.errors)")
+        #expect(!command.errors.contains(".;") && !command.errors.contains("tried again for"), "\(command.errors)")
     }
 
     @Test func requestsToo() throws {

@@ -9,7 +9,7 @@ actor PushReporter {
     private var pausedProgress: (any PushProgress)?
     var tally = PushTally()
     var lostOutput: SystemError?
-    private var isConnected = false
+    private var connection = ConnectionTalk()
     /// Seconds for which the server keeps what has arrived of uploads that did not end.
     var kept: UInt32?
     private let printing: PushPrinting
@@ -45,9 +45,8 @@ actor PushReporter {
         case .finished(let report): show(report, removal)
         case .known(let folder): show(folder)
         case .reconnecting(let reason, let seconds):
-            let what = isConnected ? "connection lost" : "not connected"
-            talk("\(what): \(reason.escapedForDisplay); trying again \(DurationFormat.after(seconds))")
-        case .connected: isConnected = true
+            talk(connection.line(reason, after: seconds))
+        case .connected: connection.connected()
         // Also where little is said: whoever never sees it trusts anybody.
         case .notice(let sentence): print("\(sentence)\n", to: .error)
         case .progress(let progress): tally.add(progress)

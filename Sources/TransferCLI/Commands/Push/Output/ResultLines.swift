@@ -7,7 +7,7 @@ struct ResultLines {
     private var progress: (any PushProgress)?
     private var paused: (any PushProgress)?
     private var printer = LinePrinter()
-    private var isConnected = false
+    private var connection = ConnectionTalk()
 
     /// - Parameter showsProgress: whether there is any, where that is wanted.
     init(_ output: PushOutput, showsProgress: Bool = true) {
@@ -23,9 +23,8 @@ struct ResultLines {
     mutating func update(_ event: PushEvent?, isLast: Bool) {
         switch event {
         case .reconnecting(let reason, let seconds):
-            let what = isConnected ? "connection lost" : "not connected"
-            talk("\(what): \(reason.escapedForDisplay); trying again \(DurationFormat.after(seconds))")
-        case .connected: isConnected = true
+            talk(connection.line(reason, after: seconds))
+        case .connected: connection.connected()
         // Also where little is said.
         case .notice(let sentence): complain(sentence)
         default: break
