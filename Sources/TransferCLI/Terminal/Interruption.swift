@@ -28,6 +28,15 @@ enum Interruption {
         pthread_detach(thread)
     }
 
+    /// From here on a signal ends the command at once, unless it says later what is to be done at one. Before, whoever asks a
+    /// question at the terminal sees to that, and to the terminal.
+    static func endsAtOnce() {
+        watch {
+            StandardStream.error.write("transfer: It was stopped.\n")
+            end(.uploadsFailed)
+        }
+    }
+
     /// Ends the process. Where a signal has stopped its work it dies of that, as if nobody had caught it: only so a shell knows that
     /// its user wants the loop stopped that the command is in.
     static func end(_ code: ExitCode) -> Never {

@@ -12,16 +12,24 @@ struct ChangeReports {
     let isJSON: Bool
     let isQuiet: Bool
 
+    /// - Throws: when not all have an answer; of what was stopped it says how many do.
     func show(_ reports: RequestEvents<ChangeReport>) async throws(PushFailure) -> ExitCode {
         Interruption.watch { reports.cancel() }
         var tally = ResultTally()
         var printer = LinePrinter()
         var index = 0
-        for try await report in reports {
-            tally.add(report.result)
-            show(report, targets.indices.contains(index) ? targets[index] : nil, &printer)
-            index += 1
-            if !reports.areWaiting { printer.flush() }
+        do throws(PushFailure) {
+            for try await report in reports {
+                tally.add(report.result)
+                show(report, targets.indices.contains(index) ? targets[index] : nil, &printer)
+                index += 1
+                if !reports.areWaiting { printer.flush() }
+            }
+        } catch {
+            printer.flush()
+            guard error.reason == .cancelled else { throw error }
+            let done = tally.done == 0 ? "Nothing is" : tally.done == 1 ? "1 is" : "\(tally.done) are"
+            throw PushFailure(reason: .cancelled, message: "It was stopped. \(done) done.")
         }
         tally.isOutputLost = printer.finish() != .success
         return tally.exitCode

@@ -44,6 +44,7 @@ struct FilesAccess {
     func client(_ asker: any Asker = PlainAsker(), asks: Bool = true) async throws(PushFailure) -> TransferClient {
         var configuration = configuration
         try await access.complete(&configuration)
+        Interruption.endsAtOnce()
         if asks, mayAsk, let question = TrustQuestion(asker) { configuration.ask(question) }
         guard isForPeople, asks else { return try TransferClient(server: server, configuration: configuration) }
         try SealingAccess.complete(&configuration)

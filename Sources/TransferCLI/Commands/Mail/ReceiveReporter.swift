@@ -62,8 +62,12 @@ actor ReceiveReporter: Asker {
     ///
     /// - Parameter failure: what ended it early.
     func finish(_ failure: PushFailure?) -> ExitCode {
-        tally.isOutputLost = lines.finish(failure)
-        if received.files + declined + tally.failed.count > 0 {
+        var work = StoppedWork("receive")
+        (work.nouns, work.files, work.bytes) = (("delivery", "deliveries"), received.files, received.bytes)
+        tally.isOutputLost = lines.finish(failure, work)
+        if failure?.reason == .cancelled, Interruption.hasCome {
+            // One line is what whoever has stopped it reads.
+        } else if received.files + declined + tally.failed.count > 0 {
             lines.talk(summary)
         } else if failure == nil {
             lines.talk("nothing was received")

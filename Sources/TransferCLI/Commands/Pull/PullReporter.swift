@@ -52,8 +52,10 @@ actor PullReporter: Asker {
     ///
     /// - Parameter failure: what ended the pull early.
     func finish(_ failure: PushFailure?) -> ExitCode {
-        tally.isOutputLost = lines.finish(failure)
-        if !tally.isEmpty {
+        tally.isOutputLost = lines.finish(failure, tally.work)
+        if failure?.reason == .cancelled, Interruption.hasCome {
+            // One line is what whoever has stopped it reads.
+        } else if !tally.isEmpty {
             lines.talk(tally.summary)
         } else if failure == nil {
             lines.talk("there was no file to pull")

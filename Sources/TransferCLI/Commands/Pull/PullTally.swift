@@ -9,7 +9,7 @@ struct PullTally {
 
     private(set) var results = ResultTally()
     private var fetched = (files: 0, bytes: UInt64(0))
-    private var present = 0
+    private var present = (files: 0, bytes: UInt64(0))
     /// Beside files.
     private var entries = EntryCounts()
     private var skipped = 0
@@ -28,7 +28,7 @@ struct PullTally {
         results.add(report.result)
         switch report.result {
         case .alreadyStored:
-            present += 1
+            add(present: 1, report.size)
             if report.hasNewAttributes { entries.addAttributes() }
         case .skipped: skipped += 1
         case .committed where report.form != .file: entries.add(report.form)
@@ -43,14 +43,26 @@ struct PullTally {
     }
 
     mutating func add(_ folder: KnownFolder) {
-        present += folder.files
+        add(present: folder.files, folder.bytes)
+    }
+
+    private mutating func add(present files: Int, _ bytes: UInt64) {
+        present = (present.files + files, present.bytes.addingClamped(bytes))
     }
 
     private mutating func add(_ bytes: UInt64) {
         fetched = (fetched.files + 1, fetched.bytes.addingClamped(bytes))
     }
 
-    var isEmpty: Bool { fetched.files + present + skipped + results.failed.count == 0 && entries.isEmpty }
+    var isEmpty: Bool { fetched.files + present.files + skipped + results.failed.count == 0 && entries.isEmpty }
+
+    /// What it has come to, for one that was stopped.
+    var work: StoppedWork {
+        var work = StoppedWork("pull")
+        work.isPreview = isPreview
+        (work.files, work.bytes) = (fetched.files + present.files, fetched.bytes.addingClamped(present.bytes))
+        return work
+    }
 
     /// One line.
     var summary: String {
@@ -58,7 +70,7 @@ struct PullTally {
         var text =
             isPreview ? "\(fetched.files) would be fetched, \(size)" : "\(fetched.files) fetched, \(size) in \(pace)"
         for words in entries.words { text += ", \(words)" }
-        if present > 0 { text += ", \(present) already here" }
+        if present.files > 0 { text += ", \(present.files) already here" }
         if skipped > 0 { text += ", \(skipped) skipped" }
         if let failures = results.failures { text += ", \(failures)" }
         return isPreview ? "\(text); nothing was" : text

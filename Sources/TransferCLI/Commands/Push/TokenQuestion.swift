@@ -34,7 +34,7 @@ struct TokenQuestion: Sendable {
                 throw PushFailure(reason: .refused, message: "What was typed is no token. Nothing was sent.")
             }
             return secret
-        case .success(nil): throw PushFailure(reason: .cancelled, message: "The push was stopped.")
+        case .success(nil): throw PushFailure(reason: .cancelled, message: "It was stopped.")
         case .failure(let error):
             throw PushFailure(reason: .refused, message: "The terminal cannot be asked for a token: \(error.reason).")
         }

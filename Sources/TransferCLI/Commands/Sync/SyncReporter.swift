@@ -10,9 +10,13 @@ actor SyncReporter: Asker {
     private let started = monotonicNanoseconds()
     private var lines: ResultLines
     private var summary: SyncSummary?
+    private var work: StoppedWork
 
-    init(_ output: PushOutput, _ words: SyncWords, isDryRun: Bool) {
+    /// - Parameter isPush: whether the server is the target.
+    init(_ output: PushOutput, _ words: SyncWords, isPush: Bool, isDryRun: Bool) {
         (self.output, self.words, self.isDryRun) = (output, words, isDryRun)
+        work = StoppedWork(words == .doing ? "sync" : "check")
+        (work.isPreview, work.done) = (isDryRun, isPush ? "acknowledged" : "here")
         lines = ResultLines(output, showsProgress: !isDryRun)
     }
 
@@ -39,7 +43,7 @@ actor SyncReporter: Asker {
     func finish(_ failure: PushFailure?) -> ExitCode {
         let seconds = Double(monotonicNanoseconds() - started) / 1e9
         if let summary, output.isJSON { lines.print(summary.json(isDryRun: isDryRun, seconds: seconds).text) }
-        let isOutputLost = lines.finish(failure)
+        let isOutputLost = lines.finish(failure, work)
         guard let summary else { return failure?.reason.exitCode ?? .uploadsFailed }
         if let reason = summary.deletionStop { lines.complain("transfer: Nothing was deleted: \(reason).") }
         lines.talk(
@@ -57,12 +61,23 @@ actor SyncReporter: Asker {
     }
 
     private func show(_ change: SyncChange) {
+        // Whoever has stopped it knows that of all that was not begun.
+        guard change.result != .cancelled || !Interruption.hasCome else { return }
+        count(change)
         if output.isJSON {
             lines.print(change.json(isDryRun: isDryRun).text)
         } else if !change.isDone {
             if change.action != .skipped || !output.isQuiet { lines.complain(change.line(words)) }
         } else if !output.isQuiet {
             lines.print(change.line(words))
+        }
+    }
+
+    private func count(_ change: SyncChange) {
+        guard change.isDone else { return }
+        switch change.action {
+        case .new, .changed: (work.files, work.bytes) = (work.files + 1, work.bytes.addingClamped(change.size))
+        default: work.others += 1
         }
     }
 }

@@ -22,7 +22,7 @@ struct SyncRunner {
     }
 
     func run() async -> ExitCode {
-        let reporter = SyncReporter(output, words, isDryRun: options.isDryRun)
+        let reporter = SyncReporter(output, words, isPush: places.isPush, isDryRun: options.isDryRun)
         do throws(PushFailure) {
             let refreshing = output.progress != .none ? Task { await refresh(reporter) } : nil
             defer { refreshing?.cancel() }

@@ -12,6 +12,7 @@ extension PushReporter {
     func finish(_ failure: PushFailure?, stopsAtFailure: Bool = false) -> ExitCode {
         progress?.finish()
         progress = nil
+        let failure = failure.map { StoppedWork("push").named($0) }
         if let failure {
             if output.isJSON { print(FailureDocument.json(failure).text + "\n", to: .output) }
             complain(sentence(failure, stopsAtFailure))
@@ -40,17 +41,13 @@ extension PushReporter {
     /// Whoever stops a push wants to know what it has come to.
     private func sentence(_ failure: PushFailure, _ stopsAtFailure: Bool) -> String {
         guard failure.reason == .cancelled else { return failure.message.escapedForDisplay }
-        let files = tally.acknowledged
-        let size = ByteFormat.size(tally.acknowledgedBytes)
-        let what = files == 0 ? "Nothing is" : files == 1 ? "1 file (\(size)) is" : "\(files) files (\(size)) are"
+        var work = StoppedWork("push")
+        (work.done, work.canGoOn) = ("acknowledged", canGoOn)
+        (work.files, work.bytes) = (tally.acknowledged, tally.acknowledgedBytes)
         let start = stopsAtFailure && hasFailures ? "The push was stopped at the first failure." : failure.message
-        let others = files == 0 ? "" : " of others"
+        let others = work.files == 0 ? "" : " of others"
         let rest = kept.map { ", and what has arrived\(others) is kept for \(DurationFormat.words($0))" } ?? ""
-        return "\(start) \(what) acknowledged\(rest)" + (canGoOn ? "; \(wayOn)" : ".")
-    }
-
-    private var wayOn: String {
-        RepeatedCommand().line().map { "to go on: \($0)" } ?? "the same command goes on from there."
+        return work.line(start, rest: rest)
     }
 
     /// - Returns: whether it could not be written.

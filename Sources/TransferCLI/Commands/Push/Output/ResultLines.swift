@@ -69,13 +69,18 @@ struct ResultLines {
 
     /// Ends progress, and says why the command has ended, where it could not do its work.
     ///
+    /// - Parameter work: what a signal may have stopped.
     /// - Returns: whether results could not be written.
-    mutating func finish(_ failure: PushFailure?) -> Bool {
+    mutating func finish(_ failure: PushFailure?, _ work: StoppedWork) -> Bool {
         progress?.finish()
         progress = nil
+        let failure = failure.map(work.named)
         if let failure, output.isJSON { print(FailureDocument.json(failure).text) }
         let isLost = printer.finish() != .success
-        if let failure { complain("transfer: \(failure.message.escapedForDisplay)") }
+        if let failure {
+            complain(
+                "transfer: " + (failure.reason == .cancelled ? work.line() : failure.message.escapedForDisplay))
+        }
         return isLost
     }
 
