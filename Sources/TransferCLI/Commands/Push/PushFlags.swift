@@ -91,10 +91,14 @@ enum PushFlags {
     static let deletesSources = Flag(
         name: "delete-source",
         help: "Remove each file when the server has made it durable and it is still the same.",
-        details:
-            "Directories are left, unless --archive is given and they are empty then, and so is what is reached through a symbolic link. So is a file that somebody has open for writing, one that lies in the server's own directory, "
-            + "and one of which the server will not say whether it does."
+        details: whatStays("Directories are left, unless --archive is given and they are empty then")
     ).isOn
+
+    /// - Parameter directories: the beginning of a sentence.
+    static func whatStays(_ directories: String) -> String {
+        "\(directories), and so is what is reached through a symbolic link. So is a file that somebody has open for writing, one "
+            + "that lies in the server's own directory, and one of which the server will not say whether it does."
+    }
 
     // MARK: How it travels
 

@@ -53,7 +53,7 @@ struct WatchCommand {
     }
 
     private static func afterwards(_ arguments: ParsedArguments) throws(UsageError) -> WatchOptions.Afterwards {
-        let removes = arguments[PushFlags.deletesSources]
+        let removes = arguments[WatchFlags.deletesSources]
         guard let folder = arguments[WatchFlags.moveTo] else { return removes ? .isRemoved : .stays }
         guard !removes else { throw arguments.error("--delete-source and --move-to exclude each other") }
         guard !folder.isEmpty else { throw arguments.error("--move-to needs a folder") }
@@ -73,7 +73,7 @@ extension WatchCommand: ProgramCommand {
             "Names of what is still being written are left out, such as *.part, *.tmp, *.crdownload, *~ and .#*; an --include brings them "
                 + "back. docs/design/watch.md has the list. Symbolic links are not followed.",
             "It goes on for ever: when the server cannot be reached, and when DIR is not there, such as that of a card which was taken "
-                + "out. SIGTERM and SIGINT end it, with success, when what is acknowledged is remembered.",
+                + "out. SIGTERM and SIGINT end it, with success, when what is acknowledged is remembered; with --once it dies of them.",
             "The connection is protected as with 'transfer push', and this user may need a key or token that the server knows.",
         ],
         flags: WatchFlags.all,

@@ -30,6 +30,12 @@ enum WatchFlags {
             + "in it is not sent.", value: .folder
     ).text
 
+    /// A watch knows no `--archive`.
+    static let deletesSources = Flag(
+        name: PushFlags.deletesSources.flag.name, help: PushFlags.deletesSources.flag.help,
+        details: PushFlags.whatStays("Directories are left")
+    ).isOn
+
     static let endsWhenSent = Flag(
         name: "once", help: "Send what is there when it rests, and stop; for cron(8)."
     ).isOn
@@ -47,7 +53,7 @@ enum WatchFlags {
     static let handling = PushFlags.handling.filter { $0.flag.name != retryFor.flag.name }
 
     static let all =
-        [to.flag, settle.flag, PushFlags.deletesSources.flag, moveTo.flag, endsWhenSent.flag]
+        [to.flag, settle.flag, deletesSources.flag, moveTo.flag, endsWhenSent.flag]
         + SelectionFlags.push.all + SecurityFlags.all + handling.map(\.flag)
         + [retryFor.flag, PushFlags.json.flag, ClientFlags.quiet.flag, ClientFlags.colour.flag, .help]
 }

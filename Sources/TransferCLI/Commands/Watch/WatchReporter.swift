@@ -7,9 +7,7 @@ private import TransferSystem
 actor WatchReporter {
     private let output: PushOutput
     private let endsWhenSent: Bool
-    private var stored = (files: 0, bytes: UInt64(0))
-    /// Of a watch that ends by itself: what was not sent, and sources that were to go and did not.
-    private var failures = 0
+    private var tally = WatchTally()
     private var lostOutput: SystemError?
 
     init(_ output: PushOutput, endsWhenSent: Bool) {
@@ -27,7 +25,7 @@ actor WatchReporter {
         case .back(let seconds): talk("connected again after \(DurationFormat.clock(seconds))")
         case .finished(let report, let fate): show(report, fate)
         case .held(let source, let reason):
-            failures += 1
+            tally.add(held: source)
             print("not sent  \(source.escapedForDisplay): \(reason.escapedForDisplay)\n", to: .error)
         case .notice(let sentence): print("\(sentence.escapedForDisplay)\n", to: .error)
         }
@@ -37,15 +35,26 @@ actor WatchReporter {
     ///
     /// - Parameter failure: what ended it early; a watch that was stopped has none.
     func finish(_ failure: PushFailure?) -> ExitCode {
-        if let failure { print("transfer: \(failure.message.escapedForDisplay)\n", to: .error) }
-        talk("\(endsWhenSent ? "done" : "stopped"): \(stored.files) stored, \(ByteFormat.size(stored.bytes))")
+        // One that ends by itself is not at its end when it is stopped.
+        let isCut = failure == nil && endsWhenSent && Interruption.hasCome
+        let failure = isCut ? PushFailure(reason: .cancelled, message: "") : failure
+        if let failure { tell(tally.work.named(failure)) }
+        if !isCut, failure == nil || !tally.isEmpty {
+            talk("\(endsWhenSent && failure == nil ? "done" : "stopped"): \(tally.summary)")
+        }
         if let lostOutput { print("transfer: cannot write to standard output: \(lostOutput.reason)\n", to: .error) }
         if let failure { return failure.reason.exitCode }
-        return lostOutput != nil || endsWhenSent && failures > 0 ? .uploadsFailed : .success
+        return lostOutput != nil || endsWhenSent && tally.hasFailures ? .uploadsFailed : .success
+    }
+
+    private func tell(_ failure: PushFailure) {
+        if output.isJSON { print(FailureDocument.json(failure).text + "\n", to: .output) }
+        let text = failure.reason == .cancelled ? tally.work.line() : failure.message.escapedForDisplay
+        print("transfer: \(text)\n", to: .error)
     }
 
     private func show(_ report: UploadReport, _ fate: SourceFate) {
-        count(report)
+        tally.add(report, fate)
         if output.isJSON {
             print(json(report, fate).text + "\n", to: .output)
         } else if !report.result.isSuccess {
@@ -54,15 +63,7 @@ actor WatchReporter {
             print(line(report, fate) + "\n", to: .output)
         }
         guard case .kept(let reason) = fate else { return }
-        failures += 1
         print("not removed  \(report.source.escapedForDisplay): \(reason.escapedForDisplay)\n", to: .error)
-    }
-
-    private func count(_ report: UploadReport) {
-        guard report.result.isSuccess else { return failures += 1 }
-        guard report.result != .skipped else { return }
-        stored.files += 1
-        stored.bytes = stored.bytes.addingClamped(report.size)
     }
 
     private func line(_ report: UploadReport, _ fate: SourceFate) -> String {

@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import TransferModel
 import TransferTestSupport
 
 @Suite(.ownThreads) struct WatchOnceTests {
@@ -28,6 +29,7 @@ import TransferTestSupport
         let once = try card.once(server)
         #expect(once.end == .exited(1))
         #expect(once.lines.count == 1 && once.errors.contains("card/big"), "\(once.errors)")
+        #expect(once.errors.hasSuffix("done: 1 stored, 6 B, 1 not sent\n"), "\(once.errors)")
     }
 
     /// Whoever was killed while it removed a source may have left it under another name.
@@ -69,6 +71,36 @@ import TransferTestSupport
         #expect(file.end == .exited(1))
         let sentence = "transfer: 'card/a' is a file; give the directory that it is in.\n"
         #expect(file.errors.hasPrefix(sentence), "\(file.errors)")
+    }
+
+    @Test func programsLearnWhyNothingWasDone() throws {
+        let peer = try FakeServer()
+        peer.close()
+        let card = try WatchedFolder(["a"])
+        let schema = try DocumentedSchema()
+        for (path, reason) in [("card", "unreachable"), ("nowhere", "rejected"), ("card/a", "rejected")] {
+            let once = try Finished(
+                ["watch", path, "--once", "--json", "--plaintext", "--to", peer.address, "--retry-for", "0s"],
+                card.surroundings)
+            #expect(once.lines.count == 1, "\(once.output)")
+            #expect(try schema.matches(JSONReader.read(Array(once.lines[0].utf8))) == ["failure"])
+            #expect(try once.object()["reason"] == reason, "\(once.output)")
+            // Of nothing there is no summary.
+            #expect(!once.errors.contains(" stored, "), "\(once.errors)")
+        }
+    }
+
+    /// What it was for is not done then.
+    @Test func stoppedBeforeItsEnd() throws {
+        let (peer, card) = (try FakeServer(), try WatchedFolder(["a"]))
+        let watch = try Program(WatchedFolder.arguments(peer.address) + ["--once"], card.surroundings)
+        let connection = try peer.accept()
+        watch.signal(SIGINT)
+        let end = try Finished(watch)
+        #expect(end.end == .killed(by: SIGINT))
+        let sentence = "\ntransfer: The watch was stopped. Nothing is acknowledged; to go on: "
+        #expect(end.errors.contains(sentence) && !end.errors.contains(" stored, "), "\(end.errors)")
+        connection.close()
     }
 
     @Test func flagsThatExcludeEachOther() throws {

@@ -31,6 +31,7 @@ import TransferTestSupport
         }
         let again = try card.once(server)
         #expect(again.lines.count == 2 && again.lines.allSatisfy { $0.hasPrefix("alreadyStored") }, "\(again.output)")
+        #expect(again.errors.hasSuffix("done: 0 stored, 0 B, 2 there already\n"), "\(again.errors)")
         #expect(server.visibleFiles == ["a", "b"])
         #expect(try card.once(server).output == "")
     }
