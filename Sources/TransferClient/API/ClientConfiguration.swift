@@ -141,6 +141,9 @@ public struct ClientConfiguration: Sendable {
     /// Bytes of memory that what a server lists may take at once.
     package var listMemory = ListBudget.mostBytes
 
+    /// Counts content on its way, for whoever shows how fast it is.
+    package var traffic: Traffic?
+
     /// How lanes share long files, in place of what the line to the server asks for; for tests without such a line.
     package var sharing: PartSharing?
 

@@ -236,6 +236,7 @@ extension RequestSession: PipedFrameSession {
 
     func take(_ piece: DataPiece, _ batch: ReceivedBatch) throws(ProtocolFault) {
         try machine.receiveData(piece.encoding)
+        if piece.encoding != .hole { context.configuration.traffic?.add(piece.range.count) }
         batch.append(piece, of: asked[firstAsked])
     }
 

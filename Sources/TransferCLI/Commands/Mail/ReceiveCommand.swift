@@ -42,7 +42,9 @@ struct ReceiveCommand {
         var effects = ReceiveFlags.choices
         if target != nil, !arguments.isSet(ClientFlags.conflict.flag) { effects.append(Self.failsOnConflict) }
         if options.watches, !arguments.isSet(ClientFlags.retryFor.flag) { effects.append(Self.isPatient) }
-        access = try FilesAccess(arguments, from: PeopleFlags.to, quiet: ClientFlags.quiet, effects)
+        var access = try FilesAccess(arguments, from: PeopleFlags.to, quiet: ClientFlags.quiet, effects)
+        access.configuration.traffic = output.traffic
+        self.access = access
         if acceptance == .none { options.choose = { _ in .decline } }
         if acceptance == .ask {
             guard let question = DeliveryQuestion() else {

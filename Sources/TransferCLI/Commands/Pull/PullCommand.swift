@@ -27,7 +27,7 @@ struct PullCommand {
         let selection = try SelectionFlags.pull.selection(arguments)
         ignoresCase = selection.ignoresCase
         var access = try FilesAccess(arguments, quiet: ClientFlags.quiet, PullFlags.choices)
-        access.configuration.selection = selection
+        (access.configuration.selection, access.configuration.traffic) = (selection, output.traffic)
         try ArchiveFlag.pull(arguments, on: &access.configuration)
         access.configuration.countsAhead = output.progress != .none
         // Where somebody wants to know something of each file, each is asked about.

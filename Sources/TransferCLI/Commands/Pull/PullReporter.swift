@@ -56,7 +56,7 @@ actor PullReporter: Asker {
         if failure?.reason == .cancelled, Interruption.hasCome {
             // One line is what whoever has stopped it reads.
         } else if !tally.isEmpty {
-            lines.talk(tally.summary)
+            lines.talk(tally.summary(output.traffic))
         } else if failure == nil {
             lines.talk("there was no file to pull")
         }

@@ -65,7 +65,10 @@ struct PullTally {
     }
 
     /// One line.
-    var summary: String {
+    ///
+    /// - Parameter traffic: of the pull.
+    func summary(_ traffic: Traffic) -> String {
+        let pace = traffic.pace(over: Double(monotonicNanoseconds() - started) / 1e9)
         let size = ByteFormat.size(fetched.bytes)
         var text =
             isPreview ? "\(fetched.files) would be fetched, \(size)" : "\(fetched.files) fetched, \(size) in \(pace)"
@@ -74,10 +77,5 @@ struct PullTally {
         if skipped > 0 { text += ", \(skipped) skipped" }
         if let failures = results.failures { text += ", \(failures)" }
         return isPreview ? "\(text); nothing was" : text
-    }
-
-    private var pace: String {
-        let seconds = Double(monotonicNanoseconds() - started) / 1e9
-        return "\(seconds.shown(decimals: 2)) s (\(ByteFormat.rate(Double(fetched.bytes) / max(seconds, 1e-9))))"
     }
 }

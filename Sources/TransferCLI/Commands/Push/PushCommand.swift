@@ -51,7 +51,7 @@ struct PushCommand {
         canGoOn = input.operand == nil && classic == nil && server.web == nil
         output = PushOutput(arguments, json: PushFlags.json, quiet: ClientFlags.quiet)
         printing = PushPrinting(arguments)
-        configuration.countsAhead = output.progress != .none
+        (configuration.countsAhead, configuration.traffic) = (output.progress != .none, output.traffic)
         isDryRun = arguments[PushFlags.isDryRun]
         deletesSources = arguments[PushFlags.deletesSources]
         configuration.givesNamesBack = deletesSources

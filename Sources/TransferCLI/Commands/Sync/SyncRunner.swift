@@ -17,6 +17,7 @@ struct SyncRunner {
         output = PushOutput(arguments, json: SyncFlags.json, quiet: ClientFlags.quiet)
         var access = try FilesAccess(
             arguments, from: SyncFlags.to, quiet: ClientFlags.quiet, below: places.folder, SyncFlags.handling)
+        access.configuration.traffic = output.traffic
         access.configuration.selection = try SelectionFlags.push.selection(arguments)
         self.access = access
     }

@@ -4,8 +4,10 @@ internal import TransferModel
 /// JSON objects on standard error, for programs that draw by themselves: one for each thing that happens, and how far the
 /// push is at most ten times a second. What becomes of uploads is on standard output.
 struct JSONProgress: PushProgress {
-    private var tracker = ProgressTracker(at: .now)
+    private var tracker: ProgressTracker
     private var pace = ProgressPace(interval: .milliseconds(100))
+
+    init(_ traffic: Traffic) { tracker = ProgressTracker(traffic, at: .now) }
 
     mutating func update(_ event: PushEvent) {
         tracker.update(event, at: .now)

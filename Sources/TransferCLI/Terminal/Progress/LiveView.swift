@@ -4,7 +4,7 @@ private import TransferModel
 /// The lines at the bottom of a terminal that show how far a push is. Drawn at most ten times a second, and each time as
 /// wide as the terminal is then.
 struct LiveView: PushProgress {
-    private var tracker = ProgressTracker(at: .now)
+    private var tracker: ProgressTracker
     private var lastDrawn = MonotonicTime(nanoseconds: 0)
     private var canvas = TerminalCanvas()
 
@@ -13,6 +13,8 @@ struct LiveView: PushProgress {
 
     /// When the terminal doesn't tell.
     private static let fallbackSize = (columns: 80, rows: 24)
+
+    init(_ traffic: Traffic) { tracker = ProgressTracker(traffic, at: .now) }
 
     mutating func update(_ event: PushEvent) {
         tracker.update(event, at: .now)

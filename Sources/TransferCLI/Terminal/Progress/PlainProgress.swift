@@ -3,12 +3,14 @@ internal import TransferModel
 
 /// A line now and then, for logs: at once when something else is being done, otherwise seldom.
 struct PlainProgress: PushProgress {
-    private var tracker = ProgressTracker(at: .now)
+    private var tracker: ProgressTracker
     private var pace = ProgressPace(interval: .seconds(10))
     private var last = ""
 
     /// Columns: enough for everything, and still one line in most logs.
     private static let columns = 100
+
+    init(_ traffic: Traffic) { tracker = ProgressTracker(traffic, at: .now) }
 
     mutating func update(_ event: PushEvent) {
         let isNew = tracker.update(event, at: .now)

@@ -4,15 +4,22 @@ internal import TransferModel
 /// Makes of the events of a push how far it is at any moment.
 struct ProgressTracker {
     private var snapshot = ProgressSnapshot(phase: .connecting)
+    /// How fast things get done, which says how long the rest takes.
     private var meter: RateMeter
+    /// How fast bytes travel, which is what people are shown.
+    private let traffic: Traffic
+    private var wire: RateMeter
     /// Whether there is a connection: without one nothing is fast or slow, and nobody knows how long it takes.
     private var isConnected = false
     private var finishedBytes: UInt64 = 0
     /// Of these, what did not have to travel: it says nothing of how fast the rest will.
     private var sparedBytes: UInt64 = 0
 
-    init(at time: MonotonicTime) {
+    /// - Parameter traffic: of what it tracks.
+    init(_ traffic: Traffic, at time: MonotonicTime) {
+        self.traffic = traffic
         meter = RateMeter(at: time)
+        wire = RateMeter(bytes: traffic.bytes, at: time)
     }
 
     /// - Returns: whether what is being done has changed, and not only how far it is.
@@ -51,8 +58,9 @@ struct ProgressTracker {
             (snapshot.bytesPerSecond, snapshot.secondsLeft) = (0, nil)
             return snapshot
         }
-        meter.record(bytes: travelledBytes, at: time)
-        snapshot.bytesPerSecond = meter.bytesPerSecond
+        meter.record(bytes: doneBytes, at: time)
+        wire.record(bytes: traffic.bytes, at: time)
+        snapshot.bytesPerSecond = wire.bytesPerSecond
         snapshot.secondsLeft = snapshot.totalSize.flatMap {
             meter.secondsLeft(forBytes: $0 - min($0, snapshot.totalBytes))
         }
@@ -75,11 +83,13 @@ struct ProgressTracker {
         snapshot.show(snapshot.files[index])
     }
 
-    private var travelledBytes: UInt64 { snapshot.totalBytes - min(snapshot.totalBytes, sparedBytes) }
+    /// Without what was there.
+    private var doneBytes: UInt64 { snapshot.totalBytes - min(snapshot.totalBytes, sparedBytes) }
 
     private mutating func measureAnew(at time: MonotonicTime) {
         _ = snapshot(at: time)
-        meter = RateMeter(bytes: travelledBytes, at: time)
+        meter = RateMeter(bytes: doneBytes, at: time)
+        wire = RateMeter(bytes: traffic.bytes, at: time)
     }
 
     private mutating func finish(_ report: UploadReport) {

@@ -174,11 +174,18 @@ extension ClassicPushSession {
             switch read {
             case .success(.more): continue
             case .success(.noRoom): await pause()
-            case .success(.piece(let piece, isLast: false)): send(takeHead() + machine.content(piece))
+            case .success(.piece(let piece, isLast: false)): send(takeHead() + carried(piece))
             case .success(.piece(let piece, isLast: true)): return finish(source, piece)
             case .failure(let failure): return abandon(failure)
             }
         }
+    }
+
+    /// Content as the framing carries it.
+    private func carried(_ piece: [UInt8]) -> [UInt8] {
+        let bytes = machine.content(piece)
+        run.configuration.traffic?.add(bytes.count)
+        return bytes
     }
 
     /// Whether the upload that is under way goes on.
@@ -188,7 +195,7 @@ extension ClassicPushSession {
     private func finish(_ source: ClassicSource, _ piece: [UInt8]) {
         source.upload.size = source.count
         let sha256 = source.digest()
-        let bytes = takeHead() + machine.content(piece) + machine.finish(sha256: sha256)
+        let bytes = takeHead() + carried(piece) + machine.finish(sha256: sha256)
         current?.sha256 = sha256
         current?.end = queued + UInt64(bytes.count)
         send(bytes)

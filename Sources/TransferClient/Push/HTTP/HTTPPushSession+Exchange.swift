@@ -127,6 +127,7 @@ extension HTTPPushSession {
             let count = await permitted(min(rest.count, Self.longestPiece))
             guard isWanted else { return false }
             current?.queued += UInt64(count)
+            if current != nil { run.configuration.traffic?.add(count) }
             queue(Array(rest.prefix(count)))
             rest = rest.dropFirst(count)
         }

@@ -30,6 +30,7 @@ extension ClientSession: DrivenSession {
     func drain(into socket: StreamSocket) throws(StreamError) -> Bool {
         let sent = try queue.drain(into: socket, run.bandwidth)
         observe(sent)
+        run.configuration.traffic?.add(sent.travelled)
         if let time = sent.resumesAt { flush(at: time) }
         return sent.hasSent
     }

@@ -25,6 +25,8 @@ struct SendQueue {
     /// What came of sending.
     struct Sent {
         var hasSent = false
+        /// Bytes of chunks with content in them, as they are.
+        var travelled = 0
         /// Bytes of content that the kernel has taken, chunk by chunk; of compressed chunks as if they were spread evenly
         /// over them.
         var content: [(bytes: Int, epoch: Int)] = []
@@ -81,6 +83,7 @@ struct SendQueue {
         guard let count = taken else { return false }
         let (chunk, before) = (chunks[0], sent)
         sent += count
+        if chunk.contentCount > 0 { result.travelled += count }
         let bytes = chunk.contentCount * sent / chunk.count - chunk.contentCount * before / chunk.count
         result.content.append((bytes, chunk.epoch))
         if count == unsent {

@@ -1,5 +1,5 @@
 private import Glibc
-private import TransferClient
+internal import TransferClient
 private import TransferModel
 
 /// What a push prints, and where.
@@ -9,6 +9,9 @@ struct PushOutput: Sendable {
 
     /// No lines for uploads that went well, no progress, no summary.
     let isQuiet: Bool
+
+    /// What travels for the command; the connections that do its work have it in their configuration.
+    let traffic = Traffic()
 
     /// How progress is shown on standard error.
     let progress: ProgressStyle

@@ -16,12 +16,13 @@ protocol PushProgress {
 }
 
 extension ProgressStyle {
+    /// - Parameter traffic: of what is shown.
     /// - Returns: nothing where nothing is shown.
-    func makeProgress() -> (any PushProgress)? {
+    func makeProgress(_ traffic: Traffic) -> (any PushProgress)? {
         switch self {
-        case .bar: LiveView()
-        case .plain: PlainProgress()
-        case .json: JSONProgress()
+        case .bar: LiveView(traffic)
+        case .plain: PlainProgress(traffic)
+        case .json: JSONProgress(traffic)
         case .auto, .none: nil
         }
     }

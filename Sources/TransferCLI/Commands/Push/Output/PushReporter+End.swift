@@ -20,7 +20,7 @@ extension PushReporter {
         if failure?.reason == .cancelled, isStopped {
             // One line is what whoever has stopped it reads.
         } else if !tally.isEmpty {
-            talk(tally.summary)
+            talk(tally.summary(output.traffic))
             for line in tally.repeatedFailures { talk(line) }
         } else if failure == nil {
             talk("there was no file to push")

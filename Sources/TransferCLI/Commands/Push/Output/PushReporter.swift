@@ -33,7 +33,7 @@ actor PushReporter {
         self.canGoOn = canGoOn
         self.receipts = receipts
         self.failedList = failedList
-        progress = output.progress.makeProgress()
+        progress = output.progress.makeProgress(output.traffic)
     }
 
     /// - Parameters:

@@ -18,8 +18,7 @@ struct PushTally {
     /// Of these, files that took the place of other content.
     private var replaced = 0
 
-    /// Bytes of content that went over the wire, and of those stored that did not have to.
-    private var travelled = UInt64(0)
+    /// Bytes of those stored that did not have to travel.
     private var spared = UInt64(0)
 
     /// What the server had of each upload that is gone on with.
@@ -70,7 +69,6 @@ struct PushTally {
         let there = min(report.size, resumed.removeValue(forKey: PathKey(report.source)) ?? 0)
         if report.hasNewAttributes { entries.addAttributes() }
         guard report.form == .file else { return succeeded(entry: report) }
-        if report.attempts > 0 { travelled = travelled.addingClamped(report.size - there) }
         if report.result == .alreadyStored {
             present.files += 1
             present.bytes = present.bytes.addingClamped(report.size)
@@ -125,12 +123,12 @@ struct PushTally {
     var failures: Int { failed.reduce(0) { $0 + $1.value } }
 
     /// One line.
-    var summary: String {
+    ///
+    /// - Parameter traffic: of the push.
+    func summary(_ traffic: Traffic) -> String {
         let seconds = Double(monotonicNanoseconds() - started) / 1e9
-        // Of what was there already nothing is known of how fast it would have come.
-        let rate = travelled > 0 ? " (\(ByteFormat.rate(Double(travelled) / max(seconds, 1e-9))))" : ""
         let there = spared > 0 ? ", \(ByteFormat.size(spared)) of it there already," : ""
-        let time = "\(seconds.shown(decimals: 2)) s\(rate)"
+        let time = traffic.pace(over: seconds)
         var text = "\(stored.files) stored, \(ByteFormat.size(stored.bytes))\(there) in \(time)"
         for words in entries.words { text += ", \(words)" }
         if present.files + presentEntries > 0 { text += ", \(present.files + presentEntries) there already" }

@@ -12,7 +12,7 @@ struct ResultLines {
     /// - Parameter showsProgress: whether there is any, where that is wanted.
     init(_ output: PushOutput, showsProgress: Bool = true) {
         self.output = output
-        progress = showsProgress ? output.progress.makeProgress() : nil
+        progress = showsProgress ? output.progress.makeProgress(output.traffic) : nil
     }
 
     /// Tells of the connection, and draws how far things are.
