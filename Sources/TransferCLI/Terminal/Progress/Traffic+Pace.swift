@@ -2,8 +2,9 @@ internal import TransferClient
 private import TransferModel
 
 extension Traffic {
-    /// How long something took, and how fast bytes have travelled for it; no rate where none have, as of what was there already and of
-    /// holes.
+    /// How long something took, and how fast bytes have travelled for it, for a summary.
+    ///
+    /// - Returns: no rate where nothing has travelled, as of what was there already and of holes.
     func pace(over seconds: Double) -> String {
         let time = "\(seconds.shown(decimals: 2)) s"
         guard bytes > 0 else { return time }
