@@ -13,6 +13,7 @@ struct DiscoverCommand {
     }
 
     func run() async -> ExitCode {
+        Interruption.endsAtOnce()
         do throws(PushFailure) {
             let servers = try await search.servers()
             guard !servers.isEmpty else {

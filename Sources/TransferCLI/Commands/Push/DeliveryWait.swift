@@ -39,6 +39,7 @@ struct DeliveryWait {
     func run(_ client: TransferClient) async -> ExitCode {
         guard !sent.isEmpty else { return .success }
         let news = client.watchSent(to: recipients, wantsReceipts: output.isJSON)
+        Interruption.watch { news.cancel() }
         let patience = Task { [seconds] in
             try? await Task.sleep(for: .seconds(seconds))
             news.cancel()
