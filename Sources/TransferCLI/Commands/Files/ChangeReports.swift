@@ -29,7 +29,8 @@ struct ChangeReports {
             printer.flush()
             guard error.reason == .cancelled else { throw error }
             let done = tally.done == 0 ? "Nothing is" : tally.done == 1 ? "1 is" : "\(tally.done) are"
-            throw PushFailure(reason: .cancelled, message: "It was stopped. \(done) done.")
+            let word = verb.prefix { $0 != " " }
+            throw PushFailure(reason: .cancelled, message: "It was stopped. \(done) acknowledged as \(word).")
         }
         tally.isOutputLost = printer.finish() != .success
         return tally.exitCode

@@ -85,6 +85,13 @@ import TransferTestSupport
         #expect(finished.errors == "transfer: It was stopped.\n", "\(finished.errors)")
     }
 
+    /// Folders are made by the server one answer after the other; what it did without an answer nobody knows.
+    @Test func aChangeWithoutAnAnswer() throws {
+        let peer = try FakeServer()
+        let finished = try silenced(["mkdir", "a", "b", "--from", peer.address, "--plaintext"], peer)
+        #expect(finished.errors == "transfer: It was stopped. Nothing is acknowledged as made.\n", "\(finished.errors)")
+    }
+
     /// Stops a command that has connected and gets no answer, long before it would give up.
     private func silenced(_ arguments: [String], _ peer: FakeServer) throws -> Finished {
         let clock = ContinuousClock()
