@@ -41,6 +41,37 @@ extension TransferClient {
         }
     }
 
+    /// Copies files and symbolic links, and folders with all that the server keeps of them and of what is in them. Nothing of it
+    /// travels.
+    ///
+    /// - Parameters:
+    ///   - copies: where each is, and where its copy is to be. Folders above that are made.
+    ///   - isRecursive: whether folders are copied; otherwise one is `wrongForm`.
+    ///   - replaces: whether a file or link that is there gives way. A folder that is there stays, and gets more.
+    ///   - unlisted: is told of each folder that has names which no path can have.
+    /// - Returns: one report for each thing with the path of its copy, or its own where that is what is wrong. It throws
+    ///   `PushFailure`, `rejected` when a folder cannot be listed; then nothing is copied.
+    package func copyTrees(
+        _ copies: [(path: String, target: String)], isRecursive: Bool, replaces: Bool = false,
+        unlisted: @escaping @Sendable (UnlistedNames) -> Void = { _ in }
+    ) -> RequestEvents<ChangeReport> {
+        let events = EventQueue<ChangeReport>()
+        let copy = TreeCopy(client: self, isRecursive: isRecursive, replaces: replaces, unlisted: unlisted) {
+            events.send($0)
+        }
+        let work = Task {
+            let result: Result<Void, PushFailure>
+            do throws(PushFailure) {
+                result = .success(try await copy.run(copies))
+            } catch {
+                result = .failure(error)
+            }
+            events.finish(result)
+        }
+        events.connect(onRoom: {}, onCancel: { work.cancel() })
+        return RequestEvents(events)
+    }
+
     private func change(_ paths: [String], _ request: (String) -> Request) -> RequestEvents<ChangeReport> {
         change(paths) { path, _ in request(path) }
     }

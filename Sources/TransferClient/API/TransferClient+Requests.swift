@@ -20,10 +20,18 @@ extension TransferClient {
         _ folder: String = "", isRecursive: Bool = false, wantsDetails: Bool = true,
         unlisted: (@Sendable (UnlistedNames) -> Void)? = nil
     ) -> RequestEvents<RemoteEntry> {
+        list(folder, isRecursive: isRecursive, wantsDetails: wantsDetails, wantsAll: false, unlisted: unlisted)
+    }
+
+    /// - Parameter wantsAll: whether all that is kept is wanted, and symbolic links as well.
+    func list(
+        _ folder: String, isRecursive: Bool, wantsDetails: Bool, wantsAll: Bool,
+        unlisted: (@Sendable (UnlistedNames) -> Void)?
+    ) -> RequestEvents<RemoteEntry> {
         let events = EventQueue<RemoteEntry>()
-        let queue = RequestQueue { events.isFull }
+        let queue = RequestQueue(needs: wantsAll ? [.files, .trees] : .files) { events.isFull }
         let shared = ListTaker.Shared(
-            requestContext, queue, events, isRecursive: isRecursive, wantsDetails: wantsDetails,
+            requestContext, queue, events, isRecursive: isRecursive, wantsDetails: wantsDetails, wantsAll: wantsAll,
             unlisted: unlisted)
         shared.ask(Self.clean(folder), isFirst: true)
         run(queue, events, resume: { queue.resume() }, failure: { shared.firstFailure })

@@ -15,6 +15,16 @@ public struct ChangeReport: Sendable, Equatable {
 
     /// A sentence for people; empty when there is nothing to say.
     public let message: String
+
+    /// What a copy of a tree has made, where that is known; nothing for other changes.
+    public let form: EntryForm?
+
+    package init(
+        path: String, result: ResultCode, isDurable: Bool = false, message: String = "", form: EntryForm? = nil
+    ) {
+        (self.path, self.result, self.isDurable) = (path, result, isDurable)
+        (self.message, self.form) = (message, form)
+    }
 }
 
 /// Takes the answer to a request that changes names.

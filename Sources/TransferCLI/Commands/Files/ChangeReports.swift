@@ -12,15 +12,25 @@ struct ChangeReports {
     let isJSON: Bool
     let isQuiet: Bool
 
+    /// What to do about a folder that is taken for a file.
+    var folderAdvice: String?
+
+    /// Whether all is counted in one line behind it.
+    var isSummed = false
+
     /// - Throws: when not all have an answer; of what was stopped it says how many do.
     func show(_ reports: RequestEvents<ChangeReport>) async throws(PushFailure) -> ExitCode {
         Interruption.watch { reports.cancel() }
         var tally = ResultTally()
+        var counts = (files: 0, others: EntryCounts())
         var printer = LinePrinter()
         var index = 0
         do throws(PushFailure) {
             for try await report in reports {
                 tally.add(report.result)
+                if report.result.isSuccess {
+                    if let form = report.form, form != .file { counts.others.add(form) } else { counts.files += 1 }
+                }
                 show(report, targets.indices.contains(index) ? targets[index] : nil, &printer)
                 index += 1
                 if !reports.areWaiting { printer.flush() }
@@ -43,7 +53,8 @@ struct ChangeReports {
         } else if !report.result.isSuccess {
             // What came before is read before.
             printer.flush()
-            StandardStream.error.write("\(report.result)  \(path): \(report.message.escapedForDisplay)\n")
+            let advice = report.result == .wrongForm ? folderAdvice.map { " \($0)" } ?? "" : ""
+            StandardStream.error.write("\(report.result)  \(path): \(report.message.escapedForDisplay)\(advice)\n")
         } else if !isQuiet {
             printer.print("\(verb)  \(path)" + (target.map { " -> \($0.escapedForDisplay)" } ?? ""))
         }
@@ -54,7 +65,13 @@ struct ChangeReports {
         [
             "schema": .string(JSONSchema.change), "path": .string(report.path), "result": .string(report.result.name),
             "target": target.map { .string($0) } ?? .null, "durable": .bool(report.isDurable),
-            "message": .string(report.message),
+            "message": .string(report.message), "form": report.form.map { .string($0.rawValue) } ?? .null,
         ]
+            let verb = report.form ?? .file == .file ? verb : "made"
     }
 }
+    /// One line.
+    private func summary(_ counts: (files: Int, others: EntryCounts), _ tally: ResultTally) -> String {
+        (["\(counts.files) copied"] + counts.others.words + [tally.failures].compactMap(\.self)).joined(separator: ", ")
+    }
+

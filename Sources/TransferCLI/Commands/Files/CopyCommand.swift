@@ -1,5 +1,4 @@
 private import TransferClient
-private import TransferModel
 
 /// `transfer copy`: copies files and folders on the server.
 struct CopyCommand {
@@ -15,60 +14,19 @@ struct CopyCommand {
         do throws(PushFailure) {
             let client = try await given.access.client()
             let pairs = try await given.pairs(client)
-            let plan = try await expanded(pairs, client)
-            var reports = ChangeReports(verb: "made", isJSON: given.isJSON, isQuiet: given.isQuiet)
-            let made = try await reports.show(client.makeFolders(plan.folders))
-            reports = ChangeReports(verb: "copied to", isJSON: given.isJSON, isQuiet: given.isQuiet)
-            let copied = try await reports.show(client.copy(plan.files, replaces: given.replaces))
-            return plan.isWhole && made == .success ? copied : .uploadsFailed
+            let unlisted = UnlistedCount()
+            let copied = client.copyTrees(pairs, isRecursive: isRecursive, replaces: given.replaces) {
+                unlisted.add($0)
+            }
+            var reports = ChangeReports(verb: "copied to", isJSON: given.isJSON, isQuiet: given.isQuiet)
+            if !isRecursive { reports.folderAdvice = "Say --recursive to copy it." }
+            reports.isSummed = isRecursive
+            let code = try await reports.show(copied)
+            unlisted.tell()
+            return unlisted.isEmpty ? code : .uploadsFailed
         } catch {
             return error.tell(isJSON: given.isJSON)
         }
-    }
-
-    /// What folders come to: the folders in them, and the files.
-    private struct Plan {
-        var folders: [String] = []
-        var files: [(path: String, target: String)] = []
-        /// Whether nothing is missing of what was named, or in it.
-        var isWhole = true
-    }
-
-    private func expanded(
-        _ pairs: [(path: String, target: String)], _ client: TransferClient
-    ) async throws(PushFailure) -> Plan {
-        var (plan, budget) = (Plan(), client.listBudget)
-        var index = 0
-        for try await report in client.stat(pairs.map(\.path)) {
-            guard pairs.indices.contains(index) else { break }
-            let (path, target) = pairs[index]
-            index += 1
-            guard let entry = report.entry, isRecursive || !entry.isDirectory else {
-                let isFolder = report.entry != nil
-                let reason = isFolder ? "It is a folder; say --recursive to copy it." : report.message.escapedForDisplay
-                let result = isFolder ? ResultCode.wrongForm : report.result
-                StandardStream.error.write("\(result)  \(path.escapedForDisplay): \(reason)\n")
-                plan.isWhole = false
-                continue
-            }
-            guard entry.isDirectory else {
-                plan.files.append((path, target))
-                continue
-            }
-            plan.folders.append(target)
-            let unlisted = UnlistedCount()
-            // All of it is known before anything is copied: a folder may be copied into itself.
-            let entries = client.list(entry.path, isRecursive: true, wantsDetails: false) { unlisted.add($0) }
-            for try await found in entries {
-                try budget.hold(found)
-                let below = String(decoding: found.path.utf8.dropFirst(entry.path.utf8.count), as: UTF8.self)
-                let place = target + (below.utf8.first == UInt8(ascii: "/") ? below : "/" + below)
-                if found.isDirectory { plan.folders.append(place) } else { plan.files.append((found.path, place)) }
-            }
-            unlisted.tell()
-            if !unlisted.isEmpty { plan.isWhole = false }
-        }
-        return plan
     }
 }
 
@@ -84,6 +42,10 @@ extension CopyCommand: ProgramCommand {
                 + "there are several. Nothing of it travels. Where the server's file system can, both share the content on disk; "
                 + "elsewhere it is read, and compared with the digest that it was acknowledged with. A copy is on disk when it is "
                 + "reported, and counts against quotas. Missing folders are made.",
+            "A copy of a folder has all that the server keeps of it: symbolic links as links, names of one file as names of one "
+                + "copy, permissions, times and extended attributes, and owners where the server runs as root. This user must be "
+                + "allowed to remove, too, to make links and to give folders permissions and times. A folder that is there already "
+                + "keeps what is in it, and gets the rest.",
             FilesFlags.aboutAccess,
         ],
         flags: [

@@ -1,0 +1,162 @@
+import TransferModel
+import TransferProtocol
+import TransferSystem
+
+/// Makes what a copy of trees has planned. Folders are open to no more people than their sources from the beginning, and get their
+/// times last, the innermost first: all that is made in a folder changes its time.
+final class TreeCopyRun: Sendable {
+    private let copy: TreeCopy
+    private let keepsOwners: Bool
+    /// What the last answer says.
+    private let isDurable = Locked(false)
+
+    /// Folders that could not be made, and why.
+    private let unmade = Locked<[RelativePath: (ResultCode, String)]>([:])
+
+    init(_ copy: TreeCopy, keepsOwners: Bool) {
+        (self.copy, self.keepsOwners) = (copy, keepsOwners)
+    }
+
+    func make(_ plan: TreeCopyPlan) async throws(PushFailure) {
+        var target = RemoteTarget(client: copy.client, directory: "", keepsOwners: keepsOwners)
+        target.answered = { [self] answer in isDurable.withLock { $0 = answer.isDurable } }
+        try await makeFolders(plan.folders)
+        try await copyFiles(plan.files, to: target)
+        try await target.makeLinks(plan.links.filter { isPossible(.link, $0) }, replaces: copy.replaces) {
+            [self] link, result, message in
+            tell(.link, link, result, message)
+        }
+        let made = plan.folders.reversed().filter { folder in unmade.withLock { $0[folder.path] == nil } }
+        try await target.set(made) { [self] folder, result, message in
+            let fault = Self.fault(of: folder, result, message)
+            tell(.folder, folder, fault?.code ?? result, fault?.message ?? message)
+        }
+    }
+
+    /// Whoever may not give permissions makes folders that are for everybody, and no others.
+    private func makeFolders(_ folders: [SyncEntry]) async throws(PushFailure) {
+        var open: [SyncEntry] = []
+        for folder in try await refused(folders, hasPermissions: true) where isPossible(.folder, folder) {
+            if folder.permissions & Self.everybody == Self.everybody {
+                open.append(folder)
+            } else {
+                fail(folder, .forbidden, "It is not for everybody, and this client may not give a folder permissions.")
+            }
+        }
+        for folder in try await refused(open, hasPermissions: false) {
+            fail(folder, .forbidden, "This client may not make folders.")
+        }
+    }
+
+    /// Permissions of a folder that a server makes for whoever says none.
+    private static let everybody: UInt16 = 0o055
+
+    /// Makes folders.
+    ///
+    /// - Returns: those that the client may not make so.
+    private func refused(_ folders: [SyncEntry], hasPermissions: Bool) async throws(PushFailure) -> [SyncEntry] {
+        guard !folders.isEmpty else { return [] }
+        var refused: Set<RelativePath> = []
+        let answers = copy.client.change(folders.map(\.path.string)) { path, index in
+            let permissions = hasPermissions ? folders[index].openPermissions : nil
+            return .make(MakeRequest(.directory, path: path, permissions: permissions))
+        }
+        let found = Dictionary(folders.map { (PathKey($0.path.string), $0) }) { first, _ in first }
+        for try await answer in answers where answer.result != .completed {
+            guard let folder = found[PathKey(answer.path)] else { continue }
+            if answer.result == .forbidden {
+                refused.insert(folder.path)
+            } else {
+                fail(folder, answer.result, answer.message)
+            }
+        }
+        return folders.filter { refused.contains($0.path) }
+    }
+
+    private func fail(_ folder: SyncEntry, _ result: ResultCode, _ message: String) {
+        unmade.withLock { $0[folder.path] = (result, message) }
+        copy.tell(.folder, folder.path.string, result, message)
+    }
+
+    /// What a folder lacks that was made.
+    private static func fault(of folder: SyncEntry, _ result: ResultCode, _ message: String) -> LocalFailure? {
+        guard result == .completed else {
+            return LocalFailure(
+                code: result,
+                message:
+                    "The folder was made, and could not be given the permissions and times of its source. \(message)"
+            )
+        }
+        guard folder.isPartial else { return nil }
+        return LocalFailure(
+            code: .unsuitable,
+            message: "The folder was made without its extended attributes: they have more than "
+                + "\(ExtraAttributes.mostBytes) bytes, or the server may not read them.")
+    }
+
+    private func tell(_ form: EntryForm, _ entry: SyncEntry, _ result: ResultCode, _ message: String) {
+        copy.tell(form, entry.path.string, result, message, isDurable: isDurable.withLock { $0 })
+    }
+
+    /// Whether the folders are there that it goes into; otherwise it is told. A server would make them, for everybody.
+    private func isPossible(_ form: EntryForm, _ entry: SyncEntry) -> Bool {
+        let fault = unmade.withLock { unmade in entry.path.folders.lazy.compactMap { unmade[$0] }.first }
+        guard let (code, message) = fault else { return true }
+        copy.tell(form, entry.path.string, code, "A folder that it goes into could not be made. \(message)")
+        return false
+    }
+}
+
+// MARK: Files
+
+extension TreeCopyRun {
+    /// Of the names of one file the first that can be copied is, and the others become names of that copy.
+    private func copyFiles(_ files: [TreeCopyPlan.File], to target: RemoteTarget) async throws(PushFailure) {
+        var groups: [SyncEntry.NamedFile: [TreeCopyPlan.File]] = [:]
+        for file in files { if let named = file.entry.named { groups[named, default: []].append(file) } }
+        var seen: Set<SyncEntry.NamedFile> = []
+        var next = files.filter { file in file.entry.named.map { seen.insert($0).inserted } ?? true }
+        var links: [SyncPlan.HardLink] = []
+        while !next.isEmpty {
+            let failed = try await copied(next)
+            var others: [TreeCopyPlan.File] = []
+            for file in next {
+                guard let named = file.entry.named, let group = groups[named] else { continue }
+                let rest = Array(group.dropFirst())
+                groups[named] = rest
+                if !failed.contains(file.entry.path) {
+                    links += rest.map { SyncPlan.HardLink(entry: $0.entry, first: file.entry.path) }
+                } else if let other = rest.first {
+                    others.append(other)
+                }
+            }
+            next = others
+        }
+        links = links.filter { isPossible(.hardLink, $0.entry) }
+        try await target.makeHardLinks(links, replaces: copy.replaces) { [self] link, result, message in
+            tell(.hardLink, link.entry, result, message)
+        }
+    }
+
+    /// - Returns: the paths of those that are not there.
+    private func copied(_ files: [TreeCopyPlan.File]) async throws(PushFailure) -> Set<RelativePath> {
+        let possible = files.filter { isPossible(.file, $0.entry) }
+        var missing = Set(files.map(\.entry.path))
+        guard !possible.isEmpty else { return missing }
+        let context = copy.client.requestContext
+        let answers = copy.client.change(possible.map(\.entry.path.string)) { path, index in
+            let (source, entry) = (possible[index].source, possible[index].entry)
+            // Those that cannot be told are the server's to refuse.
+            let attributes = keepsOwners && !entry.isPartial ? entry.extra : nil
+            return .make(
+                MakeRequest(
+                    .copy, path: path, target: Array(context.remote(source).utf8), replaces: copy.replaces,
+                    permissions: copy.isRecursive ? entry.permissions : nil, attributes: attributes))
+        }
+        for try await answer in answers {
+            copy.tell(.file, answer.path, answer.result, answer.message, isDurable: answer.isDurable)
+            if answer.result == .completed, let path = try? RelativePath(answer.path) { missing.remove(path) }
+        }
+        return missing
+    }
+}
