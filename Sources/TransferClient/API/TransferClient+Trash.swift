@@ -8,6 +8,12 @@ extension TransferClient {
     ///
     /// - Throws: `PushFailure`, as for a server that is too old to have one.
     public func trash() async throws(PushFailure) -> [TrashedBatch] {
+        let folder = Self.clean(requestContext.server.folder)
+        do throws(RelativePath.Fault) {
+            if !folder.isEmpty { _ = try RelativePath(folder) }
+        } catch {
+            throw PushFailure(reason: .rejected(.invalidPath), message: error.message)
+        }
         var (found, budget): ([TrashedBatch], ListBudget) = ([], listBudget)
         for try await entry in listTrash("", .top, isRecursive: false) {
             try budget.hold(entry)
@@ -16,7 +22,7 @@ extension TransferClient {
         return found.sorted { $0.name > $1.name }
     }
 
-    /// Lists what was removed together, with all that is in folders.
+    /// Lists what was removed together, with all that is in folders: nothing where it has no such folder.
     public func list(_ batch: TrashedBatch, _ folder: String = "") -> RequestEvents<RemoteEntry> {
         listTrash(Self.clean(folder), .batch(batch.batch), isRecursive: true)
     }
@@ -33,7 +39,7 @@ extension TransferClient {
             ).asked)
         run(queue, events, resume: { queue.resume() })
         for try await report in RequestEvents(events) {
-            guard report.entry == nil, ![.notFound, .invalidPath].contains(report.result) else {
+            guard report.entry == nil, !report.result.isAbsenceInTrash else {
                 return report.entry != nil
             }
             throw PushFailure(reason: .rejected(report.result), message: report.message)
@@ -48,9 +54,9 @@ extension TransferClient {
         change(paths) { path, _ in .move(MoveRequest(path: path, to: path, trash: .batch(batch.batch))) }
     }
 
-    /// Removes for good what is in some parts of the trash.
+    /// Removes for good what is in some parts of the trash, as far as it is from the folder of the server's address.
     ///
-    /// - Returns: one report for each, in their order, with its name as the path.
+    /// - Returns: one report for each, in their order, with its name as the path; `notFound` where it has nothing from there.
     public func empty(_ batches: [TrashedBatch]) -> RequestEvents<RemovalReport> {
         remove(
             batches.map { batch in
@@ -65,8 +71,14 @@ extension TransferClient {
         let shared = ListTaker.Shared(
             requestContext, queue, events, isRecursive: isRecursive, wantsDetails: false, wantsAll: isRecursive,
             trash: place)
-        shared.ask(folder, isFirst: true)
+        // Most parts have nothing of most folders.
+        shared.ask(folder, isFirst: place == .top)
         run(queue, events, resume: { queue.resume() }, failure: { shared.firstFailure })
         return RequestEvents(events)
     }
+}
+
+extension ResultCode {
+    /// Whether a part of the trash has nothing under a path: also where something else is in the way, as a link that was removed.
+    var isAbsenceInTrash: Bool { [.notFound, .invalidPath, .wrongForm].contains(self) }
 }

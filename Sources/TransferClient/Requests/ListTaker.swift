@@ -122,7 +122,8 @@ final class ListTaker: AnswerTaker {
         guard outcome.code == .completed else {
             // A folder that is gone by now has nothing in it.
             let isUnknown = shared.isLenient && outcome.code == .storageFailed
-            if isFirst || outcome.code != .notFound && !isUnknown { shared.fail(outcome.code, outcome.message) }
+            let isAbsent = shared.trash == nil ? outcome.code == .notFound : outcome.code.isAbsenceInTrash
+            if isFirst || !isAbsent && !isUnknown { shared.fail(outcome.code, outcome.message) }
             return
         }
         guard state.withLock({ $0.count }) == outcome.count else {

@@ -163,14 +163,21 @@ extension Caller {
     /// How the client knows a path of the server's directory; one that isn't below its folder has no name there.
     package func shown(_ path: RelativePath) -> RelativePath? { grant.shown(path) }
 
-    /// A sentence about a path, which tells nothing about what is above the client's folder.
+    /// A sentence about a path, which tells nothing about what is above the client's folder, or of the server's own.
     package func shown(_ sentence: String) -> String {
-        guard let folder = grant.options.folder, !sentence.isEmpty else { return sentence }
-        let above = Array((folder.string + "/").utf8)
+        let trash = Array((RelativePath.trashFolder.string + "/").utf8)
+        let above = grant.options.folder.map { Array(($0.string + "/").utf8) }
         var rest = Array(sentence.utf8)[...]
         var kept: [UInt8] = []
         while let byte = rest.first {
-            if rest.starts(with: above) {
+            if rest.starts(with: trash), let part = TrashBatch(leading: rest.dropFirst(trash.count)) {
+                rest = rest.dropFirst(trash.count + part.name.utf8.count)
+                if rest.first == UInt8(ascii: "/") {
+                    rest = rest.dropFirst()
+                } else {
+                    kept += "that part of the trash".utf8
+                }
+            } else if let above, rest.starts(with: above) {
                 rest = rest.dropFirst(above.count)
             } else {
                 kept.append(byte)

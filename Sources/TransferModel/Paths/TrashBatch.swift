@@ -47,6 +47,11 @@ package struct TrashBatch: Hashable, Sendable {
         name = text
     }
 
+    /// One whose name a text begins with.
+    package init?(leading bytes: some Collection<UInt8>) {
+        self.init(String(decoding: bytes.prefix(Self.length), as: UTF8.self))
+    }
+
     /// When it was begun; nothing for a name with a date that is none.
     package var moment: UTCTime? { UTCTime(time) }
 

@@ -43,6 +43,17 @@ struct ChangeReports {
             throw PushFailure(reason: .cancelled, message: "It was stopped. \(done) acknowledged as \(word).")
         }
         tally.isOutputLost = printer.finish() != .success
+        if isSummed, !isQuiet { StandardStream.error.write(summary(counts, tally) + "\n") }
+        return tally.exitCode
+    }
+
+    /// Shows one that nobody was asked about.
+    func show(_ report: ChangeReport) -> ExitCode {
+        var tally = ResultTally()
+        var printer = LinePrinter()
+        tally.add(report.result)
+        show(report, nil, &printer)
+        tally.isOutputLost = printer.finish() != .success
         return tally.exitCode
     }
 
@@ -56,8 +67,14 @@ struct ChangeReports {
             let advice = report.result == .wrongForm ? folderAdvice.map { " \($0)" } ?? "" : ""
             StandardStream.error.write("\(report.result)  \(path): \(report.message.escapedForDisplay)\(advice)\n")
         } else if !isQuiet {
+            let verb = report.form ?? .file == .file ? verb : "made"
             printer.print("\(verb)  \(path)" + (target.map { " -> \($0.escapedForDisplay)" } ?? ""))
         }
+    }
+
+    /// One line.
+    private func summary(_ counts: (files: Int, others: EntryCounts), _ tally: ResultTally) -> String {
+        (["\(counts.files) copied"] + counts.others.words + [tally.failures].compactMap(\.self)).joined(separator: ", ")
     }
 
     /// The object of `--json`; every key is always there.
@@ -67,11 +84,5 @@ struct ChangeReports {
             "target": target.map { .string($0) } ?? .null, "durable": .bool(report.isDurable),
             "message": .string(report.message), "form": report.form.map { .string($0.rawValue) } ?? .null,
         ]
-            let verb = report.form ?? .file == .file ? verb : "made"
     }
 }
-    /// One line.
-    private func summary(_ counts: (files: Int, others: EntryCounts), _ tally: ResultTally) -> String {
-        (["\(counts.files) copied"] + counts.others.words + [tally.failures].compactMap(\.self)).joined(separator: ", ")
-    }
-

@@ -24,6 +24,8 @@ struct TrashEmptyCommand {
             let batches = if let batch { [batch] } else { try await client.trash() }
             let reports = client.empty(batches)
             Interruption.watch { reports.cancel() }
+                // Nobody has named that part, which has nothing of the folder, or something else in the place of it.
+                if batch == nil, [.notFound, .invalidPath].contains(report.result) { continue }
             var tally = ResultTally()
             var printer = LinePrinter()
             for try await report in reports {

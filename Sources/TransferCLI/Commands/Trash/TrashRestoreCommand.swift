@@ -27,8 +27,12 @@ struct TrashRestoreCommand {
             let reports = ChangeReports(verb: "restored", isJSON: isJSON, isQuiet: isQuiet)
             var code = ExitCode.success
             for path in paths {
-                let found = try await newest(path, batches, client)
-                let ended = try await reports.show(client.restore([path], from: found))
+                let ended =
+                    if let found = try await newest(path, batches, client) {
+                        try await reports.show(client.restore([path], from: found))
+                    } else {
+                        reports.show(Self.missing(path))
+                    }
                 if ended != .success { code = ended }
             }
             return code
@@ -38,15 +42,16 @@ struct TrashRestoreCommand {
     }
 
     /// The newest part of the trash that has the path.
-    ///
-    /// - Throws: `rejected` with `notFound` where none has.
     private func newest(
         _ path: String, _ batches: [TrashedBatch], _ client: TransferClient
-    ) async throws(PushFailure) -> TrashedBatch {
+    ) async throws(PushFailure) -> TrashedBatch? {
         for batch in batches where try await client.has(path, in: batch) { return batch }
-        throw PushFailure(
-            reason: .rejected(.notFound),
-            message: "\(path) is not in the trash; 'transfer trash list' shows what is.")
+        return nil
+    }
+
+    private static func missing(_ path: String) -> ChangeReport {
+        ChangeReport(
+            path: path, result: .notFound, message: "It is not in the trash; 'transfer trash list' shows what is.")
     }
 }
 

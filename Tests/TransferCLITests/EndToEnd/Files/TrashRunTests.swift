@@ -88,6 +88,40 @@ import TransferTestSupport
         #expect(files(below: again.directory).allSatisfy { !$0.contains("trash") })
     }
 
+    /// Parts that have nothing of a folder are no failure, and no sentence tells where the server keeps its trash.
+    @Test func aFolderHasATrashOfItsOwn() throws {
+        let server = try pushed()
+        #expect(try server.push([server.home.path("a")], to: "/e/f").end == .exited(0))
+        #expect(symlink("/nowhere", "\(server.directory)/x") == 0)
+        for path in ["e/f/a", "d/a", "x", "d/b"] {
+            #expect(try server.run(["remove", "--trash", path]).end == .exited(0))
+        }
+        let below = { (folder: String, words: [String]) in
+            try Finished(["trash"] + words + ["--plaintext", "--from", "\(server.address)/\(folder)"])
+        }
+        let list = try below("d", ["list"])
+        #expect(list.end == .exited(0) && list.errors == "", "\(list.errors)")
+        #expect(list.lines.map { $0.split(separator: " ")[1] } == ["b", "a"])
+        for folder in ["none", "x/y", "d/a/y"] {
+            let nothing = try below(folder, ["list"])
+            #expect(nothing.end == .exited(0) && nothing.output == "" && nothing.errors == "", "\(nothing.errors)")
+            let emptied = try below(folder, ["empty"])
+            #expect(emptied.end == .exited(0) && emptied.output == "" && emptied.errors == "", "\(emptied.errors)")
+        }
+        // What is missing keeps nothing else from coming back.
+        let restored = try below("d", ["restore", "missing", "a"])
+        #expect(restored.end == .exited(1) && restored.output == "restored  a\n")
+        #expect(restored.errors.hasPrefix("notFound  missing: It is not in the trash"), "\(restored.errors)")
+        #expect(server.visibleFiles == ["d/a"])
+        let other = try #require(try batches(server).last)
+        let wrong = try below("none", ["empty", "--batch", other])
+        #expect(wrong.end == .exited(1) && !wrong.errors.contains(".transfer"), "\(wrong.errors)")
+        #expect(wrong.errors.contains("There is nothing under none."))
+        let emptied = try below("d", ["empty"])
+        #expect(emptied.end == .exited(0) && emptied.lines.count == 1 && emptied.errors == "", "\(emptied.errors)")
+        #expect(try server.run(["trash", "list"]).lines.count == 2)
+    }
+
     @Test func whatIsOldGoesForGood() throws {
         let server = try pushed(["--trash"])
         #expect(try server.run(["remove", "d/a"]).end == .exited(0))
