@@ -11,14 +11,16 @@ extension StandardStream {
     }
 
     /// Writes all of it.
-    func write(_ bytes: UnsafeRawBufferPointer) -> Written {
+    func write(_ bytes: UnsafeRawBufferPointer) -> Written { Self.write(bytes, to: rawValue) }
+
+    static func write(_ bytes: UnsafeRawBufferPointer, to number: Int32) -> Written {
         var rest = bytes
         while !rest.isEmpty {
-            let written = Glibc.write(rawValue, rest.baseAddress, rest.count)
+            let written = Glibc.write(number, rest.baseAddress, rest.count)
             if written >= 0 {
                 rest = UnsafeRawBufferPointer(rebasing: rest[written...])
             } else if errno == EAGAIN {
-                waitUntilWritable()
+                waitUntilWritable(number)
             } else if errno != EINTR {
                 return errno == EPIPE ? .closed : .failed(SystemError(errno: errno, call: "write"))
             }

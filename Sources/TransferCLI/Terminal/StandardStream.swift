@@ -26,7 +26,7 @@ enum StandardStream: Int32 {
             if written >= 0 {
                 remaining = remaining.dropFirst(written)
             } else if errno == EAGAIN {
-                waitUntilWritable()
+                Self.waitUntilWritable(rawValue)
             } else if errno != EINTR {
                 return errno == EPIPE || errno == EBADF ? nil : SystemError(errno: errno, call: "write")
             }
@@ -35,8 +35,8 @@ enum StandardStream: Int32 {
     }
 
     /// A stream can be non-blocking because another program that shares it made it so.
-    func waitUntilWritable() {
-        var waiting = pollfd(fd: rawValue, events: Int16(POLLOUT), revents: 0)
+    static func waitUntilWritable(_ number: Int32) {
+        var waiting = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
         _ = poll(&waiting, 1, -1)
     }
 }

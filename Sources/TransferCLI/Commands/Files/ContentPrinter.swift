@@ -1,12 +1,13 @@
 internal import TransferClient
 private import TransferSystem
 
-/// Writes the content of files on the server to standard output, each piece when it is verified.
+/// Writes the content of files on the server to standard output, or to what takes it in its place, each piece when it is verified.
 struct ContentPrinter {
     private let client: TransferClient
+    private let sink: ContentSink
 
-    init(_ client: TransferClient) {
-        self.client = client
+    init(_ client: TransferClient, to sink: ContentSink = .output) {
+        (self.client, self.sink) = (client, sink)
     }
 
     /// Says what could not be had, and goes on.
@@ -31,11 +32,11 @@ struct ContentPrinter {
     private func print(_ path: String) async -> Result<Void, Stop> {
         do throws(PushFailure) {
             for try await block in client.read(path) {
-                switch block.withUnsafeBytes({ StandardStream.output.write($0) }) {
+                switch block.withUnsafeBytes({ sink.write($0) }) {
                 case .written: break
                 case .closed: return .failure(.closed)
                 case .failed(let error):
-                    StandardStream.error.write("transfer: cannot write to standard output: \(error.reason)\n")
+                    StandardStream.error.write("transfer: cannot write to \(sink.name): \(error.reason)\n")
                     return .failure(.failed(.uploadsFailed))
                 }
             }

@@ -10,6 +10,8 @@ struct PullCommand {
     private let access: FilesAccess
     private let downloads: PullDownloads
     private let target: PullTarget
+    /// What takes the content in the place of files.
+    private let sink: ContentSink?
     private let output: PushOutput
     private let failedList: FailedList?
     private let isPreview: Bool
@@ -36,6 +38,7 @@ struct PullCommand {
         // It makes a file, so it comes behind all that may refuse the command.
         let form = arguments.isSet(PullFlags.manifest.flag) ? FailedList.Form.manifest([:]) : .paths(arguments)
         failedList = try FailedList(PullFlags.failedTo, arguments, form)
+        sink = try target.sink(arguments)
     }
 
     func run() async -> ExitCode {
@@ -43,7 +46,7 @@ struct PullCommand {
         let left = Locked<[PullRemainder]?>(nil)
         do throws(PushFailure) {
             let client = try await access.client(reporter)
-            if target == .standardOutput { return await ContentPrinter(client).print(downloads.map(\.path)) }
+            if let sink { return await ContentPrinter(client, to: sink).print(downloads.map(\.path)) }
             guard let place = try await place(client) else { return await reporter.refuseName() }
             let refreshing = output.progress != .none ? Task { await refresh(reporter) } : nil
             defer { refreshing?.cancel() }

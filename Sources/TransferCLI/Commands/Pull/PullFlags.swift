@@ -12,7 +12,8 @@ enum PullFlags {
         name: "output", short: "o", placeholder: "DIR|FILE|-", help: "Where to put everything.",
         details:
             "A directory, which is made if it is missing. If one file is pulled by its name, and there is no such directory, "
-            + "it is the file; a slash at its end makes it a directory. - is standard output, for one file.",
+            + "it is the file; a slash at its end makes it a directory. - is standard output, for one file, "
+            + "and so is a device, a FIFO, /dev/stdout or /dev/fd/N: the content is written into it.",
         value: .file
     ).text(default: ".")
 
