@@ -57,33 +57,6 @@ extension TransferClient {
         return RequestEvents(events)
     }
 
-    /// Removes files, and folders with all that is in them if that is wanted. What has its report is gone: for good, or to the
-    /// trash, where it counts as one.
-    ///
-    /// - Parameter keepsInTrash: whether it goes to the trash also where the server would not put it there.
-    /// - Returns: one report for each path.
-    public func remove(
-        _ paths: [String], isRecursive: Bool = false, keepsInTrash: Bool = false
-    ) -> RequestEvents<RemovalReport> {
-        let requests = paths.map(Self.clean).map { path in
-            let remote = requestContext.remote(path)
-            return (path, RemoveRequest(path: remote, isRecursive: isRecursive, keepsInTrash: keepsInTrash))
-        }
-        return remove(requests, needs: keepsInTrash ? [.files, .trees] : .files)
-    }
-
-    func remove(
-        _ requests: [(path: String, request: RemoveRequest)], needs: Features
-    ) -> RequestEvents<RemovalReport> {
-        let events = EventQueue<RemovalReport>()
-        let queue = RequestQueue(needs: needs) { events.isFull }
-        for (path, request) in requests {
-            queue.add(RemovalTaker(path, request, requestContext, queue, events).asked)
-        }
-        run(queue, events, resume: { queue.resume() })
-        return RequestEvents(events)
-    }
-
     /// Reads one file.
     ///
     /// - Returns: its content in pieces of up to 4 MiB, each verified. It throws `PushFailure`, `rejected` when there is no

@@ -10,8 +10,11 @@ public struct RemovalReport: Sendable, Equatable {
     /// `completed`, or why it is still there.
     public let result: ResultCode
 
-    /// Files that are gone.
+    /// Files that are gone; 1 for all that went to the trash.
     public let files: UInt64
+
+    /// Whether it is in the server's trash, as far as the server says so.
+    public let isInTrash: Bool
 
     /// Whether that was synced to disk.
     public let isDurable: Bool
@@ -19,8 +22,11 @@ public struct RemovalReport: Sendable, Equatable {
     /// A sentence for people; empty when there is nothing to say.
     public let message: String
 
-    package init(path: String, result: ResultCode, files: UInt64 = 0, isDurable: Bool = false, message: String = "") {
-        (self.path, self.result, self.files) = (path, result, files)
+    package init(
+        path: String, result: ResultCode, files: UInt64 = 0, isInTrash: Bool = false, isDurable: Bool = false,
+        message: String = ""
+    ) {
+        (self.path, self.result, self.files, self.isInTrash) = (path, result, files, isInTrash)
         (self.isDurable, self.message) = (isDurable, message)
     }
 }
@@ -53,8 +59,13 @@ final class RemovalTaker: AnswerTaker {
         events.send(
             RemovalReport(
                 path: path, result: isGone ? .completed : outcome.code, files: outcome.count,
-                isDurable: outcome.isDurable, message: isGone ? "" : outcome.message))
+                isInTrash: outcome.code == .completed && goesToTrash, isDurable: outcome.isDurable,
+                message: isGone ? "" : outcome.message))
         queue.answered()
+    }
+
+    private var goesToTrash: Bool {
+        request.trash == nil && (request.keepsInTrash || queue.welcome?.features.contains(.trashes) ?? false)
     }
 
     func lost() {

@@ -195,6 +195,9 @@ package struct Features: OptionSet, Hashable, Sendable {
     /// In `welcome` and `hello`: the sender takes `data` that is a hole.
     package static let holes = Features(rawValue: 512)
 
+    /// In `welcome`: what is removed goes to the trash, also where nobody asks for that.
+    package static let trashes = Features(rawValue: 1024)
+
     /// What the other side may send `data` as, of what has to be agreed on.
     package var encodings: Set<BodyEncoding> {
         var encodings: Set<BodyEncoding> = []

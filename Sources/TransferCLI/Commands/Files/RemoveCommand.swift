@@ -44,39 +44,26 @@ struct RemoveCommand {
 
     /// Says what would be removed.
     private func foresee(_ client: TransferClient) async throws(PushFailure) -> ExitCode {
+        let foresight = RemovalForesight(
+            client: client, isRecursive: isRecursive, terms: try await client.removalTerms(keepsInTrash: keepsInTrash))
         let reports = client.stat(paths)
         Interruption.watch { reports.cancel() }
         var tally = ResultTally()
         var printer = LinePrinter()
-        let unlisted = UnlistedCount()
         for try await report in reports {
-            let report = try await foreseen(report, client, unlisted)
+            let report = try await foresight.report(report)
             tally.add(report.result)
             show(report, &printer)
         }
         tally.isOutputLost = printer.finish() != .success
-        // They would go with their folders.
-        unlisted.tell()
+        foresight.unlisted.tell()
         return tally.exitCode
     }
 
-    private func foreseen(
-        _ report: StatReport, _ client: TransferClient, _ unlisted: UnlistedCount
-    ) async throws(PushFailure) -> RemovalReport {
-        guard let entry = report.entry else {
-            return RemovalReport(path: report.path, result: report.result, message: report.message)
-        }
-        guard isRecursive || !entry.isDirectory else {
-            return RemovalReport(path: report.path, result: .wrongForm, message: "It is a folder.")
-        }
-        let usage = try await RemoteUsage(entry, on: client, unlisted)
-        return RemovalReport(path: report.path, result: .completed, files: UInt64(usage.total.files))
-    }
-
     private func show(_ report: RemovalReport, _ printer: inout LinePrinter) {
-        let path = report.path.escapedForDisplay
+        let path = report.path.isEmpty ? "." : report.path.escapedForDisplay
         if isJSON {
-            printer.print(report.json.text)
+            printer.print(report.json(isDryRun: isDryRun).text)
         } else if !report.result.isSuccess {
             let advice = report.result == .wrongForm && !isRecursive ? " Say --recursive to remove that." : ""
             let reason = report.message.escapedForDisplay + advice
@@ -84,19 +71,33 @@ struct RemoveCommand {
             printer.flush()
             StandardStream.error.write("\(report.result)  \(path): \(reason)\n")
         } else if !isQuiet {
-            let count = "  \(report.files) file\(report.files == 1 ? "" : "s")"
-            printer.print((isDryRun ? "would remove" : "removed") + "  \(path)" + (isRecursive ? count : ""))
+            printer.print("\(verb(report))  \(path)\(count(report))")
         }
+    }
+
+    private func verb(_ report: RemovalReport) -> String {
+        switch (isDryRun, report.isInTrash) {
+        case (true, true): "would go to the trash"
+        case (true, false): "would remove"
+        case (false, true): "went to the trash"
+        case (false, false): "removed"
+        }
+    }
+
+    /// What goes to the trash is counted by nobody when it goes.
+    private func count(_ report: RemovalReport) -> String {
+        guard isRecursive, isDryRun || !report.isInTrash else { return "" }
+        return "  \(report.files) file\(report.files == 1 ? "" : "s")"
     }
 }
 
 extension RemovalReport {
     /// The object of `--json`; every key is always there.
-    var json: JSONLine {
+    func json(isDryRun: Bool) -> JSONLine {
         [
             "schema": .string(JSONSchema.removal), "path": .string(path), "result": .string(result.name),
-            "files": .integer(files),
-            "durable": .bool(isDurable), "message": .string(message),
+            "files": .integer(files), "durable": .bool(isDurable), "message": .string(message),
+            "trash": .bool(isInTrash), "dryRun": .bool(isDryRun),
         ]
     }
 }

@@ -23,7 +23,9 @@ final class UnlistedCount: Sendable {
         }
     }
 
-    var isEmpty: Bool { state.withLock { $0.names == 0 } }
+    var isEmpty: Bool { count == 0 }
+
+    var count: UInt64 { state.withLock { $0.names } }
 
     /// Folders with such names, in the order of lists.
     var folders: [UnlistedNames] {

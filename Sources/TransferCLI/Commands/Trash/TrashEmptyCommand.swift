@@ -31,7 +31,7 @@ struct TrashEmptyCommand {
             for try await report in reports {
                 tally.add(report.result)
                 if isJSON {
-                    printer.print(report.json.text)
+                    printer.print(report.json(isDryRun: false).text)
                 } else if !report.result.isSuccess {
                     printer.flush()
                     let reason = report.message.escapedForDisplay

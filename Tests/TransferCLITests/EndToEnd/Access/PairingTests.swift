@@ -40,6 +40,8 @@ import TransferTestSupport
         let address = try #require(link.split(separator: "/").last?.prefix { $0 != "#" })
         let removed = try Finished(["remove", "theirs", "--from", String(address)], server.surroundings())
         #expect(removed.end == .exited(4), "\(removed.errors)")
+        let foreseen = try Finished(["remove", "-n", "theirs", "--from", String(address)], server.surroundings())
+        #expect(foreseen.end == .exited(4) && foreseen.errors == removed.errors, "\(foreseen.errors)")
         let replaced = try Finished(
             ["push", "--text", "mine", "--name", "theirs", "--on-conflict", "overwrite", "--to", String(address)],
             server.surroundings())

@@ -148,7 +148,47 @@ import TransferTestSupport
         let foreseen = try server.run(["remove", "-nr", "d"])
         #expect(foreseen.end == .exited(0) && foreseen.output == "would remove  d  3 files\n")
         #expect(try server.run(["remove", "-n", "d"]).end != .exited(0))
+        let told = try server.run(["remove", "-n", "--json", "d/a"])
+        #expect(try DocumentedSchema().matches(JSONReader.read(Array(told.output.utf8))) == ["removal"])
+        let object = try told.object()
+        #expect(object["dryRun"] == "true" && object["trash"] == "false" && object["files"] == "1")
         #expect(server.visibleFiles.count == 3)
+        #expect(try server.run(["remove", "--json", "d/a"]).object()["dryRun"] == "false")
+    }
+
+    /// What refuses the one refuses the other, with the same words.
+    @Test func whatCannotBeRemovedIsForeseen() throws {
+        let server = try pushed()
+        try makeDirectory("\(server.directory)/u")
+        try makeDirectory("\(server.directory)/u/.transfer")
+        for words in [["-nr"], ["-r"], ["-nr", "--trash"], ["-r", "--trash"], ["-n"]] {
+            let top = try server.run(["remove"] + words + ["/"])
+            #expect(top.end == .exited(1) && top.output == "", "\(top.output)")
+            #expect(
+                top.errors
+                    == "invalidPath  .: It is the top folder of the server, which cannot be removed; name what is in it.\n"
+            )
+        }
+        for words in ["-nr", "-r"] {
+            let full = try server.run(["remove", words, "u"])
+            #expect(full.end == .exited(1) && full.errors.contains("pathConflict  u: "), "\(full.errors)")
+        }
+        #expect(try server.run(["remove", "-nr", "--trash", "u"]).end == .exited(0))
+        #expect(try server.run(["remove", "-r", "--trash", "u"]).end == .exited(0))
+        #expect(server.visibleFiles == ["d/a", "d/b"])
+    }
+
+    /// Nobody counts what goes to the trash when it goes.
+    @Test(arguments: [[], ["--trash"]]) func whatGoesToTheTrashIsToldAsThat(_ flags: [String]) throws {
+        let server = try pushed(flags)
+        let asked = flags.isEmpty ? ["--trash"] : []
+        #expect(
+            try server.run(["remove", "-nr", "d"] + asked).output == "would go to the trash  d  2 files\n")
+        let foreseen = try server.run(["remove", "-nr", "--json", "d"] + asked).object()
+        #expect(foreseen["trash"] == "true" && foreseen["dryRun"] == "true" && foreseen["files"] == "2")
+        #expect(try server.run(["remove", "--json", "d/b"] + asked).object()["trash"] == "true")
+        #expect(try server.run(["remove", "-r", "d"] + asked).output == "went to the trash  d\n")
+        #expect(server.visibleFiles == [])
     }
 
     @Test func filesAndFoldersAreCopiedThere() throws {
