@@ -92,13 +92,14 @@ package struct ServerPlace: Equatable, Sendable {
         let host = String(Substring(text.utf8[..<colon]))
         let path = text.utf8[colon...].dropFirst()
         let isClosed = head.last == Self.colon
+        let port = isClosed && colon < head.endIndex ? head[colon...].dropLast().dropFirst() : path
         let server = String(Substring(isClosed ? head.dropLast() : head))
         if let found = DiscoveredAddress(text) {
             self.init(found.server, below: found.folder.utf8)
         } else if isClosed, Self.isServer(server) {
             // A name with nothing behind it is that of a remote and of no host.
             self.init(rest.isEmpty && Remote.isName(server) ? "\(server):" : "\(server):/", below: rest)
-        } else if Self.isServer(server) || Self.hasPort(path) && Self.isServer(host) {
+        } else if Self.isServer(server) || Self.hasPort(port) && Self.isServer(host) {
             self.init(server, below: rest)
         } else if Self.isServer(host) {
             self.init("\(host):/", below: Self.fromHome(path))

@@ -3,6 +3,8 @@
 package enum OperandPlaces: Equatable, Sendable {
     /// None: a colon means nothing.
     case none
+    /// One at most, which is the server itself, and no operand any more.
+    case server
     /// All or none: paths on one server.
     case all
     /// The last one, or none: where the others go, which are here. It is no operand any more.
@@ -18,8 +20,11 @@ package enum OperandPlaces: Equatable, Sendable {
     func note(_ flag: String) -> String? {
         switch self {
         case .none: nil
+        case .server:
+            "An operand may name the server, in place of \(flag): NAME: for a remote, HOST:, HOST:PORT: or "
+                + "transfer://HOST[:PORT], with a folder behind it where that means something."
         case .target:
-            "The last operand may say where to push to, in place of \(flag): \(Self.forms) \(Self.escape)"
+            "The last operand may say where to send to, in place of \(flag): \(Self.forms) \(Self.escape)"
         case .sources:
             "An operand may name the server itself, in place of \(flag): \(Self.forms) Then a last operand that names none is "
                 + "the place here. \(Self.escape)"

@@ -51,6 +51,18 @@ package enum Endpoint: Hashable, Sendable {
         return inet_pton(AF_INET6, String(number), &address) == 1
     }
 
+    /// What to say of a text with a port that there is none of; nothing for others.
+    package static func portFault(in text: String) -> String? {
+        guard !text.utf8.starts(with: unixPrefix.utf8) else { return nil }
+        let host = text.utf8.prefix { $0 != UInt8(ascii: "/") }
+        let digits = host[(host.lastIndex(of: colon).map { host.index(after: $0) } ?? host.startIndex)...]
+        guard !digits.isEmpty, digits.allSatisfy({ (0x30...0x39).contains($0) }), UInt16(Substring(digits)) == nil
+        else {
+            return nil
+        }
+        return "\(Substring(digits)) is no port: those end at \(UInt16.max)"
+    }
+
     private static func port(_ text: Substring?, _ fallback: UInt16) -> UInt16? {
         guard let text else { return fallback }
         guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }

@@ -16,11 +16,23 @@ import Testing
         (["stat", "home:a", "home:/b"], "home:/", ["a", "b"]), (["cat", "transfer://h/a"], "transfer://h", ["a"]),
         (["remove", "./a:b"], "127.0.0.1:5288", ["./a:b"]), (["mkdir", "[::1]:/a"], "[::1]:/", ["a"]),
         (["move", "home:/a", "home:/b/"], "home:/", ["a", "b/"]),
-        (["trash", "restore", "home:/a"], "home:/", ["a"]),
+        (["trash", "restore", "home:/a"], "home:/", ["a"]), (["trash", "list", "home:"], "home:", []),
+        (["trash", "empty", "home:/a"], "home:/a", []),
         (["list", "home:/a", "--from", "h", "--no-from"], "home:/", ["a"]),
     ]) func paths(_ line: [String], _ server: String, _ operands: [String]) throws {
         let arguments = try Self.read(line)
         #expect(arguments[FilesFlags.from] == server && arguments.operands == operands)
+    }
+
+    @Test(arguments: ["whoami", "people", "inbox", "sent"]) func aServerAlone(_ command: String) throws {
+        let arguments = try Self.read([command, "home:"])
+        #expect(arguments[PeopleFlags.to] == "home:" && arguments.operands == [])
+        #expect(try Self.read([command])[PeopleFlags.to] == "127.0.0.1:5288")
+    }
+
+    @Test func aWatchHasATarget() throws {
+        let arguments = try Self.read(["watch", "d", "home:/x"])
+        #expect(arguments[WatchFlags.to] == "home:/x" && arguments.operands == ["d"])
     }
 
     @Test(arguments: [
@@ -85,6 +97,12 @@ import Testing
         (["stat", "a", "home:/b"], "'a' names no server, and others do; write: transfer stat home:/a home:/b"),
         (["move", "home:/a", "b"], "write: transfer move home:/a home:/b"),
         (["move", "[::1]:/a", "b"], "write: transfer move '[::1]:/a' '[::1]:/b'"),
+        (["whoami", "home"], "unexpected operand 'home'; to ask a server of that name, write: transfer whoami home:"),
+        (["inbox", "-q", "home:", "nas:"], "inbox asks one server; name one"),
+        (["trash", "list", "home:", "a"], "unexpected operand 'a'"),
+        (["trash", "list", "home:", "--from", "h"], "so does --from; write: transfer trash list home:"),
+        (["people", "me@nas.local:"], "users by their keys; write: transfer people nas.local:"),
+        (["watch", "home:/x", "d"], "and watch sends what is here; to fetch, write: transfer pull home:/x d"),
         (["stat", "\u{1B}", "home:/b"], "write: transfer stat $'home:/\\033' home:/b"),
     ]) func saysWhatToWrite(_ line: [String], _ message: String) {
         let error = #expect(throws: UsageError.self) {
@@ -99,6 +117,7 @@ import Testing
     @Test(arguments: [
         ["push", "https://me:secret@h/", "d"], ["push", "a", "https://me:secret@h/", "--to", "h"],
         ["push", "transfer://h#code=pair_0123456789abcdef_secret", "d"],
+        ["whoami", "transfer://h#code=pair_0123456789abcdef_secret", "h:"],
     ]) func keepsSecrets(_ line: [String]) {
         let error = #expect(throws: UsageError.self) { try Self.read(line) }
         #expect(!(error?.message.contains("secret") ?? true), "\(error?.message ?? "")")

@@ -42,7 +42,7 @@ extension InboxCommand: ProgramCommand {
     private static let json = FilesFlags.json("delivery")
 
     static let definition = Command(
-        name: "inbox", summary: "Show what waits for this user.",
+        name: "inbox", summary: "Show what waits for this user.", operands: "[SERVER]",
         description: [
             "Prints a line for every delivery that waits on the server: who has sent it, its size, how long ago, what kind of "
                 + "content it is, and its name. 'transfer receive' fetches them.",
@@ -52,5 +52,6 @@ extension InboxCommand: ProgramCommand {
         ],
         flags: PeopleFlags.all + [json.flag] + PeopleFlags.common,
         examples: [.init(caption: "See what waits", line: "transfer inbox --to nas.local")],
-        outcomes: [.init(.success, "all that waits is printed, also when that is nothing")] + FilesFlags.failures)
+        outcomes: [.init(.success, "all that waits is printed, also when that is nothing")] + FilesFlags.failures,
+        places: .server)
 }

@@ -110,7 +110,7 @@ extension PeopleCommand: ProgramCommand {
     ).isOn
 
     static let definition = Command(
-        name: "people", summary: "Show who can be sent something.",
+        name: "people", summary: "Show who can be sent something.", operands: "[SERVER]",
         description: [
             "Prints a line for everybody who has a mailbox on the server: the name, and whether somebody of that name is "
                 + "connected now. What is sent to somebody who is away waits on the server.",
@@ -127,5 +127,6 @@ extension PeopleCommand: ProgramCommand {
                 caption: "Seal for another machine of bob's as well", line: "transfer people --trust bob --to nas.local"
             ),
         ],
-        outcomes: [.init(.success, "everybody is printed, or what was asked for is done")] + FilesFlags.failures)
+        outcomes: [.init(.success, "everybody is printed, or what was asked for is done")] + FilesFlags.failures,
+        places: .server)
 }

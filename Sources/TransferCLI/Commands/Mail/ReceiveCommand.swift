@@ -19,6 +19,11 @@ struct ReceiveCommand {
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard arguments.operands.count <= 1 else { throw arguments.error("give one directory to put everything in") }
+        if let place = arguments.operands.first, ServerPlace(place) != nil {
+            throw arguments.error(
+                "a server is named by --to, and the operand is a directory here; for one with a colon in its name write ./NAME"
+            )
+        }
         var options = ReceiveOptions()
         options.senders = try arguments.people(ReceiveFlags.from)
         options.watches = arguments[ReceiveFlags.watches]

@@ -89,7 +89,7 @@ extension SentCommand: ProgramCommand {
     ).text
 
     static let definition = Command(
-        name: "sent", summary: "Show what became of what was sent to others.",
+        name: "sent", summary: "Show what became of what was sent to others.", operands: "[SERVER]",
         description: [
             "Prints a line for every recipient of what was sent with 'transfer push --for': the recipient, the state, since "
                 + "when, the size and the name. Queued waits on the server; fetched was sent to the recipient, who has not "
@@ -104,5 +104,5 @@ extension SentCommand: ProgramCommand {
                 caption: "Keep what the recipients have signed",
                 line: "transfer sent --receipts delivered.jsonl --to nas.local"),
         ],
-        outcomes: [.init(.success, "all is printed, whatever became of it")] + FilesFlags.failures)
+        outcomes: [.init(.success, "all is printed, whatever became of it")] + FilesFlags.failures, places: .server)
 }

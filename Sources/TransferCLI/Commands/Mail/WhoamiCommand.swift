@@ -55,7 +55,7 @@ extension WhoamiCommand: ProgramCommand {
     private static let json = Flag(name: "json", help: "Print one JSON object.").isOn
 
     static let definition = Command(
-        name: "whoami", summary: "Show who this user is on a server.",
+        name: "whoami", summary: "Show who this user is on a server.", operands: "[SERVER]",
         description: [
             "Prints the name that the server knows this user by, the fingerprint of the user's key, and the server. Others "
                 + "send to that name with 'transfer push --for NAME'. Where the server has no name for this user, the "
@@ -67,5 +67,5 @@ extension WhoamiCommand: ProgramCommand {
         ],
         flags: PeopleFlags.all + [json.flag] + PeopleFlags.common,
         examples: [.init(caption: "Ask a server", line: "transfer whoami --to nas.local")],
-        outcomes: [.init(.success, "the server knows this user by name")] + FilesFlags.failures)
+        outcomes: [.init(.success, "the server knows this user by name")] + FilesFlags.failures, places: .server)
 }

@@ -54,8 +54,8 @@ struct PushTarget {
             }
             // Behind a sign that no address has, there may be a part of a code.
             let address = String(text.prefix { $0 != "#" })
-            throw arguments.error(
-                "'\(address.escapedForDisplay)' is not a server; give HOST[:PORT][/FOLDER] or a remote")
+            let advice = Endpoint.portFault(in: address) ?? "give HOST[:PORT][/FOLDER] or a remote"
+            throw arguments.error("'\(address.escapedForDisplay)' is not a server; \(advice)")
         }
         self.server = server
         guard let name = RemoteReference(text)?.name else { return }

@@ -37,7 +37,8 @@ enum DiscoveryFlags {
         var options = DiscoveryOptions(name: try ownName(arguments))
         for text in arguments[places] {
             guard case .internet(let host, let port)? = Endpoint(text, defaultPort: TransferLink.defaultPort) else {
-                throw arguments.error("'\(text.escapedForDisplay)' is not an address to wait on for datagrams")
+                let fault = Endpoint.portFault(in: text).map { "; \($0)" } ?? ""
+                throw arguments.error("'\(text.escapedForDisplay)' is not an address to wait on for datagrams\(fault)")
             }
             options.endpoints.append(.internet(host: host, port: port))
         }

@@ -26,6 +26,9 @@ struct ServeCommand {
     init(_ arguments: ParsedArguments) throws(UsageError) {
         var endpoints: [Endpoint] = []
         for text in arguments[ServeFlags.listen] {
+            if let fault = Endpoint.portFault(in: text) {
+                throw arguments.error("'\(text.escapedForDisplay)' is not an address to listen on; \(fault)")
+            }
             guard !text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
                 throw arguments.error(
                     "'\(text.escapedForDisplay)' is a port without a host: --listen 127.0.0.1:\(text) is for this machine alone, "

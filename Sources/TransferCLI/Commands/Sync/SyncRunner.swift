@@ -1,4 +1,7 @@
+private import CLinux
+private import Glibc
 internal import TransferClient
+private import TransferModel
 
 /// Runs a sync, or what only looks, and shows it.
 struct SyncRunner {
@@ -14,12 +17,26 @@ struct SyncRunner {
     init(_ arguments: ParsedArguments, _ options: SyncOptions, _ words: SyncWords) throws(UsageError) {
         (self.options, self.words) = (options, words)
         places = try SyncPlaces(arguments, server: SyncFlags.to.flag)
+        if places.isPush { try Self.checkFolder(places.directory, arguments) }
         output = PushOutput(arguments, json: SyncFlags.json, quiet: ClientFlags.quiet)
         var access = try FilesAccess(
             arguments, from: SyncFlags.to, quiet: ClientFlags.quiet, below: places.folder, SyncFlags.handling)
         access.configuration.traffic = output.traffic
         access.configuration.selection = try SelectionFlags.push.selection(arguments)
         self.access = access
+    }
+
+    /// A file is no folder to keep equal; what cannot be looked at is told later.
+    private static func checkFolder(_ path: String, _ arguments: ParsedArguments) throws(UsageError) {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { return }
+        let words = arguments.words
+        let name = arguments.command.name
+        let what = "'\(path.escapedForDisplay)' is no folder, and \(name) is for folders"
+        guard !arguments.places.isEmpty, !words.contains(where: OperandReader.mayHaveSecret) else {
+            throw arguments.error("\(what); 'transfer push' sends files")
+        }
+        throw arguments.error("\(what); to send it, write: \(CommandLineText(PushCommand.definition, words).text)")
     }
 
     func run() async -> ExitCode {

@@ -9,9 +9,6 @@ struct TrashEmptyCommand {
     private let isQuiet: Bool
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        guard arguments.operands.isEmpty else {
-            throw arguments.error("the trash is emptied as a whole, or the part that --batch names")
-        }
         batch = try TrashedBatch(arguments)
         isJSON = arguments[TrashFlags.json]
         isQuiet = arguments[FilesFlags.quiet]
@@ -24,11 +21,11 @@ struct TrashEmptyCommand {
             let batches = if let batch { [batch] } else { try await client.trash() }
             let reports = client.empty(batches)
             Interruption.watch { reports.cancel() }
-                // Nobody has named that part, which has nothing of the folder, or something else in the place of it.
-                if batch == nil, [.notFound, .invalidPath].contains(report.result) { continue }
             var tally = ResultTally()
             var printer = LinePrinter()
             for try await report in reports {
+                // Nobody has named that part, which has nothing of the folder, or something else in the place of it.
+                if batch == nil, [.notFound, .invalidPath].contains(report.result) { continue }
                 tally.add(report.result)
                 if isJSON {
                     printer.print(report.json(isDryRun: false).text)
@@ -52,7 +49,7 @@ struct TrashEmptyCommand {
 
 extension TrashEmptyCommand: ProgramCommand {
     static let definition = Command(
-        name: "trash empty", summary: "Remove for good what is in the server's trash.",
+        name: "trash empty", summary: "Remove for good what is in the server's trash.", operands: "[SERVER]",
         description: [
             "Removes all that is in the trash, or what is in the part that --batch names. It cannot come back, and what it took of a "
                 + "quota is free.",
@@ -60,5 +57,5 @@ extension TrashEmptyCommand: ProgramCommand {
         ],
         flags: [TrashFlags.batch.flag] + TrashFlags.common,
         examples: [.init(caption: "Make room", line: "transfer trash empty --from nas.local")],
-        outcomes: [.init(.success, "it is empty")] + FilesFlags.failures)
+        outcomes: [.init(.success, "it is empty")] + FilesFlags.failures, places: .server)
 }

@@ -7,7 +7,6 @@ struct TrashListCommand {
     private let isJSON: Bool
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        guard arguments.operands.isEmpty else { throw arguments.error("all of the trash is listed; name nothing") }
         isJSON = arguments[TrashFlags.json]
         access = try FilesAccess(arguments, quiet: FilesFlags.quiet)
     }
@@ -44,7 +43,7 @@ struct TrashListCommand {
 
 extension TrashListCommand: ProgramCommand {
     static let definition = Command(
-        name: "trash list", summary: "List what is in the server's trash.",
+        name: "trash list", summary: "List what is in the server's trash.", operands: "[SERVER]",
         description: [
             "Prints each file and link that was removed and is kept: the part of the trash that it is in, which begins with the time (UTC), "
                 + "the path that it had, and its size. The newest come first.",
@@ -52,5 +51,5 @@ extension TrashListCommand: ProgramCommand {
         ],
         flags: TrashFlags.common,
         examples: [.init(caption: "See what can come back", line: "transfer trash list --from nas.local")],
-        outcomes: [.init(.success, "everything was listed")] + FilesFlags.failures)
+        outcomes: [.init(.success, "everything was listed")] + FilesFlags.failures, places: .server)
 }

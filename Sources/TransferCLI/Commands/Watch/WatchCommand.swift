@@ -17,7 +17,7 @@ struct WatchCommand {
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard arguments.operands.count == 1, let directory = arguments.operands.first, !directory.isEmpty else {
-            throw arguments.error("give one directory to watch")
+            throw arguments.error("give one directory to watch, and where to send to: transfer watch DIR HOST:/FOLDER")
         }
         self.directory = directory
         var options = WatchOptions()
@@ -92,5 +92,5 @@ extension WatchCommand: ProgramCommand {
             .init(.success, "it was stopped; with --once, everything that was there is stored"),
             .init(.uploadsFailed, "with --once, something was not sent; or DIR or --move-to cannot be used"),
         ] + ExitCode.allCases.dropFirst(2).filter { $0 != .unacknowledged && $0 != .undelivered }.map { .init($0) },
-        operandValue: .folder)
+        operandValue: .folder, places: .target)
 }

@@ -31,6 +31,7 @@ struct OperandReader {
 
     func read() throws(UsageError) -> Reading {
         try checkUsers()
+        if command.places == .server { try checkServer() }
         guard let server = command.serverFlag, let first = named.first else {
             return Reading(operands: operands)
         }
@@ -45,7 +46,7 @@ struct OperandReader {
             settings: [server.name: Setting(values: [first.server], origin: .operand)])
         switch command.places {
         case .none, .all, .any: break
-        case .target:
+        case .server, .target:
             reading.operands.removeLast()
             reading.places = []
             reading.settings[server.name] = Setting(values: [first.target], origin: .operand)
@@ -78,11 +79,22 @@ struct OperandReader {
         }
     }
 
+    /// Whether nothing but one server is named.
+    private func checkServer() throws(UsageError) {
+        if let index = places.firstIndex(of: nil) {
+            let text = operands[index]
+            let what = "unexpected operand '\(text.escapedForDisplay)'"
+            guard operands.count == 1, Remote.isName(text), !Self.mayHaveSecret(text) else { throw error(what) }
+            throw error(what, write: line.replacing(index, with: "\(text):"), to: "ask a server of that name")
+        }
+        guard operands.count <= 1 else { throw error("\(command.name) asks one server; name one") }
+    }
+
     /// Whether places stand where the command wants some.
     private func checkForm() throws(UsageError) {
         let names = operands.indices.filter { places[$0] == nil }
         switch command.places {
-        case .none, .any: break
+        case .none, .any, .server: break
         case .target:
             guard let source = places.dropLast().firstIndex(where: { $0 != nil }) else { return }
             throw notHere(source)
@@ -106,7 +118,7 @@ struct OperandReader {
     /// A source of a push that is on a server.
     private func notHere(_ index: Int) -> UsageError {
         let text = operands[index]
-        let what = "'\(text.escapedForDisplay)' is on a server, and push sends what is here"
+        let what = "'\(text.escapedForDisplay)' is on a server, and \(command.name) sends what is here"
         if places.last.flatMap(\.self) == nil, places.dropLast().allSatisfy({ $0 != nil }), Self.isPath(text) {
             return error(what, write: CommandLineText(PullCommand.definition, operands), to: "fetch")
         }
@@ -127,7 +139,7 @@ struct OperandReader {
     }
 
     /// Whether a text can have a pairing code in it, or a password; they are not shown, also where they are cut or mistyped.
-    private static func mayHaveSecret(_ text: String) -> Bool {
+    static func mayHaveSecret(_ text: String) -> Bool {
         let isLink = text.utf8.starts(with: TransferLink.scheme.utf8) && text.utf8.contains(UInt8(ascii: "#"))
         return isLink || ArgumentSecrets.isSecret(in: text) || ServerAddress.isURL(text)
     }

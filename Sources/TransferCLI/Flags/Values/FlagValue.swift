@@ -34,6 +34,7 @@ extension Command {
     var operandCompletion: FlagValue {
         switch places {
         case .none: operandValue
+        case .server: .server
         case .all: .place
         case .target: .fileOrTarget
         case .sources, .any: .placeOrFile

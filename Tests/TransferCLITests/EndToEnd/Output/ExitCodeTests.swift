@@ -28,7 +28,20 @@ import TransferTestSupport
         (["pusj"], "unknown command 'pusj'; did you mean 'push'?"),
         ([], "no command given"),
         (["serve", "extra"], "unexpected operand 'extra'"),
-        (["serve", "--listen", "host:70000"], "'host:70000' is not an address to listen on"),
+        (["serve", "--listen", "host:70000"], "'host:70000' is not an address to listen on; 70000 is no port: "),
+        (
+            ["serve", "--listen", "99999"],
+            "'99999' is not an address to listen on; 99999 is no port: those end at 65535"
+        ),
+        (["list", "--from", "host:70000/a"], "'host:70000/a' is not a server; 70000 is no port: those end at 65535"),
+        (["list", "host:70000:/a"], "is not a server; 70000 is no port: those end at 65535"),
+        (["watch", "home:/x"], "give one directory to watch, and where to send to"),
+        (["receive", "home:"], "a server is named by --to"),
+        (["sync", "/dev/null", "home:/x"], "to send it, write: transfer push /dev/null home:/x"),
+        (
+            ["sync", "/dev/null", "--to", "home:/x"],
+            "is no folder, and sync is for folders; 'transfer push' sends files"
+        ),
         (["serve", "--listen", "5305"], "'5305' is a port without a host: --listen 127.0.0.1:5305 "),
         (["serve", "--silence-timeout", "0"], "--silence-timeout must be more than zero"),
         (["serve", "--max-upload", "much"], "'much' is not a size"),
