@@ -72,6 +72,10 @@ extension TreeCopy {
                 tell(.folder, answer.path, .wrongForm, "It is a folder.")
                 continue
             }
+            guard !found.path.hasSameBytes(as: TransferClient.clean(target)) else {
+                tell(nil, answer.path, .pathConflict, "It is there already: source and target are one.")
+                continue
+            }
             try add(found, at: target, &plan, &budget)
             guard found.isDirectory else { continue }
             for try await inner in client.list(

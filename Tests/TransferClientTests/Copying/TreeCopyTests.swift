@@ -123,6 +123,11 @@ import TransferTestSupport
             #expect(try await alone("d/l") == ["link to/d/l completed"])
             #expect(try await alone("d") == ["folder d wrongForm"])
             #expect(try await alone("x") == ["- x notFound"])
+            // It would be replaced by its copy, and its other names would be left with what it was.
+            for source in ["d", "d/a"] {
+                let same = try await Self.copy(server, "/\(source)/", "./\(source)", replaces: true)
+                #expect(Self.lines(same.events) == ["- \(source) pathConflict"])
+            }
             #expect(facts(server, "to/d").dropFirst() == facts(server, "d").dropFirst())
         }
     }
