@@ -17,11 +17,22 @@ enum Interruption {
     /// Watches to the end of the process. Of a command that does one thing after the other, the one is stopped that it is at; once
     /// a signal has come, each that follows at once.
     static func watch(_ stop: @escaping @Sendable () -> Void) {
-        let isFirst = action.withLock { action in
-            defer { action = stop }
-            return action == nil
+        begin({}) { stop() }
+    }
+
+    /// The same for what is only begun here: a signal that comes meanwhile stops it, and not what was there before.
+    @discardableResult
+    static func begin<Work: Sendable>(_ start: () -> Work, stop: @escaping @Sendable (Work) -> Void) -> Work {
+        let (work, isFirst) = action.withLock { action in
+            let (work, isFirst) = (start(), action == nil)
+            action = { stop(work) }
+            return (work, isFirst)
         }
-        guard isFirst else { return hasCome ? stop() : () }
+        if isFirst { wait() } else if hasCome { stop(work) }
+        return work
+    }
+
+    private static func wait() {
         var thread = pthread_t()
         // Nobody cancels it: that could unwind it inside the action.
         guard pthread_create(&thread, nil, waitForSignals, nil) == 0 else { return }

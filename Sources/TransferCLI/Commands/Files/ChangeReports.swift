@@ -19,8 +19,8 @@ struct ChangeReports {
     var isSummed = false
 
     /// - Throws: when not all have an answer; of what was stopped it says how many do.
-    func show(_ reports: RequestEvents<ChangeReport>) async throws(PushFailure) -> ExitCode {
-        Interruption.watch { reports.cancel() }
+    func show(_ changes: @autoclosure () -> RequestEvents<ChangeReport>) async throws(PushFailure) -> ExitCode {
+        let reports = Interruption.begin(changes) { $0.cancel() }
         var tally = ResultTally()
         var counts = (files: 0, others: EntryCounts())
         var printer = LinePrinter()

@@ -15,13 +15,11 @@ struct CopyCommand {
             let client = try await given.access.client()
             let pairs = try await given.pairs(client)
             let unlisted = UnlistedCount()
-            let copied = client.copyTrees(pairs, isRecursive: isRecursive, replaces: given.replaces) {
-                unlisted.add($0)
-            }
             var reports = ChangeReports(verb: "copied to", isJSON: given.isJSON, isQuiet: given.isQuiet)
             if !isRecursive { reports.folderAdvice = "Say --recursive to copy it." }
             reports.isSummed = isRecursive
-            let code = try await reports.show(copied)
+            let code = try await reports.show(
+                client.copyTrees(pairs, isRecursive: isRecursive, replaces: given.replaces) { unlisted.add($0) })
             unlisted.tell()
             return unlisted.isEmpty ? code : .uploadsFailed
         } catch {

@@ -16,7 +16,8 @@ struct MakeDirectoryCommand {
 
     func run() async -> ExitCode {
         do throws(PushFailure) {
-            return try await reports.show(try await access.client().makeFolders(paths))
+            let client = try await access.client()
+            return try await reports.show(client.makeFolders(paths))
         } catch {
             return error.tell(isJSON: reports.isJSON)
         }

@@ -45,11 +45,13 @@ struct SyncRunner {
             let refreshing = output.progress != .none ? Task { await refresh(reporter) } : nil
             defer { refreshing?.cancel() }
             let client = try await access.client(reporter)
-            let events =
+            let events = Interruption.begin {
                 places.isPush
-                ? client.sync(from: places.directory, options: options)
-                : client.sync(to: places.directory, options: options)
-            Interruption.watch { events.cancel() }
+                    ? client.sync(from: places.directory, options: options)
+                    : client.sync(to: places.directory, options: options)
+            } stop: {
+                $0.cancel()
+            }
             for try await event in events { await reporter.show(event, isLast: !events.areWaiting) }
             return await reporter.finish(nil)
         } catch {

@@ -43,8 +43,8 @@ struct WatchCommand {
     func run() async -> ExitCode {
         let reporter = WatchReporter(output, endsWhenSent: options.endsWhenSent)
         do throws(PushFailure) {
-            let events = try await access.client().watch(directory, options)
-            Interruption.watch { events.cancel() }
+            let client = try await access.client()
+            let events = Interruption.begin({ client.watch(directory, options) }) { $0.cancel() }
             for try await event in events { await reporter.show(event) }
             return await reporter.finish(nil)
         } catch {

@@ -95,6 +95,7 @@ import TransferTestSupport
         let (peer, card) = (try FakeServer(), try WatchedFolder(["a"]))
         let watch = try Program(WatchedFolder.arguments(peer.address) + ["--once"], card.surroundings)
         let connection = try peer.accept()
+        try watch.waitForError("watching ")
         watch.signal(SIGINT)
         let end = try Finished(watch)
         #expect(end.end == .killed(by: SIGINT))
