@@ -59,7 +59,7 @@ import TransferTestSupport
     @Test func namesOfTransfersOwnAreToldAndStopNoDeletion() throws {
         let server = try RunningServer()
         for folder in ["t/.transfer", "t/.transfer/trash", "t/d/.transfer"] { try makeDirectory(here.path(folder)) }
-        for file in ["t/.transfer/trash/x", "t/d/.transfer/x", "t/.Transfer", "t/.transfer-parts"] {
+        for file in ["t/.transfer/trash/x", "t/d/.transfer/x", "t/.Transfer", "t/.TRANSFER-PARTS"] {
             try writeFile(here.path(file), [1])
         }
         #expect(try run(["sync", "t/", "\(server.address):/copy"]).end == .exited(0))
@@ -67,7 +67,7 @@ import TransferTestSupport
         let synced = try run(["sync", "--delete", "t/", "\(server.address):/copy"])
         #expect(synced.end == .exited(0), "\(synced.errors)")
         #expect(server.visibleFiles.sorted() == ["copy/d/b", "copy/link"])
-        for name in [".Transfer", ".transfer-parts", "d/.transfer"] {
+        for name in [".Transfer", ".TRANSFER-PARTS", "d/.transfer"] {
             #expect(synced.errors.contains("skipped  \(name): Its name is one of Transfer's own"), "\(synced.errors)")
         }
         #expect(synced.errors.contains("3 left out"), "\(synced.errors)")
