@@ -140,18 +140,27 @@ extension SyncTests {
         }
     }
 
-    /// Nor what gives way to a link, a folder, or another name of a file.
-    @Test func whatIsWrittenInTheWayOfALinkStays() async throws {
+    func makeLinks() throws {
         for name in ["first", "second"] { try write(name, [1, 2, 3]) }
         #expect(symlink("a", "\(source)/link") == 0 && symlink("a", "\(source)/folder") == 0)
+    }
+
+    /// Lets a file give way to another name of one, and links to a link and a folder; and makes a link.
+    func changeLinks() {
+        for name in ["second", "link", "folder"] { #expect(unlink("\(source)/\(name)") == 0) }
+        #expect(link("\(source)/first", "\(source)/second") == 0)
+        #expect(symlink("b", "\(source)/link") == 0 && mkdir("\(source)/folder", 0o755) == 0)
+        #expect(symlink("c", "\(source)/made link") == 0)
+    }
+
+    /// Nor what gives way to a link, a folder, or another name of a file.
+    @Test func whatIsWrittenInTheWayOfALinkStays() async throws {
+        try makeLinks()
         try await withServer { server in
             _ = try await push(server)
             _ = try await pull(server)
-            for name in ["second", "link", "folder"] { #expect(unlink("\(source)/\(name)") == 0) }
-            #expect(link("\(source)/first", "\(source)/second") == 0)
-            #expect(symlink("b", "\(source)/link") == 0 && mkdir("\(source)/folder", 0o755) == 0)
+            changeLinks()
             try write("made", [5])
-            #expect(symlink("c", "\(source)/made link") == 0)
             _ = try await push(server) { $0.deletes = true }
             let synced = try await pull(server, deletes: false) {
                 edit("\(back)/second", [9, 9, 9], restoresTime: false)

@@ -143,14 +143,10 @@ extension SyncTests {
 
     /// Nor does it give way to a folder, a link or another name of a file.
     @Test func whatTakesTheNameOfALinkStays() async throws {
-        for name in ["first", "second"] { try write(name, [1, 2, 3]) }
-        #expect(symlink("a", "\(source)/link") == 0 && symlink("a", "\(source)/folder") == 0)
+        try makeLinks()
         try await withServer { server in
             _ = try await push(server)
-            for name in ["second", "link", "folder"] { #expect(unlink("\(source)/\(name)") == 0) }
-            #expect(link("\(source)/first", "\(source)/second") == 0)
-            #expect(symlink("b", "\(source)/link") == 0 && mkdir("\(source)/folder", 0o755) == 0)
-            #expect(symlink("c", "\(source)/made link") == 0)
+            changeLinks()
             let names = ["second", "link", "folder", "made link"]
             let synced = try await push(server) {
                 for name in names { try await overwrite(server, name, [9, 9, 9]) }
@@ -163,13 +159,21 @@ extension SyncTests {
     }
 
     /// A file that the server turns out to have already may be another one again before it gets its attributes.
-    @Test(arguments: [false, true]) func whatIsFoundAlreadyIsAskedAboutOnceMore(isOverwritten: Bool) async throws {
+    @Test(arguments: [false, true], [false, true])
+    func whatIsFoundAlreadyIsAskedAboutOnceMore(isOverwritten: Bool, wasToBeMoved: Bool) async throws {
         try write("new", [1, 2, 3])
         age("\(source)/new")
         try await withServer { server in
             try Files.makeDirectory(server.directory.path("store/copy"))
             var target = RemoteTarget(client: try client(server), directory: source, keepsOwners: false)
-            target.plan = SyncPlan()
+            var plan = SyncPlan()
+            if wasToBeMoved {
+                // It was another file that was to get the path, and has it not.
+                plan.compared[try RelativePath("new")] = SyncEntry(
+                    try RelativePath("old"), .file(3), modified: .init(seconds: 1, nanoseconds: 0), permissions: 0o644,
+                    ExtraAttributes(), nil, .server(FileVersion(high: 1, low: 1), nil))
+            }
+            target.plan = plan
             var scan = LocalScan(try LocalTree(path: source), at: source, isSource: true, SyncFilter(Selection()))
             let entries = try scan.run().0.entries
             try await overwrite(server, "new", [1, 2, 3])

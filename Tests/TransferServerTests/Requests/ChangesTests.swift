@@ -165,19 +165,21 @@ extension ServerTests {
                 }
                 let before = try client.list("a", itself: true, details: true).entries
                 let time = Timestamp(seconds: 1_000, nanoseconds: 1)
-                let changes: [Request] = [
-                    .make(MakeRequest(.nothing, path: "a", permissions: 0o600, modified: time, version: listed)),
-                    .move(MoveRequest(path: "a", to: "b", version: listed)),
-                    .remove(RemoveRequest(path: "a", version: listed)),
-                    .remove(RemoveRequest(path: "a", keepsInTrash: true, version: listed)),
-                ]
-                for change in changes { #expect(try code(change, client) == .fileChanged, "\(change)") }
+                func changes(_ path: String) -> [Request] {
+                    [
+                        .make(MakeRequest(.nothing, path: path, permissions: 0o600, modified: time, version: listed)),
+                        .move(MoveRequest(path: path, to: "b", version: listed)),
+                        .remove(RemoveRequest(path: path, version: listed)),
+                        .remove(RemoveRequest(path: path, keepsInTrash: true, version: listed)),
+                    ]
+                }
+                for change in changes("a") { #expect(try code(change, client) == .fileChanged, "\(change)") }
                 #expect(try client.list("a", itself: true, details: true).entries == before)
                 #expect(try names(client) == ["a"])
                 // No more is it a folder or a link, which have none.
                 let link = MakeRequest(.symbolicLink, path: "l", target: [0x61])
                 #expect(try code(.make(link), client) == .completed)
-                for change in changes { #expect(try code(change.about("l"), client) == .fileChanged) }
+                for change in changes("l") { #expect(try code(change, client) == .fileChanged) }
                 client.ask(.list(ListRequest(id: 9, path: "", wantsAll: true)))
                 #expect(Set(try client.listed().entries.map(\.name)) == ["a", "l"])
                 try store("d/x", [1], client)
@@ -189,7 +191,7 @@ extension ServerTests {
                     #expect(
                         try code(.move(MoveRequest(path: "d", to: "e", version: version)), client) == .fileChanged)
                 }
-                for change in changes { #expect(try code(change.about("no"), client) == .notFound) }
+                for change in changes("no") { #expect(try code(change, client) == .notFound) }
             }
         }
 
@@ -230,24 +232,6 @@ extension ServerTests {
                 #expect(try code(.make(MakeRequest(.hardLink, path: "h", target: [0xFF])), client) == .invalidPath)
                 #expect(try names(client) == ["a"])
             }
-        }
-    }
-}
-
-extension Request {
-    /// The same about another path.
-    fileprivate func about(_ path: String) -> Request {
-        switch self {
-        case .make(var make):
-            make.path = path
-            return .make(make)
-        case .move(var move):
-            move.path = path
-            return .move(move)
-        case .remove(var remove):
-            remove.path = path
-            return .remove(remove)
-        default: return self
         }
     }
 }

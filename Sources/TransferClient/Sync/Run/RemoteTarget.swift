@@ -62,6 +62,9 @@ struct RemoteTarget: SyncTarget {
     /// - Parameter path: that it gets.
     private func compared(at path: RelativePath) -> FileVersion? { plan?.compared[path]?.stored }
 
+    /// Whether what was compared had the path itself, and has not only been going to get it.
+    private func wasCompared(at path: RelativePath) -> Bool { plan.map { $0.compared[path]?.path == path } ?? true }
+
     /// Whether something that is made may take the place of what is there.
     private func replaces(at entry: SyncEntry) -> Bool { plan.map { $0.compared[entry.path] != nil } ?? true }
 
@@ -206,7 +209,7 @@ struct RemoteTarget: SyncTarget {
             switch event {
             case .finished(let answer):
                 guard let file = found[PathKey(answer.source)] else { continue }
-                if answer.result == .alreadyStored, plan != nil, compared(at: file.entry.path) == nil {
+                if answer.result == .alreadyStored, !wasCompared(at: file.entry.path) {
                     acknowledged[file.entry.path] = answer.digest
                 }
                 report(file, answer.result, answer.message)

@@ -4,6 +4,7 @@ import TransferHTTP
 import TransferIO
 import TransferModel
 import TransferProtocol
+import TransferStore
 import TransferTestSupport
 
 @testable import TransferServer
@@ -12,6 +13,29 @@ extension ServerTests {
     /// Files over HTTP, on a server that speaks its own protocol on the same port.
     @Suite struct HTTPFilesTests {
         private static let content = Array("what is stored, over HTTP\n".utf8)
+
+        /// What a removal is of that has a condition is what the condition has held for, and not what comes behind it.
+        @Test func whatIsStoredBehindAConditionStays() async throws {
+            try await servingHTTP { server in
+                let client = try HTTPClient(server)
+                #expect(try client.ask(.put, "/x", [], [1]).status == 201)
+                let files = ConnectionFiles(LaneResources(server.server.core))
+                let place = try RelativePath("x")
+                func version(_ tag: String?) throws -> FileVersion? {
+                    var fields = HTTPFields()
+                    if let tag { fields.append(HTTPField(name: "If-Match", value: Array(tag.utf8))) }
+                    return try HTTPConditions(try Preconditions(fields, now: .now), on: place).version(files)
+                }
+                #expect(try version(nil) == nil)
+                #expect(throws: HTTPFault.self) { try version("\"other\"") }
+                let held = try #require(try version("*"))
+                #expect(try client.ask(.put, "/x", [], [2]).status == 200)
+                let error = #expect(throws: StoreError.self) {
+                    try files.beginRemoval(of: place, isRecursive: false, version: held)
+                }
+                #expect(error?.code == .fileChanged && server.content("x") == [2])
+            }
+        }
 
         // MARK: Uploads
 
