@@ -138,7 +138,7 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
                 seen.entries[id]?.version = change.after
             }
         }
-        seen.intended.removeAll { noted.numbers?.contains($0.number) ?? false }
+        seen.intended.removeAll { (noted.numbers?.contains($0.number) ?? false) && !noted.kept.contains($0.number) }
         certain = seen
     }
 
