@@ -131,6 +131,7 @@ extension World {
     func noteNames() throws(Promises.Broken) {
         let medium = disk.medium
         for naming in disk.takeNamings() {
+            noteChanging(naming)
             guard let object = naming.object else { continue }
             for move in naming.moves { note(move) }
             if !naming.moves.isEmpty, medium.seen(of: object) != nil { continue }
