@@ -78,13 +78,13 @@ extension World {
 
     private func perform(_ step: Step, _ changes: [TreeChange]) throws {
         guard busy == nil, let session = session(step.a), let intake, let store, !changes.isEmpty else { return }
-        if step.c >> 4 % 4 == 0 { records.diesAfter = step.c >> 6 % 4 }
+        if step.c >> 4 % 4 == 0 { records.mayDie(step.c >> 6) }
         for change in changes { expect(change) }
         var results: [Result<Void, StoreError>] = []
         try letOthersIn(step, session) {
             results = TreeChanges(intake, store) { [unowned self] _ in nextTrash() }.perform(changes)
         }
-        records.diesAfter = nil
+        records.mayLive()
         if !disk.isDead { disk.change { $0.keepLosses() } }
         try noteNames()
         for (change, result) in zip(changes, results) {

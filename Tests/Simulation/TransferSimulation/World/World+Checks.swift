@@ -7,6 +7,7 @@ extension World {
     /// - Throws: `Promises.Broken`.
     func check() throws {
         try noteNames()
+        if let damage = records.damage { throw Promises.Broken("the catalog was found damaged: \(damage)") }
         if disk.hasSyncedUnmarked { throw Promises.Broken("something is synced, and no mark says so") }
         try checkDoubt()
         try checkRoom()

@@ -159,13 +159,13 @@ extension World {
     /// - Returns: whether the server has something to compare it with.
     private func tellRotten(_ name: String) -> Bool {
         guard let version = disk.medium.version(at: name),
-            let entry = try? records.stored(at: name).last(where: { $0.version == version }),
+            let entry = records.stored(at: name).last(where: { $0.version == version }),
             let known = entry.digest
         else { return false }
         // Who has found it well just now says so when he is recorded.
         let everybody = sessions.compactMap(\.self) + ghosts
         guard !everybody.contains(where: { $0.intake.completion.isWaiting }) else { return false }
-        records.failsAfter = nil
+        records.mend()
         intake?.known.add(rotten: RottenFile(path: name, version: version, digest: known))
         return true
     }

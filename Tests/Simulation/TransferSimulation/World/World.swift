@@ -32,7 +32,7 @@ final class World {
     var number = 0
     var path: String
     var disk: SimulatedDisk
-    let records: SimulatedRecords
+    let records: SimulatedCatalog
     /// Nothing in a world without mailboxes.
     let ledger: SimulatedLedger?
     var mailroom: Mailroom?
@@ -116,9 +116,9 @@ final class World {
 
     init(_ options: Options, seed: UInt64) throws {
         self.options = options
-        records = SimulatedRecords(forgetsIntended: options.forgetsIntended)
         random = SplitMix64(seed: seed)
         directory = try TemporaryDirectory(prefersMemory: true)
+        records = try SimulatedCatalog(directory.path("catalog"), forgetsIntended: options.forgetsIntended)
         path = directory.path("0")
         mkdir(path, 0o755)
         descriptors = options.countsDescriptors ? Self.openDescriptors : 0
