@@ -124,6 +124,7 @@ extension Step.Kind {
         case .abort: 1
         case .lookup: 4
         case .change: 3
+        case .scrub: 2
         case .wait: 1
         case .expire: 1
         case .kill: 2

@@ -67,7 +67,7 @@ final class SimulatedCatalog: @unchecked Sendable {
     private var version = 0
     /// The simulation's own connection. While it is open, no other one brings the log into the database when it closes.
     private var database: Database?
-    private var found: (version: Int, entries: [CatalogEntry])?
+    private var found: (version: Int, rows: Rows)?
     /// The process that uses it.
     var isDead: () -> Bool = { false }
     var die: () -> Void = {}
@@ -196,25 +196,63 @@ final class SimulatedCatalog: @unchecked Sendable {
         self.database = database
     }
 
+    /// Lets another program look into the file beside the server, which may write to it.
+    func beside(_ body: (PathOwners) throws -> Void) throws {
+        let before = try database?.execute("PRAGMA data_version")
+        try body(try PathOwners(path: path))
+        guard try database?.execute("PRAGMA data_version") != before else { return }
+        // That program syncs all that it commits.
+        (version, unsynced) = (version + 1, 0)
+    }
+
     /// Lets go of the file, which no server uses any more.
     func stop() { (database, found) = (nil, nil) }
 
-    /// All that is in it, read past the server, in the order in which it came to know it.
-    private var entries: [CatalogEntry] {
-        if let found, found.version == version { return found.entries }
-        var places: [UploadID: Int] = [:]
+    private struct Rows {
+        /// In the order in which it came to know them.
         var entries: [CatalogEntry] = []
-        for entry in database.flatMap({ try? CatalogEntry.all(in: $0) }) ?? [] {
-            if let place = places[entry.id] {
-                entries[place] = entry
-            } else {
-                places[entry.id] = entries.count
-                entries.append(entry)
+        /// Versions of files that it knows to be rotten, by their paths.
+        var rotten: [String: ContentVersion] = [:]
+        /// Whether it is not known what came of a change.
+        var hasNotes = false
+
+        init(_ database: Database) throws {
+            var places: [UploadID: Int] = [:]
+            for entry in try CatalogEntry.all(in: database) {
+                if let place = places[entry.id] {
+                    entries[place] = entry
+                } else {
+                    places[entry.id] = entries.count
+                    entries.append(entry)
+                }
             }
+            let rows = try Statement("SELECT path, object, revision, touch, size FROM rotten", in: database)
+            while try rows.next() {
+                rotten[rows.text(0)] = ContentVersion(
+                    object: UInt64(bitPattern: rows.integer(1)), revision: rows.integer(2), touch: rows.integer(3),
+                    size: UInt64(rows.integer(4)))
+            }
+            hasNotes = try database.execute("SELECT 1 FROM intended LIMIT 1") != nil
         }
-        found = (version, entries)
-        return entries
     }
+
+    /// All that is in it, read past the server; nil where SQLite cannot read it.
+    private var rows: Rows? {
+        if let found, found.version == version { return found.rows }
+        guard let database, let rows = try? Rows(database) else { return nil }
+        found = (version, rows)
+        return rows
+    }
+
+    private var entries: [CatalogEntry] { rows?.entries ?? [] }
+
+    /// Whether it knows that a file at a path is rotten.
+    func isRotten(_ path: String, _ file: ContentVersion) -> Bool {
+        rows?.rotten[path]?.hasSameContent(as: file) ?? false
+    }
+
+    /// Whether changes are noted of which it is not known what came of them.
+    var hasNotes: Bool { rows?.hasNotes ?? true }
 
     subscript(id: UploadID) -> CatalogEntry? { entries.first { $0.id == id } }
 

@@ -11,6 +11,7 @@ extension World {
         if disk.hasSyncedUnmarked { throw Promises.Broken("something is synced, and no mark says so") }
         try checkDoubt()
         try checkRoom()
+        try checkRot()
         guard checked?.medium != disk.medium.version || checked?.promises != promises.version else { return }
         try promises.check(disk.medium) { contents[$0] }
         if let path = disk.medium.halfWritten {

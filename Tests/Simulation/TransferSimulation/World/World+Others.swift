@@ -162,11 +162,10 @@ extension World {
             let entry = records.stored(at: name).last(where: { $0.version == version }),
             let known = entry.digest
         else { return false }
-        // Who has found it well just now says so when he is recorded.
-        let everybody = sessions.compactMap(\.self) + ghosts
-        guard !everybody.contains(where: { $0.intake.completion.isWaiting }) else { return false }
+        guard !isRecordDue else { return false }
         records.mend()
         intake?.known.add(rotten: RottenFile(path: name, version: version, digest: known))
+        noteKnownRot(name)
         return true
     }
 }

@@ -56,6 +56,7 @@ extension World {
         case .abort: try abort(step)
         case .lookup: try lookup(step)
         case .change: try change(step)
+        case .scrub: try scrub()
         case .wait: wait(Int64(step.b % 7200))
         case .expire: expire()
         case .kill: try restart()

@@ -82,6 +82,8 @@ final class World {
     var overwriters: [String: Int] = [:]
     /// Paths of files that the disk has lost, and whether the server was told.
     var rotten: [String: Bool] = [:]
+    /// Contents of files of which the server was told that the disk has lost them.
+    var knownRot: [Medium.Object: [UInt8]] = [:]
     /// Directories that others have removed under this server.
     var removedDirectories: [String] = []
     /// Directories that this server has made durable.
