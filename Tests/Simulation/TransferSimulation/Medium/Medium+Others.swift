@@ -53,5 +53,6 @@ extension Medium {
         }
         directories[directory]?.seen[name] = object
         directories[directory]?.certain[name] = object
+        settle(object, onDiskOf: directory)
     }
 }

@@ -116,11 +116,13 @@ extension Medium {
             let target = path + "/" + name
             if let file = files[object] {
                 let new = cut.take(file, object, at: target, &copies, &random)
+                if away.contains(object) { cut.away.insert(new) }
                 cut.directories[made]?.certain[name] = new
                 cut.directories[made]?.seen[name] = new
             } else if directories[object] != nil, !copies.placed.contains(object) {
                 mkdir(target, 0o700)
                 let new = cut.newObject()
+                if away.contains(object) { cut.away.insert(new) }
                 cut.adopt(new, target)
                 cut.directories[new] = Directory()
                 cut.directories[made]?.certain[name] = new

@@ -55,7 +55,8 @@ extension World {
     private func target(_ random: inout SplitMix64) throws -> RelativePath {
         let name = mix.names.randomElement(using: &random) ?? "a"
         guard random.next() % 2 == 0 else { return try RelativePath(name) }
-        let folder = Self.folders.randomElement(using: &random) ?? "m"
+        let folders = Self.folders + (mix.hasSecondDisk ? [Medium.mount] : [])
+        let folder = folders.randomElement(using: &random) ?? "m"
         return try RelativePath("\(folder)/\(["x", "y"][Int(random.next() % 2)])")
     }
 

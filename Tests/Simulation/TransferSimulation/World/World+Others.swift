@@ -99,7 +99,8 @@ extension World {
 
     /// Somebody removes a directory with all that is in it, or makes one and does not sync that.
     private func changeDirectories(_ step: Step) throws {
-        if step.c % 2 == 0, let name = disk.medium.seenDirectories.randomElement(step.a) { removeDirectory(name) }
+        let names = disk.medium.seenDirectories.filter { $0 != Medium.mount || !mix.hasSecondDisk }
+        if step.c % 2 == 0, let name = names.randomElement(step.a) { removeDirectory(name) }
         guard step.c >> 1 % 2 == 0 else { return }
         // One that is made again is taken for the old one (`DurableDirectories`).
         let missing = ["d", "e", "e/f", "e/f/g"].filter { name in

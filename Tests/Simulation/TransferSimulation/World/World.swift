@@ -127,8 +127,10 @@ final class World {
         signer = options.mix.givesReceipts ? ServerIdentity() : nil
         ledger = options.mix.hasMail ? try SimulatedLedger(directory.path("ledger")) : nil
         sessions = Array(repeating: nil, count: options.mix.sessions)
+        var medium = Medium(root: path, clock: clock)
+        if options.mix.hasSecondDisk { medium.mountSecond(in: path) }
         disk = SimulatedDisk(
-            Medium(root: path, clock: clock), seed: random.next(), forgetsDirectories: options.forgetsDirectories,
+            medium, seed: random.next(), forgetsDirectories: options.forgetsDirectories,
             tells: options.tells, trace: trace)
         records.isDead = { [unowned self] in disk.isDead }
         records.die = { [unowned self] in disk.die() }
