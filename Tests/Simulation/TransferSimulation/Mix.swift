@@ -32,6 +32,8 @@ struct Mix: Sendable {
     let hasMail: Bool
     /// Bytes that the server may store; nothing for no limit.
     let quota: UInt64?
+    /// Whether another disk is mounted in the server's directory.
+    let hasSecondDisk: Bool
 
     private static let names = ["a", "b", "c", "d/a", "d/b", "e/a", "e/f/a", "e/f/g/a"]
 
@@ -55,7 +57,8 @@ struct Mix: Sendable {
         faultRates = [(2, 12), (3, 24), (8, 64)][Int(random.next() % 3)]
         faultWait = [2, 4, 8, 16][Int(random.next() % 4)]
         interludeRate = [1, 2, 4][Int(random.next() % 3)]
-        names = Self.some(Self.names, &random)
+        hasSecondDisk = random.next() % 4 == 0
+        names = Self.some(Self.names, &random) + (hasSecondDisk ? ["a", "b"].map { "\(Medium.mount)/\($0)" } : [])
         hasFreshDirectories = random.next() % 2 == 0
         conflicts = Self.some(ConflictPolicy.allCases, &random)
         sizes = Self.some(Self.sizes, &random)
@@ -124,6 +127,7 @@ extension Step.Kind {
         case .abort: 1
         case .lookup: 4
         case .change: 3
+        case .scrub: 2
         case .wait: 1
         case .expire: 1
         case .kill: 2

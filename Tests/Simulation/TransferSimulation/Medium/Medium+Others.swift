@@ -54,5 +54,6 @@ extension Medium {
         }
         directories[directory]?.seen[name] = object
         directories[directory]?.certain[name] = object
+        settle(object, onDiskOf: directory)
     }
 }

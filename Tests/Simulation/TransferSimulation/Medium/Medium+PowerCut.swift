@@ -118,11 +118,13 @@ extension Medium {
                 // Only what is published rots here, and a journal does not bring back the name of its part.
                 if file.isRotten, directories[directory]?.path == nil { continue }
                 let new = cut.take(file, object, at: target, &copies, &random)
+                if away.contains(object) { cut.away.insert(new) }
                 cut.directories[made]?.certain[name] = new
                 cut.directories[made]?.seen[name] = new
             } else if directories[object] != nil, !copies.placed.contains(object) {
                 mkdir(target, 0o700)
                 let new = cut.newObject()
+                if away.contains(object) { cut.away.insert(new) }
                 cut.adopt(new, target)
                 cut.directories[new] = Directory()
                 cut.directories[made]?.certain[name] = new

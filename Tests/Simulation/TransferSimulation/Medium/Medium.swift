@@ -97,6 +97,8 @@ struct Medium {
     var directories: [Object: Directory] = [:]
     /// Grows with every change.
     private(set) var version = 0
+    /// What is on the second disk; nothing where there is one disk only.
+    var away: Set<Object> = []
     /// Directories that the present server has made.
     var made: Set<Object> = []
     /// Renames that a sync may not have covered, the oldest first.
@@ -179,7 +181,7 @@ extension Medium {
         return Handle(object: object, told: losses.isTold ? losses.count : losses.count - 1)
     }
 
-    private func object(of number: Int32) -> Object? { opened[number]?.object }
+    func object(of number: Int32) -> Object? { opened[number]?.object }
 
     private func inode(of number: Int32) -> Object? {
         var status = stat()
@@ -257,6 +259,7 @@ extension Medium {
         let old = directories[directory]?.seen[name]
         directories[directory]?.seen[name] = object
         directories[directory]?.pending.append((name, object))
+        settle(object, onDiskOf: directory)
         for changed in [old, object].compactMap(\.self) { touch(changed, content: false) }
         return path(directory, name).map { path in
             let replaced = object == nil ? nil : old.flatMap { files[$0]?.seen }
@@ -310,7 +313,9 @@ extension Medium {
 
     /// Lets a file have its number and times here.
     func amend(_ status: inout stat) {
-        guard let object = inodes[status.st_ino], let file = files[object] else { return }
+        guard let object = inodes[status.st_ino] else { return }
+        amend(&status, of: object)
+        guard let file = files[object] else { return }
         status.st_ino = ino_t(object)
         status.st_mtim = Self.time(file.modified)
         status.st_ctim = Self.time(file.changed)
@@ -328,9 +333,11 @@ extension Medium {
         if let object = object(of: number) { sync(object: object) }
     }
 
-    mutating func syncAll() {
-        for object in Array(files.keys) { sync(object: object) }
-        for object in Array(directories.keys) { sync(object: object) }
+    /// - Parameter number: of something on the disk that is synced.
+    mutating func syncAll(_ number: Int32) {
+        let place = object(of: number) ?? root
+        for object in Array(files.keys) where isOnSameDisk(object, as: place) { sync(object: object) }
+        for object in Array(directories.keys) where isOnSameDisk(object, as: place) { sync(object: object) }
     }
 
     mutating func sync(object: Object) {
@@ -376,15 +383,18 @@ extension Medium {
     }
 
     /// A sync of everything has failed, and nobody was told of which files.
-    mutating func loseUnsynced(names: Bool, _ random: inout SplitMix64) {
-        for object in files.keys.sorted() {
+    ///
+    /// - Parameter number: of something on the disk that was to be synced.
+    mutating func loseUnsynced(onDiskOf number: Int32, names: Bool, _ random: inout SplitMix64) {
+        let place = object(of: number) ?? root
+        for object in files.keys.sorted() where isOnSameDisk(object, as: place) {
             guard !(files[object]?.pending.isEmpty ?? true) else { continue }
             lose(object, &random)
             losses[object, default: Losses()].count += 1
             losses[object]?.isTold = false
         }
         guard names else { return }
-        for object in directories.keys.sorted() { lose(object, &random) }
+        for object in directories.keys.sorted() where isOnSameDisk(object, as: place) { lose(object, &random) }
     }
 
     /// Whether something was lost that a descriptor was not told of. From now on it was.

@@ -196,7 +196,7 @@ final class SimulatedDisk: @unchecked Sendable {
         if case .sync(let number) = call {
             medium.loseUnsynced(of: number, names: names, &random)
         } else {
-            medium.loseUnsynced(names: names, &random)
+            medium.loseUnsynced(onDiskOf: call.descriptor ?? -1, names: names, &random)
         }
     }
 
@@ -211,14 +211,29 @@ final class SimulatedDisk: @unchecked Sendable {
             guard call.isSync else { return 0 }
             if !(forgetsDirectories && medium.isDirectory(number)) { medium.sync(number) }
             return 0
-        case .syncAll:
-            medium.syncAll()
+        case .syncAll(let number):
+            medium.syncAll(number)
             return 0
         case .startWriting: return 0
         default:
+            if let refusal = namingCall(call).flatMap(medium.refusal) { return -Int(refusal) }
             let result = body()
             if result >= 0 { note(call, result) }
             return result
+        }
+    }
+
+    private func namingCall(_ call: DiskCall) -> NamingCall? {
+        switch call {
+        case .link(let file, let directory, _):
+            guard let file = medium.object(of: file), let directory = medium.object(of: directory) else { return nil }
+            return .link(file, in: directory)
+        case .rename(let from, let name, let directory, let newName, _):
+            guard let from = medium.object(of: from), let to = medium.object(of: directory) else { return nil }
+            return .rename(from: from, name, to: to, newName)
+        case .unlink(let directory, let name), .removeDirectory(let directory, let name):
+            return medium.object(of: directory).map { .removal(from: $0, name) }
+        default: return nil
         }
     }
 
@@ -254,6 +269,14 @@ extension DiskCall {
         switch self {
         case .sync, .syncAll: true
         default: false
+        }
+    }
+
+    /// What a sync is asked of.
+    fileprivate var descriptor: Int32? {
+        switch self {
+        case .sync(let number), .syncAll(let number): number
+        default: nil
         }
     }
 

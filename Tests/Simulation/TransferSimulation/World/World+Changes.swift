@@ -55,7 +55,8 @@ extension World {
     private func target(_ random: inout SplitMix64) throws -> RelativePath {
         let name = mix.names.randomElement(using: &random) ?? "a"
         guard random.next() % 2 == 0 else { return try RelativePath(name) }
-        let folder = Self.folders.randomElement(using: &random) ?? "m"
+        let folders = Self.folders + (mix.hasSecondDisk ? [Medium.mount] : [])
+        let folder = folders.randomElement(using: &random) ?? "m"
         return try RelativePath("\(folder)/\(["x", "y"][Int(random.next() % 2)])")
     }
 
@@ -78,14 +79,14 @@ extension World {
 
     private func perform(_ step: Step, _ changes: [TreeChange]) throws {
         guard busy == nil, let session = session(step.a), let intake, let store, !changes.isEmpty else { return }
-        if step.c >> 4 % 4 == 0 { records.diesAfter = step.c >> 6 % 4 }
+        if step.c >> 4 % 4 == 0 { records.mayDie(step.c >> 6) }
         (changing, moves) = (changes, [])
         defer { (changing, moves) = ([], []) }
         var results: [Result<Void, StoreError>] = []
         try letOthersIn(step, session) {
             results = TreeChanges(intake, store) { [unowned self] _ in nextTrash() }.perform(changes)
         }
-        records.diesAfter = nil
+        records.mayLive()
         if !disk.isDead { disk.change { $0.keepLosses() } }
         try noteNames()
         for (change, result) in zip(changes, results) {

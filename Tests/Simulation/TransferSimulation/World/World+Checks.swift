@@ -7,9 +7,11 @@ extension World {
     /// - Throws: `Promises.Broken`.
     func check() throws {
         try noteNames()
+        if let damage = records.damage { throw Promises.Broken("the catalog was found damaged: \(damage)") }
         if disk.hasSyncedUnmarked { throw Promises.Broken("something is synced, and no mark says so") }
         try checkDoubt()
         try checkRoom()
+        try checkRot()
         guard checked?.medium != disk.medium.version || checked?.promises != promises.version else { return }
         try promises.check(disk.medium) { contents[$0] }
         if let path = disk.medium.halfWritten {

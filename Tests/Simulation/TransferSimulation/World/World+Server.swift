@@ -51,13 +51,12 @@ extension World {
             fileSystem: FileSystem(isMemory: false, syncsAsAWhole: mix.syncsAsAWhole), disk: disk.disk)
         self.store = store
         disk.isInUse = true
-        records.reopen()
         servers += 1
         try openMailroom()
         let intake = Intake(
             Intake.Configuration(
                 maximumAssemblies: 8, filesAtOnce: 7, maximumUpload: 1 << 40, keepUnfinished: Self.week),
-            store: store, records: records, signer: signer, mailroom: mailroom, clock: clock.clock
+            store: store, records: try records.open(), signer: signer, mailroom: mailroom, clock: clock.clock
         ) { _ in }
         self.intake = intake
         _ = intake.settleIntended(in: store)
@@ -90,6 +89,7 @@ extension World {
         kill()
         busy = nil
         ledger?.stop()
+        records.stop()
         let left = Self.openDescriptors
         if options.countsDescriptors, left > descriptors {
             throw Promises.Broken("\(left - descriptors) descriptors are left open")
@@ -129,7 +129,7 @@ extension World {
     func restart() throws {
         kill()
         renewDisk(disk.medium)
-        (records.failsAfter, records.diesAfter) = (nil, nil)
+        records.mend()
         ledger?.mend()
         try start()
         try noteNames()
@@ -143,8 +143,7 @@ extension World {
         path = directory.path("\(number)")
         mkdir(path, 0o755)
         let medium = disk.medium.cut(to: path, &random)
-        (records.failsAfter, records.diesAfter) = (nil, nil)
-        records.cutPower()
+        try records.cutPower(&random)
         try ledger?.cutPower()
         renewDisk(medium)
         try promises.settle(medium) { contents[$0] }

@@ -56,6 +56,7 @@ extension World {
         case .abort: try abort(step)
         case .lookup: try lookup(step)
         case .change: try change(step)
+        case .scrub: try scrub()
         case .wait: wait(Int64(step.b % 7200))
         case .expire: expire()
         case .kill: try restart()
@@ -64,7 +65,7 @@ extension World {
         case .failDisk:
             guard let kind = mix.faults.randomElement(step.a) else { return }
             disk.arm(.init(kind: kind, wait: step.b % (2 * mix.faultWait)))
-        case .failRecords: records.failsAfter = step.b % 6
+        case .failRecords: records.fail(step.b, after: step.c % 24)
         case .mend: mend()
         case .mail: try mail(step)
         case .mailAgain: try mailAgain(step)
@@ -80,7 +81,7 @@ extension World {
 
     func mend() {
         disk.arm(nil as SimulatedDisk.Fault?)
-        (records.failsAfter, records.diesAfter) = (nil, nil)
+        records.mend()
         ledger?.mend()
     }
 }

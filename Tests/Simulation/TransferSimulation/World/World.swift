@@ -32,7 +32,7 @@ final class World {
     var number = 0
     var path: String
     var disk: SimulatedDisk
-    let records: SimulatedRecords
+    let records: SimulatedCatalog
     /// Nothing in a world without mailboxes.
     let ledger: SimulatedLedger?
     var mailroom: Mailroom?
@@ -82,6 +82,8 @@ final class World {
     var overwriters: [String: Int] = [:]
     /// Paths of files that the disk has lost, and whether the server was told.
     var rotten: [String: Bool] = [:]
+    /// Contents of files of which the server was told that the disk has lost them.
+    var knownRot: [Medium.Object: [UInt8]] = [:]
     /// Directories that others have removed under this server.
     var removedDirectories: [String] = []
     /// Directories that this server has made durable.
@@ -124,17 +126,19 @@ final class World {
 
     init(_ options: Options, seed: UInt64) throws {
         self.options = options
-        records = SimulatedRecords(forgetsIntended: options.forgetsIntended)
         random = SplitMix64(seed: seed)
         directory = try TemporaryDirectory(prefersMemory: true)
+        records = try SimulatedCatalog(directory.path("catalog"), forgetsIntended: options.forgetsIntended)
         path = directory.path("0")
         mkdir(path, 0o755)
         descriptors = options.countsDescriptors ? Self.openDescriptors : 0
         signer = options.mix.givesReceipts ? ServerIdentity() : nil
         ledger = options.mix.hasMail ? try SimulatedLedger(directory.path("ledger")) : nil
         sessions = Array(repeating: nil, count: options.mix.sessions)
+        var medium = Medium(root: path, clock: clock)
+        if options.mix.hasSecondDisk { medium.mountSecond(in: path) }
         disk = SimulatedDisk(
-            Medium(root: path, clock: clock), seed: random.next(), forgetsDirectories: options.forgetsDirectories,
+            medium, seed: random.next(), forgetsDirectories: options.forgetsDirectories,
             tells: options.tells, trace: trace)
         records.isDead = { [unowned self] in disk.isDead }
         records.die = { [unowned self] in disk.die() }
