@@ -61,9 +61,11 @@ torture: build ## kill servers and clients in the middle of pushes, check every 
 mutants: bootstrap ## put faults into a copy of the sources, run the suites that have to notice; MUTANTS to choose
 	PYTHONPATH=Tests python3 -m mutants $(MUTANTS)
 
-# SECONDS (60), the SEED to begin with, and JOBS that run at once (1); without a seed, what comes is new each time.
+# SECONDS (600), the SEED to begin with, and JOBS that run at once (2); without a seed, what comes is new each time. KEEP_GOING=1
+# goes on after a failure, looks for no fewer steps of any, and counts their kinds.
 simulate: bootstrap ## simulate the intake on a disk that fails and loses power, and check every promise; SECONDS, SEED, JOBS
-	scripts/simulate.sh --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS))
+	scripts/simulate.sh --seconds $(or $(SECONDS),600) --jobs $(or $(JOBS),2) $(if $(SEED),--seed $(SEED)) \
+		$(if $(KEEP_GOING),--keep-going --quick)
 
 # HOLES="22 901" looks for these only, SECONDS (60) for each, JOBS (2) at once.
 simulate-holes: bootstrap ## put holes into a copy of the sources and let the simulator find each; HOLES, SECONDS, JOBS
