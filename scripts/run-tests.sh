@@ -74,7 +74,7 @@ if [[ $has_python ]]; then
     begin torture env PYTHONPATH=Tests python3 -m torture --rounds 10 --transfer "$program"
     begin_python torture-scripts Tests/torture Tests
 elif (($# == 0)); then
-    echo "python3 is not there; the tests of the benchmarks, of the mutants, of the dialects and of HTTP, and the short torture, were not run."
+    echo "python3 is not there; the tests of the benchmarks, of the mutants, of the proofs, of the dialects and of HTTP, and the short torture, were not run."
 fi
 # The tests with a running server come one after the other in a process: so there are two.
 over_http='^TransferServerTests\.ServerTests/[A-Za-z]*HTTP'
@@ -88,6 +88,7 @@ if [[ $has_python ]]; then
     begin_python web Tests/web Tests
     begin_python benchmarks-scripts Benchmarks Benchmarks
     begin_python mutants-scripts Tests/mutants Tests
+    begin_python proofs-scripts Tests/proofs Tests
 fi
 if (($# == 0)); then begin package env DEB_COMPRESSION=none scripts/test-deb.sh "$program"; fi
 for target in $(find Tests -type d -name 'Transfer*Tests' -printf '%f\n' | sort); do

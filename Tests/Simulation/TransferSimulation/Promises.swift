@@ -16,12 +16,6 @@ struct Promises {
         let number: Int
     }
 
-    struct Broken: Error, CustomStringConvertible {
-        let description: String
-
-        init(_ description: String) { self.description = description }
-    }
-
     var paths: [String: Path] = [:] {
         didSet { version += 1 }
     }
