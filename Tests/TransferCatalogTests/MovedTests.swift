@@ -139,4 +139,19 @@ import TransferModel
         try catalog.complete(.none, changes)
         for path in ["a", "b"] { #expect(try catalog.rotten(at: path)?.isStill(after) == true, "\(path)") }
     }
+
+    /// A scrub finds a file under one of its names, and the other one may be in the trash, which it does not read.
+    @Test func whatIsRottenIsSoUnderAllItsNames() throws {
+        let catalog = try CatalogFixture().open()
+        for path in ["a", "b", "c"] {
+            let version = ContentVersion(object: path == "c" ? 2 : 1, revision: 2, touch: 3, size: 4)
+            try catalog.record([
+                CatalogEntry(
+                    id: .random(), state: .committed, path: path, size: 4, begun: 0, committed: 0, version: version)
+            ])
+        }
+        try catalog.settle()
+        try rot(catalog, 1, at: "a")
+        #expect(try ["a", "b", "c"].map { try catalog.rotten(at: $0) != nil } == [true, true, false])
+    }
 }
