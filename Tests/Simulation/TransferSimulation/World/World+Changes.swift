@@ -150,6 +150,8 @@ extension World {
         rotten[move.target] = rotten.removeValue(forKey: move.path)
         touched[move.target] = touched.removeValue(forKey: move.path)
         foreign[move.target, default: []].formUnion(foreign[move.path] ?? [])
+        // Its upload has no id any more that anybody could ask for.
+        for index in uploads.indices where uploads[index].answer?.path == move.path { uploads[index].answer = nil }
         let number = UInt64(move.object)
         let isKnown = records.says(number, at: move.path) || records.says(number, at: move.target)
         // Who is about to be recorded says where it was when it was stored.
@@ -197,8 +199,8 @@ extension World {
             guard records.says(UInt64(object), at: place) else {
                 throw Promises.Broken("\(place) was moved there, and the catalog does not know it")
             }
-            for other in places where disk.medium.object(at: other) != object && records.says(UInt64(object), at: other)
-            {
+            // Where another file stands by now, it is what was stored there before, and went along with that file.
+            for other in places where disk.medium.object(at: other) == nil && records.says(UInt64(object), at: other) {
                 throw Promises.Broken("the catalog has \(place) still under \(other), where it was before it was moved")
             }
         }

@@ -48,6 +48,8 @@ extension World {
         trace.add(Int(outcome.code.rawValue))
         if options.tells { print("    upload \(index): \(outcome.code) \(outcome.path?.string ?? outcome.message)") }
         uploads[index].isOnItsWay = false
+        // What is over has no place any more for parts that are still coming.
+        for claim in claims where claim.upload == index { claim.mayBeLost = true }
         switch outcome {
         case .acknowledged(let acknowledgement): try judge(acknowledgement, index, isOfNow: isOfNow, at: published)
         // Of what is in doubt nobody says whose it is.
@@ -132,6 +134,7 @@ extension World {
     func noteNames() throws(Promises.Broken) {
         let medium = disk.medium
         for naming in disk.takeNamings() {
+            if options.tells { print("    \(naming.path) is object \(naming.object.map(String.init) ?? "none")") }
             noteChanging(naming)
             guard let object = naming.object else { continue }
             for move in naming.moves { note(move) }
@@ -159,6 +162,8 @@ extension World {
             guard others.isEmpty || isShared(content) else {
                 throw Promises.Broken("content \(content) is stored as \(others[0]), and as \(naming.path)")
             }
+            // What the catalog says of the file that gave way stays, as what was stored there before.
+            promises.forgetKnown(at: naming.path)
             promises.published(content, at: naming.path)
             rotten[naming.path] = nil
             touched[naming.path] = nil
