@@ -140,6 +140,12 @@ extension World {
     private func giveWay(_ naming: SimulatedDisk.Naming) {
         guard let object = naming.replacedObject, disk.medium.seen(of: object) != nil else { return }
         promises.removed(naming.path, object)
+        forgetAnswers(at: naming.path)
+    }
+
+    /// The catalog forgets uploads whose files are moved or give way: their senders bring them anew.
+    private func forgetAnswers(at path: String) {
+        for index in uploads.indices where uploads[index].answer?.path == path { uploads[index].answer = nil }
     }
 
     /// A file has another path.
@@ -150,8 +156,7 @@ extension World {
         rotten[move.target] = rotten.removeValue(forKey: move.path)
         touched[move.target] = touched.removeValue(forKey: move.path)
         foreign[move.target, default: []].formUnion(foreign[move.path] ?? [])
-        // Its upload has no id any more that anybody could ask for.
-        for index in uploads.indices where uploads[index].answer?.path == move.path { uploads[index].answer = nil }
+        for path in [move.path, move.target] { forgetAnswers(at: path) }
         let number = UInt64(move.object)
         let isKnown = records.says(number, at: move.path) || records.says(number, at: move.target)
         // Who is about to be recorded says where it was when it was stored.
@@ -170,6 +175,7 @@ extension World {
         for (name, object) in disk.medium.seenPaths.merging(disk.medium.trashedPaths, uniquingKeysWith: { a, _ in a })
         where name == path.string || name.hasPrefix(path.string + "/") {
             promises.removed(name, object)
+            forgetAnswers(at: name)
             rotten[name] = nil
         }
         let removals = StoredRemovals(intake, store)
