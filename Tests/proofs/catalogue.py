@@ -116,7 +116,7 @@ _SIMULATED = {
     "seeds that break a promise": r"(\d+) seeds break a promise, trace",
 }
 # A line of the table at the end: how many, and what kind.
-_SIMULATED_FINDING = r"^(\d+\t.*)$"
+_SIMULATED_FINDING = r"^(\d+\t.*)$|^transfer-simulate: (.*)$"
 
 
 def _simulate(settings: Settings, *arguments: str) -> list[str]:
