@@ -33,6 +33,7 @@ import TransferSimulation
             execv("/proc/self/exe", &vector)
         }
         Hang.watch()
+        Stop.watch()
         do {
             let isWell =
                 if let file = options.texts["--case"] {
@@ -80,7 +81,7 @@ import TransferSimulation
         var kinds = Kinds()
         var seed = first
         say("the first seed is \(first)")
-        while figures.runs + UInt64(kinds.count) < most, !watch.isOver {
+        while figures.runs + UInt64(kinds.count) < most, !watch.isOver, !Stop.isAsked {
             if watch.wantsLine { say("\(watch.seconds) s: \(figures.line), now seed \(seed)") }
             Hang.begins(seed)
             do throws(Simulation.Failure) {

@@ -39,3 +39,17 @@ enum Hang {
         _exit(status)
     }
 }
+
+/// SIGINT and SIGTERM end the process behind the run that is being played, so that its directory in memory goes with it.
+enum Stop {
+    private static let isWanted = Atomic<Bool>(false)
+
+    static var isAsked: Bool { isWanted.load(ordering: .relaxed) }
+
+    /// To be called once.
+    static func watch() {
+        for number in [SIGINT, SIGTERM] {
+            signal(number) { _ in Stop.isWanted.store(true, ordering: .relaxed) }
+        }
+    }
+}
