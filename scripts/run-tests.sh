@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds and runs the tests: those of all Swift targets, each in a process of its own, those in Python, and fresh seeds of the
-# simulator. Many of them wait for sockets and child processes, and the tests of one process share as many threads as there are
-# cores; so several run at once.
+# Builds and runs the tests: those of all Swift targets, each in a process of its own, those in Python, and cases and fresh seeds
+# of the simulator. Many of them wait for sockets and child processes, and the tests of one process share as many threads as there
+# are cores; so several run at once.
 #
 # usage: run-tests.sh [OPTION...]    options are those of `swift build`; with any, only the Swift targets are tested
 #
@@ -55,7 +55,13 @@ begin() {
 # Of processor time, so that a busy machine plays as many seeds as others.
 readonly simulated_seconds=20
 
-simulate() { scripts/simulate.sh --cpu-seconds "$simulated_seconds"; }
+# The recorded cases first: each is a mistake that was there once. Fresh seeds are played also when one of them fails.
+simulate() {
+    local status=0
+    scripts/simulate.sh --cases Tests/Simulation/cases || status=1
+    .build/simulation/release/transfer-simulate --cpu-seconds "$simulated_seconds" || status=1
+    return "$status"
+}
 
 # The program of the tests is run by itself: `swift test` plans the whole build first, each time.
 begin_swift() {
