@@ -116,7 +116,7 @@ _SIMULATED = {
     "seeds that break a promise": r"(\d+) seeds break a promise, trace",
 }
 # A line of the table at the end: how many, and what kind.
-_SIMULATED_FINDING = r"^(\d+\t.*)$"
+_SIMULATED_FINDING = r"^(\d+\t.*)$|^transfer-simulate: (.*)$"
 
 
 def _simulate(settings: Settings, *arguments: str) -> list[str]:
@@ -181,6 +181,16 @@ def _wire_items(progress: Progress, older: str, settings: Settings) -> list[Item
     ]
 
 
+# MARK: Repeated tests
+
+_REPEATED = 10
+
+
+def _repeat_items(progress: Progress, older: str, settings: Settings) -> list[Item]:
+    beside = [Item(f"beside-load-{run + 1}", ["scripts/repeat-tests.sh", "1"], {"PINNED": "0"}) for run in range(_REPEATED)]
+    return [*beside, Item("one-core", ["scripts/repeat-tests.sh", "0"])]
+
+
 _DIALECTS = (
     "DIALECTS_LARGE=1 TRANSFER_BINARY=.build/release/transfer "
     "python3 -m unittest discover -s Tests/dialects/tests -t Tests -p 'test_large.py'"
@@ -195,6 +205,16 @@ PROOFS = (
         next=_single(["make", "test-tsan"]),
         counts=_TESTS,
         finding=r"^(WARNING: ThreadSanitizer: .*)$|" + _FAILED_TEST,
+    ),
+    Proof(
+        key="repeated-tests",
+        title="make test is green beside load, and on one core",
+        covers=("Sources", "Tests", "Package.swift", "scripts"),
+        command=lambda settings: f"scripts/repeat-tests.sh {_REPEATED}",
+        next=one_after_the_other(_repeat_items),
+        counts={},
+        finding=_FAILED_TEST,
+        more=lambda progress, older: f"{_REPEATED} runs beside load on all cores, 1 on one core",
     ),
     Proof(
         key="fuzz",

@@ -16,6 +16,9 @@ from .proof import Item, Progress, Proof, Result, Settings
 from .state import State
 from .table import Row, Table, duration
 
+# As a shell says of a command that it does not find.
+_NOT_FOUND = 127
+
 # Seconds that a command has to end what it has started, before it is killed.
 _PATIENCE = 10.0
 
@@ -135,10 +138,14 @@ class Runner:
     def _execute(self, item: Item, output: int) -> int | None:
         """Returns the exit status, or nil if the limit ended the command. All processes that it has started end here, also when this
         process is interrupted."""
-        process = subprocess.Popen(
-            item.command, cwd=self._project, env={**os.environ, **item.environment}, stdin=subprocess.DEVNULL,
-            stdout=output, stderr=output, start_new_session=True,
-        )
+        try:
+            process = subprocess.Popen(
+                item.command, cwd=self._project, env={**os.environ, **item.environment}, stdin=subprocess.DEVNULL,
+                stdout=output, stderr=output, start_new_session=True,
+            )
+        except OSError as error:
+            os.write(output, f"{error}\n".encode())
+            return _NOT_FOUND
         try:
             return process.wait(item.limit)
         except subprocess.TimeoutExpired:

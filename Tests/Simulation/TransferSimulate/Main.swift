@@ -3,7 +3,7 @@ import TransferSimulation
 
 /// Plays one seed after the other until the time is over, so many have run, or a promise is broken; or recorded cases.
 ///
-/// Exits with 1 if a promise was broken, with 64 if the arguments are wrong.
+/// Exits with 1 if a promise was broken, with 64 if the arguments are wrong, with 70 if a run does not end.
 @main enum Main {
     private static let usage = """
         usage: transfer-simulate [OPTION...]
@@ -32,6 +32,8 @@ import TransferSimulation
             var vector = CommandLine.arguments.map { strdup($0) } + [nil]
             execv("/proc/self/exe", &vector)
         }
+        Hang.watch()
+        Stop.watch()
         do {
             let isWell =
                 if let file = options.texts["--case"] {
@@ -54,6 +56,7 @@ import TransferSimulation
         var figures = Simulation.Figures()
         for file in files {
             let recorded = try RecordedCase(parsing: try Files.read(file))
+            Hang.begins(recorded.seed)
             do throws(Simulation.Failure) {
                 figures.add(try Simulation(tells: tells, isAlone: true).play(recorded))
             } catch {
@@ -78,8 +81,9 @@ import TransferSimulation
         var kinds = Kinds()
         var seed = first
         say("the first seed is \(first)")
-        while figures.runs + UInt64(kinds.count) < most, !watch.isOver {
+        while figures.runs + UInt64(kinds.count) < most, !watch.isOver, !Stop.isAsked {
             if watch.wantsLine { say("\(watch.seconds) s: \(figures.line), now seed \(seed)") }
+            Hang.begins(seed)
             do throws(Simulation.Failure) {
                 figures.add(try simulation.run(seed: seed))
             } catch {

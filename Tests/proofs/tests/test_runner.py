@@ -135,6 +135,12 @@ class RunnerTests(unittest.TestCase):
         self.assertEqual(select.select([reader], [], [], 60), ([reader], [], []))
         self.assertEqual(os.read(reader, 1), b"")
 
+    def test_a_command_that_is_not_there_is_a_finding(self) -> None:
+        item = Item("all", ["scripts/no-such-script.sh"])
+        proof = Proof("one", "", ("Sources",), lambda settings: "make one", one_after_the_other(lambda *_: [item]))
+        self.assertEqual(self._run(proof), 1)
+        self.assertIn("all ended with 127", self._rows["one"].findings)
+
     def test_what_is_proven_is_not_run_again(self) -> None:
         proof = _proof("one", "echo x >>ran")
         self._run(proof)
