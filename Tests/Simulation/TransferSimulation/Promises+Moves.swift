@@ -74,6 +74,11 @@ extension Promises {
     /// A file has got one more name: what is known of it there is right again.
     mutating func linked(_ object: Medium.Object, at path: String) { known[object]?.earlier.remove(path) }
 
+    /// Others have changed what is there: the catalog may say what the server has stored there before.
+    mutating func forgetEarlier(_ path: String) {
+        for object in known.keys { known[object]?.earlier.remove(path) }
+    }
+
     /// Somebody else does something with what was moved.
     mutating func forgetKnown(at path: String) {
         known = known.filter { $0.value.path != path }

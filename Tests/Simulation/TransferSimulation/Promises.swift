@@ -82,6 +82,7 @@ struct Promises {
         for known in paths[path]?.published ?? [] { places[known.content]?[path] = nil }
         voided[path, default: []].formUnion(ever[path] ?? [])
         paths[path] = nil
+        forgetEarlier(path)
     }
 
     mutating func noteChange(of path: String) {
