@@ -119,6 +119,7 @@ extension World {
 
     func gave(_ seal: BatchSeal?) throws(Promises.Broken) {
         guard let seal, !disk.isDead else { return }
+        done.insert(.sign)
         for offset in 0..<UInt64(seal.count) where !receiptNumbers.insert(seal.number + offset).inserted {
             throw Promises.Broken("the receipt number \(seal.number + offset) was given twice")
         }
@@ -134,6 +135,11 @@ extension World {
         for naming in disk.takeNamings() {
             guard let object = naming.object else { continue }
             for move in naming.moves { note(move) }
+            guard !medium.isLink(object) else {
+                // One that is moved says so above.
+                if naming.moves.isEmpty { promises.removed(naming.path, nil) }
+                continue
+            }
             if !naming.moves.isEmpty, medium.seen(of: object) != nil { continue }
             guard let seen = medium.seen(of: object) else {
                 // A directory that the server makes is not taken for one that others have removed, nor what is below it.
@@ -190,6 +196,7 @@ extension World {
                 {
                     throw Promises.Broken("upload \(attempt.upload) of a dead connection replaced a newer one")
                 }
+                try checkOwner(attempt.upload, naming.replaced)
                 overwriters[naming.path] = max(session.number, overwriters[naming.path] ?? 0)
             }
         }
