@@ -40,6 +40,7 @@ extension Mix {
         Field("faultRates.other", \.faultRates.other),
         Field("faultWait", \.faultWait),
         Field("quota", \.quota),
+        Field("guestQuota", \.guestQuota),
         Field("hasMail", \.hasMail),
         Field("givesReceipts", \.givesReceipts),
         Field("syncsAsAWhole", \.syncsAsAWhole),

@@ -35,6 +35,8 @@ struct Mix: Sendable {
     var hasMail = false
     /// Bytes that the server may store; nothing for no limit.
     var quota: UInt64?
+    /// Bytes that the client which may not replace everything may store; nil for no limit.
+    var guestQuota: UInt64?
     /// Whether another disk is mounted in the server's directory.
     var hasSecondDisk = false
 
@@ -66,6 +68,7 @@ struct Mix: Sendable {
         faultWait = [2, 4, 8, 16][Int(random.next() % 4)]
         interludeRate = [1, 2, 4][Int(random.next() % 3)]
         hasSecondDisk = random.next() % 4 == 0
+        guestQuota = random.next() % 3 == 0 ? [6_000, 30_000][Int(random.next() % 2)] : nil
         names = Self.some(Self.names, &random) + (hasSecondDisk ? ["a", "b"].map { "\(Medium.mount)/\($0)" } : [])
         hasFreshDirectories = random.next() % 2 == 0
         conflicts = Self.some(ConflictPolicy.allCases, &random)
@@ -98,7 +101,7 @@ extension Step.Kind {
     /// Whether it is about mailboxes.
     fileprivate var isMail: Bool {
         switch self {
-        case .mail, .mailAgain, .settle, .expireMail, .failLedger: true
+        case .mail, .mailAgain, .settle, .expireMail, .introduce, .failLedger: true
         default: false
         }
     }
@@ -126,8 +129,8 @@ extension Step.Kind {
         case .finishParts: parts ? 5 : 1
         case .survey: parts ? 4 : 1
         case .allParts: parts ? 6 : 1
-        case .breakOff: parts ? 2 : 0
-        case .takeBack: parts ? 1 : 0
+        case .breakOff: parts ? 2 : 1
+        case .takeBack: 1
         case .grow: 14
         case .vanish: 3
         case .fade: 3
@@ -148,11 +151,13 @@ extension Step.Kind {
         case .mailAgain: 8
         case .settle: 10
         case .expireMail: 2
+        case .introduce: 2
         case .failLedger: 6
         case .rearrange: 6
         case .discard: 2
         case .restore: 2
         case .remove: 1
+        case .copy: 2
         }
     }
 }

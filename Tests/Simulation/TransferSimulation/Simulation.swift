@@ -36,6 +36,10 @@ public struct Simulation: Sendable {
         public var steps: UInt64 = 0
         /// Calls to disks.
         public var calls: UInt64 = 0
+        /// What servers have done.
+        public var done: Set<Operation> = []
+        /// Kinds of steps that were taken.
+        public var kinds: Set<Step.Kind> = []
         /// Uploads that were acknowledged.
         public var acknowledgements: UInt64 = 0
         /// Stands for all that has happened: runs of the same seeds have the same.
@@ -50,6 +54,8 @@ public struct Simulation: Sendable {
             steps += other.steps
             calls += other.calls
             acknowledgements += other.acknowledgements
+            done.formUnion(other.done)
+            kinds.formUnion(other.kinds)
             trace ^= other.trace
         }
     }
@@ -129,9 +135,11 @@ public struct Simulation: Sendable {
         let world = try World(options, seed: run.seed)
         for step in run.steps { try world.take(step) }
         try world.finish()
-        return Figures(
+        var figures = Figures(
             steps: UInt64(run.steps.count), calls: world.calls,
             acknowledgements: UInt64(world.uploads.count { $0.answer != nil }), trace: world.trace.digest)
+        (figures.done, figures.kinds) = (world.done, world.kinds)
+        return figures
     }
 
     private func failure(_ run: RecordedCase, tells: Bool = false) -> (any Error)? {

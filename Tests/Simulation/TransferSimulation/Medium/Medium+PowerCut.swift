@@ -121,6 +121,11 @@ extension Medium {
                 if away.contains(object) { cut.away.insert(new) }
                 cut.directories[made]?.certain[name] = new
                 cut.directories[made]?.seen[name] = new
+            } else if let text = links[object] {
+                let new = cut.take(link: text, object, at: target)
+                if away.contains(object) { cut.away.insert(new) }
+                cut.directories[made]?.certain[name] = new
+                cut.directories[made]?.seen[name] = new
             } else if directories[object] != nil, !copies.placed.contains(object) {
                 mkdir(target, 0o700)
                 let new = cut.newObject()

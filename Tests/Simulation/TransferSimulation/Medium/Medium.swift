@@ -97,6 +97,8 @@ struct Medium {
     var directories: [Object: Directory] = [:]
     /// Grows with every change.
     private(set) var version = 0
+    /// What symbolic links say.
+    var links: [Object: [UInt8]] = [:]
     /// What is on the second disk; nothing where there is one disk only.
     var away: Set<Object> = []
     /// Directories that the present server has made.
@@ -135,9 +137,11 @@ struct Medium {
     }
 
     /// Learns what this machine calls a file or directory.
-    mutating func adopt(_ object: Object, _ path: String) {
+    mutating func adopt(_ object: Object, _ path: String) { adopt(object, path, in: AT_FDCWD) }
+
+    mutating func adopt(_ object: Object, _ name: String, in directory: Int32) {
         var status = stat()
-        if lstat(path, &status) == 0 { inodes[status.st_ino] = object }
+        if fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { inodes[status.st_ino] = object }
     }
 
     /// Something of a file has changed.
@@ -209,8 +213,7 @@ extension Medium {
         let made = newObject()
         self.made.insert(made)
         directories[made] = Directory(path: path(parent, name))
-        var status = stat()
-        if fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { inodes[status.st_ino] = made }
+        adopt(made, name, in: directory)
         return bind(parent, name, made)
     }
 
@@ -315,6 +318,7 @@ extension Medium {
     func amend(_ status: inout stat) {
         guard let object = inodes[status.st_ino] else { return }
         amend(&status, of: object)
+        if isLink(object) { status.st_ino = ino_t(object) }
         guard let file = files[object] else { return }
         status.st_ino = ino_t(object)
         status.st_mtim = Self.time(file.modified)

@@ -242,8 +242,9 @@ final class SimulatedDisk: @unchecked Sendable {
         case .open(let directory, let name, let flags):
             note(naming: medium.open(Int32(result), directory, name, flags: flags))
         case .makeDirectory(let directory, let name): note(naming: medium.makeDirectory(directory, name))
-        // The simulation makes no links and no copies.
-        case .makeLink, .setLink, .readLink, .setOwner, .setExtended, .clone: break
+        case .makeLink(let directory, let name): note(naming: medium.makeLink(directory, name))
+        // Nothing that these change is looked at here.
+        case .setLink, .readLink, .setOwner, .setExtended, .clone: break
         case .write(let file, let bytes, let offset):
             medium.write(file, UnsafeRawBufferPointer(rebasing: bytes[..<result]), offset)
         case .clear(let file, let range): medium.clear(file, range)

@@ -30,7 +30,7 @@ extension World {
     }
 
     private func change(_ random: inout SplitMix64) throws -> TreeChange? {
-        let files = disk.medium.seenPaths.keys.sorted()
+        let files = disk.medium.seenNames
         let source = try files.randomElement(using: &random).map { try RelativePath($0) }
         let target = try target(&random)
         let replaces = random.next() % 3 == 0
@@ -42,7 +42,10 @@ extension World {
         switch random.next() % 8 {
         case 0:
             let folder = try Self.folders.randomElement(using: &random).map { try RelativePath($0) }
-            return folder.map { .folder($0, replaces: replaces, hasAttributes ? attributes : nil) }
+            let isLink = random.next() % 3 == 0
+            let given = hasAttributes ? attributes : nil
+            if isLink { return .link(target, to: Array("x".utf8), replaces: replaces, given) }
+            return folder.map { .folder($0, replaces: replaces, given) }
         case 1: return source.map { .hardLink(target, to: $0, replaces: replaces, hasAttributes ? attributes : nil) }
         case 2: return source.map { .set($0, attributes) }
         case 3:
@@ -61,7 +64,7 @@ extension World {
     }
 
     func discard(_ step: Step) throws {
-        let places = disk.medium.seenPaths.keys.sorted() + disk.medium.seenDirectories
+        let places = disk.medium.seenNames + disk.medium.seenDirectories
         guard let path = try places.randomElement(step.b).map({ try RelativePath($0) }) else { return }
         try perform(step, [.discard(path, isRecursive: step.c >> 20 % 8 > 0)])
     }
@@ -93,6 +96,7 @@ extension World {
             trace.add((try? result.get()) == nil ? 1 : 0)
             if options.tells { print("    \(change): \(result)") }
             guard !disk.isDead, case .success = result else { continue }
+            done.insert(Operation(change))
             switch change {
             case .move(let path, _, _, FileVersion.none?):
                 throw Promises.Broken("\(path) has moved, and has another version than was asked for")
@@ -167,7 +171,7 @@ extension World {
     /// Somebody removes something for good, or empties a part of the trash.
     func remove(_ step: Step) throws {
         guard busy == nil, let intake, let store else { return }
-        let places = disk.medium.seenPaths.keys.sorted() + disk.medium.seenDirectories
+        let places = disk.medium.seenNames + disk.medium.seenDirectories
         let found = step.c >> 20 % 2 == 0 ? try? store.trash(below: nil) : nil
         let batches = (found ?? []).sorted { $0.name < $1.name }
         let batch = batches.randomElement(step.b).map { RelativePath.trash($0, nil) }
@@ -184,6 +188,7 @@ extension World {
             var gone: UInt64 = 0
             while try !removals.goOn(removal, gone: &gone) {}
             try removals.commit([removal])
+            done.insert(batch == nil ? .remove : .emptyTrash)
         } catch {
             trace.add(Int(error.code.rawValue))
         }

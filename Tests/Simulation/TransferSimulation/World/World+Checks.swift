@@ -12,6 +12,7 @@ extension World {
         try checkDoubt()
         try checkRoom()
         try checkRot()
+        try checkGuest()
         guard checked?.medium != disk.medium.version || checked?.promises != promises.version else { return }
         try promises.check(disk.medium) { contents[$0] }
         if let path = disk.medium.halfWritten {

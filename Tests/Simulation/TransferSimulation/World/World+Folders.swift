@@ -28,6 +28,7 @@ extension World {
             // In the order of their names.
             let indices = newest.sorted { $0.key < $1.key }.map { (index: $1, name: Self.name($0.string)) }
             let isKnown = try compareSettled(session, path, indices)
+            if isKnown { done.insert(.compareFolders) }
             guard !disk.isDead else { return }
             if !isKnown, !records.hasFailed {
                 throw Promises.Broken("the folder '\(folder.string)' is not known by uploads that are, one by one")

@@ -121,6 +121,7 @@ extension World {
 
     func gave(_ seal: BatchSeal?) throws(Promises.Broken) {
         guard let seal, !disk.isDead else { return }
+        done.insert(.sign)
         for offset in 0..<UInt64(seal.count) where !receiptNumbers.insert(seal.number + offset).inserted {
             throw Promises.Broken("the receipt number \(seal.number + offset) was given twice")
         }
@@ -136,15 +137,22 @@ extension World {
         for naming in disk.takeNamings() {
             if options.tells { print("    \(naming.path) is object \(naming.object.map(String.init) ?? "none")") }
             noteChanging(naming)
-            guard let object = naming.object else { continue }
+            guard let object = naming.object else {
+                // A folder that others make there is not taken for the one that has gone.
+                forgetDurable(naming.path)
+                continue
+            }
             for move in naming.moves { note(move) }
+            guard !medium.isLink(object) else {
+                // One that is moved says so above.
+                if naming.moves.isEmpty { promises.removed(naming.path, nil) }
+                continue
+            }
             if !naming.moves.isEmpty, medium.seen(of: object) != nil { continue }
             guard let seen = medium.seen(of: object) else {
                 // A directory that the server makes is not taken for one that others have removed, nor what is below it.
                 removedDirectories.removeAll { $0 == naming.path || $0.hasPrefix(naming.path + "/") }
-                durableDirectories = durableDirectories.filter {
-                    $0 != naming.path && !$0.hasPrefix(naming.path + "/")
-                }
+                forgetDurable(naming.path)
                 continue
             }
             // A second name of what others have written.
@@ -169,6 +177,10 @@ extension World {
             touched[naming.path] = nil
             log.append((naming.path, content, naming.replaced))
         }
+    }
+
+    private func forgetDurable(_ path: String) {
+        durableDirectories = durableDirectories.filter { $0 != path && !$0.hasPrefix(path + "/") }
     }
 
     /// Looks at the names that a connection's uploads have got: none by an attempt that had begun before the upload was told
@@ -196,6 +208,7 @@ extension World {
                 {
                     throw Promises.Broken("upload \(attempt.upload) of a dead connection replaced a newer one")
                 }
+                try checkOwner(attempt.upload, naming.replaced)
                 overwriters[naming.path] = max(session.number, overwriters[naming.path] ?? 0)
             }
         }

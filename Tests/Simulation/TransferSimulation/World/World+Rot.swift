@@ -25,6 +25,7 @@ extension World {
                     continue
                 }
                 trace.add(path)
+                done.insert(.scrub)
                 try owners.add(rotten: RottenFile(path: path, version: version, digest: recorded))
                 noteKnownRot(path)
             }

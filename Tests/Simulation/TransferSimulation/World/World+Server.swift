@@ -11,11 +11,20 @@ extension World {
     /// Nanoseconds that unfinished uploads are kept for: longer than a run takes, so that none goes with a start.
     private static let week: Int64 = 7 * 86_400_000_000_000
 
-    /// What is older than a day goes.
-    func expire() {
-        intake?.keepUnfinished = Self.week / 7
-        _ = try? intake?.expire(leftovers: false)
-        intake?.keepUnfinished = Self.week
+    /// What is older than a day goes; sometimes all that has begun is so old by then.
+    func expire(_ step: Step) {
+        guard let intake, !disk.isDead else { return }
+        if step.b % 2 == 0 { wait(86_400) }
+        intake.keepUnfinished = Self.week / 7
+        let removed = try? intake.expire(leftovers: false).removed
+        intake.keepUnfinished = Self.week
+        guard let removed, removed.count > 0 else { return }
+        done.insert(.expire)
+        for index in uploads.indices where intake.assemblies[uploads[index].id] == nil {
+            uploads[index].growth?.mayBeGone = true
+            uploads[index].partsUnder = nil
+            uploads[index].parts = Parts()
+        }
     }
 
     /// A server starts, sometimes on a disk that fails just then: it may die of that, and the next one starts.
@@ -59,7 +68,7 @@ extension World {
             store: store, records: try records.open(), signer: signer, mailroom: mailroom, clock: clock.clock
         ) { _ in }
         self.intake = intake
-        _ = intake.settleIntended(in: store)
+        if intake.settleIntended(in: store) > 0 { done.insert(.settleChanges) }
         try checkKnown()
         _ = try? intake.expire(leftovers: true)
         try sweepMail()

@@ -33,6 +33,7 @@ extension World {
     }
 
     func perform(_ step: Step) throws {
+        kinds.insert(step.kind)
         switch step.kind {
         case .begin: try begin(step)
         case .batch: try batch(step)
@@ -58,7 +59,7 @@ extension World {
         case .change: try change(step)
         case .scrub: try scrub()
         case .wait: wait(Int64(step.b % 7200))
-        case .expire: expire()
+        case .expire: expire(step)
         case .kill: try restart()
         case .rest: try rest()
         case .powerCut: try cutPower()
@@ -76,6 +77,8 @@ extension World {
         case .discard: try discard(step)
         case .restore: try restore(step)
         case .remove: try remove(step)
+        case .copy: try copyStored(step)
+        case .introduce: try introduce(step)
         }
     }
 

@@ -84,6 +84,12 @@ final class World {
     var rotten: [String: Bool] = [:]
     /// Contents of files of which the server was told that the disk has lost them.
     var knownRot: [Medium.Object: [UInt8]] = [:]
+    let callers: [Caller]
+    /// What servers have done, and what has happened.
+    var done: Set<Operation> = []
+    var kinds: Set<Step.Kind> = []
+    /// Keys that people were told to be kept, by their names.
+    var sealingKeys: [String: [UInt8]] = [:]
     /// Directories that others have removed under this server.
     var removedDirectories: [String] = []
     /// Directories that this server has made durable.
@@ -126,6 +132,7 @@ final class World {
 
     init(_ options: Options, seed: UInt64) throws {
         self.options = options
+        callers = Caller.simulated(guestQuota: options.mix.guestQuota)
         random = SplitMix64(seed: seed)
         directory = try TemporaryDirectory(prefersMemory: true)
         records = try SimulatedCatalog(directory.path("catalog"), forgetsIntended: options.forgetsIntended)
