@@ -36,6 +36,16 @@ import TransferModel
         #expect(try keys().map(\.line) == [entry.line] && tokens() == [other])
     }
 
+    /// For the programs that make links.
+    @Test func theShownKeyComesBack() throws {
+        let folder = server.folder
+        #expect(try folder.shownKey() == nil)
+        for key in [KeyPair().key, KeyPair().key].map({ KeyFingerprint(of: $0) }) {
+            try folder.keep(shownKey: key)
+            #expect(try folder.shownKey() == key)
+        }
+    }
+
     @Test func aCodeThatIsUsedEnrolsNobody() throws {
         let code = try code()
         _ = try server.folder.enrol(Sample.key, named: "den", with: code)

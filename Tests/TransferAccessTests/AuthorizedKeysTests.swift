@@ -21,6 +21,44 @@ import TransferTestSupport
         #expect(again == entry && list[entry.key] == entry)
     }
 
+    /// A name or a folder that a line cannot hold is refused, and no other line is made of it.
+    @Test(arguments: OddNames.paths + [" \u{301}a", "a \u{301}", "\u{301},\u{301}"]) func whatIsAddedIsRead(
+        _ name: String
+    ) throws {
+        var options = AccessOptions()
+        options.folder = try? RelativePath(name)
+        options.mailFrom = ["ann", "\u{301}bob", "e\u{301}"]
+        let isShown = options.folder.map { (try? AccessOptions.check(folder: $0.string)) != nil } ?? true
+        var list = AuthorizedKeys(Array("# first\n".utf8))
+        let isName = (try? AccessLine.check(name)) != nil
+        let entry = AuthorizedKey(Sample.key, name: name, options: options)
+        do {
+            try list.append(entry)
+            #expect(isName && isShown)
+        } catch {
+            #expect(!isName || !isShown || !(name.utf8.count < 4096))
+            #expect(list.content == Array("# first\n".utf8))
+            return
+        }
+        let read = AuthorizedKeys(list.content)
+        #expect(read.faults.isEmpty && read.entries == [entry])
+        #expect(read.entries.first?.name.hasSameBytes(as: name) ?? false)
+        #expect(read.entries.first?.options.folder == options.folder)
+        #expect(
+            read.entries.first?.options.mailFrom?.map { Array($0.utf8) } == options.mailFrom?.map { Array($0.utf8) })
+    }
+
+    /// Otherwise a key would be said to be admitted, and let nobody in.
+    @Test func aLineThatIsTooLongIsNotAdded() throws {
+        var options = AccessOptions()
+        options.mailFrom = (0..<1000).map { "somebody with a long name \($0)" }
+        var list = AuthorizedKeys()
+        #expect(throws: AccessFault.self) {
+            try list.append(AuthorizedKey(Sample.key, name: "ann", options: options))
+        }
+        #expect(list.content.isEmpty && list.entries.isEmpty)
+    }
+
     @Test func commentsAndTheRestStayAsTheyAre() throws {
         let text = "# who\r\n\n \t# indented\n\(Self.plain)\r\nnonsense\n\t \(Self.plain)"
         var list = AuthorizedKeys(Array(text.utf8))

@@ -2,6 +2,7 @@ import Glibc
 import TransferDatabase
 import TransferModel
 import TransferSystem
+import TransferTestSupport
 import Testing
 
 @testable import TransferMail
@@ -45,6 +46,28 @@ import Testing
         #expect(
             try ledger.queue(LedgerFixture.mail(1), to: ["e\u{301}"])
                 == .queued(fresh: ["e\u{301}"], isKept: false, freed: nil))
+    }
+
+    /// Whatever people and uploads are called, the next server reads it.
+    @Test func oddNamesComeBack() throws {
+        let mails = OddNames.paths.indices.map { number in
+            var mail = LedgerFixture.mail(UInt64(number), from: OddNames.paths[number])
+            mail.name = OddNames.paths[number]
+            return mail
+        }
+        do {
+            let ledger = try fixture.open()
+            for mail in mails { try ledger.queue(mail, to: [mail.name]) }
+            ledger.close()
+        }
+        let ledger = try fixture.open()
+        #expect(try ledger.openPaths() == Set(mails.map(\.path)))
+        for mail in mails {
+            let found = try ledger.inbox(of: mail.name, after: 0, limit: 10)
+            #expect(found.map(\.mail) == [mail] && found.map(\.recipient) == [mail.name])
+            #expect(found.first.map { $0.mail.name.hasSameBytes(as: mail.name) } ?? false)
+            #expect(found.first.map { $0.mail.sender.hasSameBytes(as: mail.name) } ?? false)
+        }
     }
 
     @Test func aRepeatedUploadIsDeliveredOnce() throws {

@@ -1,6 +1,7 @@
 import Testing
 import TransferKeys
 import TransferModel
+import TransferTestSupport
 
 @testable import TransferReceipts
 
@@ -42,6 +43,17 @@ import TransferModel
             #expect(DeliveryBatch.lines([b], signature: signature) == nil)
             #expect(DeliveryBatch.lines([a], signature: signature) != nil)
         }
+    }
+
+    /// As lines of a file.
+    @Test(arguments: OddNames.paths) func everyNameComesBack(_ name: String) throws {
+        let person = OddNames.components.contains(name) && name.utf8.count < 64 ? name : "bob"
+        let receipt = try Sample.delivery(to: person, from: person, name: name)
+        let signature = DeliveryBatch.sign([receipt], with: Sample.recipient)
+        let signed = try #require(DeliveryBatch.signed([receipt], signature: signature)?.first)
+        let line = signed.jsonBytes
+        #expect(!line.contains(UInt8(ascii: "\n")))
+        #expect(try SignedDeliveryReceipt(json: line).receipt == receipt)
     }
 
     @Test func aNameHasItsLimitAsItIsWritten() throws {

@@ -13,7 +13,7 @@ import TransferTestSupport
             + String(repeating: "/" + String(repeating: "\u{1}", count: 255), count: 15),
     ]
 
-    @Test(arguments: paths) func everyPathComesBack(_ path: String) throws {
+    @Test(arguments: paths + OddNames.paths) func everyPathComesBack(_ path: String) throws {
         let issuer = ReceiptIssuer(Sample.identity, numbers: ReceiptNumbers())
         let batch = issuer.issue([Sample.upload(1, path: path)], sender: "unix\"\\\n")
         let signed = batch.signed(0)

@@ -52,7 +52,9 @@ package struct AccessLine: Sendable {
     package static func check(_ name: String) throws(AccessFault) {
         guard !name.isEmpty else { throw AccessFault("it has no name") }
         guard name.utf8.count <= longestName else { throw AccessFault("its name is longer than \(longestName) bytes") }
-        guard name.escapedForDisplay == name, !name.hasPrefix(" "), !name.hasSuffix(" ") else {
+        // Byte by byte: with a mark behind it a space is another character, and is left out all the same.
+        let (first, last) = (name.utf8.first, name.utf8.last)
+        guard name.escapedForDisplay == name, first != UInt8(ascii: " "), last != UInt8(ascii: " ") else {
             throw AccessFault("its name contains characters that cannot be shown")
         }
     }

@@ -45,15 +45,30 @@ package struct AccessList<Entry: AccessEntry>: Sendable {
 
     /// Adds a line at the end.
     ///
-    /// - Throws: a sentence when its id is there already, or the file would be too long.
+    /// - Throws: a sentence when its id is there already, when its line would not be read as it is, or when the file would be
+    ///   too long.
     package mutating func append(_ entry: Entry) throws(AccessFault) {
         if let present = self[entry.id] { throw AccessFault("It is there already, as '\(present.name)'.") }
         let bytes = Array(entry.line.utf8)
+        try Self.check(bytes)
         guard lines.reduce(bytes.count + 1, { $0 + $1.bytes.count + 1 }) <= Self.longest else {
             throw AccessFault("The list is full; remove entries first.")
         }
         index[entry.id] = lines.count
         lines.append(Line(bytes: bytes, entry: entry))
+    }
+
+    /// A line that nobody can read admits nobody, and one that is read as something else admits somebody else.
+    private static func check(_ bytes: [UInt8]) throws(AccessFault) {
+        let read: Entry
+        do throws(AccessFault) {
+            read = try Entry(AccessLine(bytes, kinds: Entry.kinds))
+        } catch {
+            throw AccessFault("A list cannot hold it: \(error.message).")
+        }
+        guard read.line.utf8.elementsEqual(bytes) else {
+            throw AccessFault("A list cannot hold it: it would be read as something else.")
+        }
     }
 
     /// Takes out all lines that say so, also those that do not count because an earlier one has the same id: otherwise

@@ -63,8 +63,10 @@ extension AccessOptions {
     /// Nobody is a list, too: a mailbox that takes nothing.
     private static func names(_ name: String, _ value: String?) throws(AccessFault) -> [String] {
         guard let value else { throw AccessFault("'\(name)' needs a value") }
-        let names = value.split(separator: ",", omittingEmptySubsequences: false).map { piece in
-            String(piece.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+        // Byte by byte: a mark at the beginning of a name makes another character of the comma in front of it.
+        let isSpace = { (byte: UInt8) in byte == UInt8(ascii: " ") }
+        let names = value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { piece in
+            String(decoding: piece.drop(while: isSpace).reversed().drop(while: isSpace).reversed(), as: UTF8.self)
         }
         guard !value.isEmpty else { return [] }
         guard names.allSatisfy({ !$0.isEmpty && $0.escapedForDisplay == $0 }) else {

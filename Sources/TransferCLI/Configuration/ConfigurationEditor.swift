@@ -40,6 +40,9 @@ struct ConfigurationEditor {
                 "there is a remote '\(draft.name)' already; 'transfer remote remove \(draft.name)' takes it out")
         }
         let changed = TOMLEditing.adding(path, draft.entries, to: content)
+        guard changed.count <= ConfigurationFile.longest else {
+            throw ConfigurationFault(self.path, "would become longer than \(ConfigurationFile.longest) bytes")
+        }
         _ = try checked(changed)
         return changed
     }

@@ -62,6 +62,8 @@ struct TrustFile: Sendable {
         let result = Result { () throws(Failure) in try body(&lines) }
         guard case .success = result, lines != before else { return result }
         let content = lines.flatMap { $0 + [UInt8(ascii: "\n")] }
+        // Otherwise nothing that it says could be read any more.
+        guard content.count <= Self.longest else { throw fault("would become too long") }
         _ = try reading { () throws(SystemError) in try OwnFile.write(content, to: path, replaces: true) }
         return result
     }

@@ -232,6 +232,9 @@ extension RelativePath {
     /// The folder of all that was removed and is kept, in a server's directory.
     package static var trashFolder: RelativePath { RelativePath(unchecked: "\(reservedName)/\(trashName)") }
 
+    /// Bytes of a place in the trash at most: what was removed has as long a path as any.
+    package static let mostTrashBytes = "\(reservedName)/\(trashName)//".utf8.count + TrashBatch.length + Limits.path
+
     /// Where something is in the trash; the batch itself for nothing.
     package static func trash(_ batch: TrashBatch, _ path: RelativePath?) -> RelativePath {
         let folder = "\(trashFolder.string)/\(batch.name)"
@@ -260,17 +263,33 @@ extension RelativePath {
         }
     }
 
-    /// A path as it was written down: any, or a place in the trash.
+    /// A path as it was written down: any, or a place in the trash, which is longer and deeper than what was removed was.
     package init?(stored text: String) {
         if let path = try? RelativePath(text) {
             self = path
             return
         }
         let folder = "\(Self.trashFolder.string)/"
-        guard text.utf8.starts(with: folder.utf8),
-            let rest = try? RelativePath(utf8: text.utf8.dropFirst(folder.utf8.count)),
-            let first = rest.components.first, TrashBatch(String(first)) != nil
-        else { return nil }
+        guard text.utf8.starts(with: folder.utf8) else { return nil }
+        let place = text.utf8.dropFirst(folder.utf8.count)
+        let batch = place.prefix { $0 != Self.slashByte }
+        guard TrashBatch(String(Substring(batch))) != nil else { return nil }
+        let removed = place.dropFirst(batch.count)
+        guard removed.isEmpty || (try? RelativePath(utf8: removed.dropFirst())) != nil else { return nil }
+        self.init(unchecked: text)
+    }
+
+    /// A path as the store wrote it down for itself: any that it can make, its own folders included. It serves to compare
+    /// with others; nothing is opened by it.
+    ///
+    /// - Returns: nil for what is no path below a directory.
+    package init?(own text: String) {
+        let components = text.utf8.split(separator: Self.slashByte, omittingEmptySubsequences: false)
+        let isPath = components.allSatisfy { component in
+            (1...Limits.pathComponent).contains(component.count) && !component.contains(0)
+                && !component.elementsEqual(".".utf8) && !component.elementsEqual("..".utf8)
+        }
+        guard isPath else { return nil }
         self.init(unchecked: text)
     }
 

@@ -24,7 +24,7 @@ package struct TrashBatch: Hashable, Sendable {
     }
 
     /// Bytes of a name.
-    private static let length = 20 + 1 + 8
+    static let length = 20 + 1 + 8
 
     /// Where the digits of the time are not: `2026-01-31T12-30-05Z-`.
     private static let pattern = Array("0000-00-00T00-00-00Z-".utf8)

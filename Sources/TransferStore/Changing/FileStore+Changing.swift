@@ -16,8 +16,10 @@ extension FileStore {
 
     /// Makes durable what names there are in the folders of these paths, and above.
     ///
-    /// - Returns: false where that cannot be done.
+    /// - Returns: false where that cannot be done, and where one of the folders is there and is doubted: a sync of what holds its
+    ///   name says nothing of that.
     package func confirmNames(of paths: [RelativePath]) -> Bool {
+        let moment = incoming.committer.moment
         var folders: Set<RelativePath> = []
         for path in paths {
             var next = path.parent
@@ -34,6 +36,11 @@ extension FileStore {
                 try editor.confirmNames(in: folder)
             }
             try editor.commit()
+            // One that another batch has made may just be told to be lost.
+            _ = incoming.committer.isInDoubt(about: moment)
+            for folder in folders where try tree.object(at: folder) != nil {
+                try incoming.committer.directories.checkTrust(in: folder)
+            }
             return true
         } catch {
             return false

@@ -15,6 +15,9 @@ package final class TreeEditor {
         package let version: (before: ContentVersion, after: ContentVersion)?
     }
 
+    /// From where to where something is moved.
+    package typealias Renaming = (path: RelativePath, target: RelativePath)
+
     let tree: DirectoryTree
     let incoming: Incoming
     /// Those that files and folders keep in any case.
@@ -53,7 +56,9 @@ package final class TreeEditor {
     var disk: Disk { tree.root.disk }
 
     /// Whether `commit` has to be called before anything else is changed.
-    package var isFull: Bool { hasMovedFolder || directories.count + changed.count >= Self.mostOpened }
+    package var isFull: Bool {
+        hasMovedFolder || directories.hasFailed || directories.count + changed.count >= Self.mostOpened
+    }
 
     /// Makes all of it durable. What comes next is another editor's.
     package func commit() throws(StoreError) {
@@ -62,8 +67,8 @@ package final class TreeEditor {
             changed = []
         }
         let numbers = changed.map { $0.descriptor.number }
-        let failing = { [directories] in directories.doubt() }
-        for case let error? in incoming.committer.commit(numbers, bytes: 1, since: failures, failing: failing) {
+        let made = directories.made
+        for case let error? in incoming.committer.commit(numbers, bytes: 1, since: failures, making: made) {
             throw StoreError(error, doing: "make the change durable")
         }
         try directories.commit(since: failures)
@@ -294,6 +299,8 @@ extension TreeEditor {
             guard !found.isDirectory else { throw .taken(target) }
             try checkReplaceable(target, status, replaces)
         }
+        // What is durable where it is must not depend on the name of a folder that is not.
+        try directories.settle(target.parent, before: path, since: failures)
         try rename(path, in: parent, target, in: directory, replaces: replaces, expected, compared)
         directories.change(parent)
         directories.change(directory)
@@ -304,6 +311,31 @@ extension TreeEditor {
         }
         guard found.isFile, let now = try status(of: target, in: directory) else { return Moved(version: nil) }
         return Moved(version: (ContentVersion(found), ContentVersion(now)))
+    }
+
+    /// Makes the folders that things are about to be moved to, and makes their names durable together: each move would see to
+    /// its own before it takes away the old name, one after the other. To be called before anything is changed. What cannot be
+    /// made here the move itself refuses.
+    ///
+    /// - Parameter others: what other changes of the batch touch. A folder there is made when its turn comes, as are those
+    ///   that a move of the batch brings or takes away.
+    package func prepare(_ moves: [Renaming], beside others: [RelativePath] = []) {
+        let committer = incoming.committer
+        guard committer.isNeeded else { return }
+        let touched = Set(moves.flatMap { [$0.path, $0.target] } + others)
+        let ahead = BatchDirectories(tree, committer)
+        for (path, target) in moves {
+            guard let folder = target.parent, path.below(folder) == nil, !committer.directories.contains(folder),
+                !folder.isIn(touched)
+            else { continue }
+            if ahead.count >= Self.mostOpened, !ahead.isOpen(folder) {
+                try? ahead.commit(since: failures)
+                ahead.close()
+            }
+            _ = try? ahead.open(folder)
+        }
+        try? ahead.commit(since: failures)
+        ahead.close()
     }
 
     /// With the lock that keeps away whoever replaces a file, so that what was looked at is what is moved.
@@ -394,6 +426,18 @@ extension TreeEditor {
     private func examine(_ file: borrowing Descriptor, _ path: RelativePath) throws(StoreError) -> stat {
         let number = file.number
         return try attempt("look at \(path)") { () throws(SystemError) in try disk.status(number) }
+    }
+}
+
+extension RelativePath {
+    /// Whether it is one of these, or lies in one.
+    fileprivate func isIn(_ paths: Set<RelativePath>) -> Bool {
+        var next: RelativePath? = self
+        while let path = next {
+            if paths.contains(path) { return true }
+            next = path.parent
+        }
+        return false
     }
 }
 

@@ -10,12 +10,16 @@ final class BatchDirectories {
     /// Directories whose names have to be made durable, in the order in which they came, and which these are.
     private var unsynced: [DirectoryHandle] = []
     private var changed: Set<ObjectIdentifier> = []
-    /// Directories whose own names become durable with these.
-    private var reached: [RelativePath] = []
-    /// Those of them that were not there before.
-    private var made: [RelativePath] = []
-    /// When one was last found that was, as the committer counts.
+    /// Directories whose own names become durable with these, and what has the names.
+    private var reached: [(path: RelativePath, parent: DirectoryHandle)] = []
+    /// Those of them that were not there before, and whose names are not durable yet.
+    private(set) var made: [RelativePath] = []
+    /// Those whose names are durable already, and perhaps not those above them.
+    private var settled: Set<RelativePath> = []
+    /// When one was last found that was there before, as the committer counts.
     private var lastLook: Int?
+    /// Of an early sync; counts for the whole batch.
+    private var failure: StoreError?
 
     init(_ tree: DirectoryTree, _ committer: Committer) {
         self.tree = tree
@@ -26,6 +30,9 @@ final class BatchDirectories {
     var count: Int { Set(opened.values.lazy.map(ObjectIdentifier.init)).union(changed).count }
 
     func isOpen(_ path: RelativePath?) -> Bool { opened[path] != nil }
+
+    /// Whether a sync has failed, so that nothing of the batch can be made durable.
+    var hasFailed: Bool { failure != nil }
 
     /// Opens a directory, making what is missing.
     ///
@@ -49,28 +56,71 @@ final class BatchDirectories {
         if changed.insert(ObjectIdentifier(directory)).inserted { unsynced.append(directory) }
     }
 
-    /// Makes all names durable, those of the directories included.
-    func commit(since failures: Int) throws(StoreError) {
-        for case let error? in committer.commit(unsynced.map(\.number), since: failures, failing: { doubt() }) {
-            throw StoreError(error, doing: "make a directory durable")
+    /// Makes the names of new folders durable, before something that has a durable name gets another one in there. Otherwise a
+    /// disk that loses the folder's name, and not that the old name is gone, loses what was moved: where there is no journal it
+    /// may keep either.
+    ///
+    /// A folder is synced for once in a batch, and not where its name is as durable as that of what is moved.
+    ///
+    /// - Parameters:
+    ///   - folder: where the new name is going to be, and which is open; nil for the top.
+    ///   - source: what is going to be moved.
+    func settle(_ folder: RelativePath?, before source: RelativePath, since failures: Int) throws(StoreError) {
+        guard let folder, committer.isNeeded else { return }
+        let open = reached.filter { path, _ in
+            !settled.contains(path) && (path == folder || folder.below(path) != nil) && source.below(path) == nil
         }
-        guard committer.isNeeded else { return }
-        // Another batch that made one of them may have failed meanwhile, or is about to: one of its syncs has been told so
-        // already, and others of them are still on their way.
-        if let lastLook { _ = committer.isInDoubt(about: lastLook) }
-        for path in reached { try committer.directories.checkTrust(in: path) }
-        committer.directories.insert(reached)
+        guard !open.isEmpty else { return }
+        do throws(StoreError) {
+            if let failure { throw failure }
+            var seen: Set<ObjectIdentifier> = []
+            let holders = open.map(\.parent).filter { seen.insert(ObjectIdentifier($0)).inserted }
+            try sync(holders, since: failures)
+        } catch {
+            // The kernel has told it, and tells the next sync nothing.
+            failure = error
+            throw error
+        }
+        settled.formUnion(open.map(\.path))
+        made.removeAll { settled.contains($0) }
+        try checkTrust(in: open.map(\.path))
     }
 
-    /// To be called when a sync has failed that may have been about these.
-    func doubt() { committer.directories.doubt(made) }
+    /// Makes all names durable, those of the directories included.
+    func commit(since failures: Int) throws(StoreError) {
+        if let failure { throw failure }
+        try sync(unsynced, since: failures)
+        made.removeAll()
+        guard committer.isNeeded else { return }
+        try checkTrust(in: reached.map(\.path))
+        committer.directories.insert(reached.map(\.path))
+    }
 
     func close() {
+        committer.leaveUnsynced(made)
         opened.removeAll()
         unsynced.removeAll()
         changed.removeAll()
         reached.removeAll()
+        settled.removeAll()
         made.removeAll()
+    }
+
+    private func sync(_ holders: [DirectoryHandle], since failures: Int) throws(StoreError) {
+        for case let error? in committer.commit(holders.map(\.number), since: failures, making: made) {
+            // They are doubted by now, or noted as not synced.
+            made.removeAll()
+            throw StoreError(error, doing: "make a directory durable")
+        }
+        unsynced.removeAll { handle in holders.contains { $0 === handle } }
+        changed.subtract(holders.map(ObjectIdentifier.init))
+    }
+
+    /// Another batch that made one of them may have failed meanwhile, or is about to: one of its syncs has been told so already,
+    /// and others of them are still on their way.
+    private func checkTrust(in paths: [RelativePath]) throws(StoreError) {
+        if let lastLook { _ = committer.isInDoubt(about: lastLook) }
+        for path in paths { try committer.directories.checkTrust(in: path) }
     }
 
     /// A descriptor of its own, because the kernel tells each of a failure once: through a common one another batch might
@@ -113,10 +163,11 @@ final class BatchDirectories {
             lastLook = moment
             try committer.directories.checkTrust(in: path)
         }
-        reached.append(path)
-        return try attempt("open the directory") { () throws(SystemError) in
+        let directory = try attempt("open the directory") { () throws(SystemError) in
             if path.parent == nil { try tree.check(path) }
             return try parent.openDirectory(name)
         }
+        reached.append((path, parent))
+        return directory
     }
 }

@@ -26,7 +26,9 @@ struct DirectoryTree: Sendable {
     func open(_ path: RelativePath?) throws(SystemError) -> DirectoryHandle {
         guard let path else { return root }
         try check(path)
-        return hasOpenat2 ? try Self.openBeneath(root, path.string) : try walk(path)
+        // A place in the trash can be longer than what the kernel takes at once.
+        let isShort = path.string.utf8.count <= Limits.path
+        return hasOpenat2 && isShort ? try Self.openBeneath(root, path.string) : try walk(path)
     }
 
     /// To be called for a path at the top that is not opened here.

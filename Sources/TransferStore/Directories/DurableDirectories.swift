@@ -12,10 +12,19 @@ final class DurableDirectories: Sendable {
         var doubtful: Set<RelativePath> = []
         /// There were too many to remember.
         var doubtsAll = false
+        /// Made, and no sync of their names has begun.
+        var unsynced: Set<RelativePath> = []
 
         mutating func forget(_ path: RelativePath) {
             let below = path.string + "/"
             durable = durable.filter { $0 != path && !$0.string.utf8.starts(with: below.utf8) }
+            unsynced = unsynced.filter { $0 != path && !$0.string.utf8.starts(with: below.utf8) }
+        }
+
+        mutating func doubt(_ new: Set<RelativePath>) {
+            doubtsAll = doubtsAll || doubtful.count + new.count > DurableDirectories.most
+            if !doubtsAll { doubtful.formUnion(new) }
+            durable.subtract(new)
         }
     }
 
@@ -41,18 +50,33 @@ final class DurableDirectories: Sendable {
         state.withLock { state in
             if state.durable.count + new.count > Self.most { state.durable.removeAll() }
             state.durable.formUnion(new.prefix(Self.most).filter { !state.doubtful.contains($0) })
+            state.unsynced.subtract(new)
+        }
+    }
+
+    /// Remembers directories that were made, and that no sync has been about: one that fails later may be told of the loss of
+    /// their names.
+    func leaveUnsynced(_ new: [RelativePath]) {
+        state.withLock { state in
+            state.unsynced.formUnion(new)
+            // Too many to remember: acknowledging too little is safe.
+            if state.unsynced.count > Self.most { doubt([], &state) }
         }
     }
 
     /// Remembers directories that were made and then could not be synced. A second sync may succeed without having
-    /// written their names, and a directory cannot be given its name again as a file can.
+    /// written their names, and a directory cannot be given its name again as a file can. Those that no sync has been about
+    /// are doubted as well.
     func doubt(_ new: [RelativePath]) {
-        state.withLock { state in
-            state.doubtsAll = state.doubtsAll || state.doubtful.count + new.count > Self.most
-            if !state.doubtsAll { state.doubtful.formUnion(new) }
-            state.durable.subtract(new)
-            if !new.isEmpty { list?.write(state.doubtsAll ? nil : state.doubtful, added: new) }
-        }
+        state.withLock { doubt(new, &$0) }
+    }
+
+    private func doubt(_ new: [RelativePath], _ state: inout State) {
+        let all = state.unsynced.union(new)
+        guard !all.isEmpty else { return }
+        state.unsynced = []
+        state.doubt(all)
+        list?.write(state.doubtsAll ? nil : state.doubtful, added: Array(all))
     }
 
     /// Forgets a directory that was removed, and those that were in it.
@@ -63,6 +87,7 @@ final class DurableDirectories: Sendable {
         state.withLock { state in
             // Somebody else has removed the one that had the name.
             if state.durable.contains(path) { state.forget(path) }
+            state.unsynced.remove(path)
             guard state.doubtful.remove(path) != nil, !state.doubtsAll else { return }
             list?.write(state.doubtful, removed: path)
         }

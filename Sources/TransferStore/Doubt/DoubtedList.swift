@@ -8,7 +8,7 @@ struct DoubtedList: Sendable {
     private static let prefix = "unsynced-"
 
     /// Directories in it at most, and so bytes.
-    private static let mostBytes = DurableDirectories.most * (Limits.path + 1) + 32
+    private static let mostBytes = DurableDirectories.most * (RelativePath.mostTrashBytes + 1) + 32
 
     private let folder: DoubtFolder
     private let name: String
@@ -68,8 +68,12 @@ struct DoubtedList: Sendable {
             return nil
         }
         var paths: [RelativePath] = []
-        for path in body.split(separator: 0) {
-            guard let path = try? RelativePath(String(decoding: path, as: UTF8.self)) else { return nil }
+        for path in body.dropLast().split(separator: 0, omittingEmptySubsequences: false) {
+            // The store makes folders of its own as well, for the trash and for mail: one path that is not understood puts
+            // all folders in doubt, and the server out of service.
+            guard let text = String(validating: path, as: UTF8.self), let path = RelativePath(own: text) else {
+                return nil
+            }
             paths.append(path)
         }
         return paths

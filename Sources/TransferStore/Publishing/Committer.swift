@@ -1,6 +1,7 @@
 internal import CLinux
 import Glibc
 import Synchronization
+import TransferModel
 import TransferSystem
 
 /// Makes files and directories durable, many of them together where that is cheaper.
@@ -98,10 +99,12 @@ final class Committer: Sendable {
     ///   - descriptors: open until this returns.
     ///   - bytes: written to them; none to directories.
     ///   - failures: as many as there were before the first byte was written.
-    ///   - failing: is called when any of them is not durable, before those who wait for these syncs go on.
+    ///   - made: new directories whose names this may be about. They are doubted when a sync has failed, before those who wait
+    ///     for these syncs go on. Where none has begun, because the mark could not be set, nothing is lost: the names have yet
+    ///     to be written, and the next sync tells what becomes of them.
     /// - Returns: for each the error, or nothing when it is durable.
     func commit(
-        _ descriptors: [Int32], bytes: UInt64 = 0, since failures: Int, failing: () -> Void = {}
+        _ descriptors: [Int32], bytes: UInt64 = 0, since failures: Int, making made: [RelativePath] = []
     ) -> [SystemError?] {
         guard let mark, !descriptors.isEmpty else { return descriptors.map { _ in nil } }
         do throws(SystemError) {
@@ -111,13 +114,21 @@ final class Committer: Sendable {
             let errors = sync(descriptors, bytes, since: failures)
             durations.add(monotonicNanoseconds() - began)
             let hasFailed = errors.contains { $0 != nil }
-            if hasFailed { failing() }
+            if hasFailed { directories.doubt(made) }
             mark.end(number, hasFailed: hasFailed)
             return errors
         } catch {
-            failing()
+            leaveUnsynced(made)
             return descriptors.map { _ in error }
         }
+    }
+
+    /// Takes note of new directories whose names no sync has been about: the next sync that fails may be told of their loss.
+    func leaveUnsynced(_ made: [RelativePath]) {
+        guard let mark, !made.isEmpty else { return }
+        directories.leaveUnsynced(made)
+        // One that has begun meanwhile may have failed before these were noted.
+        if mark.isInDoubt(about: mark.moment) { directories.doubt([]) }
     }
 
     private func sync(_ descriptors: [Int32], _ bytes: UInt64, since failures: Int) -> [SystemError?] {

@@ -45,6 +45,7 @@ final class Publisher {
 
     /// - Returns: one outcome for each publication, in order.
     func publish(_ batch: [Publication]) -> [Result<PublicationOutcome, StoreError>] {
+        defer { directories.close() }
         failures = batch.map(\.staged.failures).min() ?? 0
         let contents = makeContentDurable(batch)
         let outcomes = zip(batch, contents).map { publication, content in
@@ -98,7 +99,7 @@ final class Publisher {
     }
 
     private func makeNamesDurable() throws(StoreError) {
-        let errors = committer.commit(found.map(\.number), since: failures) { directories.doubt() }
+        let errors = committer.commit(found.map(\.number), since: failures, making: directories.made)
         for case let error? in errors {
             throw StoreError(error, doing: "make the content durable")
         }

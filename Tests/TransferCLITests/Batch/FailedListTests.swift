@@ -25,4 +25,41 @@ import TransferTestSupport
         let lines = try readFile(home.path("failed")).split(separator: 0).map { Array($0) }
         #expect(lines == ["\u{E9}", "e\u{301}"].map { Array("\(home.path)/./\($0)".utf8) })
     }
+
+    private func failed(_ form: FailedList.Form) throws -> FailedList {
+        let list = try FailedList(home.path("failed"), form, folder: "")
+        for path in OddNames.paths { list.settle(path, to: path, hasFailed: true) }
+        return list
+    }
+
+    @Test func everyPathIsReadAgain() throws {
+        let list = try failed(.paths(end: 0))
+        guard case .written = list.close() else { return #expect(Bool(false), "it says that it is written") }
+        let again = PathList(try readFile(home.path("failed")), isNullSeparated: true)
+        #expect(again.map { Array($0) } == OddNames.paths.map { Array($0.utf8) })
+    }
+
+    /// A line is one path. What would be read as two is not listed, and that is said: they may be others that are there.
+    @Test func aPathWithALineFeedIsNotListedAsTwo() throws {
+        let list = try failed(.paths(end: UInt8(ascii: "\n")))
+        guard case .lost(let text) = list.close() else { return #expect(Bool(false), "it says that not all is listed") }
+        let (left, kept) = (
+            OddNames.paths.filter { $0.utf8.contains(UInt8(ascii: "\n")) },
+            OddNames.paths.filter { !$0.utf8.contains(UInt8(ascii: "\n")) }
+        )
+        #expect(text.contains("\(left.count) paths") && text.contains("--null"))
+        let again = PathList(try readFile(home.path("failed")), isNullSeparated: false)
+        #expect(again.map { Array($0) } == kept.map { Array($0.utf8) })
+    }
+
+    @Test func everyLineOfAManifestIsReadAgain() throws {
+        let list = try failed(.manifest([:]))
+        guard case .written = list.close() else { return #expect(Bool(false), "it says that it is written") }
+        let lines = try readFile(home.path("failed")).split(separator: UInt8(ascii: "\n"))
+        for reader in [Manifest.Reader.push, .pull] {
+            let again = try lines.map { try Manifest.entry(Array($0), for: reader) }
+            #expect(again.map { Array($0.path.utf8) } == OddNames.paths.map { Array($0.utf8) })
+            #expect(again.map { Array(($0.name ?? "").utf8) } == OddNames.paths.map { Array($0.utf8) })
+        }
+    }
 }

@@ -1,4 +1,5 @@
 import Testing
+import TransferTestSupport
 
 @testable import TransferCLI
 
@@ -32,6 +33,14 @@ import Testing
         let table = try #require(try TOMLDocument(added)[path])
         #expect(table.entries.map(\.value) == [.string("h"), .boolean(true)])
         #expect(Self.text(TOMLEditing.removing(table, from: added)) == text)
+    }
+
+    @Test(arguments: OddNames.paths) func everyTextComesBack(_ text: String) throws {
+        let added = TOMLEditing.adding(["a"], [("one", .string(text)), ("several", .strings([text, "b"]))], to: [])
+        let entries = try #require(try TOMLDocument(added)[["a"]]).entries
+        #expect(entries.map(\.value) == [.string(text), .strings([text, "b"])])
+        guard case .string(let again)? = entries.first?.value else { return }
+        #expect(again.utf8.elementsEqual(text.utf8))
     }
 
     @Test func theLastLineNeedsNoEnd() {

@@ -74,6 +74,22 @@ import TransferTestSupport
         #expect(try known.entries() == [entry("unix:/c", first)])
     }
 
+    /// The path of a socket can be anything. What the list cannot hold is refused, and does no harm to the rest.
+    @Test func everyAddressComesBackOrIsRefused() throws {
+        var kept: [String] = []
+        for name in OddNames.paths {
+            let address = "unix:/\(name)"
+            do {
+                try known.add(KnownServers.Entry(address: address, fingerprint: first))
+                kept.append(address)
+            } catch is KnownServers.Fault {
+                #expect(address.utf8.contains { $0 <= 0x20 || $0 == 0x7F })
+            }
+        }
+        let found = try known.entries().map { Array($0.address.utf8) }
+        #expect(kept.count > 50 && found == kept.map { Array($0.utf8) })
+    }
+
     private func entry(_ address: String, _ fingerprint: KeyFingerprint) -> KnownServers.Entry {
         KnownServers.Entry(address: address, fingerprint: fingerprint, isOwn: true)
     }

@@ -95,6 +95,45 @@ import TransferTestSupport
         #expect(Set([composed, try RelativePath("\u{E9}/x")]).count == 1)
     }
 
+    private static let batch = TrashBatch(at: 1_767_225_600_000_000_000, number: 1)
+
+    /// What was as long or as deep as a path can be is longer and deeper in the trash, and comes back from there.
+    @Test(arguments: OddNames.paths) func whatIsWrittenDownIsRead(_ text: String) throws {
+        let path = try RelativePath(text)
+        let place = RelativePath.trash(Self.batch, path)
+        for path in [path, place] { #expect(RelativePath(stored: path.string) == path) }
+        for path in [path, place] { #expect(RelativePath(own: path.string) == path) }
+        #expect(place.below(.trash(Self.batch, nil)) == path)
+        #expect(place.string.utf8.count <= RelativePath.mostTrashBytes)
+    }
+
+    @Test func theServersOwnFoldersAreReadByItself() throws {
+        let mail = RelativePath.mail(.random())
+        for path in [.trashFolder, .mailFolder, mail, .trash(Self.batch, nil)] as [RelativePath] {
+            #expect(RelativePath(own: path.string) == path)
+        }
+        for name in [RelativePath.reservedName, RelativePath.partsName] {
+            #expect(RelativePath(own: name)?.string == name)
+        }
+        #expect(RelativePath(mail: mail.string) == mail)
+        #expect(RelativePath(stored: RelativePath.trash(Self.batch, nil).string) == .trash(Self.batch, nil))
+    }
+
+    @Test(arguments: [
+        "", "/", "/a", "a/", "a//b", ".", "..", "a/..", "../a", "a\0", String(repeating: "n", count: 256),
+    ]) func whatIsNoPathIsNotReadEither(_ text: String) {
+        #expect(RelativePath(own: text) == nil && RelativePath(stored: text) == nil)
+        #expect(RelativePath(stored: RelativePath.trash(Self.batch, nil).string + "/" + text) == nil)
+    }
+
+    @Test(arguments: [
+        ".transfer", ".transfer/trash", ".transfer/trash/x", ".transfer/trash/x/a", ".transfer/mail", ".transfer/lock",
+        ".transfer/trash/2026-01-01T00-00-00Z-00000001/.transfer",
+        ".transfer/trash/2026-01-01T00-00-00Z-00000001/a/../b", ".transfer/trash/2026-01-01T00-00-00Z-000000012/a",
+    ]) func onlyPlacesInTheTrashAreAmongWhatIsStored(_ text: String) {
+        #expect(RelativePath(stored: text) == nil)
+    }
+
     @Test func renamed() throws {
         #expect(try RelativePath("a").renamed("b").string == "b")
         #expect(try RelativePath("a/b/c").renamed("d").string == "a/b/d")

@@ -67,6 +67,50 @@ import TransferTestSupport
         #expect(try fixture.publish("a/b/2", .one) == .committed("a/b/2"))
     }
 
+    /// A sync that could not begin has lost nothing: a directory that was made for it is as good as any that is there.
+    @Test func aNewDirectoryThatNoSyncWasAbout() throws {
+        let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
+        try Files.makeDirectory(fixture.path(".transfer/sync-idle"))
+        #expect(try fixture.failure("1", .one) != nil)
+        #expect(throws: StoreError.self) { try fixture.store.makeFolder(try RelativePath("a/b")) }
+        rmdir(fixture.path(".transfer/sync-idle"))
+        #expect(try synced(fixture) { try fixture.publish("a/b/1", .one) } == ["", "a", "a/b"])
+        #expect(try fixture.publish("a/b/2", .one) == .committed("a/b/2"))
+        #expect(Files.names(fixture.path(".transfer")).allSatisfy { !$0.hasPrefix("unsynced-") })
+    }
+
+    /// The next sync that fails may be told of the loss of its name, whatever that sync is about, and the ones behind it are not.
+    @Test(arguments: [true, false]) func aNewDirectoryThatALaterSyncMayHaveLost(isOfNames: Bool) throws {
+        let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
+        try Files.makeDirectory(fixture.path(".transfer/sync-idle"))
+        #expect(throws: StoreError.self) { try fixture.store.makeFolder(try RelativePath("a")) }
+        rmdir(fixture.path(".transfer/sync-idle"))
+        let root = inode(fixture.store.tree.root.number)
+        syncs.observe { call throws(SystemError) in
+            if case .file(let number) = call, isOfNames == (inode(number) == root) { throw RecordedSyncs.failure }
+        }
+        #expect(try fixture.failure("1", .one) == .storageFailed)
+        syncs.observe { _ throws(SystemError) in }
+        #expect(try fixture.failure("a/1", .one) == .storageFailed)
+        #expect(try fixture.publish("b/1", .one) == .committed("b/1"))
+        let next = try fixture.restarted(on: syncs.disk)
+        #expect(try next.failure("a/1", .one) == .storageFailed)
+    }
+
+    /// One that is made and whose batch comes to nothing before any sync.
+    @Test func aNewDirectoryOfABatchThatGaveUp() throws {
+        let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
+        try Files.write(.one, to: fixture.path("f"))
+        let batch = BatchDirectories(fixture.store.tree, fixture.store.incoming.committer)
+        _ = try batch.open(try RelativePath("a"))
+        #expect(throws: StoreError.self) { try batch.open(try RelativePath("f/b")) }
+        batch.close()
+        syncs.observe { _ throws(SystemError) in throw RecordedSyncs.failure }
+        #expect(try fixture.failure("1", .one) == .storageFailed)
+        syncs.observe { _ throws(SystemError) in }
+        #expect(try fixture.failure("a/1", .one) == .storageFailed)
+    }
+
     /// The name of a new directory is lost, and the batch that made it has not come to say so: who stores in it meanwhile waits.
     @Test func aNewDirectoryThatIsJustBeingLost() throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)

@@ -17,15 +17,25 @@ import TransferTestSupport
 
     private func list(_ boot: String = "now") throws -> DoubtedList { try DoubtedList(in: folder, boot: boot) }
 
-    /// Names that are equal Swift strings, too.
-    private static let paths = Set(
-        ["a", "a/b", "line\nfeed", "\u{E9}", "e\u{301}"].compactMap { try? RelativePath($0) })
+    private static let batch = TrashBatch(at: 1_767_225_600_000_000_000, number: 1)
 
-    @Test func whatIsWrittenIsRead() throws {
-        #expect(Self.paths.count == 5)
+    /// Names that clients can give, of which two are equal Swift strings.
+    private static let named = Set(OddNames.paths.compactMap { try? RelativePath($0) })
+
+    /// Folders that the store makes for itself, and places in them.
+    private static let own: Set<RelativePath> = {
+        let folders = [RelativePath.reservedName, RelativePath.partsName].compactMap { RelativePath(own: $0) }
+        let places: [RelativePath] = [.trashFolder, .mailFolder, .trash(batch, nil), .mail(.random())]
+        return Set(folders + places + named.map { .trash(batch, $0) })
+    }()
+
+    private static let paths = named.union(own)
+
+    @Test(arguments: [named, own, paths]) func whatIsWrittenIsRead(_ paths: Set<RelativePath>) throws {
+        #expect(Self.named.count == OddNames.paths.count && Self.own.count == 6 + Self.named.count)
         #expect(try list().read() == [])
-        try list().write(Self.paths)
-        #expect(Set(try #require(try list().read())) == Self.paths)
+        try list().write(paths)
+        #expect(Set(try #require(try list().read())) == paths)
         try list().write([])
         #expect(try list().read() == [] && Files.names(temporary.path).isEmpty)
     }
@@ -44,7 +54,10 @@ import TransferTestSupport
             try Files.write(Array(whole[..<count]), to: path)
             #expect(try list().read() == nil, "\(count) bytes")
         }
-        for content in [[UInt8](repeating: 0, count: whole.count), [UInt8](text: "3\n..\0"), [UInt8](text: "-1\n")] {
+        for content in [
+            [UInt8](repeating: 0, count: whole.count), [UInt8](text: "3\n..\0"), [UInt8](text: "-1\n"),
+            [UInt8](text: "0\n"), [UInt8](text: "2\n\0\0"), [UInt8](text: "2\n") + [0xFF, 0],
+        ] {
             try Files.write(content, to: path)
             #expect(try list().read() == nil)
         }
@@ -129,5 +142,51 @@ import TransferTestSupport
         #expect(try next.publish("d/b", .two) == .committed("d/b"))
         let last = try next.restarted(on: script.disk)
         #expect(try last.publish("d/c", .six) == .committed("d/c"))
+    }
+
+    /// The first removal to the trash makes folders of the server's own, and their names are lost: that is no reason to doubt
+    /// any other folder after a restart.
+    @Test func aRestartedServerTakesUploadsBesideADoubtedTrash() throws {
+        let script = ScriptedDisk()
+        let faulty = try StoreFixture(
+            fileSystem: FileSystem(isMemory: false, syncsAsAWhole: false), script: script,
+            before: ["a": .one, "b": .two])
+        script.start(faulty.root)
+        script.fail(sync: 0, with: EIO)
+        let editor = faulty.store.editor()
+        #expect(throws: StoreError.self) {
+            _ = try editor.move(try RelativePath("a"), to: .trash(Self.batch, try RelativePath("a")))
+            try editor.commit()
+        }
+        let next = try faulty.restarted(on: script.disk)
+        #expect(next.store.isInDoubt)
+        #expect(try next.publish("d/c", .six) == .committed("d/c"))
+        #expect(try next.publish("d/c", .six, .skip) == .committed("d/c"))
+        let later = next.store.editor()
+        let error = #expect(throws: StoreError.self) {
+            _ = try later.move(try RelativePath("b"), to: .trash(Self.batch, try RelativePath("b")))
+            try later.commit()
+        }
+        #expect(error?.code == .storageFailed)
+    }
+
+    private static func publishMail(_ fixture: StoreFixture) throws {
+        var publication = try fixture.publication("a", .one)
+        publication.path = .mail(publication.id)
+        _ = try fixture.publish([publication])[0].get()
+    }
+
+    /// The same for the folder of mail, which the first upload for somebody makes.
+    @Test func aRestartedServerTakesUploadsBesideDoubtedMail() throws {
+        let script = ScriptedDisk()
+        let simpleDisk = FileSystem(isMemory: false, syncsAsAWhole: false)
+        let faulty = try StoreFixture(fileSystem: simpleDisk, script: script)
+        script.start(faulty.root)
+        script.fail(sync: 1, with: EIO)
+        #expect(throws: StoreError.self) { try Self.publishMail(faulty) }
+        let next = try faulty.restarted(on: script.disk)
+        #expect(try next.publish("d/a", .one) == .committed("d/a"))
+        let error = #expect(throws: StoreError.self) { try Self.publishMail(next) }
+        #expect(error?.code == .storageFailed)
     }
 }

@@ -47,6 +47,32 @@ import TransferTestSupport
         #expect(tree == ["a"] && Files.read(temporary.path("in/a")) == .one)
     }
 
+    /// What is noted of received files is read by the next process, whatever they are called.
+    @Test func notesComeBack() throws {
+        let files = try OddNames.paths.enumerated().map { number, path in
+            ReceivedFile(
+                .random(), try RelativePath(path), Digest(.xxh128, Array(0..<16)),
+                ContentVersion(object: .max, revision: .min, touch: .max, size: .max - UInt64(number)))
+        }
+        for file in files { #expect(ReceivedFile(line: file.line) == file) }
+        let first = try destination()
+        let count = PullDirectory.mostNoted
+        let batches = stride(from: 0, to: files.count, by: count).map {
+            Array(files[$0..<min($0 + count, files.count)])
+        }
+        for batch in batches { #expect(first.note(batch) != nil) }
+        let found = try destination().notes()
+        #expect(found.count == batches.count)
+        let noted = found.flatMap(\.files)
+        #expect(noted.count == files.count && files.allSatisfy(noted.contains))
+        // The most that there can be, of the longest paths in which every byte is escaped.
+        let longest = try RelativePath(
+            [String](repeating: String(repeating: "\u{1}", count: 255), count: 16).joined(separator: "/"))
+        let many = (0..<count).map { _ in ReceivedFile(.random(), longest, files[0].digest, files[0].version) }
+        let note = try #require(first.note(many))
+        #expect(first.notes().first { $0.name == note }?.files == many)
+    }
+
     /// What may be wanted again stays.
     @Test func whatTheNameWasRefusedToStays() throws {
         try Files.write(.one, to: temporary.path("in/a"))

@@ -47,6 +47,8 @@ final class FailedList: @unchecked Sendable {
     private var lines: [(source: String?, bytes: [UInt8])] = []
     /// Of an archive: each stands for all that is in it.
     private var folders: Set<PathKey> = []
+    /// Paths that the form of the list cannot hold: what reads it would take each for several.
+    private var unlisted = 0
     /// What is stored or in the list; kept because a push that ends early has more to list than failed.
     private var settled: Set<PathDigest> = []
 
@@ -131,6 +133,10 @@ final class FailedList: @unchecked Sendable {
     /// - Parameter source: whose line it is.
     func append(_ line: [UInt8], of source: String? = nil) {
         let end = if case .paths(let end) = form { end } else { UInt8(ascii: "\n") }
+        guard !line.contains(end) else {
+            unlisted += 1
+            return
+        }
         lines.append((source, line + [end]))
     }
 
@@ -155,6 +161,12 @@ final class FailedList: @unchecked Sendable {
             try write()
         } catch {
             return .lost("cannot write what failed to '\(shown)': \(error.reason)")
+        }
+        guard unlisted == 0 else {
+            let others = isEmpty ? "" : "; what else failed is listed there"
+            return .lost(
+                "cannot list \(unlisted == 1 ? "a path" : "\(unlisted) paths") that failed in '\(shown)', because of line feeds "
+                    + "in names, which a list with --null can hold\(others)")
         }
         return isEmpty ? .empty : .written("what failed is listed in '\(shown)'")
     }

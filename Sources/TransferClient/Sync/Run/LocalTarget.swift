@@ -65,7 +65,10 @@ struct LocalTarget: SyncTarget {
         _ removals: [SyncPlan.Removal], keepsInTrash: Bool, _ report: @escaping Report<SyncPlan.Removal>
     ) async throws(PushFailure) {
         let batch = TrashBatch.begun(at: utcNanoseconds())
-        await change(removals, report) { (editor, removal) throws(StoreError) in
+        let trashed: @Sendable (SyncPlan.Removal) -> TreeEditor.Renaming? = { removal in
+            keepsInTrash ? (removal.entry.path, .trash(batch, removal.entry.path)) : nil
+        }
+        await change(removals, report, renaming: trashed) { (editor, removal) throws(StoreError) in
             do throws(StoreError) {
                 if keepsInTrash {
                     _ = try editor.move(
@@ -94,7 +97,7 @@ struct LocalTarget: SyncTarget {
     }
 
     func move(_ moves: [SyncPlan.Move], _ report: @escaping Report<SyncPlan.Move>) async throws(PushFailure) {
-        await change(moves, report) { (editor, move) throws(StoreError) in
+        await change(moves, report, renaming: { ($0.from, $0.entry.path) }) { (editor, move) throws(StoreError) in
             // The name that it gets now is the first change of it.
             let compared = plan?.compared(at: move.entry.path).map { ComparedFile($0.version) }
             _ = try editor.move(move.from, to: move.entry.path, as: compared)
@@ -148,8 +151,11 @@ struct LocalTarget: SyncTarget {
     }
 
     /// Makes changes one after the other, and tells of them when they are on disk.
+    ///
+    /// - Parameter renaming: what a change moves, where it does.
     private func change<Item: Sendable>(
         _ items: [Item], _ report: @escaping Report<Item>,
+        renaming: @escaping @Sendable (Item) -> TreeEditor.Renaming? = { _ in nil },
         _ make: @escaping @Sendable (TreeEditor, Item) throws(StoreError) -> Void
     ) async {
         guard !items.isEmpty else { return }
@@ -158,6 +164,7 @@ struct LocalTarget: SyncTarget {
             var rest = items[...]
             while !rest.isEmpty {
                 let editor = destination.editor()
+                editor.prepare(rest.prefix(Self.batch).compactMap(renaming))
                 var done: [(item: Item, failure: StoreError?)] = []
                 while let item = rest.first, done.count < Self.batch, !editor.isFull {
                     rest.removeFirst()

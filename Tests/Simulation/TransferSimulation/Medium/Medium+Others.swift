@@ -35,6 +35,7 @@ extension Medium {
         files[object]?.seen = content
         files[object]?.certain = content
         files[object]?.isForeign = true
+        files[object]?.isRotten = true
     }
 
     private func place(_ path: String) -> (directory: Object, name: String)? {

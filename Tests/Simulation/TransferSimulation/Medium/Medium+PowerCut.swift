@@ -115,6 +115,8 @@ extension Medium {
             let name = Self.inNextBoot(name, below: cut.directories[made]?.path == nil)
             let target = path + "/" + name
             if let file = files[object] {
+                // Only what is published rots here, and a journal does not bring back the name of its part.
+                if file.isRotten, directories[directory]?.path == nil { continue }
                 let new = cut.take(file, object, at: target, &copies, &random)
                 if away.contains(object) { cut.away.insert(new) }
                 cut.directories[made]?.certain[name] = new
@@ -153,7 +155,9 @@ extension Medium {
         Self.make(target, content)
         adopt(new, target)
         files[new] = File(
-            seen: content, certain: content, isForeign: file.isForeign, modified: file.modified, changed: file.changed)
+            seen: content, certain: content, isForeign: file.isForeign, isRotten: file.isRotten,
+            modified: file.modified,
+            changed: file.changed)
         copies.objects[object] = new
         copies.paths[object] = target
         return new

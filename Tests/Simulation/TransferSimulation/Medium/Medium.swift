@@ -44,6 +44,8 @@ struct Medium {
         var isLost: Bool { lostFrom != nil }
         /// Whether others have made it, who need not sync it.
         var isForeign = false
+        /// Whether the disk has lost what it had, whatever name it has or gets.
+        var isRotten = false
         /// When its content was changed last, or what somebody has said of that; nanoseconds since 1970.
         var modified: Int64 = 0
         /// When anything of it was changed last.
@@ -227,7 +229,8 @@ extension Medium {
             renames.append(Rename(object: object, source: source, name: name, target: target, newName: newName))
         }
         var named = bind(target, newName, object)
-        let gone = bind(source, name, nil)
+        var gone = bind(source, name, nil)
+        gone?.isRenamed = true
         if let old, let new = path(target, newName) {
             named?.moves = files(below: object, "").map { below, path in
                 SimulatedDisk.Move(object: below, path: old + path, target: new + path)
@@ -263,7 +266,7 @@ extension Medium {
         for changed in [old, object].compactMap(\.self) { touch(changed, content: false) }
         return path(directory, name).map { path in
             let replaced = object == nil ? nil : old.flatMap { files[$0]?.seen }
-            return SimulatedDisk.Naming(path: path, object: object, replaced: replaced)
+            return SimulatedDisk.Naming(path: path, object: object, replacedObject: old, replaced: replaced)
         }
     }
 

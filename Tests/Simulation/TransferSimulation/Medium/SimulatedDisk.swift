@@ -39,8 +39,11 @@ final class SimulatedDisk: @unchecked Sendable {
     struct Naming {
         let path: String
         let object: Medium.Object?
-        /// The content of what had it before.
+        /// What had it before, and its content where something else has it now.
+        let replacedObject: Medium.Object?
         let replaced: [UInt8]?
+        /// Whether the object has another name now, which another naming tells of.
+        var isRenamed = false
         /// Files that have other paths now, outside the server's own folder or in the trash: this one, or those in a directory.
         var moves: [Move] = []
     }

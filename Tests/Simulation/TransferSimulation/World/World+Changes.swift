@@ -83,7 +83,8 @@ extension World {
     private func perform(_ step: Step, _ changes: [TreeChange]) throws {
         guard busy == nil, let session = session(step.a), let intake, let store, !changes.isEmpty else { return }
         if step.c >> 4 % 4 == 0 { records.mayDie(step.c >> 6) }
-        for change in changes { expect(change) }
+        (changing, moves) = (changes, [])
+        defer { (changing, moves) = ([], []) }
         var results: [Result<Void, StoreError>] = []
         try letOthersIn(step, session) {
             results = TreeChanges(intake, store) { [unowned self] _ in nextTrash() }.perform(changes)
@@ -100,9 +101,10 @@ extension World {
             case .move(let path, _, _, FileVersion.none?):
                 throw Promises.Broken("\(path) has moved, and has another version than was asked for")
             case .move(let path, let target, _, _):
-                try promises.answered(path.string, disk.medium)
+                try promises.answered(objects(movedFrom: path.string, to: target.string), disk.medium)
                 durableDirectories.formUnion(Self.parents(of: target.string))
-            case .discard(let path, _, _): try promises.answered(path.string, disk.medium)
+            case .discard(let path, _, _):
+                try promises.answered(objects(movedFrom: path.string, to: Medium.trash), disk.medium)
             case .folder(let path, _, _, _): durableDirectories.formUnion(Self.parents(of: path.string + "/x"))
             case .hardLink(let path, _, _, _, _): durableDirectories.formUnion(Self.parents(of: path.string))
             case .set, .link: break
@@ -115,39 +117,50 @@ extension World {
         return TrashBatch(at: 0, number: trashBatches)
     }
 
-    /// What a change does beside moving something.
-    private func expect(_ change: TreeChange) {
-        switch change {
-        case .hardLink(let path, let source, let replaces, _, _):
-            hasLinked = true
-            if let content = disk.medium.seen(at: source.string).flatMap(number) { copied.insert(content) }
-            // It may have been a name of the same file, of which one is as good as the other.
-            if replaces, disk.medium.object(at: path.string) != disk.medium.object(at: source.string) {
-                willGiveWay(path)
+    /// Files that a change of this step has moved, alone or with their folder.
+    private func objects(movedFrom path: String, to target: String) -> Set<Medium.Object> {
+        func isBelow(_ place: String, _ folder: String) -> Bool { place == folder || place.hasPrefix(folder + "/") }
+        return Set(moves.filter { isBelow($0.path, path) && isBelow($0.target, target) }.map(\.object))
+    }
+
+    /// What a change of this step has done to a name, beside moving something: a file has got another name, or has given way.
+    func noteChanging(_ naming: SimulatedDisk.Naming) {
+        guard naming.moves.isEmpty, !naming.isRenamed else { return }
+        for change in changing where change.path.string == naming.path {
+            switch change {
+            case .hardLink where naming.object != nil:
+                guard let object = naming.object, disk.medium.seen(of: object) != nil else { continue }
+                hasLinked = true
+                if let content = disk.medium.seen(of: object).flatMap(number) { copied.insert(content) }
+                promises.linked(object, at: naming.path)
+                if naming.replacedObject != object { giveWay(naming) }
+            // A folder takes the place of a file, and of two names of one file one goes.
+            case .folder where naming.object == nil, .move where naming.object == nil: giveWay(naming)
+            case .hardLink, .folder, .set, .move, .discard, .link: continue
             }
-        case .folder(let path, true, _, _): willGiveWay(path)
-        case .move(let path, let target, true, _) where path != target:
-            // Of two names of one file the other one goes.
-            if let object = disk.medium.object(at: path.string), object == disk.medium.object(at: target.string) {
-                promises.removed(path.string, object)
-            }
-        case .folder, .set, .move, .discard, .link: break
         }
     }
 
-    /// Something else may take the place of a file.
-    private func willGiveWay(_ path: RelativePath) {
-        guard let object = disk.medium.object(at: path.string), disk.medium.seen(of: object) != nil else { return }
-        promises.removed(path.string, object)
+    private func giveWay(_ naming: SimulatedDisk.Naming) {
+        guard let object = naming.replacedObject, disk.medium.seen(of: object) != nil else { return }
+        promises.removed(naming.path, object)
+        forgetAnswers(at: naming.path)
+    }
+
+    /// The catalog forgets uploads whose files are moved or give way: their senders bring them anew.
+    private func forgetAnswers(at path: String) {
+        for index in uploads.indices where uploads[index].answer?.path == path { uploads[index].answer = nil }
     }
 
     /// A file has another path.
     func note(_ move: SimulatedDisk.Move) {
+        moves.append(move)
         let content = disk.medium.seen(of: move.object).flatMap(number)
         if let content { copied.insert(content) }
         rotten[move.target] = rotten.removeValue(forKey: move.path)
         touched[move.target] = touched.removeValue(forKey: move.path)
         foreign[move.target, default: []].formUnion(foreign[move.path] ?? [])
+        for path in [move.path, move.target] { forgetAnswers(at: path) }
         let number = UInt64(move.object)
         let isKnown = records.says(number, at: move.path) || records.says(number, at: move.target)
         // Who is about to be recorded says where it was when it was stored.
@@ -166,6 +179,7 @@ extension World {
         for (name, object) in disk.medium.seenPaths.merging(disk.medium.trashedPaths, uniquingKeysWith: { a, _ in a })
         where name == path.string || name.hasPrefix(path.string + "/") {
             promises.removed(name, object)
+            forgetAnswers(at: name)
             rotten[name] = nil
         }
         let removals = StoredRemovals(intake, store)
@@ -196,8 +210,8 @@ extension World {
             guard records.says(UInt64(object), at: place) else {
                 throw Promises.Broken("\(place) was moved there, and the catalog does not know it")
             }
-            for other in places where disk.medium.object(at: other) != object && records.says(UInt64(object), at: other)
-            {
+            // Where another file stands by now, it is what was stored there before, and went along with that file.
+            for other in places where disk.medium.object(at: other) == nil && records.says(UInt64(object), at: other) {
                 throw Promises.Broken("the catalog has \(place) still under \(other), where it was before it was moved")
             }
         }

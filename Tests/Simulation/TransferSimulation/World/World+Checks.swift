@@ -52,10 +52,12 @@ extension World {
         let used = store?.quota?.used
         strayBytes += orphanBytes
         let (stray, isMiscounted) = (strayBytes, isMiscounted || disk.hasKeptSomething || disk.isDead)
+        let inParts = disk.medium.partBytes
         try restart()
         guard !isMiscounted, !hasLinked, let used, let store, let now = store.quota?.used else { return }
         let parts = try store.unfinished().count
-        let counted = Int(used) - stray
+        // What a start removes of parts, because nothing can go on with them, was counted until then.
+        let counted = Int(used) - stray - max(0, inParts - disk.medium.partBytes)
         guard abs(counted - Int(now)) <= parts * Limits.blockSize.roundedUpToPage else {
             throw Promises.Broken("\(counted) bytes were counted, and \(now) are there")
         }

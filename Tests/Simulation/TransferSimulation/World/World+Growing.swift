@@ -10,10 +10,10 @@ extension World {
         guard let session = session(step.a), session.current == nil else { return }
         let index = growing(step, for: session)
         // Only a sync that fails excuses what is lost: a full disk takes nothing back that was told. It may have been another one's.
-        let failedSyncs = uploads[index].growth.flatMap(\.failedSyncs) ?? disk.failedSyncs
+        let earlier = uploads[index].growth.flatMap(\.failedSyncs) ?? failedSyncs
         defer {
-            if disk.failedSyncs > failedSyncs || disk.isDead { uploads[index].growth?.mayBeGone = true }
-            uploads[index].growth?.failedSyncs = disk.failedSyncs
+            if failedSyncs > earlier || disk.isDead { uploads[index].growth?.mayBeGone = true }
+            uploads[index].growth?.failedSyncs = failedSyncs
         }
         guard let place = try askGrowth(index, on: session) else { return }
         if !place.isThere { uploads[index].growth = Growth() }

@@ -48,6 +48,8 @@ extension World {
         trace.add(Int(outcome.code.rawValue))
         if options.tells { print("    upload \(index): \(outcome.code) \(outcome.path?.string ?? outcome.message)") }
         uploads[index].isOnItsWay = false
+        // What is over has no place any more for parts that are still coming.
+        for claim in claims where claim.upload == index { claim.mayBeLost = true }
         switch outcome {
         case .acknowledged(let acknowledgement): try judge(acknowledgement, index, isOfNow: isOfNow, at: published)
         // Of what is in doubt nobody says whose it is.
@@ -133,7 +135,13 @@ extension World {
     func noteNames() throws(Promises.Broken) {
         let medium = disk.medium
         for naming in disk.takeNamings() {
-            guard let object = naming.object else { continue }
+            if options.tells { print("    \(naming.path) is object \(naming.object.map(String.init) ?? "none")") }
+            noteChanging(naming)
+            guard let object = naming.object else {
+                // A folder that others make there is not taken for the one that has gone.
+                forgetDurable(naming.path)
+                continue
+            }
             for move in naming.moves { note(move) }
             guard !medium.isLink(object) else {
                 // One that is moved says so above.
@@ -144,9 +152,7 @@ extension World {
             guard let seen = medium.seen(of: object) else {
                 // A directory that the server makes is not taken for one that others have removed, nor what is below it.
                 removedDirectories.removeAll { $0 == naming.path || $0.hasPrefix(naming.path + "/") }
-                durableDirectories = durableDirectories.filter {
-                    $0 != naming.path && !$0.hasPrefix(naming.path + "/")
-                }
+                forgetDurable(naming.path)
                 continue
             }
             // A second name of what others have written.
@@ -164,11 +170,17 @@ extension World {
             guard others.isEmpty || isShared(content) else {
                 throw Promises.Broken("content \(content) is stored as \(others[0]), and as \(naming.path)")
             }
+            // What the catalog says of the file that gave way stays, as what was stored there before.
+            promises.forgetKnown(at: naming.path)
             promises.published(content, at: naming.path)
             rotten[naming.path] = nil
             touched[naming.path] = nil
             log.append((naming.path, content, naming.replaced))
         }
+    }
+
+    private func forgetDurable(_ path: String) {
+        durableDirectories = durableDirectories.filter { $0 != path && !$0.hasPrefix(path + "/") }
     }
 
     /// Looks at the names that a connection's uploads have got: none by an attempt that had begun before the upload was told

@@ -129,6 +129,13 @@ extension World {
         return disk.medium.version(at: name) != entry.version
     }
 
+    /// Whether an upload is published once more and not recorded yet.
+    private func isPublished(_ index: Int) -> Bool {
+        (sessions.compactMap(\.self) + ghosts).contains {
+            $0.published[index] != nil && $0.intake.completion.isWaiting
+        }
+    }
+
     func lookup(_ step: Step) throws {
         guard let session = session(step.a) else { return }
         let own = uploads.indices.filter { uploads[$0].caller == session.caller }
@@ -139,7 +146,8 @@ extension World {
                 done.insert(.lookup)
                 try judge(acknowledgement, index, isOfNow: true)
             } else if let answer = uploads[index].answer, !records.hasFailed, rotten[answer.path] == nil,
-                stands(index, at: answer.path), !isTouched(answer.path, since: uploads[index].id)
+                stands(index, at: answer.path), !isTouched(answer.path, since: uploads[index].id),
+                !isPublished(index)
             {
                 throw Promises.Broken("upload \(index) was acknowledged, and nobody knows of it any more")
             }

@@ -85,6 +85,8 @@ extension World {
     private func renewDisk(_ old: Medium) {
         var medium = old
         medium.made = []
+        earlierCalls += disk.calls
+        earlierFailedSyncs += disk.failedSyncs
         disk = SimulatedDisk(
             medium, boot: number, seed: random.next(), forgetsDirectories: options.forgetsDirectories,
             tells: options.tells,
@@ -126,7 +128,6 @@ extension World {
         // A child of this process that has not begun its program yet holds the lock, too.
         store?.unlock()
         (store, intake) = (nil, nil)
-        earlierCalls += disk.calls
         for index in uploads.indices {
             uploads[index].isOnItsWay = false
             uploads[index].parts = Parts()

@@ -114,13 +114,21 @@ final class World {
     var hasLinked = false
     /// Directories that nobody had made before, so far.
     var freshDirectories = 0
+    /// Changes of names that are made in this step, and what has moved in it so far.
+    var changing: [TreeChange] = []
+    var moves: [SimulatedDisk.Move] = []
     /// What was checked last: nothing has to be checked that has not changed since.
     var checked: (medium: Int, promises: Int)?
     let trace = Trace()
     /// Calls to disks that are no more.
     var earlierCalls: UInt64 = 0
 
+    /// Syncs that have failed on disks that are no more.
+    var earlierFailedSyncs = 0
+
     var calls: UInt64 { earlierCalls + disk.calls }
+
+    var failedSyncs: Int { earlierFailedSyncs + disk.failedSyncs }
 
     init(_ options: Options, seed: UInt64) throws {
         self.options = options
