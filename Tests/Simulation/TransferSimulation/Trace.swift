@@ -26,7 +26,7 @@ final class Trace {
         case .status(let directory, let name): add(3, directory, name)
         case .link(_, let directory, let name): add(4, directory, name)
         case .rename(_, let name, let directory, let newName, _):
-            add(name)
+            add(Self.withoutChance(name))
             add(5, directory, newName)
         case .unlink(let directory, let name): add(6, directory, name)
         case .removeDirectory(let directory, let name): add(7, directory, name)

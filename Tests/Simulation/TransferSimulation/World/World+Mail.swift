@@ -190,9 +190,9 @@ extension World {
         }
     }
 
-    func expireMail() throws {
+    func expireMail(_ step: Step) throws {
         guard !disk.isDead else { return }
-        wait(3600)
+        wait(step.b % 2 == 0 ? 4 * 3600 : 3600)
         mayExpire = true
         if let ended = try? intake?.expireMail(after: Self.mailAge), !ended.isEmpty { done.insert(.expireMail) }
     }

@@ -132,7 +132,7 @@ extension World {
     }
 
     /// The disk loses what a file had, and nobody has changed it; later the server is told.
-    private func rot(_ step: Step) throws {
+    func rot(_ step: Step) throws {
         if let name = rotten.keys.sorted().randomElement(step.a), rotten[name] == false {
             rotten[name] = tellRotten(name)
             return
