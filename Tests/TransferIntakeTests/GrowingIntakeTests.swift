@@ -53,7 +53,7 @@ import TransferTestSupport
             fileSystem: FileSystem(isMemory: false, syncsAsAWhole: false))
         let (id, session) = (UploadID.random(), fixture.session(of: "a"))
         let begun = session.begin(Self.intent(id, 10), mayEnd: false)
-        try [1, 2, 3].withUnsafeBytes { try begun.upload.append($0) }
+        try ([1, 2, 3] as [UInt8]).withUnsafeBytes { try begun.upload.append($0) }
         fails.store(true, ordering: .relaxed)
         #expect(throws: StoreError.self) { try session.growing(id) }
         fails.store(false, ordering: .relaxed)

@@ -40,6 +40,7 @@ struct ChangeBatch {
             for change in planned where change.intended != nil { failures.append((change.index, error)) }
             planned.removeAll { $0.intended != nil }
         }
+        editor.prepare(planned.compactMap(\.renaming), beside: planned.flatMap(\.pathsBeside))
         var position = 0
         for change in planned {
             let number = change.intended == nil ? nil : noted.number(at: position)
@@ -102,6 +103,20 @@ struct ChangeBatch {
         }
         editor = store.editor()
     }
+}
+
+extension PlannedChange {
+    /// From where to where it moves something; nil where it moves nothing.
+    fileprivate var renaming: TreeEditor.Renaming? {
+        switch change {
+        case .move(let path, let target, _, _): (path, target)
+        case .discard(let path, _, _): trashed.map { (path, $0) }
+        case .folder, .link, .hardLink, .set: nil
+        }
+    }
+
+    /// The paths that it is about where it moves nothing.
+    fileprivate var pathsBeside: [RelativePath] { renaming == nil ? [change.path] : [] }
 }
 
 extension IntendedChange {
