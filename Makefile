@@ -17,7 +17,7 @@ swift = swift="$$(scripts/swift-path.sh)" && "$$swift"
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help bootstrap build run test test-http test-tsan simulate torture attack fuzz bench bench-micro install install-service uninstall
-.PHONY: deb test-deb mutants simulate-holes
+.PHONY: deb test-deb mutants simulate-holes proofs
 .PHONY: format lint clean
 
 help: ## list these targets
@@ -61,9 +61,11 @@ torture: build ## kill servers and clients in the middle of pushes, check every 
 mutants: bootstrap ## put faults into a copy of the sources, run the suites that have to notice; MUTANTS to choose
 	PYTHONPATH=Tests python3 -m mutants $(MUTANTS)
 
-# SECONDS (60), the SEED to begin with, and JOBS that run at once (1); without a seed, what comes is new each time.
+# SECONDS (600), the SEED to begin with, and JOBS that run at once (2); without a seed, what comes is new each time. KEEP_GOING=1
+# goes on after a failure, looks for no fewer steps of any, and counts their kinds.
 simulate: bootstrap ## simulate the intake on a disk that fails and loses power, and check every promise; SECONDS, SEED, JOBS
-	scripts/simulate.sh --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS))
+	scripts/simulate.sh --seconds $(or $(SECONDS),600) --jobs $(or $(JOBS),2) $(if $(SEED),--seed $(SEED)) \
+		$(if $(KEEP_GOING),--keep-going --quick)
 
 # HOLES="22 901" looks for these only, SECONDS (60) for each, JOBS (2) at once.
 simulate-holes: bootstrap ## put holes into a copy of the sources and let the simulator find each; HOLES, SECONDS, JOBS
@@ -72,6 +74,14 @@ simulate-holes: bootstrap ## put holes into a copy of the sources and let the si
 # SECONDS (60) for each target; TARGET="frames paths" takes only those.
 fuzz: bootstrap ## run every fuzz target; SECONDS for each (60), TARGET to choose
 	scripts/fuzz.sh $(or $(SECONDS),60) $(TARGET)
+
+# HOURS or SECONDS to begin commands for (until all have ended), ONLY="fuzz:frames simulator", SEED of what is drawn, EACH (seconds
+# of each fuzz target, hole and part of a simulation), JOBS (simulators at once), AGAIN=1 for what is proven already, BACKGROUND=1,
+# LIST=1 to see what there is and how far it is.
+proofs: bootstrap ## run every long proof, go on where the last run ended, write docs/proofs.md; HOURS, ONLY, BACKGROUND, LIST
+	@PYTHONPATH=Tests python3 -m proofs $(if $(HOURS),--hours $(HOURS)) $(if $(SECONDS),--seconds $(SECONDS)) \
+		$(if $(ONLY),--only "$(ONLY)") $(if $(SEED),--seed $(SEED)) $(if $(EACH),--each $(EACH)) $(if $(JOBS),--jobs $(JOBS)) \
+		$(if $(AGAIN),--again) $(if $(BACKGROUND),--background) $(if $(LIST),--list)
 
 # The release binary, because it is what has to hold; the tests around it are a debug build.
 attack: build ## flood the release binary and race symbolic links, in full
@@ -130,12 +140,13 @@ test-deb: deb ## install the package beside this system, use it, purge it
 format: ## format the Swift sources in place
 	$(swift) format --in-place --parallel --recursive Sources Tests Benchmarks Fuzz Package.swift
 
-lint: ## check the format of the Swift sources, their keys and traps, that mutants fit them, and the scripts where shellcheck is there
+lint: ## check the format of the Swift sources, their keys and traps, that mutants fit them, how old proofs are, and scripts by shellcheck
 	$(swift) format lint --strict --parallel --recursive Sources Tests Benchmarks Fuzz Package.swift
 	scripts/lint-text-keys.sh
 	scripts/test-check-traps.sh
 	scripts/check-traps.sh Sources/Transfer*
 	python3 -m unittest discover -q -s Tests/mutants/tests -t Tests
+	PYTHONPATH=Tests python3 -m proofs --check
 	@if command -v shellcheck >/dev/null; then \
 		echo "shellcheck scripts/*.sh .ci/run packaging/deb/p*"; shellcheck scripts/*.sh .ci/run packaging/deb/p*; \
 	else \

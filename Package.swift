@@ -156,7 +156,11 @@ let package = Package(
             ],
             path: "Tests/Simulation/TransferSimulation", swiftSettings: strict),
         .testTarget(
-            name: "TransferSimulationTests", dependencies: ["TransferSimulation", "TransferTestSupport"],
+            name: "TransferSimulationTests",
+            dependencies: [
+                "TransferSimulation", "TransferCatalog", "TransferDatabase", "TransferIntake", "TransferModel",
+                "TransferProtocol", "TransferTestSupport",
+            ],
             path: "Tests/Simulation/TransferSimulationTests", swiftSettings: testing),
         tests("TransferModel"),
         tests("TransferProtocol", uses: ["TransferModel"]),

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds and runs the tests: those of all Swift targets, each in a process of its own, and those in Python. Many of them wait for
-# sockets and child processes, and the tests of one process share as many threads as there are cores; so several run at once.
+# Builds and runs the tests: those of all Swift targets, each in a process of its own, those in Python, and cases and fresh seeds
+# of the simulator. Many of them wait for sockets and child processes, and the tests of one process share as many threads as there
+# are cores; so several run at once.
 #
 # usage: run-tests.sh [OPTION...]    options are those of `swift build`; with any, only the Swift targets are tested
 #
@@ -51,6 +52,17 @@ begin() {
     run "$@" &
 }
 
+# Of processor time, so that a busy machine plays as many seeds as others.
+readonly simulated_seconds=20
+
+# The recorded cases first: each is a mistake that was there once. Fresh seeds are played also when one of them fails.
+simulate() {
+    local status=0
+    scripts/simulate.sh --cases Tests/Simulation/cases || status=1
+    .build/simulation/release/transfer-simulate --cpu-seconds "$simulated_seconds" || status=1
+    return "$status"
+}
+
 # The program of the tests is run by itself: `swift test` plans the whole build first, each time.
 begin_swift() {
     local name=$1
@@ -60,7 +72,13 @@ begin_swift() {
 
 begin_python() { begin "$1" env TRANSFER_BINARY="$program" python3 -m unittest discover -s "$2/tests" -t "$3"; }
 
-"$swift" build --build-tests "$@"
+# The simulator is another build, with small blocks. It is built and played beside the build of the tests, which does not always
+# have work for all cores. Each run plays other seeds, and prints the first one.
+if (($# == 0)); then begin simulator simulate; fi
+if ! "$swift" build --build-tests "$@"; then
+    wait
+    exit 1
+fi
 bin=$("$swift" build --show-bin-path "$@")
 tests=$bin/transferPackageTests.xctest
 program=${TRANSFER_BINARY:-$bin/transfer}
@@ -74,7 +92,7 @@ if [[ $has_python ]]; then
     begin torture env PYTHONPATH=Tests python3 -m torture --rounds 10 --transfer "$program"
     begin_python torture-scripts Tests/torture Tests
 elif (($# == 0)); then
-    echo "python3 is not there; the tests of the benchmarks, of the mutants, of the dialects and of HTTP, and the short torture, were not run."
+    echo "python3 is not there; the tests of the benchmarks, of the mutants, of the proofs, of the dialects and of HTTP, and the short torture, were not run."
 fi
 # The tests with a running server come one after the other in a process: so there are two.
 over_http='^TransferServerTests\.ServerTests/[A-Za-z]*HTTP'
@@ -88,6 +106,7 @@ if [[ $has_python ]]; then
     begin_python web Tests/web Tests
     begin_python benchmarks-scripts Benchmarks Benchmarks
     begin_python mutants-scripts Tests/mutants Tests
+    begin_python proofs-scripts Tests/proofs Tests
 fi
 if (($# == 0)); then begin package env DEB_COMPRESSION=none scripts/test-deb.sh "$program"; fi
 for target in $(find Tests -type d -name 'Transfer*Tests' -printf '%f\n' | sort); do

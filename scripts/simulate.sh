@@ -1,15 +1,18 @@
 #!/bin/sh
-# Builds the simulator with small blocks and runs it: scripts/simulate.sh [--jobs N] [--seconds N] [--runs N] [--seed N]
-# [--only SEED]. Several jobs share the seeds among them.
+# Builds the simulator with small blocks and runs it: scripts/simulate.sh [--jobs N] [OPTION...]. Several jobs share the seeds
+# among them, and the first failure of one ends the others. Tests/Simulation/TransferSimulate/Main.swift has the options.
 set -eu
 cd "$(dirname "$0")/.."
-jobs=1 seed=
+jobs=1 seed= goes_on=
 for argument; do
     shift
     case "${option:-}" in
     --jobs) jobs=$argument ;;
     --seed) seed=$argument ;;
-    *) case $argument in --jobs | --seed) ;; *) set -- "$@" "$argument" ;; esac ;;
+    *)
+        case $argument in --jobs | --seed) ;; *) set -- "$@" "$argument" ;; esac
+        [ "$argument" != --keep-going ] || goes_on=1
+        ;;
     esac
     option=$argument
 done
@@ -34,6 +37,6 @@ while [ "$number" -lt "$jobs" ]; do
 done
 status=0
 for pid in $pids; do
-    wait "$pid" || { status=1; stop; }
+    wait "$pid" || { status=1; [ "$goes_on" ] || stop; }
 done
 exit "$status"

@@ -1,6 +1,6 @@
 package import TransferDatabase
 
-/// What the disk has lost. It is kept by path and not with the uploads, because several may stand for one path, and another
+/// What the disk has lost. It is kept by path, of a file with several names for each, and not with the uploads, because several may stand for one path, and another
 /// program may find it while a server runs and holds entries in memory.
 extension Catalog {
     /// Whether any file is known to be rotten. Asked often: 3 us.
@@ -44,8 +44,12 @@ extension CatalogReader {
 extension CatalogWriter {
     func add(rotten files: [RottenFile]) throws(DatabaseError) {
         let insert = try Statement(RottenFile.insert, in: database)
+        let others = try Statement(RottenFile.insertOthers, in: database)
         try transaction { () throws(DatabaseError) in
-            for file in files { try file.write(insert) }
+            for file in files {
+                try file.write(insert)
+                if file.mayHaveOtherNames { try file.write(others) }
+            }
         }
     }
 

@@ -41,6 +41,20 @@ package final class Catalog: UploadRecords {
         self.init(CatalogConnections(CatalogFile(path: path, isDurable: isDurable, calls: DatabaseCalls()), report))
     }
 
+    /// Opens a catalog whose calls may fail when a test says so.
+    ///
+    /// - Parameters:
+    ///   - path: as above, and so are `isDurable` and `report`.
+    ///   - calls: what stands between it and SQLite.
+    ///   - retryInterval: nanoseconds after which it tries again to open a file that could not be opened.
+    package convenience init(
+        path: String, isDurable: Bool, calls: DatabaseCalls, retryInterval: Int64,
+        report: @escaping @Sendable (Damage) -> Void
+    ) {
+        let file = CatalogFile(path: path, isDurable: isDurable, calls: calls)
+        self.init(CatalogConnections(file, retryInterval: retryInterval, report))
+    }
+
     /// Gives a database another name, for whoever found it damaged. Nothing may have it open.
     ///
     /// - Returns: the new path.

@@ -81,8 +81,14 @@ final class CatalogWriter: @unchecked Sendable {
         try transaction { () throws(DatabaseError) in
             defer { arrivals.reset() }
             let hasUnfinished = try database.execute("SELECT 1 FROM unfinished LIMIT 1") != nil
+            var number = try numberBehindNotes()
+            let upsert = number == nil ? upsert : try Statement(CatalogColumns.numberedUpsert, in: database)
             while try arrivals.next() {
                 for entry in arrivals.withBlob(0, CatalogRecord.decode) {
+                    if let next = number {
+                        upsert.bind(CatalogColumns.numberParameter, next)
+                        number = try following(next)
+                    }
                     try CatalogColumns.run(upsert, entry)
                     if hasUnfinished { try end(entry) }
                 }
@@ -90,6 +96,22 @@ final class CatalogWriter: @unchecked Sendable {
             arrivals.reset()
             try dropArrivals.run()
         }
+    }
+
+    /// The first number for uploads that arrive while notes of changes are open: above all that the notes are about
+    /// (`NotedChanges.newest`). SQLite would use the number of a removed row again, and an upload that comes again keeps its own.
+    ///
+    /// - Returns: nil where no notes are open.
+    private func numberBehindNotes() throws(DatabaseError) -> Int64? {
+        let select = "SELECT newest FROM intended ORDER BY newest DESC LIMIT 1"
+        guard let newest = try database.execute(select) else { return nil }
+        return try following(max(newest, try database.execute("SELECT max(number) FROM uploads") ?? 0))
+    }
+
+    private func following(_ number: Int64) throws(DatabaseError) -> Int64 {
+        let (next, overflow) = number.addingReportingOverflow(1)
+        guard !overflow else { throw DatabaseError(.damaged, "The catalog is damaged: it has no more numbers.") }
+        return next
     }
 
     /// One that has begun after its acknowledgement, because the file is gone, stays unfinished.

@@ -82,7 +82,7 @@ extension PathOwners: IntendedChanges {
 
     package func complete(_ noted: NotedChanges, _ changes: KnownChanges) throws(DatabaseError) {
         try connection.withLock { (state) throws(DatabaseError) in
-            for folder in changes.folders { while try state.writer.moveSome(folder, noted.newest) {} }
+            for folder in changes.folders { while try state.writer.moveSome(folder, noted) {} }
             try state.writer.complete(noted, changes)
         }
     }

@@ -204,4 +204,53 @@ import TransferModel
         #expect(try known(catalog) == ["b": [1], "d": [2]])
         #expect(try fixture.database().execute("SELECT count(*) FROM intended") == 0)
     }
+
+    /// Some notes of a batch stay. Those of the others go, with what came of them.
+    @Test func notesThatAreKept() throws {
+        let catalog = try CatalogFixture().open()
+        try catalog.record([entry(1, "a"), entry(2, "b"), entry(3, "c")])
+        let noted = try catalog.intend(
+            [("a", 1), ("b", 2), ("c", 3)].map { path, object in
+                IntendedChange(.move, path, to: "x/\(path)", before: Self.version(object), at: 9)
+            })
+        #expect((0...3).map(noted.number(at:)) == [1, 2, 3, nil])
+        try catalog.complete(noted.keeping([2]), KnownChanges())
+        #expect(try catalog.intended().map(\.change?.path) == ["b"])
+        try catalog.complete(noted.keepingAll, KnownChanges())
+        #expect(try catalog.intended().count == 1)
+        try catalog.complete(noted, KnownChanges())
+        #expect(try catalog.intended().isEmpty)
+    }
+
+    /// A number that a removed row had is used again, and an upload that comes again keeps its row: neither was there when a change
+    /// was noted, whatever the clock says.
+    @Test(arguments: [false, true]) func whatArrivesBehindANote(hasSameID: Bool) throws {
+        let catalog = try CatalogFixture().open()
+        let first = entry(1, "a", committed: 20)
+        try catalog.record([entry(7, "o"), first])
+        let noted = try catalog.intend([IntendedChange(.move, "a", to: "b", before: Self.version(1), at: 9)])
+        if !hasSameID { try catalog.remove(paths: ["a"]) }
+        var second = entry(3, "a", committed: 30)
+        if hasSameID { second.id = first.id }
+        try catalog.record([second])
+        var changes = KnownChanges()
+        changes.moves = [PathMove("a", to: "b", object: 1, at: 9)]
+        try catalog.complete(noted, changes)
+        #expect(try known(catalog) == ["o": [7], "a": [3]])
+    }
+
+    /// A folder's note is about this folder alone: that of an earlier one with the same paths says nothing of it.
+    @Test func twoFoldersOfOnePath() throws {
+        let catalog = try CatalogFixture().open()
+        try catalog.record([entry(1, "d/a")])
+        let earlier = try catalog.intend([IntendedChange(.folder, "d", to: "n", before: Self.version(8), at: 9)])
+        var changes = KnownChanges()
+        changes.moves = [PathMove("d", to: "n", at: 9)]
+        try catalog.complete(earlier, changes)
+        _ = try catalog.intend([IntendedChange(.folder, "d", to: "n", before: Self.version(8), at: 10)])
+        let later = try catalog.intend([IntendedChange(.folder, "n", to: "d", before: Self.version(8), at: 11)])
+        changes.moves = [PathMove("n", to: "d", at: 11)]
+        try catalog.complete(later, changes)
+        #expect(try known(catalog) == ["d/a": [1]])
+    }
 }

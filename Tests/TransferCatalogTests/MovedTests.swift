@@ -95,4 +95,63 @@ import TransferModel
         #expect(try catalog.rotten(at: "b") != nil && catalog.rotten(at: "e/x") != nil)
         #expect(try catalog.rotten(at: "a") == nil && catalog.rotten(at: "d/x") == nil)
     }
+
+    /// A file that is known to be rotten, at a path.
+    private func rot(_ catalog: Catalog, _ object: UInt64, at path: String) throws {
+        let version = ContentVersion(object: object, revision: 2, touch: 3, size: 4)
+        let digest = Digest(.xxh128, [UInt8](repeating: 0, count: 16))
+        try catalog.add(rotten: [RottenFile(path: path, version: version, digest: digest)])
+    }
+
+    /// A refused move names both paths as well. What is rotten at one of them stays there.
+    @Test func whatIsRottenStaysWhereAnotherFileIsMoved() throws {
+        let catalog = try CatalogFixture().open()
+        try rot(catalog, 1, at: "c")
+        try complete(catalog, [PathMove("c", to: "q", object: 7, at: .min)])
+        #expect(try catalog.rotten(at: "c")?.version.object == 1)
+        #expect(try catalog.rotten(at: "q") == nil)
+        // The other file is moved away, and the rotten one takes its place.
+        try complete(catalog, [PathMove("c", to: "q", object: 1, at: 9)])
+        #expect(try catalog.rotten(at: "q")?.version.object == 1)
+        #expect(try catalog.rotten(at: "c") == nil)
+    }
+
+    /// A new time or other rights bring no content back.
+    @Test(arguments: [2, 50] as [Int64]) func whatIsRottenStaysSoWithOtherAttributes(revision: Int64) throws {
+        let catalog = try CatalogFixture().open()
+        for path in ["a", "b"] { try rot(catalog, 1, at: path) }
+        let before = ContentVersion(object: 1, revision: 2, touch: 8, size: 4)
+        let after = ContentVersion(object: 1, revision: revision, touch: 9, size: 4)
+        var changes = KnownChanges()
+        changes.versions = [VersionChange(path: "a", before: before, after: after)]
+        try catalog.complete(.none, changes)
+        for path in ["a", "b"] { #expect(try catalog.rotten(at: path)?.isStill(after) == true, "\(path)") }
+    }
+
+    @Test func whatIsRottenIsSoUnderItsSecondName() throws {
+        let catalog = try CatalogFixture().open()
+        try rot(catalog, 1, at: "a")
+        let before = ContentVersion(object: 1, revision: 2, touch: 3, size: 4)
+        let after = ContentVersion(object: 1, revision: 50, touch: 9, size: 4)
+        var changes = KnownChanges()
+        changes.links = [PathLink("a", as: "b", before: before, after: after, at: 9)]
+        changes.versions = [VersionChange(path: "a", before: before, after: after)]
+        try catalog.complete(.none, changes)
+        for path in ["a", "b"] { #expect(try catalog.rotten(at: path)?.isStill(after) == true, "\(path)") }
+    }
+
+    /// A scrub finds a file under one of its names, and the other one may be in the trash, which it does not read.
+    @Test func whatIsRottenIsSoUnderAllItsNames() throws {
+        let catalog = try CatalogFixture().open()
+        for path in ["a", "b", "c"] {
+            let version = ContentVersion(object: path == "c" ? 2 : 1, revision: 2, touch: 3, size: 4)
+            try catalog.record([
+                CatalogEntry(
+                    id: .random(), state: .committed, path: path, size: 4, begun: 0, committed: 0, version: version)
+            ])
+        }
+        try catalog.settle()
+        try rot(catalog, 1, at: "a")
+        #expect(try ["a", "b", "c"].map { try catalog.rotten(at: $0) != nil } == [true, true, false])
+    }
 }

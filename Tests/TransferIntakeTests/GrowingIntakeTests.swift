@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 import Testing
 import TransferAccess
 import TransferCatalog
@@ -38,6 +39,26 @@ import TransferTestSupport
                 == nil)
         #expect(session.outcomes().map(\.code) == [.committed] && fixture.files == ["a"])
         #expect(fixture.intake.known.unfinished(id) == nil)
+    }
+
+    /// A question about an upload makes it durable before it is answered. Where that sync fails nothing goes on with its bytes.
+    @Test func aSyncThatFailsBehindAQuestion() throws {
+        let fails = Atomic(false)
+        let disk = Disk(interception: { call, body in
+            if fails.load(ordering: .relaxed), case .sync = call { return -5 }
+            return body()
+        })
+        let fixture = try IntakeFixture(
+            in: try TemporaryDirectory(prefersMemory: true), disk: disk,
+            fileSystem: FileSystem(isMemory: false, syncsAsAWhole: false))
+        let (id, session) = (UploadID.random(), fixture.session(of: "a"))
+        let begun = session.begin(Self.intent(id, 10), mayEnd: false)
+        try [1, 2, 3].withUnsafeBytes { try begun.upload.append($0) }
+        fails.store(true, ordering: .relaxed)
+        #expect(throws: StoreError.self) { try session.growing(id) }
+        fails.store(false, ordering: .relaxed)
+        #expect(try session.growing(id) == nil)
+        #expect(!fixture.store.hasPart(id))
     }
 
     /// A server that dies when an upload has its name and nobody has noted that: the upload is ended under the next one, also

@@ -47,13 +47,13 @@ final class IntakeFixture {
     /// A server on calls that fail, or behind another one that has ended.
     init(
         in directory: TemporaryDirectory, disk: Disk = Disk(), fileSystem: FileSystem? = nil,
-        calls: DatabaseCalls = DatabaseCalls()
+        calls: DatabaseCalls = DatabaseCalls(), clock: IntakeClock = .system
     ) throws {
         self.directory = directory
         store = try FileStore(path: directory.path("store"), durability: .commit, fileSystem: fileSystem, disk: disk)
         let file = CatalogFile(path: directory.path("catalog"), isDurable: true, calls: calls)
         let catalog = Catalog(CatalogConnections(file, retryInterval: 0) { _ in })
-        intake = Self.intake(store, catalog)
+        intake = Self.intake(store, catalog, clock: clock)
     }
 
     /// The server is no more; what its catalog had not committed is gone.
@@ -68,10 +68,12 @@ final class IntakeFixture {
         intake(store, Catalog(path: directory.path("catalog"), isDurable: false) { _ in }, mailroom)
     }
 
-    private static func intake(_ store: FileStore, _ catalog: Catalog, _ mailroom: Mailroom? = nil) -> Intake {
+    private static func intake(
+        _ store: FileStore, _ catalog: Catalog, _ mailroom: Mailroom? = nil, clock: IntakeClock = .system
+    ) -> Intake {
         Intake(
             Intake.Configuration(maximumAssemblies: 8, filesAtOnce: 100, maximumUpload: 1 << 40, keepUnfinished: .max),
-            store: store, records: catalog, signer: nil, mailroom: mailroom
+            store: store, records: catalog, signer: nil, mailroom: mailroom, clock: clock
         ) { _ in }
     }
 

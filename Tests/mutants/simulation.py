@@ -133,8 +133,8 @@ def _look(program: Path, mutant: Mutant, limit: int, seed: int) -> Look:
         return Look(mutant, True, seconds, "it hangs")
     if code < 0:
         return Look(mutant, True, seconds, f"it crashed by signal {-code}")
-    runs = next((int(line.split()[1].rstrip(":")) - seed + 1 for line in lines if line.startswith("seed ")), 0)
-    told = next((line for line in lines if line.startswith("seed ")), "")
+    told = next((line.removeprefix("# ") for line in lines if line.startswith("# seed ")), "")
+    runs = int(told.split()[1].rstrip(":")) - seed + 1 if told else 0
     return Look(mutant, code != 0, seconds, f"run {runs}: {told}" if told else "")
 
 

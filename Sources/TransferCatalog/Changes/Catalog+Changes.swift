@@ -35,7 +35,7 @@ extension Catalog {
             // Others have their turn between two steps of a large folder.
             while !isOver {
                 try connections.write { (writer) throws(DatabaseError) in
-                    isOver = try !writer.moveSome(folder, noted.newest)
+                    isOver = try !writer.moveSome(folder, noted)
                 }
             }
         }
@@ -67,32 +67,39 @@ extension IntendedChanges {
     ) throws(DatabaseError) -> Int {
         var settled = 0
         for noted in try intended() {
-            let notes = keepsNotes ? noted.notes.kept : noted.notes
-            guard let change = noted.change, let path = RelativePath(stored: change.path),
-                let target = RelativePath(stored: change.target)
-            else {
-                // Nobody can ever read it.
-                try complete(notes, KnownChanges())
-                continue
-            }
-            var known: KnownChanges
-            do throws(Failure) {
-                known = change.outcome(try look(path), path == target ? nil : try look(target))
-            } catch {
-                // It stays until somebody can tell.
-                continue
-            }
-            guard let along = try whatWentAlong(with: known.folders, noted.notes, look) else { continue }
-            known.moves += along
-            try complete(notes, known)
-            settled += 1
+            // Where the outcome cannot be told now, the note stays for the next time.
+            guard let known = try outcome(of: noted, look) else { continue }
+            // A note that cannot be read never will be, and goes in any case.
+            try complete(keepsNotes && noted.change != nil ? noted.notes.keepingAll : noted.notes, known)
+            if noted.change != nil { settled += 1 }
         }
         return settled
     }
 
+    /// What has become of a change that was noted, with the files that went along with a folder.
+    ///
+    /// - Parameter look: says what has a path; throws where that cannot be said.
+    /// - Returns: no changes for a note that cannot be read; nil where the outcome cannot be told now.
+    package func outcome<Failure: Error>(
+        of noted: NotedChange, _ look: (RelativePath) throws(Failure) -> FoundObject?
+    ) throws(DatabaseError) -> KnownChanges? {
+        guard let change = noted.change, let path = RelativePath(stored: change.path),
+            let target = RelativePath(stored: change.target)
+        else { return KnownChanges() }
+        var known: KnownChanges
+        do throws(Failure) {
+            known = change.outcome(try look(path), path == target ? nil : try look(target))
+        } catch {
+            return nil
+        }
+        guard let along = try whatWentAlong(with: known.folders, noted.notes, look) else { return nil }
+        known.moves += along
+        return known
+    }
+
     /// Files that were acknowledged between the note of a folder's move and its rename; nobody knows when that was.
     ///
-    /// - Returns: nothing where nobody can tell.
+    /// - Returns: nil where that cannot be told now.
     private func whatWentAlong<Failure: Error>(
         with folders: [PathMove], _ noted: NotedChanges, _ look: (RelativePath) throws(Failure) -> FoundObject?
     ) throws(DatabaseError) -> [PathMove]? {

@@ -27,10 +27,16 @@ extension CatalogWriter {
             try link(changes.links)
             try moveFiles(changes.moves.filter { $0.object != nil }, noted.newest)
             try restamp(changes.versions)
-            guard let numbers = noted.numbers else { return }
-            let delete = try Statement("DELETE FROM intended WHERE number BETWEEN ?1 AND ?2", in: database)
-            delete.bind(1, numbers.lowerBound)
-            delete.bind(2, numbers.upperBound)
+            try delete(noted)
+        }
+    }
+
+    /// Deletes notes, but for those that are kept.
+    private func delete(_ noted: NotedChanges) throws(DatabaseError) {
+        guard let numbers = noted.numbers else { return }
+        let delete = try Statement("DELETE FROM intended WHERE number = ?1", in: database)
+        for number in numbers where !noted.kept.contains(number) {
+            delete.bind(1, number)
             try delete.run()
         }
     }
@@ -66,14 +72,25 @@ extension CatalogWriter {
             ORDER BY committed DESC LIMIT 1
             """,
             in: database)
+        // Content that the disk has lost under one name is lost under the other one as well.
+        let rotten = try Statement(
+            """
+            INSERT OR REPLACE INTO rotten (path, object, touch, revision, size, algorithm, digest)
+            SELECT ?2, object, ?6, ?7, size, algorithm, digest FROM rotten
+            WHERE path = ?1 AND object = ?3 AND revision = ?5
+            """,
+            in: database)
         for link in links {
-            adopt.bind(3, Int64(bitPattern: link.before.object))
+            for statement in [adopt, rotten] {
+                statement.bind(3, Int64(bitPattern: link.before.object))
+                statement.bind(5, link.before.revision)
+                statement.bind(6, link.after.touch)
+                statement.bind(7, link.after.revision)
+            }
             adopt.bind(4, link.before.touch)
-            adopt.bind(5, link.before.revision)
-            adopt.bind(6, link.after.touch)
-            adopt.bind(7, link.after.revision)
             adopt.bind(8, link.moment)
             try run(adopt, link.path, link.target)
+            try run(rotten, link.path, link.target)
         }
     }
 
@@ -91,9 +108,12 @@ extension CatalogWriter {
             WHERE path = ?1 AND (committed <= ?3 OR number <= ?5 OR object = ?4)
             """,
             in: database)
-        let rotten = try Statement("UPDATE OR REPLACE rotten SET path = ?2 WHERE path = ?1", in: database)
+        // Only the mark of this file goes along: a move that was refused names both paths, too.
+        let rotten = try Statement(
+            "UPDATE OR REPLACE rotten SET path = ?2 WHERE path = ?1 AND object = ?3", in: database)
         for file in moves {
             let object = file.object.map { Int64(bitPattern: $0) }
+            rotten.bind(3, object)
             for statement in [delete, move] {
                 statement.bind(3, file.moment)
                 statement.bind(4, object)
@@ -126,15 +146,26 @@ extension CatalogWriter {
             WHERE path = ?1 AND object = ?5 AND touch = ?6 AND revision = ?7 AND size = ?8
             """,
             in: database)
+        // A new time brings no content back, under none of the names of the file. Names and rights that have changed since it was
+        // found rotten do not matter (`RottenFile.isStill`).
+        let rotten = try Statement(
+            """
+            UPDATE rotten SET object = ?2, touch = ?3, revision = ?4
+            WHERE object = ?5 AND revision = ?7 AND size = ?8
+            """,
+            in: database)
         for change in changes {
-            update.bind(2, Int64(bitPattern: change.after.object))
-            update.bind(3, change.after.touch)
-            update.bind(4, change.after.revision)
-            update.bind(5, Int64(bitPattern: change.before.object))
+            for statement in [update, rotten] {
+                statement.bind(2, Int64(bitPattern: change.after.object))
+                statement.bind(3, change.after.touch)
+                statement.bind(4, change.after.revision)
+                statement.bind(5, Int64(bitPattern: change.before.object))
+                statement.bind(7, change.before.revision)
+                statement.bind(8, Int64(clamping: change.before.size))
+            }
             update.bind(6, change.before.touch)
-            update.bind(7, change.before.revision)
-            update.bind(8, Int64(clamping: change.before.size))
             try run(update, change.path)
+            try rotten.run()
         }
     }
 }

@@ -9,31 +9,39 @@ extension CatalogWriter {
     // Behind a slash comes a zero: all paths below a folder are between the two.
     private static let isBelow = "path > ?1 || '/' AND path < ?1 || '0'"
 
-    private static let isUncleared =
-        "form = \(IntendedChange.Form.folder.rawValue) AND path = ?1 AND target = ?2 AND cleared IS NULL"
+    /// Of these notes: others with the same paths may be about another folder.
+    private static let isUncleared = """
+        form = \(IntendedChange.Form.folder.rawValue) AND path = ?1 AND target = ?2 AND cleared IS NULL
+            AND number BETWEEN ?3 AND ?4
+        """
 
     /// Lets some of what is in a folder be known below its new path. What was known there before goes first, once: nothing was
     /// there any more when the folder came.
     ///
-    /// - Parameter newest: the last row that was there when the move was noted.
+    /// - Parameter noted: the notes that the move was noted with.
     /// - Returns: whether there may be more.
-    func moveSome(_ move: PathMove, _ newest: Int64) throws(DatabaseError) -> Bool {
+    func moveSome(_ move: PathMove, _ noted: NotedChanges) throws(DatabaseError) -> Bool {
         var isMore = true
         try transaction { () throws(DatabaseError) in
             // What was not begun need not be undone.
-            guard try !isUncleared(move.target, to: move.path) else { return isMore = false }
-            if try isUncleared(move.path, to: move.target) {
-                try clearSome(move, newest)
+            guard try !isUncleared(move.target, to: move.path, noted) else { return isMore = false }
+            if try isUncleared(move.path, to: move.target, noted) {
+                try clearSome(move, noted)
             } else {
-                isMore = try relocateSome(move, newest)
+                isMore = try relocateSome(move, noted.newest)
             }
         }
         return isMore
     }
 
     /// Whether a move was noted, and what was known below the new path is known still.
-    private func isUncleared(_ path: String, to target: String) throws(DatabaseError) -> Bool {
+    private func isUncleared(
+        _ path: String, to target: String, _ noted: NotedChanges
+    ) throws(DatabaseError) -> Bool {
+        guard let numbers = noted.numbers else { return false }
         let select = try Statement("SELECT number FROM intended WHERE \(Self.isUncleared)", in: database)
+        select.bind(3, numbers.lowerBound)
+        select.bind(4, numbers.upperBound)
         return try path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
             try target.utf8.span.withUnsafeBufferPointer { (target) throws(DatabaseError) in
                 select.bind(1, text: path)
@@ -44,18 +52,20 @@ extension CatalogWriter {
         }
     }
 
-    private func clearSome(_ move: PathMove, _ newest: Int64) throws(DatabaseError) {
+    private func clearSome(_ move: PathMove, _ noted: NotedChanges) throws(DatabaseError) {
         let delete = try Statement(
             """
             DELETE FROM uploads WHERE number IN (
                 SELECT number FROM uploads WHERE \(Self.isBelow) AND number <= ?2 LIMIT \(Self.rowsAtOnce))
             """,
             in: database)
-        delete.bind(2, newest)
+        delete.bind(2, noted.newest)
         try run(delete, move.target)
         guard try changes() < Self.rowsAtOnce else { return }
         try run(try Statement("DELETE FROM rotten WHERE \(Self.isBelow)", in: database), move.target)
         let done = try Statement("UPDATE intended SET cleared = 1 WHERE \(Self.isUncleared)", in: database)
+        done.bind(3, noted.numbers?.lowerBound)
+        done.bind(4, noted.numbers?.upperBound)
         try run(done, move.path, move.target)
     }
 

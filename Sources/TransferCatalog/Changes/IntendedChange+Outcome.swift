@@ -2,15 +2,18 @@ package import TransferModel
 
 /// What has become of an intended change, by what is there.
 extension IntendedChange {
-    /// What the catalog has to say from now on; nothing where it says so already, or nobody can tell.
+    /// What the catalog has to say from now on; no changes where it says so already, or where that cannot be told.
     ///
     /// - Parameters:
     ///   - source: what has the path.
     ///   - other: what has the target, where that is another path.
-    package func outcome(_ source: FoundObject?, _ other: FoundObject?) -> KnownChanges {
+    ///   - mayBeTold: whether an earlier look may have let the catalog know the file at the target, where it is not any more.
+    package func outcome(
+        _ source: FoundObject?, _ other: FoundObject?, mayBeTold: Bool = true
+    ) -> KnownChanges {
         switch form {
-        case .move: moved(source, other)
-        case .folder: movedFolder(source, other)
+        case .move: moved(source, other, mayBeTold)
+        case .folder: movedFolder(source, other, mayBeTold)
         case .link: linked(source, other)
         case .attributes: changed(source)
         case .replacement: replaced(source)
@@ -21,7 +24,7 @@ extension IntendedChange {
         found.map { $0.version.object == before.object && $0.form == (form == .folder ? .folder : .file) } ?? false
     }
 
-    private func moved(_ source: FoundObject?, _ other: FoundObject?) -> KnownChanges {
+    private func moved(_ source: FoundObject?, _ other: FoundObject?, _ mayBeTold: Bool) -> KnownChanges {
         // Some file systems leave both names of a rename that a power cut has interrupted.
         if isSame(other), isSame(source) { return linked(source, other) }
         var changes = KnownChanges()
@@ -29,8 +32,8 @@ extension IntendedChange {
             changes.moves = [PathMove(path, to: target, object: before.object, at: moment)]
             changes.versions = restamped(other, at: target)
         } else if isSame(source) {
-            // It may have been known there already: this file alone, whenever it was acknowledged.
-            changes.moves = [PathMove(target, to: path, object: before.object, at: .min)]
+            // This file alone, whenever it was acknowledged.
+            if mayBeTold { changes.moves = [PathMove(target, to: path, object: before.object, at: .min)] }
             changes.versions = restamped(source, at: path)
         } else if source == nil, let other, other.form == .file, other.version.hasSameRevision(as: before) {
             // A copy of the whole directory has other objects.
@@ -39,13 +42,13 @@ extension IntendedChange {
         return changes
     }
 
-    private func movedFolder(_ source: FoundObject?, _ other: FoundObject?) -> KnownChanges {
+    private func movedFolder(_ source: FoundObject?, _ other: FoundObject?, _ mayBeTold: Bool) -> KnownChanges {
         var changes = KnownChanges()
         // A copy of the whole directory has other objects, with the same times.
         let isCopied = source == nil && other?.form == .folder && other?.version.revision == before.revision
         if isSame(other) || isCopied {
             changes.moves = [PathMove(path, to: target, at: moment)]
-        } else if isSame(source), other == nil {
+        } else if mayBeTold, isSame(source), other == nil {
             changes.moves = [PathMove(target, to: path, at: moment)]
         }
         return changes
@@ -82,6 +85,16 @@ extension IntendedChange {
     }
 
     private func hasKnownContent(_ after: ContentVersion) -> Bool {
-        after.size == before.size && (after.revision == before.revision || after.revision == revision)
+        after.hasContent(of: before, orSetTo: revision.map { [$0] } ?? [])
+    }
+}
+
+extension ContentVersion {
+    /// Whether a file that this server has changed has the content that it had before.
+    ///
+    /// - Parameter revisions: times of modification that this server has given it, as versions have them.
+    package func hasContent(of before: ContentVersion, orSetTo revisions: Set<Int64>) -> Bool {
+        object == before.object && size == before.size
+            && (revision == before.revision || revisions.contains(revision))
     }
 }

@@ -15,7 +15,17 @@ enum CatalogColumns {
     /// Writes an entry over whatever has its id.
     static let upsert =
         "INSERT INTO uploads (\(names)) VALUES (\(parameters)) ON CONFLICT (id) DO UPDATE SET "
-        + names.split(separator: ", ").dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+        + updates
+
+    /// The same, with the row's number bound behind the columns (`numberParameter`), also where there is a row with the id.
+    static let numberedUpsert =
+        "INSERT INTO uploads (\(names), number) VALUES (\(parameters), ?\(numberParameter)) ON CONFLICT (id) DO UPDATE SET "
+        + updates + ", number = excluded.number"
+
+    static let numberParameter = Int32(count + 1)
+
+    private static let updates = names.split(separator: ", ").dropFirst().map { "\($0) = excluded.\($0)" }
+        .joined(separator: ", ")
 
     /// Binds all of an entry and runs the statement. Nothing is copied on the way to the database's pages.
     static func run(_ statement: Statement, _ entry: CatalogEntry) throws(DatabaseError) {

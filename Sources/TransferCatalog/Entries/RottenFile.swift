@@ -12,10 +12,14 @@ package struct RottenFile: Equatable, Sendable {
     /// What was acknowledged.
     package var digest: Digest
 
-    package init(path: String, version: ContentVersion, digest: Digest) {
+    /// Whether other paths may have the same file. To find them all uploads are looked through: 0.1 s for a million.
+    package var mayHaveOtherNames: Bool
+
+    package init(path: String, version: ContentVersion, digest: Digest, mayHaveOtherNames: Bool = true) {
         self.path = path
         self.version = version
         self.digest = digest
+        self.mayHaveOtherNames = mayHaveOtherNames
     }
 
     /// Whether a file that has the path now is still this one. New permissions or names bring nothing back.
@@ -29,6 +33,13 @@ extension RottenFile {
     static let insert = """
         INSERT OR REPLACE INTO rotten (path, object, touch, revision, size, algorithm, digest)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+        """
+
+    /// Every other path whose upload says that it has the same file, with what is bound for `insert`.
+    static let insertOthers = """
+        INSERT OR REPLACE INTO rotten (path, object, touch, revision, size, algorithm, digest)
+        SELECT DISTINCT path, ?2, ?3, ?4, ?5, ?6, ?7 FROM uploads
+        WHERE object = ?2 AND revision = ?4 AND size = ?5 AND path <> ?1
         """
 
     /// Has a row where there is any.

@@ -7,14 +7,24 @@ struct ChangeBatch {
     private let known: KnownUploads
     private let store: FileStore
     private var editor: TreeEditor
+    private var noted = NotedChanges.none
     /// What was made since the last sync, with what the catalog has to be told of it.
-    private var unsynced: [(index: Int, changes: KnownChanges)] = []
+    private var unsynced: [(made: Made, changes: KnownChanges)] = []
     private var synced = KnownChanges()
     private var failures: [(index: Int, error: StoreError)] = []
     /// Why nothing more is made.
     private var syncFailure: StoreError?
-    /// Whether nobody can say what came of something.
-    private var isUncertain = false
+    /// Changes that were made and whose sync has failed, or of which it cannot be told what came of them.
+    private var unsettled: [NotedChange] = []
+
+    /// A change that was made, or may have been.
+    private struct Made {
+        /// Its index among the changes that are wanted.
+        let index: Int
+
+        /// Nil where nothing was noted of it.
+        let noted: NotedChange?
+    }
 
     init(_ known: KnownUploads, _ store: FileStore) {
         (self.known, self.store) = (known, store)
@@ -23,46 +33,57 @@ struct ChangeBatch {
 
     /// - Returns: those that failed.
     consuming func make(_ planned: [PlannedChange]) -> [(index: Int, error: StoreError)] {
-        let noted: NotedChanges
         var planned = planned
         do throws(StoreError) {
             noted = try known.intend(planned.compactMap(\.intended), in: store)
         } catch {
             for change in planned where change.intended != nil { failures.append((change.index, error)) }
             planned.removeAll { $0.intended != nil }
-            noted = .none
         }
+        var position = 0
         for change in planned {
+            let number = change.intended == nil ? nil : noted.number(at: position)
+            if change.intended != nil { position += 1 }
             if editor.isFull { commit() }
-            if let syncFailure { failures.append((change.index, syncFailure)) } else { make(change) }
+            if let syncFailure { failures.append((change.index, syncFailure)) } else { make(change, under: number) }
         }
         commit()
-        // The disk may have either after a failed sync: the next server finds out.
-        known.complete(syncFailure == nil && !isUncertain ? noted : noted.kept, synced)
+        // The catalog is told at once of what was synced. The disk may have either state of the others.
+        let kept = unsettled.compactMap { $0.notes.numbers?.lowerBound }
+        known.complete(noted.keeping(Set(kept)), synced)
+        known.keep(unsettled: unsettled, in: store)
         return failures
     }
 
-    private mutating func make(_ planned: PlannedChange) {
+    /// - Parameter number: the number of its note; nil where nothing was noted of it.
+    private mutating func make(_ planned: PlannedChange, under number: Int64?) {
         do throws(StoreError) {
             let after = try editor.make(planned)
-            unsynced.append((planned.index, planned.intended.map { made($0).outcome(as: after) } ?? KnownChanges()))
+            let intended = planned.intended.map { done($0) }
+            unsynced.append((made(planned, intended, number), intended?.outcome(as: after) ?? KnownChanges()))
         } catch {
             // A client knows this by the name that it has for what it reads.
             let isOther = error.code == .sourceChanged
             failures.append((planned.index, isOther ? .otherVersion(planned.change.path) : error))
             // It may have been made in part.
-            guard let intended = planned.intended else { return }
+            guard let intended = planned.intended.map({ done($0) }) else { return }
+            let made = made(planned, intended, number)
             do throws(StoreError) {
-                unsynced.append((planned.index, try made(intended).outcome(in: store)))
+                unsynced.append((made, try intended.outcome(in: store)))
             } catch {
-                isUncertain = true
+                if let noted = made.noted { unsettled.append(noted) }
             }
         }
     }
 
-    /// From now on whoever has stored something under its path looks where that is.
-    private func made(_ intended: IntendedChange) -> IntendedChange {
-        known.moved.add(intended)
+    private func made(_ planned: PlannedChange, _ intended: IntendedChange?, _ number: Int64?) -> Made {
+        let note = number.map { NotedChange(intended, under: $0, newest: noted.newest) }
+        return Made(index: planned.index, noted: note)
+    }
+
+    /// From now on an upload that was published under one of its paths, and is not recorded, looks where its file is.
+    private func done(_ intended: IntendedChange) -> IntendedChange {
+        known.recentChanges.add(intended)
         return intended.made(at: known.now)
     }
 
@@ -73,7 +94,10 @@ struct ChangeBatch {
             for made in unsynced { synced.add(made.changes) }
         } catch {
             let failed = Set(failures.map(\.index))
-            for made in unsynced where !failed.contains(made.index) { failures.append((made.index, error)) }
+            for (made, _) in unsynced {
+                if !failed.contains(made.index) { failures.append((made.index, error)) }
+                if let noted = made.noted { unsettled.append(noted) }
+            }
             syncFailure = error
         }
         editor = store.editor()
@@ -81,14 +105,15 @@ struct ChangeBatch {
 }
 
 extension IntendedChange {
-    /// What has become of it by now.
+    /// What has become of a change that has failed, and that the catalog was never told of.
     ///
-    /// - Throws: where nobody can say.
-    func outcome(in store: FileStore) throws(StoreError) -> KnownChanges {
+    /// - Throws: where that cannot be told.
+    fileprivate func outcome(in store: FileStore) throws(StoreError) -> KnownChanges {
         guard let path = RelativePath(stored: path), let target = RelativePath(stored: target) else {
             return KnownChanges()
         }
-        return outcome(try store.object(at: path), path == target ? nil : try store.object(at: target))
+        let other = path == target ? nil : try store.object(at: target)
+        return outcome(try store.object(at: path), other, mayBeTold: false)
     }
 
     /// What has become of it when it was made.

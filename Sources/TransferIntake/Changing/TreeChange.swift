@@ -15,6 +15,11 @@ package enum TreeChange: Sendable {
         }
     }
 
+    /// What is done, whatever it is done to.
+    package enum Kind: CaseIterable, Sendable {
+        case folder, link, hardLink, set, move, discard
+    }
+
     /// A folder, with those above it.
     case folder(RelativePath, replaces: Bool, Attributes?, of: FileVersion? = nil)
     /// A symbolic link that says that.
@@ -26,6 +31,17 @@ package enum TreeChange: Sendable {
     case move(RelativePath, to: RelativePath, replaces: Bool, of: FileVersion? = nil)
     /// Into the trash.
     case discard(RelativePath, isRecursive: Bool, of: FileVersion? = nil)
+
+    package var kind: Kind {
+        switch self {
+        case .folder: .folder
+        case .link: .link
+        case .hardLink: .hardLink
+        case .set: .set
+        case .move: .move
+        case .discard: .discard
+        }
+    }
 
     /// The path that it is about.
     package var path: RelativePath {

@@ -49,6 +49,7 @@ package final class TreeChanges {
 
     /// Makes those at the front that do not need one another: at least one.
     private func performSome(_ changes: ArraySlice<TreeChange>) -> [Result<Void, StoreError>] {
+        intake.known.settleChanges(in: store)
         let turn = intake.changing.begin()
         defer { intake.changing.end(turn) }
         var results: [Result<Void, StoreError>] = []
@@ -62,6 +63,8 @@ package final class TreeChanges {
             results.append(
                 Result { () throws(StoreError) in
                     guard intake.changing.take(looked + changed, for: turn) else { throw .isChanging(change.path) }
+                    // Others let go of their paths behind this.
+                    guard !intake.known.isUnsettled(looked + changed) else { throw .isUnsettled(change.path) }
                     let moment = intake.clock.utc()
                     planned.append(
                         try PlannedChange(results.count, change, trashed: trashed, at: moment, in: store))

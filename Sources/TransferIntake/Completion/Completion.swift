@@ -109,9 +109,9 @@ package final class Completion {
     private var published: [Published] = []
     /// Bytes of content in them, each counted up to a limit.
     private var unsignedBytes: UInt64 = 0
+    /// `RecentChanges.moment` before the first of them was published.
+    private var changes = 0
     /// Whether a publication ended since it was last asked for.
-    /// What had been moved before the first of them was published.
-    private var moved = 0
     private var hasPublished = false
 
     /// There where the caller wants receipts and the server gives them.
@@ -169,7 +169,7 @@ extension Completion {
         var report = Publishing()
         claim(for: caller, run: run, receipts: &receipts, &report)
         guard !sealed.isEmpty else { return report }
-        if published.isEmpty { moved = intake.known.moved.moment }
+        if published.isEmpty { changes = intake.known.recentChanges.moment }
         let outcomes = intake.store.publish(
             sealed.map(\.publication), acknowledged: intake.known.acknowledged(at:_:),
             mayReplace: caller.mayReplaceAll
@@ -262,7 +262,7 @@ extension Completion {
     }
 
     private func record(_ signed: Signed) -> Recorded {
-        intake.record(signed.uploads.compactMap(\.entry), with: signed.seal, since: moved)
+        intake.record(signed.uploads.compactMap(\.entry), with: signed.seal, since: changes)
         return Recorded(uploads: signed.uploads, seal: signed.seal)
     }
 

@@ -88,7 +88,17 @@ extension IntakeSession {
         }
         if assembly.isFinished { intake.assemblies.remove(assembly) }
         guard let (claim, growth) = found else { return nil }
-        return try body(assembly, claim, growth)
+        do throws(StoreError) {
+            return try body(assembly, claim, growth)
+        } catch {
+            // A sync that has failed leaves nothing that may be gone on with.
+            if growth.isLost {
+                claim.withdraw()
+                assembly.discard(growth)
+                intake.assemblies.remove(assembly)
+            }
+            throw error
+        }
     }
 }
 

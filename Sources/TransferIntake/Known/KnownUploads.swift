@@ -24,7 +24,7 @@ package final class KnownUploads: Sendable {
     private static let logInterval: Int64 = 60_000_000_000
 
     /// Nanoseconds between two questions that have it settled.
-    private static let settleInterval: Int64 = 1_000_000_000
+    static let settleInterval: Int64 = 1_000_000_000
 
     let records: any UploadRecords
     let recent = RecentResults()
@@ -34,11 +34,9 @@ package final class KnownUploads: Sendable {
     private let tellingUnfinished = Locked(())
     /// What this server has changed, and the catalog could not be told.
     let untold = Locked(Untold())
-    /// What this server has moved.
-    let moved = MovedPaths()
-    /// Whether it is not known what came of what an earlier server had noted.
-    let isUnsettled = Locked(false)
-    private let clock: IntakeClock
+    let recentChanges = RecentChanges()
+    let unsettled = Locked(UnsettledChanges())
+    let clock: IntakeClock
     private let report: @Sendable (IntakeEvent) -> Void
     private let trouble = Locked(Trouble())
     /// When it may be settled for a question again, in nanoseconds of the monotonic clock.

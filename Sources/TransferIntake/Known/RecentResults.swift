@@ -8,9 +8,13 @@ import TransferSystem
 /// meet what its own first attempt is about to leave.
 final class RecentResults: Sendable {
     /// Where an entry is.
-    private struct Place: Equatable {
+    private struct Place {
         let batch: Int
         let index: Int
+        /// Whether the answer may be wrong by now: what is left is that the upload was completed, and when.
+        var isForgotten = false
+
+        func isSame(as other: Place) -> Bool { batch == other.batch && index == other.index }
     }
 
     private struct State {
@@ -65,7 +69,9 @@ final class RecentResults: Sendable {
     /// - Returns: what is known of the id.
     func find(_ id: UploadID) -> CatalogEntry? {
         state.withLock { state in
-            state.places[id].flatMap { place in state.batches[place.batch]?[place.index] }
+            state.places[id].flatMap { place in
+                place.isForgotten ? nil : state.batches[place.batch]?[place.index]
+            }
         }
     }
 
@@ -80,14 +86,15 @@ final class RecentResults: Sendable {
         }
     }
 
-    /// Forgets what was acknowledged under these paths: the catalog knows better by now.
+    /// Forgets what was acknowledged under these paths: the catalog knows better by now. An older copy of such an upload is still
+    /// refused by `claim`.
     func forget(_ paths: Set<PathKey>) {
         state.withLock { state in
             for (id, place) in state.places {
                 guard let entry = state.batches[place.batch]?[place.index], paths.contains(PathKey(entry.path)) else {
                     continue
                 }
-                state.places[id] = nil
+                state.places[id]?.isForgotten = true
             }
         }
     }
@@ -97,7 +104,7 @@ final class RecentResults: Sendable {
         for (index, entry) in entries.enumerated() {
             let place = Place(batch: state.oldest, index: index)
             // It may have come again.
-            if state.places[entry.id] == place { state.places[entry.id] = nil }
+            if state.places[entry.id]?.isSame(as: place) ?? false { state.places[entry.id] = nil }
         }
         state.count -= entries.count
         state.oldest += 1

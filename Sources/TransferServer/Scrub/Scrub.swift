@@ -213,17 +213,20 @@ extension Scrub {
             return state.withLock { $0.summary.recent.add(size) }
         }
         try repair?.take(finding, path, file.version)
-        keep(finding, file.version)
+        keep(finding, file)
         found(finding)
     }
 
     /// Lets the catalog know which files are rotten, so that a server sends and acknowledges them no more.
-    private func keep(_ finding: ScrubFinding, _ version: ContentVersion) {
+    private func keep(_ finding: ScrubFinding, _ file: StoredFile) {
         keep { (claims) throws(DatabaseError) in
             guard finding.kind == .rotten, let recorded = finding.recorded else {
                 return try claims.removeRotten(at: finding.path)
             }
-            try claims.add(rotten: RottenFile(path: finding.path, version: version, digest: recorded))
+            try claims.add(
+                rotten: RottenFile(
+                    path: finding.path, version: file.version, digest: recorded,
+                    mayHaveOtherNames: file.mayHaveOtherNames))
         }
     }
 

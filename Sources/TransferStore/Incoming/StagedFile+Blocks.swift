@@ -32,15 +32,22 @@ extension StagedFile {
         }
     }
 
-    /// - Returns: nothing when the range cannot be read, or not all of it.
+    /// - Returns: nil when the range cannot be read, or not all of it.
     package func digest(of range: Range<UInt64>, _ function: DigestFunction) -> [UInt8]? {
+        (try? readDigest(of: range, function)) ?? nil
+    }
+
+    /// - Returns: nil where the file ends before the range does.
+    /// - Throws: what read(2) says.
+    func readDigest(of range: Range<UInt64>, _ function: DigestFunction) throws(SystemError) -> [UInt8]? {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
         defer { buffer.deallocate() }
         let hasher = BlockHasher(function)
         var position = range.lowerBound
         while position < range.upperBound {
             let wanted = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(range.upperBound - position)))
-            guard let count = try? disk.read(number, into: wanted, at: position), count > 0 else { return nil }
+            let count = try disk.read(number, into: wanted, at: position)
+            guard count > 0 else { return nil }
             hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             position += UInt64(count)
         }

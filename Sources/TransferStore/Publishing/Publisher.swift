@@ -265,11 +265,15 @@ final class Publisher {
         try attempt("replace \(publication.path)") { () throws(SystemError) in
             let old = hold == nil ? nil : try target.directory.status(target.name)
             try publication.staged.replace(in: target.directory, name: target.name, id: publication.id)
-            // What has another name takes its room as before.
-            let freed = (old?.st_nlink ?? 0) < 2 ? UInt64(max(0, old?.st_size ?? 0)) : 0
-            hold?.publish(publication.size, replacing: freed)
+            hold?.publish(publication.size, replacing: old.map(Self.freed(by:)) ?? 0)
         }
         directories.change(target.directory)
+    }
+
+    /// Bytes that a file gives back when it loses a name. One with another name takes its room as before, and what a link says was
+    /// never counted.
+    private static func freed(by old: stat) -> UInt64 {
+        old.isFile && old.st_nlink < 2 ? UInt64(max(0, old.st_size)) : 0
     }
 
     private func numbered(_ path: RelativePath, _ number: Int) throws(StoreError) -> RelativePath {

@@ -1,3 +1,4 @@
+internal import CLinux
 import Glibc
 import TransferCodec
 package import TransferModel
@@ -25,6 +26,11 @@ package final class StoredFile: Sendable {
 
     /// Whether nobody has changed it since it was opened.
     package var isUnchanged: Bool { (try? ContentVersion(of: descriptor.number)) == version }
+
+    /// Whether it has more than one name, or that cannot be told.
+    package var mayHaveOtherNames: Bool {
+        do throws(SystemError) { return try disk.status(descriptor.number).st_nlink > 1 } catch { return true }
+    }
 
     /// Reads all of it but its holes, from the disk and not from what memory has of it, where the kernel lets go of that; and leaves
     /// nothing there for others to be pushed out.

@@ -1,67 +1,205 @@
 import Glibc
 import TransferSimulation
 
-/// `transfer-simulate [--seconds N] [--seed N] [--runs N] [--step N] [--only N] [--quick]`: runs one seed after the other until
-/// the time is over, so many have run, or a promise is broken. `--step` leaves seeds out, for others that run at the same
-/// time. `--quick` says at once what is broken, and looks for no shorter way to it.
+/// Plays one seed after the other until the time is over, so many have run, or a promise is broken; or recorded cases.
+///
+/// Exits with 1 if a promise was broken, with 64 if the arguments are wrong, with 70 if a run does not end.
 @main enum Main {
+    private static let usage = """
+        usage: transfer-simulate [OPTION...]
+          --seed N         the first seed (default: from the clock, so that each run plays others)
+          --step N         how far the next seed is from the last (default: 1)
+          --runs N         end after so many seeds
+          --seconds N      end after so many seconds
+          --cpu-seconds N  end after so many seconds of processor time, however busy the machine is
+          --keep-going     go on after a failure; at the end, print a table of the kinds of failures
+          --quick          look for no fewer steps with which a failure happens
+          --record DIR     write each failure into a file of DIR, which --cases plays
+          --only N         play this seed alone, and print each call to the disk of a failure
+          --cases DIR      play the recorded cases of DIR instead
+          --case FILE      play this recorded case alone, and print each call to the disk
+
+        """
+
     static func main() {
-        let arguments = CommandLine.arguments
-        var numbers: [String: UInt64] = [:]
-        var words = arguments.dropFirst()
-        while let name = words.popFirst() {
-            if name == "--quick" { continue }
-            guard ["--seconds", "--seed", "--runs", "--step", "--only"].contains(name),
-                let number = words.popFirst().flatMap({ UInt64($0) })
-            else {
-                print("usage: transfer-simulate [--seconds N] [--seed N] [--runs N] [--step N] [--only N] [--quick]")
-                exit(64)
-            }
-            numbers[name] = number
+        guard let options = Options(CommandLine.arguments.dropFirst()) else {
+            print(usage, terminator: "")
+            exit(64)
         }
         // Dictionaries have one order for all runs of a seed then.
         if getenv("SWIFT_DETERMINISTIC_HASHING") == nil {
             setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1)
-            var vector = arguments.map { strdup($0) } + [nil]
+            var vector = CommandLine.arguments.map { strdup($0) } + [nil]
             execv("/proc/self/exe", &vector)
         }
-        if let seed = numbers["--only"] { return run(from: seed, by: 1, atMost: 1, tells: true) }
-        run(
-            from: numbers["--seed"] ?? UInt64(time(nil)) &* 1_000_000, by: max(1, numbers["--step"] ?? 1),
-            atMost: numbers["--runs"], until: numbers["--seconds"].map { time(nil) + Int($0) })
+        Hang.watch()
+        Stop.watch()
+        do {
+            let isWell =
+                if let file = options.texts["--case"] {
+                    try play([file], tells: true)
+                } else if let directory = options.texts["--cases"] {
+                    try play(try Files.cases(in: directory), tells: false)
+                } else {
+                    try run(options)
+                }
+            exit(isWell ? 0 : 1)
+        } catch {
+            print("transfer-simulate: \(error)")
+            exit(74)
+        }
     }
 
-    private static var isQuick: Bool { CommandLine.arguments.contains("--quick") }
-
-    private static func run(
-        from first: UInt64, by step: UInt64, atMost most: UInt64?, until end: Int? = nil, tells: Bool = false
-    ) {
+    /// - Returns: whether no promise was broken.
+    private static func play(_ files: [String], tells: Bool) throws -> Bool {
+        var kinds = Kinds()
         var figures = Simulation.Figures()
-        var seed = first
-        let began = time(nil)
-        var next = began + 10
-        while figures.runs < most ?? .max {
-            if let end, time(nil) >= end { break }
-            if time(nil) >= next {
-                next += 10
-                tell(figures, since: began, seed)
-            }
+        for file in files {
+            let recorded = try RecordedCase(parsing: try Files.read(file))
+            Hang.begins(recorded.seed)
             do throws(Simulation.Failure) {
-                figures.add(try Simulation(tells: tells, isAlone: true, shrinks: tells || !isQuick).run(seed: seed))
+                figures.add(try Simulation(tells: tells, isAlone: true).play(recorded))
             } catch {
-                print(error)
-                exit(1)
+                say("\(file): \(error.reason)")
+                kinds.add(error.kind, file.split(separator: "/").last.map(String.init) ?? file)
+            }
+        }
+        say("\(files.count) cases, \(figures.steps) steps, \(kinds.count) broken")
+        say(kinds.table, terminator: "")
+        return kinds.isEmpty
+    }
+
+    /// - Returns: whether no promise was broken.
+    private static func run(_ options: Options) throws -> Bool {
+        let only = options.numbers["--only"]
+        let first = only ?? options.numbers["--seed"] ?? UInt64(time(nil)) &* 1_000_000
+        let step = max(1, options.numbers["--step"] ?? 1)
+        let most = only == nil ? options.numbers["--runs"] ?? .max : 1
+        let simulation = Simulation(tells: only != nil, isAlone: true, shrinks: only != nil || !options.isQuick)
+        var watch = Watch(seconds: options.numbers["--seconds"], processor: options.numbers["--cpu-seconds"])
+        var figures = Simulation.Figures()
+        var kinds = Kinds()
+        var seed = first
+        say("the first seed is \(first)")
+        while figures.runs + UInt64(kinds.count) < most, !watch.isOver, !Stop.isAsked {
+            if watch.wantsLine { say("\(watch.seconds) s: \(figures.line), now seed \(seed)") }
+            Hang.begins(seed)
+            do throws(Simulation.Failure) {
+                figures.add(try simulation.run(seed: seed))
+            } catch {
+                say("\(error)", terminator: "")
+                kinds.add(error.kind, "\(seed)")
+                if let directory = options.texts["--record"], let recorded = error.recorded {
+                    try Files.write("\(recorded)", to: "\(directory)/\(Files.name(of: error))")
+                }
+                if !options.keepsGoing { return false }
             }
             seed &+= step
         }
-        tell(figures, since: began, nil)
+        let failures = kinds.isEmpty ? "" : ", \(kinds.count) seeds break a promise"
+        say("\(watch.seconds) s: \(figures.line)\(failures), trace \(String(figures.trace, radix: 16))")
+        say(kinds.table, terminator: "")
+        return kinds.isEmpty
     }
 
-    private static func tell(_ figures: Simulation.Figures, since began: Int, _ seed: UInt64?) {
-        print(
-            "\(time(nil) - began) s: \(figures.runs) runs, \(figures.steps) steps, \(figures.calls) calls to the disk, "
-                + "\(figures.acknowledgements) uploads acknowledged"
-                + (seed.map { ", now seed \($0)" } ?? ", trace \(String(figures.trace, radix: 16))"))
+    /// Prints at once, also where the output goes to a file: the next seed may end the process.
+    private static func say(_ text: String, terminator: String = "\n") {
+        print(text, terminator: terminator)
         fflush(nil)
+    }
+}
+
+/// What stands on the command line.
+private struct Options {
+    var numbers: [String: UInt64] = [:]
+    var texts: [String: String] = [:]
+    var isQuick = false
+    var keepsGoing = false
+
+    /// - Returns: nil if an argument is unknown or its value is missing.
+    init?(_ arguments: ArraySlice<String>) {
+        var words = arguments
+        while let name = words.popFirst() {
+            switch name {
+            case "--quick": isQuick = true
+            case "--keep-going": keepsGoing = true
+            case "--seconds", "--cpu-seconds", "--seed", "--runs", "--step", "--only":
+                guard let number = words.popFirst().flatMap({ UInt64($0) }) else { return nil }
+                numbers[name] = number
+            case "--record", "--cases", "--case":
+                guard let text = words.popFirst() else { return nil }
+                texts[name] = text
+            default: return nil
+            }
+        }
+        // Only what was shrunk can be recorded.
+        if isQuick, texts["--record"] != nil { return nil }
+    }
+}
+
+/// How long a run takes, by the clock on the wall and by that of the process.
+private struct Watch {
+    private static let secondsBetweenLines = 10
+
+    private let began = time(nil)
+    private let mostSeconds: Int?
+    private let mostProcessor: Int?
+    private var nextLine: Int
+
+    init(seconds: UInt64?, processor: UInt64?) {
+        mostSeconds = seconds.flatMap { Int(exactly: $0) }
+        mostProcessor = processor.flatMap { Int(exactly: $0) }
+        nextLine = began + Self.secondsBetweenLines
+    }
+
+    var seconds: Int { time(nil) - began }
+
+    var isOver: Bool {
+        if let mostSeconds, seconds >= mostSeconds { return true }
+        guard let mostProcessor else { return false }
+        var spent = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent)
+        return spent.tv_sec >= mostProcessor
+    }
+
+    /// Whether it is time for a line about how far the run is; each time is answered once.
+    var wantsLine: Bool {
+        mutating get {
+            guard time(nil) >= nextLine else { return false }
+            nextLine += Self.secondsBetweenLines
+            return true
+        }
+    }
+}
+
+/// Failures, counted by their kinds.
+private struct Kinds {
+    /// Seeds or files that are named of each kind.
+    private static let named = 5
+
+    private var found: [String: (count: Int, first: [String])] = [:]
+
+    var isEmpty: Bool { found.isEmpty }
+    var count: Int { found.values.reduce(0) { $0 + $1.count } }
+
+    mutating func add(_ kind: String, _ name: String) {
+        var entry = found[kind] ?? (0, [])
+        entry.count += 1
+        if entry.first.count < Self.named { entry.first.append(name) }
+        found[kind] = entry
+    }
+
+    /// A line for each kind, the most frequent first; empty without failures.
+    var table: String {
+        found.sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }.map { kind, entry in
+            let more = entry.count > entry.first.count ? ", …" : ""
+            return "\(entry.count)\t\(kind)\t(\(entry.first.joined(separator: ", "))\(more))\n"
+        }.joined()
+    }
+}
+
+extension Simulation.Figures {
+    fileprivate var line: String {
+        "\(runs) runs, \(steps) steps, \(calls) calls to the disk, \(acknowledgements) uploads acknowledged"
     }
 }

@@ -3,40 +3,52 @@ import TransferTestSupport
 
 /// What can happen in one run, and how often. Each run has a mix of its own: what is rare over all runs is frequent in some,
 /// and so are rare things together.
+///
+/// All that a world reads of it is written into recorded cases (`Mix.fields`), which have to play the same when it changes: a
+/// new property gets the value with which nothing is new as its default.
 struct Mix: Sendable {
     /// How often each kind of step comes.
     let weights: [(kind: Step.Kind, weight: Int)]
     /// What goes wrong with the disk; nothing where it never fails.
-    let faults: [SimulatedDisk.Fault.Kind]
+    var faults: [SimulatedDisk.Fault.Kind] = []
     /// One in so many of the steps that make something durable has a fault, and of the others.
-    let faultRates: (durable: UInt32, other: UInt32)
+    var faultRates: (durable: UInt32, other: UInt32) = (3, 24)
     /// Calls that pass at most before a fault.
-    let faultWait: UInt32
+    var faultWait: UInt32 = 4
     /// One in so many of the steps that others can come between.
-    let interludeRate: UInt32
-    let names: [String]
+    var interludeRate: UInt32 = 1
+    var names = ["a"]
     /// Whether there are paths in directories that nobody has made yet.
-    let hasFreshDirectories: Bool
-    let conflicts: [ConflictPolicy]
+    var hasFreshDirectories = false
+    var conflicts: [ConflictPolicy] = [.keepBoth]
     /// Bytes of uploads in one piece.
-    let sizes: [Int]
+    var sizes = [1]
     /// Connections at once.
-    let sessions: Int
+    var sessions = 2
     /// One in so many uploads has the content of another one; none for zero.
-    let sharing: UInt32
+    var sharing: UInt32 = 0
     /// Steps.
     let length: Int
-    let givesReceipts: Bool
-    let syncsAsAWhole: Bool
+    var givesReceipts = false
+    var syncsAsAWhole = false
     /// Whether there are mailboxes.
-    let hasMail: Bool
+    var hasMail = false
     /// Bytes that the server may store; nothing for no limit.
-    let quota: UInt64?
+    var quota: UInt64?
+    /// Bytes that the client which may not replace everything may store; nil for no limit.
+    var guestQuota: UInt64?
+    /// Whether another disk is mounted in the server's directory.
+    var hasSecondDisk = false
 
     private static let names = ["a", "b", "c", "d/a", "d/b", "e/a", "e/f/a", "e/f/g/a"]
 
     /// Around those that matter, none of them long for a simulation.
     private static let sizes = [0, 1, 100, 4095, 4096, 5000, 9000]
+
+    /// What a recorded case begins with: it has its own steps.
+    init() {
+        (weights, length) = ([], 0)
+    }
 
     /// - Parameter parts: whether blocks are small enough for many uploads in parts.
     init(_ random: inout SplitMix64, parts: Bool) {
@@ -55,7 +67,9 @@ struct Mix: Sendable {
         faultRates = [(2, 12), (3, 24), (8, 64)][Int(random.next() % 3)]
         faultWait = [2, 4, 8, 16][Int(random.next() % 4)]
         interludeRate = [1, 2, 4][Int(random.next() % 3)]
-        names = Self.some(Self.names, &random)
+        hasSecondDisk = random.next() % 4 == 0
+        guestQuota = random.next() % 3 == 0 ? [6_000, 30_000][Int(random.next() % 2)] : nil
+        names = Self.some(Self.names, &random) + (hasSecondDisk ? ["a", "b"].map { "\(Medium.mount)/\($0)" } : [])
         hasFreshDirectories = random.next() % 2 == 0
         conflicts = Self.some(ConflictPolicy.allCases, &random)
         sizes = Self.some(Self.sizes, &random)
@@ -87,7 +101,7 @@ extension Step.Kind {
     /// Whether it is about mailboxes.
     fileprivate var isMail: Bool {
         switch self {
-        case .mail, .mailAgain, .settle, .expireMail, .failLedger: true
+        case .mail, .mailAgain, .settle, .expireMail, .introduce, .failLedger: true
         default: false
         }
     }
@@ -115,8 +129,8 @@ extension Step.Kind {
         case .finishParts: parts ? 5 : 1
         case .survey: parts ? 4 : 1
         case .allParts: parts ? 6 : 1
-        case .breakOff: parts ? 2 : 0
-        case .takeBack: parts ? 1 : 0
+        case .breakOff: parts ? 2 : 1
+        case .takeBack: 1
         case .grow: 14
         case .vanish: 3
         case .fade: 3
@@ -124,6 +138,7 @@ extension Step.Kind {
         case .abort: 1
         case .lookup: 4
         case .change: 3
+        case .scrub: 2
         case .wait: 1
         case .expire: 1
         case .kill: 2
@@ -136,11 +151,13 @@ extension Step.Kind {
         case .mailAgain: 8
         case .settle: 10
         case .expireMail: 2
+        case .introduce: 2
         case .failLedger: 6
         case .rearrange: 6
         case .discard: 2
         case .restore: 2
         case .remove: 1
+        case .copy: 2
         }
     }
 }

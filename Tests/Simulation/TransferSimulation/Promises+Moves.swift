@@ -45,10 +45,9 @@ extension Promises {
         known[object] = Known(path: target, earlier: earlier)
     }
 
-    /// Whoever has ordered a move was told that it is durable: of this path, and of all below it.
-    mutating func answered(_ path: String, _ medium: Medium) throws(Broken) {
-        let done = movings.filter { $0.places.dropLast().contains { $0 == path || $0.hasPrefix(path + "/") } }
-        for moving in done {
+    /// A client was told that a move is durable which has moved these files.
+    mutating func answered(_ objects: Set<Medium.Object>, _ medium: Medium) throws(Broken) {
+        for moving in movings.filter({ objects.contains($0.object) }) {
             guard let target = moving.places.last else { continue }
             movings.removeAll { $0.object == moving.object }
             let ours = Set(moving.published.map(\.content))
@@ -70,6 +69,14 @@ extension Promises {
         for published in paths[path]?.published ?? [] { places[published.content]?[path] = nil }
         paths[path]?.isPromised = false
         if let object { known[object] = nil }
+    }
+
+    /// A file has got one more name: what is known of it there is right again.
+    mutating func linked(_ object: Medium.Object, at path: String) { known[object]?.earlier.remove(path) }
+
+    /// Others have changed what is there: the catalog may say what the server has stored there before.
+    mutating func forgetEarlier(_ path: String) {
+        for object in known.keys { known[object]?.earlier.remove(path) }
     }
 
     /// Somebody else does something with what was moved.

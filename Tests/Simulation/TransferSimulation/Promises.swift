@@ -16,12 +16,6 @@ struct Promises {
         let number: Int
     }
 
-    struct Broken: Error, CustomStringConvertible {
-        let description: String
-
-        init(_ description: String) { self.description = description }
-    }
-
     var paths: [String: Path] = [:] {
         didSet { version += 1 }
     }
@@ -88,6 +82,7 @@ struct Promises {
         for known in paths[path]?.published ?? [] { places[known.content]?[path] = nil }
         voided[path, default: []].formUnion(ever[path] ?? [])
         paths[path] = nil
+        forgetEarlier(path)
     }
 
     mutating func noteChange(of path: String) {

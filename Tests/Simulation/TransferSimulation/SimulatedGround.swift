@@ -6,7 +6,7 @@ package import TransferStore
 import TransferSystem
 import TransferTestSupport
 
-/// The intake of a server on a simulated disk, with records in memory, and what was promised with it: for whoever drives the
+/// The intake of a server on a simulated disk, with a catalog in memory, and what was promised with it: for whoever drives the
 /// rest of a server by himself, and has contents that the simulation knows nothing of.
 package final class SimulatedGround {
     /// A server that stands on it.
@@ -19,7 +19,7 @@ package final class SimulatedGround {
     private var number = 0
     private var path: String
     private var disk: SimulatedDisk
-    private let records = SimulatedRecords()
+    private let records: SimulatedCatalog
     private var random: SplitMix64
     private let clock = VirtualClock()
     private var promises = Promises()
@@ -32,9 +32,12 @@ package final class SimulatedGround {
     package init(seed: UInt64) throws {
         random = SplitMix64(seed: seed)
         directory = try TemporaryDirectory(prefersMemory: true)
+        records = try SimulatedCatalog(directory.path("catalog"))
         path = directory.path("0")
         mkdir(path, 0o755)
         disk = Self.disk(Medium(root: path, clock: clock), &random)
+        records.isDead = { [unowned self] in disk.isDead }
+        records.die = { [unowned self] in disk.die() }
         try start()
     }
 
@@ -63,14 +66,13 @@ package final class SimulatedGround {
             server.store.unlock()
             self.server = nil
         }
-        records.failsAfter = nil
         if cuttingPower {
             let old = path
             number += 1
             path = directory.path("\(number)")
             mkdir(path, 0o755)
             disk = Self.disk(disk.medium.cut(to: path, &random), &random)
-            records.cutPower()
+            try records.cutPower(&random)
             try promises.settle(disk.medium) { contents[$0] }
             TemporaryDirectory.remove(old)
         } else {
@@ -79,10 +81,11 @@ package final class SimulatedGround {
         let store = try FileStore(
             path: path, durability: .commit, limits: SpaceLimits(),
             fileSystem: FileSystem(isMemory: false, syncsAsAWhole: true), disk: disk.disk)
-        records.reopen()
         let configuration = Intake.Configuration(
             maximumAssemblies: 4, filesAtOnce: 7, maximumUpload: 1 << 40, keepUnfinished: 7 * 86_400_000_000_000)
-        let intake = Intake(configuration, store: store, records: records, signer: nil, clock: clock.clock) { _ in }
+        let intake = Intake(
+            configuration, store: store, records: try records.open(), signer: nil, clock: clock.clock
+        ) { _ in }
         _ = intake.settleIntended(in: store)
         _ = try? intake.expire(leftovers: true)
         intake.known.load()
@@ -102,13 +105,14 @@ package final class SimulatedGround {
         disk.arm(SimulatedDisk.Fault(kind: kinds[Int(kind) % kinds.count], wait: wait))
     }
 
+    /// Has one of the next calls to the catalog fail.
     package func failRecords(after calls: UInt32) {
-        records.failsAfter = calls
+        records.fail(calls, after: calls)
     }
 
     package func mend() {
         disk.arm(nil as SimulatedDisk.Fault?)
-        records.failsAfter = nil
+        records.mend()
     }
 
     // MARK: Promises

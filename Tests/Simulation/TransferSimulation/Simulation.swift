@@ -14,12 +14,17 @@ public struct Simulation: Sendable {
         /// The promise that is broken.
         public let reason: String
 
-        /// The fewest that were found with which it happens.
-        public let steps: [Step]
+        /// The promise without paths and numbers: failures of one mistake have the same, and a shorter run counts only with it.
+        public let kind: String
 
-        /// All of it, for whoever looks for the mistake.
-        public var description: String {
-            "seed \(seed): \(reason)\n" + steps.map { "  \($0)" }.joined(separator: "\n")
+        /// The fewest steps that were found with a failure of this kind; nil if they were not looked for.
+        public let recorded: RecordedCase?
+
+        /// What `RecordedCase` reads; without the steps, a comment alone.
+        public var description: String { recorded?.description ?? Self.comment(seed, reason) + "\n" }
+
+        fileprivate static func comment(_ seed: UInt64, _ reason: String) -> String {
+            "# seed \(seed): " + reason.split(whereSeparator: \.isNewline).joined(separator: " ")
         }
     }
 
@@ -31,6 +36,10 @@ public struct Simulation: Sendable {
         public var steps: UInt64 = 0
         /// Calls to disks.
         public var calls: UInt64 = 0
+        /// What servers have done.
+        public var done: Set<Operation> = []
+        /// Kinds of steps that were taken.
+        public var kinds: Set<Step.Kind> = []
         /// Uploads that were acknowledged.
         public var acknowledgements: UInt64 = 0
         /// Stands for all that has happened: runs of the same seeds have the same.
@@ -45,6 +54,8 @@ public struct Simulation: Sendable {
             steps += other.steps
             calls += other.calls
             acknowledgements += other.acknowledgements
+            done.formUnion(other.done)
+            kinds.formUnion(other.kinds)
             trace ^= other.trace
         }
     }
@@ -84,59 +95,89 @@ public struct Simulation: Sendable {
 
     /// - Throws: `Failure`.
     public func run(seed: UInt64) throws(Failure) -> Figures {
-        var random = SplitMix64(seed: seed)
-        let steps = Step.steps(of: Self.mix(seed), &random)
+        let whole = Self.recorded(seed: seed)
         do {
-            return try play(steps, seed)
+            return try take(whole)
         } catch {
-            guard shrinks else { throw Failure(seed: seed, reason: "\(error)", steps: []) }
-            let fewer = shrink(steps, seed)
-            throw Failure(seed: seed, reason: reason(fewer, seed, tells: tells) ?? "\(error)", steps: fewer)
+            let kind = Self.kind(of: error)
+            guard shrinks else { throw Failure(seed: seed, reason: "\(error)", kind: kind, recorded: nil) }
+            let fewer = Self.shrink(whole, kind) { failure($0) }
+            let last = failure(fewer, tells: tells) ?? error
+            let comment = String(Failure.comment(seed, "\(last)").dropFirst(2))
+            throw Failure(
+                seed: seed, reason: "\(last)", kind: kind,
+                recorded: RecordedCase(comments: [comment], seed: seed, mix: fewer.mix, steps: fewer.steps))
         }
     }
 
-    private static func mix(_ seed: UInt64) -> Mix {
-        var random = SplitMix64(seed: ~seed)
-        return Mix(&random, parts: Limits.blockSize <= 4 << 10)
-    }
-
-    private func play(_ steps: [Step], _ seed: UInt64, tells: Bool = false) throws -> Figures {
-        let options = World.Options(
-            mix: Self.mix(seed), countsDescriptors: isAlone, forgetsDirectories: forgetsDirectories,
-            forgetsIntended: forgetsIntended, tells: tells)
-        let world = try World(options, seed: seed)
-        for step in steps { try world.take(step) }
-        try world.finish()
-        return Figures(
-            steps: UInt64(steps.count), calls: world.calls,
-            acknowledgements: UInt64(world.uploads.count { $0.answer != nil }), trace: world.trace.digest)
-    }
-
-    private func reason(_ steps: [Step], _ seed: UInt64, tells: Bool = false) -> String? {
+    /// Plays a case as it is recorded; no fewer steps are looked for.
+    ///
+    /// - Throws: `Failure`.
+    public func play(_ recorded: RecordedCase) throws(Failure) -> Figures {
         do {
-            _ = try play(steps, seed, tells: tells)
+            return try take(recorded, tells: tells)
+        } catch {
+            throw Failure(seed: recorded.seed, reason: "\(error)", kind: Self.kind(of: error), recorded: recorded)
+        }
+    }
+
+    /// All that a seed stands for at present.
+    public static func recorded(seed: UInt64) -> RecordedCase {
+        var (random, ofMix) = (SplitMix64(seed: seed), SplitMix64(seed: ~seed))
+        let mix = Mix(&ofMix, parts: Limits.blockSize <= 4 << 10)
+        return RecordedCase(comments: [], seed: seed, mix: mix, steps: Step.steps(of: mix, &random))
+    }
+
+    private func take(_ run: RecordedCase, tells: Bool = false) throws -> Figures {
+        let options = World.Options(
+            mix: run.mix, countsDescriptors: isAlone, forgetsDirectories: forgetsDirectories,
+            forgetsIntended: forgetsIntended, tells: tells)
+        let world = try World(options, seed: run.seed)
+        for step in run.steps { try world.take(step) }
+        try world.finish()
+        var figures = Figures(
+            steps: UInt64(run.steps.count), calls: world.calls,
+            acknowledgements: UInt64(world.uploads.count { $0.answer != nil }), trace: world.trace.digest)
+        (figures.done, figures.kinds) = (world.done, world.kinds)
+        return figures
+    }
+
+    private func failure(_ run: RecordedCase, tells: Bool = false) -> (any Error)? {
+        do {
+            _ = try take(run, tells: tells)
             return nil
         } catch {
-            return "\(error)"
+            return error
         }
     }
 
-    /// Leaves out what it happens without: first long stretches, then single steps.
-    private func shrink(_ steps: [Step], _ seed: UInt64) -> [Step] {
-        var steps = steps
+    /// Leaves out steps without which a failure of the same kind still happens: first long stretches, then single steps, and
+    /// these until none can be left out. A failure of another kind is another mistake.
+    ///
+    /// - Parameter failure: what a shorter run fails with; nil if it does not.
+    static func shrink(
+        _ run: RecordedCase, _ kind: String, failure: (RecordedCase) -> (any Error)?
+    ) -> RecordedCase {
+        var run = run
         var attempts = 0
-        var length = steps.count / 2
-        while length > 0, attempts < Self.mostAttempts {
+        var length = max(1, run.steps.count / 2)
+        while attempts < mostAttempts {
+            let before = run.steps.count
             var start = 0
-            while start < steps.count, attempts < Self.mostAttempts {
-                var fewer = steps
-                fewer.removeSubrange(start..<min(steps.count, start + length))
+            while start < run.steps.count, attempts < mostAttempts {
+                var steps = run.steps
+                steps.removeSubrange(start..<min(steps.count, start + length))
+                let fewer = RecordedCase(comments: run.comments, seed: run.seed, mix: run.mix, steps: steps)
                 attempts += 1
-                if reason(fewer, seed) != nil { steps = fewer } else { start += length }
+                if failure(fewer).map(Self.kind) == kind { run = fewer } else { start += length }
             }
-            length /= 2
+            if length > 1 {
+                length /= 2
+            } else if run.steps.count == before {
+                break
+            }
         }
-        return steps
+        return run
     }
 }
 

@@ -10,10 +10,10 @@ public struct Step: Equatable, Sendable, CustomStringConvertible {
         case part, finishParts, survey, allParts, breakOff, takeBack
         case grow
         case vanish, fade, haunt, abort, lookup
-        case change, wait, expire
+        case change, scrub, wait, expire
         case kill, rest, powerCut, failDisk, failRecords, mend
-        case mail, mailAgain, settle, expireMail, failLedger
-        case rearrange, discard, restore, remove
+        case mail, mailAgain, settle, expireMail, introduce, failLedger
+        case rearrange, discard, restore, remove, copy
     }
 
     let kind: Kind

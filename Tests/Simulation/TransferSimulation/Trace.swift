@@ -26,7 +26,7 @@ final class Trace {
         case .status(let directory, let name): add(3, directory, name)
         case .link(_, let directory, let name): add(4, directory, name)
         case .rename(_, let name, let directory, let newName, _):
-            add(name)
+            add(Self.withoutChance(name))
             add(5, directory, newName)
         case .unlink(let directory, let name): add(6, directory, name)
         case .removeDirectory(let directory, let name): add(7, directory, name)
@@ -63,12 +63,18 @@ final class Trace {
         if directory != AT_FDCWD { add(Self.withoutChance(name)) }
     }
 
-    /// Names of content that is for somebody end in digits that are made anew for each attempt (`RelativePath.mail(_:)`).
+    /// Some names have digits that are made anew in each run: those of content that is for others at their end, for each attempt
+    /// (`RelativePath.mail(_:)`), and that of a second name on its way to a path that it takes from a file
+    /// (`StagedFile.scratchName`). All ids of the simulation have zeros behind their first digit.
     static func withoutChance(_ name: String) -> String {
         let sizeOfID = 32
-        guard name.utf8.count == sizeOfID + 1 + 16, name.utf8.dropFirst(sizeOfID).first == UInt8(ascii: "-") else {
+        let id = name.utf8.prefix(sizeOfID)
+        if name.utf8.count == sizeOfID + 1 + 16, name.utf8.dropFirst(sizeOfID).first == UInt8(ascii: "-") {
+            return String(decoding: id, as: UTF8.self)
+        }
+        guard name.hasSuffix("-0.part"), id.dropFirst().prefix(8).contains(where: { $0 != UInt8(ascii: "0") }) else {
             return name
         }
-        return String(decoding: name.utf8.prefix(sizeOfID), as: UTF8.self)
+        return "-0.part"
     }
 }

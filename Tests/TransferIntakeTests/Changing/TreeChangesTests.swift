@@ -187,6 +187,83 @@ import TransferTestSupport
         try check(next, "a sync has failed")
     }
 
+    /// A change whose sync has failed is settled before anything else is done with its paths. Otherwise its note would be applied to
+    /// the file that took its path (a restart reads it).
+    @Test func whatFollowsASyncThatFails() throws {
+        let fails = Atomic(false)
+        let disk = Disk(interception: { call, body in
+            if fails.load(ordering: .relaxed), case .sync = call { return -5 }
+            return body()
+        })
+        let time = Atomic(Int64(0))
+        let clock = IntakeClock(
+            monotonic: { time.load(ordering: .relaxed) }, utc: { time.wrappingAdd(1, ordering: .relaxed).newValue })
+        let directory = try TemporaryDirectory(prefersMemory: true)
+        let system = FileSystem(isMemory: false, syncsAsAWhole: false)
+        let fixture = try IntakeFixture(in: directory, disk: disk, fileSystem: system, clock: clock)
+        try fill(fixture)
+        fails.store(true, ordering: .relaxed)
+        let results = perform([.move(try path("a"), to: try path("x"), replaces: false)], fixture)
+        #expect(throws: StoreError.self) { try results[0].get() }
+        // Other paths are not kept away, and this one is, until it is settled.
+        fails.store(false, ordering: .relaxed)
+        let next: [TreeChange] = [
+            .move(try path("b"), to: try path("a"), replaces: false), .discard(try path("c"), isRecursive: false),
+            .folder(try path("x/y"), replaces: true, nil),
+        ]
+        #expect(perform(next, fixture).map { (try? $0.get()) != nil } == [false, true, false])
+        time.wrappingAdd(2_000_000_000, ordering: .relaxed)
+        #expect(throws: Never.self) { try perform([next[0]], fixture)[0].get() }
+        #expect(try fixture.intake.known.records.intended().isEmpty)
+        fixture.end()
+        let restarted = try IntakeFixture(in: directory)
+        #expect(restarted.intake.settleIntended(in: restarted.store) == 0)
+        restarted.intake.known.settle()
+        let known = restarted.intake.known.entries(at: ["x", "a", "b"]).map { $0.map(\.digest) }
+        #expect(known == [[IntakeFixture.digest([0x61])], [IntakeFixture.digest([0x62])], []])
+    }
+
+    /// Of a batch only what was not synced keeps its note.
+    @Test func whatWasSyncedBeforeASyncThatFails() throws {
+        let fails = Atomic(false)
+        let disk = Disk(interception: { call, body in
+            if case .rename(_, "a", _, _, _) = call { fails.store(true, ordering: .relaxed) }
+            if fails.load(ordering: .relaxed), case .sync = call { return -5 }
+            return body()
+        })
+        let directory = try TemporaryDirectory(prefersMemory: true)
+        let system = FileSystem(isMemory: false, syncsAsAWhole: false)
+        let fixture = try IntakeFixture(in: directory, disk: disk, fileSystem: system)
+        try fill(fixture)
+        // What follows a folder's move is synced by itself.
+        let results = perform(
+            [
+                .move(try path("k"), to: try path("q"), replaces: false),
+                .move(try path("a"), to: try path("x"), replaces: false),
+                .move(try path("b"), to: try path("y"), replaces: false),
+            ], fixture)
+        #expect(results.map { (try? $0.get()) != nil } == [true, false, false])
+        #expect(try fixture.intake.known.records.intended().compactMap(\.change?.path) == ["a", "b"])
+        fixture.intake.known.settle()
+        #expect(fixture.intake.known.entries(at: ["q/x", "k/x"]).map(\.count) == [1, 0])
+    }
+
+    /// A move that is refused has changed nothing, and what is known of both files stays known by its id.
+    @Test func aMoveThatIsRefused() throws {
+        let fixture = try IntakeFixture()
+        try fill(fixture)
+        let known = fixture.intake.known
+        let before = known.entries(at: ["a", "b"])
+        let rotten = try #require(before[1][0].version)
+        known.add(
+            rotten: RottenFile(path: "b", version: rotten, digest: try #require(before[1][0].digest)))
+        let results = perform([.move(try path("a"), to: try path("b"), replaces: false)], fixture)
+        #expect(throws: StoreError.self) { try results[0].get() }
+        #expect(known.entries(at: ["a", "b"]) == before)
+        for entry in before.joined() { #expect(known.entry(for: entry.id) == entry) }
+        #expect(known.isRotten(try path("b"), rotten))
+    }
+
     /// The same path goes to the trash twice, also in one batch.
     @Test func whatIsDiscardedTwiceStandsTwiceInTheTrash() throws {
         let fixture = try IntakeFixture()
@@ -219,7 +296,7 @@ import TransferTestSupport
         let fixture = try IntakeFixture()
         try fill(fixture)
         let known = fixture.intake.known
-        let moment = known.moved.moment
+        let moment = known.recentChanges.moment
         let late = known.entries(at: ["k/x", "a", "e", "b"]).map { $0[0] }
         known.forget(late.map(\.path))
         let changes: [TreeChange] = [
@@ -240,6 +317,31 @@ import TransferTestSupport
         // What comes again under its id is stored where it says.
         #expect(known.entry(for: late[0].id) == nil && known.entry(for: late[2].id) == nil)
         #expect(known.entry(for: late[3].id) != nil)
+    }
+
+    /// Attributes and second names that come between a publication and its record leave the upload known.
+    @Test func whatIsRecordedBehindItsAttributes() throws {
+        let fixture = try IntakeFixture()
+        try fill(fixture)
+        let known = fixture.intake.known
+        let moment = known.recentChanges.moment
+        let late = known.entries(at: ["a", "b", "c"]).map { $0[0] }
+        known.forget(late.map(\.path))
+        let attributes = TreeChange.Attributes(
+            permissions: 0o600, modified: Timestamp(seconds: 1_000, nanoseconds: 5), extra: nil)
+        let changes: [TreeChange] = [
+            .set(try path("a"), attributes), .hardLink(try path("h"), to: try path("b"), replaces: false, nil),
+            .set(try path("c"), attributes), .move(try path("c"), to: try path("x"), replaces: false),
+        ]
+        for result in perform(changes, fixture) { #expect(throws: Never.self) { try result.get() } }
+        fixture.intake.record(late, with: nil, since: moment)
+        known.settle()
+        for (place, content) in [("a", "a"), ("b", "b"), ("h", "b"), ("x", "c")] {
+            let entry = known.entries(at: [place])[0].first
+            #expect(entry?.digest == IntakeFixture.digest(Array(content.utf8)), "\(place)")
+            #expect(try entry?.version == fixture.store.version(at: path(place)), "\(place)")
+        }
+        #expect(known.entry(for: late[0].id) != nil && known.entry(for: late[1].id) != nil)
     }
 
     /// The catalog is told of a large folder for a while. Whoever asks for something else does not wait for that.

@@ -41,4 +41,19 @@ import TransferProtocol
         recent.add([entry(.random())])
         #expect(recent.find(id) == nil)
     }
+
+    /// The answer goes with the file that was moved. An older copy of the upload is refused all the same.
+    @Test func whatIsForgottenIsStillClaimed() {
+        let recent = RecentResults()
+        let id = UploadID.random()
+        let begun = recent.moment
+        recent.add([entry(id, size: 1)])
+        recent.forget([PathKey("p1")])
+        #expect(recent.find(id) == nil)
+        #expect(recent.claim([.init(id: id, begun: begun)]) == [0])
+        #expect(recent.claim([.init(id: id, begun: recent.moment)]).isEmpty)
+        recent.release([id])
+        recent.add([entry(id, size: 1)])
+        #expect(recent.find(id) == entry(id, size: 1))
+    }
 }

@@ -27,6 +27,7 @@ import TransferTestSupport
             let disk = Disk(
                 interception: { call, body in
                     if failure.refuses(call) { return -Int(ENOSPC) }
+                    if failure.failsToRead(call) { return -Int(EIO) }
                     guard call.isSync else { return body() }
                     return failure.isNow() ? -Int(EIO) : 0
                 }, dirtyBytes: { 0 }, boot: "boot \(boots)", isSerial: true)
@@ -45,11 +46,27 @@ import TransferTestSupport
     private final class FailingSync: Sendable {
         private let wait = Locked(Int.max)
         private let refused = Locked(Refused.nothing)
+        private let readsLeft = Locked(Int?.none)
 
         /// What cannot be done, because there is no room.
         enum Refused { case nothing, writing, renaming }
 
         func refuse(_ refused: Refused) { self.refused.withLock { $0 = refused } }
+
+        /// One read fails, behind so many that do not.
+        func failRead(after reads: Int) { readsLeft.withLock { $0 = reads } }
+
+        /// Whether a read is still to fail.
+        var isReadDue: Bool { readsLeft.withLock { $0 != nil } }
+
+        func failsToRead(_ call: DiskCall) -> Bool {
+            guard case .read = call else { return false }
+            return readsLeft.withLock { left in
+                guard let reads = left else { return false }
+                left = reads == 0 ? nil : reads - 1
+                return reads == 0
+            }
+        }
 
         func refuses(_ call: DiskCall) -> Bool {
             switch (call, refused.withLock { $0 }) {
@@ -150,6 +167,38 @@ import TransferTestSupport
         machine.boots += 1
         let again = try #require(try machine.store().growing(id: Self.id))
         #expect(again.kept == Self.mark(isThere ? second : first))
+    }
+
+    /// What cannot be read after a power cut is not lost: whichever read fails, what was told stays for the next request.
+    @Test func aReadThatFailsTakesNothing() throws {
+        var machine = try Machine()
+        let store = try machine.store()
+        let file = try store.grow(id: Self.id, size: nil, declaration: [])
+        let end = Limits.blockSize + 500
+        try file.keep(try Self.write(file, to: 100))
+        let settled = try #require(Files.read(machine.sheet))
+        try file.keep(try Self.write(file, to: end, from: 100))
+        // The process has died before it knew that the sync had succeeded, so that the bytes have to be compared.
+        var pending = try #require(Files.read(machine.sheet))
+        pending[33 << 10..<(33 << 10) + 24] = settled[33 << 10..<(33 << 10) + 24]
+        try Files.write(pending, to: machine.sheet)
+        store.unlock()
+        machine.boots += 1
+        var reads = 0
+        while true {
+            let failure = FailingSync()
+            let next = try machine.store(failure)
+            failure.failRead(after: reads)
+            let found = Result { () throws(StoreError) in try next.growing(id: Self.id)?.kept.offset }
+            next.unlock()
+            if failure.isReadDue {
+                #expect(try found.get() == UInt64(end))
+                break
+            }
+            #expect(throws: StoreError.self, "read \(reads)") { try found.get() }
+            reads += 1
+        }
+        #expect(reads > 4)
     }
 
     /// Every byte of the newest slot torn: the one before it stands.

@@ -116,6 +116,16 @@ import TransferTestSupport
         #expect(fixture.visible == ["a", "a-1"])
     }
 
+    /// What a link says was never counted, however long it is.
+    @Test func aLinkThatIsReplacedGivesNothingBack() throws {
+        let fixture = try fixture(quota: 3)
+        try fixture.publish("a", [1, 2])
+        symlink("abcdefgh", fixture.path("b"))
+        try fixture.publish("b", [3], .overwrite)
+        #expect(fixture.store.space?.used == 3)
+        #expect(try fixture.failure("c", [4]) == .quotaExceeded)
+    }
+
     @Test func partsStayCounted() throws {
         let id = UploadID.random()
         let size: UInt64 = 1 << 20

@@ -136,12 +136,14 @@ extension Medium {
     /// Whether a file, or a directory that it is in, will be under one of two names after a power cut now, and all of it.
     func hasOneName(_ object: Object) -> Bool {
         guard files[object]?.pending.isEmpty ?? true else { return false }
-        var next: Object? = object
-        while let place = next, place != root {
-            if renames.contains(where: { $0.object == place }) { return true }
-            next = directories.first { $0.value.seen.values.contains(place) }?.key
-        }
-        return false
+        return isRenamed(object)
+    }
+
+    /// Whether an object, or a directory that one of its names is in, is to have one of two names.
+    private func isRenamed(_ object: Object) -> Bool {
+        if object == root { return false }
+        if renames.contains(where: { $0.object == object }) { return true }
+        return directories.contains { $0.value.seen.values.contains(object) && isRenamed($0.key) }
     }
 
     /// Whether a power cut now may leave an object at a path.

@@ -35,6 +35,7 @@ extension Medium {
         files[object]?.seen = content
         files[object]?.certain = content
         files[object]?.isForeign = true
+        files[object]?.isRotten = true
     }
 
     private func place(_ path: String) -> (directory: Object, name: String)? {
@@ -53,5 +54,6 @@ extension Medium {
         }
         directories[directory]?.seen[name] = object
         directories[directory]?.certain[name] = object
+        settle(object, onDiskOf: directory)
     }
 }

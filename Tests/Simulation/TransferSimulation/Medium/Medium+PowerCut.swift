@@ -115,12 +115,21 @@ extension Medium {
             let name = Self.inNextBoot(name, below: cut.directories[made]?.path == nil)
             let target = path + "/" + name
             if let file = files[object] {
+                // Only what is published rots here, and a journal does not bring back the name of its part.
+                if file.isRotten, directories[directory]?.path == nil { continue }
                 let new = cut.take(file, object, at: target, &copies, &random)
+                if away.contains(object) { cut.away.insert(new) }
+                cut.directories[made]?.certain[name] = new
+                cut.directories[made]?.seen[name] = new
+            } else if let text = links[object] {
+                let new = cut.take(link: text, object, at: target)
+                if away.contains(object) { cut.away.insert(new) }
                 cut.directories[made]?.certain[name] = new
                 cut.directories[made]?.seen[name] = new
             } else if directories[object] != nil, !copies.placed.contains(object) {
                 mkdir(target, 0o700)
                 let new = cut.newObject()
+                if away.contains(object) { cut.away.insert(new) }
                 cut.adopt(new, target)
                 cut.directories[new] = Directory()
                 cut.directories[made]?.certain[name] = new
@@ -146,7 +155,9 @@ extension Medium {
         Self.make(target, content)
         adopt(new, target)
         files[new] = File(
-            seen: content, certain: content, isForeign: file.isForeign, modified: file.modified, changed: file.changed)
+            seen: content, certain: content, isForeign: file.isForeign, isRotten: file.isRotten,
+            modified: file.modified,
+            changed: file.changed)
         copies.objects[object] = new
         copies.paths[object] = target
         return new

@@ -44,6 +44,8 @@ struct Medium {
         var isLost: Bool { lostFrom != nil }
         /// Whether others have made it, who need not sync it.
         var isForeign = false
+        /// Whether the disk has lost what it had, whatever name it has or gets.
+        var isRotten = false
         /// When its content was changed last, or what somebody has said of that; nanoseconds since 1970.
         var modified: Int64 = 0
         /// When anything of it was changed last.
@@ -95,6 +97,10 @@ struct Medium {
     var directories: [Object: Directory] = [:]
     /// Grows with every change.
     private(set) var version = 0
+    /// What symbolic links say.
+    var links: [Object: [UInt8]] = [:]
+    /// What is on the second disk; nothing where there is one disk only.
+    var away: Set<Object> = []
     /// Directories that the present server has made.
     var made: Set<Object> = []
     /// Renames that a sync may not have covered, the oldest first.
@@ -131,9 +137,11 @@ struct Medium {
     }
 
     /// Learns what this machine calls a file or directory.
-    mutating func adopt(_ object: Object, _ path: String) {
+    mutating func adopt(_ object: Object, _ path: String) { adopt(object, path, in: AT_FDCWD) }
+
+    mutating func adopt(_ object: Object, _ name: String, in directory: Int32) {
         var status = stat()
-        if lstat(path, &status) == 0 { inodes[status.st_ino] = object }
+        if fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { inodes[status.st_ino] = object }
     }
 
     /// Something of a file has changed.
@@ -177,7 +185,7 @@ extension Medium {
         return Handle(object: object, told: losses.isTold ? losses.count : losses.count - 1)
     }
 
-    private func object(of number: Int32) -> Object? { opened[number]?.object }
+    func object(of number: Int32) -> Object? { opened[number]?.object }
 
     private func inode(of number: Int32) -> Object? {
         var status = stat()
@@ -205,8 +213,7 @@ extension Medium {
         let made = newObject()
         self.made.insert(made)
         directories[made] = Directory(path: path(parent, name))
-        var status = stat()
-        if fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { inodes[status.st_ino] = made }
+        adopt(made, name, in: directory)
         return bind(parent, name, made)
     }
 
@@ -222,7 +229,8 @@ extension Medium {
             renames.append(Rename(object: object, source: source, name: name, target: target, newName: newName))
         }
         var named = bind(target, newName, object)
-        let gone = bind(source, name, nil)
+        var gone = bind(source, name, nil)
+        gone?.isRenamed = true
         if let old, let new = path(target, newName) {
             named?.moves = files(below: object, "").map { below, path in
                 SimulatedDisk.Move(object: below, path: old + path, target: new + path)
@@ -254,10 +262,11 @@ extension Medium {
         let old = directories[directory]?.seen[name]
         directories[directory]?.seen[name] = object
         directories[directory]?.pending.append((name, object))
+        settle(object, onDiskOf: directory)
         for changed in [old, object].compactMap(\.self) { touch(changed, content: false) }
         return path(directory, name).map { path in
             let replaced = object == nil ? nil : old.flatMap { files[$0]?.seen }
-            return SimulatedDisk.Naming(path: path, object: object, replaced: replaced)
+            return SimulatedDisk.Naming(path: path, object: object, replacedObject: old, replaced: replaced)
         }
     }
 
@@ -307,7 +316,10 @@ extension Medium {
 
     /// Lets a file have its number and times here.
     func amend(_ status: inout stat) {
-        guard let object = inodes[status.st_ino], let file = files[object] else { return }
+        guard let object = inodes[status.st_ino] else { return }
+        amend(&status, of: object)
+        if isLink(object) { status.st_ino = ino_t(object) }
+        guard let file = files[object] else { return }
         status.st_ino = ino_t(object)
         status.st_mtim = Self.time(file.modified)
         status.st_ctim = Self.time(file.changed)
@@ -325,9 +337,11 @@ extension Medium {
         if let object = object(of: number) { sync(object: object) }
     }
 
-    mutating func syncAll() {
-        for object in Array(files.keys) { sync(object: object) }
-        for object in Array(directories.keys) { sync(object: object) }
+    /// - Parameter number: of something on the disk that is synced.
+    mutating func syncAll(_ number: Int32) {
+        let place = object(of: number) ?? root
+        for object in Array(files.keys) where isOnSameDisk(object, as: place) { sync(object: object) }
+        for object in Array(directories.keys) where isOnSameDisk(object, as: place) { sync(object: object) }
     }
 
     mutating func sync(object: Object) {
@@ -373,15 +387,18 @@ extension Medium {
     }
 
     /// A sync of everything has failed, and nobody was told of which files.
-    mutating func loseUnsynced(names: Bool, _ random: inout SplitMix64) {
-        for object in files.keys.sorted() {
+    ///
+    /// - Parameter number: of something on the disk that was to be synced.
+    mutating func loseUnsynced(onDiskOf number: Int32, names: Bool, _ random: inout SplitMix64) {
+        let place = object(of: number) ?? root
+        for object in files.keys.sorted() where isOnSameDisk(object, as: place) {
             guard !(files[object]?.pending.isEmpty ?? true) else { continue }
             lose(object, &random)
             losses[object, default: Losses()].count += 1
             losses[object]?.isTold = false
         }
         guard names else { return }
-        for object in directories.keys.sorted() { lose(object, &random) }
+        for object in directories.keys.sorted() where isOnSameDisk(object, as: place) { lose(object, &random) }
     }
 
     /// Whether something was lost that a descriptor was not told of. From now on it was.

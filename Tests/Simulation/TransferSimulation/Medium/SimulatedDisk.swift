@@ -39,8 +39,11 @@ final class SimulatedDisk: @unchecked Sendable {
     struct Naming {
         let path: String
         let object: Medium.Object?
-        /// The content of what had it before.
+        /// What had it before, and its content where something else has it now.
+        let replacedObject: Medium.Object?
         let replaced: [UInt8]?
+        /// Whether the object has another name now, which another naming tells of.
+        var isRenamed = false
         /// Files that have other paths now, outside the server's own folder or in the trash: this one, or those in a directory.
         var moves: [Move] = []
     }
@@ -193,7 +196,7 @@ final class SimulatedDisk: @unchecked Sendable {
         if case .sync(let number) = call {
             medium.loseUnsynced(of: number, names: names, &random)
         } else {
-            medium.loseUnsynced(names: names, &random)
+            medium.loseUnsynced(onDiskOf: call.descriptor ?? -1, names: names, &random)
         }
     }
 
@@ -208,14 +211,29 @@ final class SimulatedDisk: @unchecked Sendable {
             guard call.isSync else { return 0 }
             if !(forgetsDirectories && medium.isDirectory(number)) { medium.sync(number) }
             return 0
-        case .syncAll:
-            medium.syncAll()
+        case .syncAll(let number):
+            medium.syncAll(number)
             return 0
         case .startWriting: return 0
         default:
+            if let refusal = namingCall(call).flatMap(medium.refusal) { return -Int(refusal) }
             let result = body()
             if result >= 0 { note(call, result) }
             return result
+        }
+    }
+
+    private func namingCall(_ call: DiskCall) -> NamingCall? {
+        switch call {
+        case .link(let file, let directory, _):
+            guard let file = medium.object(of: file), let directory = medium.object(of: directory) else { return nil }
+            return .link(file, in: directory)
+        case .rename(let from, let name, let directory, let newName, _):
+            guard let from = medium.object(of: from), let to = medium.object(of: directory) else { return nil }
+            return .rename(from: from, name, to: to, newName)
+        case .unlink(let directory, let name), .removeDirectory(let directory, let name):
+            return medium.object(of: directory).map { .removal(from: $0, name) }
+        default: return nil
         }
     }
 
@@ -224,8 +242,9 @@ final class SimulatedDisk: @unchecked Sendable {
         case .open(let directory, let name, let flags):
             note(naming: medium.open(Int32(result), directory, name, flags: flags))
         case .makeDirectory(let directory, let name): note(naming: medium.makeDirectory(directory, name))
-        // The simulation makes no links and no copies.
-        case .makeLink, .setLink, .readLink, .setOwner, .setExtended, .clone: break
+        case .makeLink(let directory, let name): note(naming: medium.makeLink(directory, name))
+        // Nothing that these change is looked at here.
+        case .setLink, .readLink, .setOwner, .setExtended, .clone: break
         case .write(let file, let bytes, let offset):
             medium.write(file, UnsafeRawBufferPointer(rebasing: bytes[..<result]), offset)
         case .clear(let file, let range): medium.clear(file, range)
@@ -251,6 +270,14 @@ extension DiskCall {
         switch self {
         case .sync, .syncAll: true
         default: false
+        }
+    }
+
+    /// What a sync is asked of.
+    fileprivate var descriptor: Int32? {
+        switch self {
+        case .sync(let number), .syncAll(let number): number
+        default: nil
         }
     }
 

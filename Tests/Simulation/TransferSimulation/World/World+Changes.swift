@@ -30,7 +30,7 @@ extension World {
     }
 
     private func change(_ random: inout SplitMix64) throws -> TreeChange? {
-        let files = disk.medium.seenPaths.keys.sorted()
+        let files = disk.medium.seenNames
         let source = try files.randomElement(using: &random).map { try RelativePath($0) }
         let target = try target(&random)
         let replaces = random.next() % 3 == 0
@@ -42,7 +42,10 @@ extension World {
         switch random.next() % 8 {
         case 0:
             let folder = try Self.folders.randomElement(using: &random).map { try RelativePath($0) }
-            return folder.map { .folder($0, replaces: replaces, hasAttributes ? attributes : nil) }
+            let isLink = random.next() % 3 == 0
+            let given = hasAttributes ? attributes : nil
+            if isLink { return .link(target, to: Array("x".utf8), replaces: replaces, given) }
+            return folder.map { .folder($0, replaces: replaces, given) }
         case 1: return source.map { .hardLink(target, to: $0, replaces: replaces, hasAttributes ? attributes : nil) }
         case 2: return source.map { .set($0, attributes) }
         case 3:
@@ -55,12 +58,13 @@ extension World {
     private func target(_ random: inout SplitMix64) throws -> RelativePath {
         let name = mix.names.randomElement(using: &random) ?? "a"
         guard random.next() % 2 == 0 else { return try RelativePath(name) }
-        let folder = Self.folders.randomElement(using: &random) ?? "m"
+        let folders = Self.folders + (mix.hasSecondDisk ? [Medium.mount] : [])
+        let folder = folders.randomElement(using: &random) ?? "m"
         return try RelativePath("\(folder)/\(["x", "y"][Int(random.next() % 2)])")
     }
 
     func discard(_ step: Step) throws {
-        let places = disk.medium.seenPaths.keys.sorted() + disk.medium.seenDirectories
+        let places = disk.medium.seenNames + disk.medium.seenDirectories
         guard let path = try places.randomElement(step.b).map({ try RelativePath($0) }) else { return }
         try perform(step, [.discard(path, isRecursive: step.c >> 20 % 8 > 0)])
     }
@@ -78,26 +82,29 @@ extension World {
 
     private func perform(_ step: Step, _ changes: [TreeChange]) throws {
         guard busy == nil, let session = session(step.a), let intake, let store, !changes.isEmpty else { return }
-        if step.c >> 4 % 4 == 0 { records.diesAfter = step.c >> 6 % 4 }
-        for change in changes { expect(change) }
+        if step.c >> 4 % 4 == 0 { records.mayDie(step.c >> 6) }
+        (changing, moves) = (changes, [])
+        defer { (changing, moves) = ([], []) }
         var results: [Result<Void, StoreError>] = []
         try letOthersIn(step, session) {
             results = TreeChanges(intake, store) { [unowned self] _ in nextTrash() }.perform(changes)
         }
-        records.diesAfter = nil
+        records.mayLive()
         if !disk.isDead { disk.change { $0.keepLosses() } }
         try noteNames()
         for (change, result) in zip(changes, results) {
             trace.add((try? result.get()) == nil ? 1 : 0)
             if options.tells { print("    \(change): \(result)") }
             guard !disk.isDead, case .success = result else { continue }
+            done.insert(Operation(change))
             switch change {
             case .move(let path, _, _, FileVersion.none?):
                 throw Promises.Broken("\(path) has moved, and has another version than was asked for")
             case .move(let path, let target, _, _):
-                try promises.answered(path.string, disk.medium)
+                try promises.answered(objects(movedFrom: path.string, to: target.string), disk.medium)
                 durableDirectories.formUnion(Self.parents(of: target.string))
-            case .discard(let path, _, _): try promises.answered(path.string, disk.medium)
+            case .discard(let path, _, _):
+                try promises.answered(objects(movedFrom: path.string, to: Medium.trash), disk.medium)
             case .folder(let path, _, _, _): durableDirectories.formUnion(Self.parents(of: path.string + "/x"))
             case .hardLink(let path, _, _, _, _): durableDirectories.formUnion(Self.parents(of: path.string))
             case .set, .link: break
@@ -110,39 +117,50 @@ extension World {
         return TrashBatch(at: 0, number: trashBatches)
     }
 
-    /// What a change does beside moving something.
-    private func expect(_ change: TreeChange) {
-        switch change {
-        case .hardLink(let path, let source, let replaces, _, _):
-            hasLinked = true
-            if let content = disk.medium.seen(at: source.string).flatMap(number) { copied.insert(content) }
-            // It may have been a name of the same file, of which one is as good as the other.
-            if replaces, disk.medium.object(at: path.string) != disk.medium.object(at: source.string) {
-                willGiveWay(path)
+    /// Files that a change of this step has moved, alone or with their folder.
+    private func objects(movedFrom path: String, to target: String) -> Set<Medium.Object> {
+        func isBelow(_ place: String, _ folder: String) -> Bool { place == folder || place.hasPrefix(folder + "/") }
+        return Set(moves.filter { isBelow($0.path, path) && isBelow($0.target, target) }.map(\.object))
+    }
+
+    /// What a change of this step has done to a name, beside moving something: a file has got another name, or has given way.
+    func noteChanging(_ naming: SimulatedDisk.Naming) {
+        guard naming.moves.isEmpty, !naming.isRenamed else { return }
+        for change in changing where change.path.string == naming.path {
+            switch change {
+            case .hardLink where naming.object != nil:
+                guard let object = naming.object, disk.medium.seen(of: object) != nil else { continue }
+                hasLinked = true
+                if let content = disk.medium.seen(of: object).flatMap(number) { copied.insert(content) }
+                promises.linked(object, at: naming.path)
+                if naming.replacedObject != object { giveWay(naming) }
+            // A folder takes the place of a file, and of two names of one file one goes.
+            case .folder where naming.object == nil, .move where naming.object == nil: giveWay(naming)
+            case .hardLink, .folder, .set, .move, .discard, .link: continue
             }
-        case .folder(let path, true, _, _): willGiveWay(path)
-        case .move(let path, let target, true, _) where path != target:
-            // Of two names of one file the other one goes.
-            if let object = disk.medium.object(at: path.string), object == disk.medium.object(at: target.string) {
-                promises.removed(path.string, object)
-            }
-        case .folder, .set, .move, .discard, .link: break
         }
     }
 
-    /// Something else may take the place of a file.
-    private func willGiveWay(_ path: RelativePath) {
-        guard let object = disk.medium.object(at: path.string), disk.medium.seen(of: object) != nil else { return }
-        promises.removed(path.string, object)
+    private func giveWay(_ naming: SimulatedDisk.Naming) {
+        guard let object = naming.replacedObject, disk.medium.seen(of: object) != nil else { return }
+        promises.removed(naming.path, object)
+        forgetAnswers(at: naming.path)
+    }
+
+    /// The catalog forgets uploads whose files are moved or give way: their senders bring them anew.
+    private func forgetAnswers(at path: String) {
+        for index in uploads.indices where uploads[index].answer?.path == path { uploads[index].answer = nil }
     }
 
     /// A file has another path.
     func note(_ move: SimulatedDisk.Move) {
+        moves.append(move)
         let content = disk.medium.seen(of: move.object).flatMap(number)
         if let content { copied.insert(content) }
         rotten[move.target] = rotten.removeValue(forKey: move.path)
         touched[move.target] = touched.removeValue(forKey: move.path)
         foreign[move.target, default: []].formUnion(foreign[move.path] ?? [])
+        for path in [move.path, move.target] { forgetAnswers(at: path) }
         let number = UInt64(move.object)
         let isKnown = records.says(number, at: move.path) || records.says(number, at: move.target)
         // Who is about to be recorded says where it was when it was stored.
@@ -153,7 +171,7 @@ extension World {
     /// Somebody removes something for good, or empties a part of the trash.
     func remove(_ step: Step) throws {
         guard busy == nil, let intake, let store else { return }
-        let places = disk.medium.seenPaths.keys.sorted() + disk.medium.seenDirectories
+        let places = disk.medium.seenNames + disk.medium.seenDirectories
         let found = step.c >> 20 % 2 == 0 ? try? store.trash(below: nil) : nil
         let batches = (found ?? []).sorted { $0.name < $1.name }
         let batch = batches.randomElement(step.b).map { RelativePath.trash($0, nil) }
@@ -161,6 +179,7 @@ extension World {
         for (name, object) in disk.medium.seenPaths.merging(disk.medium.trashedPaths, uniquingKeysWith: { a, _ in a })
         where name == path.string || name.hasPrefix(path.string + "/") {
             promises.removed(name, object)
+            forgetAnswers(at: name)
             rotten[name] = nil
         }
         let removals = StoredRemovals(intake, store)
@@ -169,6 +188,7 @@ extension World {
             var gone: UInt64 = 0
             while try !removals.goOn(removal, gone: &gone) {}
             try removals.commit([removal])
+            done.insert(batch == nil ? .remove : .emptyTrash)
         } catch {
             trace.add(Int(error.code.rawValue))
         }
@@ -190,8 +210,8 @@ extension World {
             guard records.says(UInt64(object), at: place) else {
                 throw Promises.Broken("\(place) was moved there, and the catalog does not know it")
             }
-            for other in places where disk.medium.object(at: other) != object && records.says(UInt64(object), at: other)
-            {
+            // Where another file stands by now, it is what was stored there before, and went along with that file.
+            for other in places where disk.medium.object(at: other) == nil && records.says(UInt64(object), at: other) {
                 throw Promises.Broken("the catalog has \(place) still under \(other), where it was before it was moved")
             }
         }

@@ -7,9 +7,12 @@ extension World {
     /// - Throws: `Promises.Broken`.
     func check() throws {
         try noteNames()
+        if let damage = records.damage { throw Promises.Broken("the catalog was found damaged: \(damage)") }
         if disk.hasSyncedUnmarked { throw Promises.Broken("something is synced, and no mark says so") }
         try checkDoubt()
         try checkRoom()
+        try checkRot()
+        try checkGuest()
         guard checked?.medium != disk.medium.version || checked?.promises != promises.version else { return }
         try promises.check(disk.medium) { contents[$0] }
         if let path = disk.medium.halfWritten {
@@ -49,10 +52,12 @@ extension World {
         let used = store?.quota?.used
         strayBytes += orphanBytes
         let (stray, isMiscounted) = (strayBytes, isMiscounted || disk.hasKeptSomething || disk.isDead)
+        let inParts = disk.medium.partBytes
         try restart()
         guard !isMiscounted, !hasLinked, let used, let store, let now = store.quota?.used else { return }
         let parts = try store.unfinished().count
-        let counted = Int(used) - stray
+        // What a start removes of parts, because nothing can go on with them, was counted until then.
+        let counted = Int(used) - stray - max(0, inParts - disk.medium.partBytes)
         guard abs(counted - Int(now)) <= parts * Limits.blockSize.roundedUpToPage else {
             throw Promises.Broken("\(counted) bytes were counted, and \(now) are there")
         }

@@ -27,7 +27,8 @@ extension World {
             }
             // In the order of their names.
             let indices = newest.sorted { $0.key < $1.key }.map { (index: $1, name: Self.name($0.string)) }
-            let isKnown = try compare(session, path, indices)
+            let isKnown = try compareSettled(session, path, indices)
+            if isKnown { done.insert(.compareFolders) }
             guard !disk.isDead else { return }
             if !isKnown, !records.hasFailed {
                 throw Promises.Broken("the folder '\(folder.string)' is not known by uploads that are, one by one")
@@ -54,6 +55,17 @@ extension World {
 
     private static func name(_ path: String) -> String {
         path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? ""
+    }
+
+    /// What came a moment ago is found by its folder once the server has brought its catalog in order, which it does not do for
+    /// every question.
+    private func compareSettled(
+        _ session: Session, _ folder: String, _ uploads: [(index: Int, name: String)]
+    ) throws -> Bool {
+        if try compare(session, folder, uploads) { return true }
+        guard records.hasUnsettled else { return false }
+        clock.wait(1_000_000_000)
+        return try compare(session, folder, uploads)
     }
 
     private func compare(

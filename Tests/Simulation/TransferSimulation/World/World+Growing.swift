@@ -10,10 +10,10 @@ extension World {
         guard let session = session(step.a), session.current == nil else { return }
         let index = growing(step, for: session)
         // Only a sync that fails excuses what is lost: a full disk takes nothing back that was told. It may have been another one's.
-        let failedSyncs = uploads[index].growth.flatMap(\.failedSyncs) ?? disk.failedSyncs
+        let earlier = uploads[index].growth.flatMap(\.failedSyncs) ?? failedSyncs
         defer {
-            if disk.failedSyncs > failedSyncs || disk.isDead { uploads[index].growth?.mayBeGone = true }
-            uploads[index].growth?.failedSyncs = disk.failedSyncs
+            if failedSyncs > earlier || disk.isDead { uploads[index].growth?.mayBeGone = true }
+            uploads[index].growth?.failedSyncs = failedSyncs
         }
         guard let place = try askGrowth(index, on: session) else { return }
         if !place.isThere { uploads[index].growth = Growth() }
@@ -73,7 +73,9 @@ extension World {
     }
 
     private func takeBackGrowth(_ index: Int, on session: Session) throws {
-        do throws(StoreError) { _ = try session.intake.takeBack(growing: uploads[index].id) } catch {}
+        do throws(StoreError) {
+            if try session.intake.takeBack(growing: uploads[index].id) { done.insert(.takeBackGrowth) }
+        } catch {}
         uploads[index].growth = Growth()
         // A disk that fails keeps what was to go.
         uploads[index].growth?.mayBeGone = true
@@ -115,7 +117,9 @@ extension World {
         switch sealed {
         case .failure(let error): try told(session.intake.refuse(open, error), index)
         case .success where cut < content.count: open.suspend()
-        case .success(.kept(let offset)?): try told(index, Int(offset))
+        case .success(.kept(let offset)?):
+            done.insert(.grow)
+            try told(index, Int(offset))
         case .success(let outcome?): try told(outcome, index)
         case .success(nil):
             uploads[index].growth?.mayBeGone = true

@@ -48,6 +48,8 @@ extension World {
         trace.add(Int(outcome.code.rawValue))
         if options.tells { print("    upload \(index): \(outcome.code) \(outcome.path?.string ?? outcome.message)") }
         uploads[index].isOnItsWay = false
+        // What is over has no place any more for parts that are still coming.
+        for claim in claims where claim.upload == index { claim.mayBeLost = true }
         switch outcome {
         case .acknowledged(let acknowledgement): try judge(acknowledgement, index, isOfNow: isOfNow, at: published)
         // Of what is in doubt nobody says whose it is.
@@ -71,6 +73,7 @@ extension World {
         if isOfNow, disk.medium.seen(at: path) != contents[upload.content], rotten[path] ?? true {
             throw Promises.Broken("upload \(index) is said to be stored under \(path), and is not")
         }
+        try checkRot(path, index)
         // What others have written may be the same by chance: both may be empty. That it stays is not promised then, because what
         // has replaced it since cannot be told from what it has replaced.
         if foreign[path]?.contains(contents[upload.content]) ?? false, !promises.had(upload.content, at: path) {
@@ -118,6 +121,7 @@ extension World {
 
     func gave(_ seal: BatchSeal?) throws(Promises.Broken) {
         guard let seal, !disk.isDead else { return }
+        done.insert(.sign)
         for offset in 0..<UInt64(seal.count) where !receiptNumbers.insert(seal.number + offset).inserted {
             throw Promises.Broken("the receipt number \(seal.number + offset) was given twice")
         }
@@ -131,15 +135,24 @@ extension World {
     func noteNames() throws(Promises.Broken) {
         let medium = disk.medium
         for naming in disk.takeNamings() {
-            guard let object = naming.object else { continue }
+            if options.tells { print("    \(naming.path) is object \(naming.object.map(String.init) ?? "none")") }
+            noteChanging(naming)
+            guard let object = naming.object else {
+                // A folder that others make there is not taken for the one that has gone.
+                forgetDurable(naming.path)
+                continue
+            }
             for move in naming.moves { note(move) }
+            guard !medium.isLink(object) else {
+                // One that is moved says so above.
+                if naming.moves.isEmpty { promises.removed(naming.path, nil) }
+                continue
+            }
             if !naming.moves.isEmpty, medium.seen(of: object) != nil { continue }
             guard let seen = medium.seen(of: object) else {
                 // A directory that the server makes is not taken for one that others have removed, nor what is below it.
                 removedDirectories.removeAll { $0 == naming.path || $0.hasPrefix(naming.path + "/") }
-                durableDirectories = durableDirectories.filter {
-                    $0 != naming.path && !$0.hasPrefix(naming.path + "/")
-                }
+                forgetDurable(naming.path)
                 continue
             }
             // A second name of what others have written.
@@ -157,11 +170,17 @@ extension World {
             guard others.isEmpty || isShared(content) else {
                 throw Promises.Broken("content \(content) is stored as \(others[0]), and as \(naming.path)")
             }
+            // What the catalog says of the file that gave way stays, as what was stored there before.
+            promises.forgetKnown(at: naming.path)
             promises.published(content, at: naming.path)
             rotten[naming.path] = nil
             touched[naming.path] = nil
             log.append((naming.path, content, naming.replaced))
         }
+    }
+
+    private func forgetDurable(_ path: String) {
+        durableDirectories = durableDirectories.filter { $0 != path && !$0.hasPrefix(path + "/") }
     }
 
     /// Looks at the names that a connection's uploads have got: none by an attempt that had begun before the upload was told
@@ -189,6 +208,7 @@ extension World {
                 {
                     throw Promises.Broken("upload \(attempt.upload) of a dead connection replaced a newer one")
                 }
+                try checkOwner(attempt.upload, naming.replaced)
                 overwriters[naming.path] = max(session.number, overwriters[naming.path] ?? 0)
             }
         }

@@ -119,6 +119,7 @@ extension World {
             guard acknowledgement.isDurable, acknowledgement.size == contents[mails[index].content].count,
                 acknowledgement.digest == digest(of: mails[index].content)
             else { throw Promises.Broken("mail \(index) was acknowledged with another size or digest, or not durable") }
+            done.insert(.mail)
             mails[index].isPromised = true
         case .refused(let error, _): mails[index].refusal = error
         case .skipped, .staged, .kept: break
@@ -136,7 +137,10 @@ extension World {
             let all = try mailroom.ledger.inbox(of: name, after: 0, limit: 100, withEnded: step.b % 8 == 1)
             let some = all.dropFirst(Int(step.c % 3)).prefix(1 + Int(step.c >> 4 % 4))
             guard !some.isEmpty, !disk.isDead else { return }
-            if step.b >> 8 % 2 == 0 { try mailroom.fetched(Array(some)) }
+            if step.b >> 8 % 2 == 0 {
+                try mailroom.fetched(Array(some))
+                done.insert(.fetchMail)
+            }
             let state: DeliveryState = step.b >> 4 % 4 == 0 ? .declined : .delivered
             for delivery in some {
                 said[MailKey(id: delivery.mail.id, recipient: name), default: Said()].states.insert(state)
@@ -145,6 +149,7 @@ extension World {
             // As the request lane does it.
             if let ended { intake.free(ended.freed) }
             guard ended != nil, !disk.isDead else { return }
+            done.insert(state == .declined ? .declineMail : .receiveMail)
             for delivery in some {
                 let key = MailKey(id: delivery.mail.id, recipient: name)
                 // What has ended otherwise stays so.
@@ -164,11 +169,32 @@ extension World {
         throw Promises.Broken("\(name) has settled \(ended.deliveries.count) deliveries for somebody else")
     }
 
-    func expireMail() throws {
+    /// Somebody says which key sealed uploads for it are to have. What it was told to be kept is there after any restart.
+    func introduce(_ step: Step) throws {
+        guard let mailroom, let ledger, !disk.isDead else { return }
+        let name = SimulatedPeople.names[Int(step.a) % SimulatedPeople.names.count]
+        do throws(DatabaseError) {
+            // Whoever says anything is remembered, for which the server reads all that it has kept.
+            try mailroom.remember([name])
+            if let key = sealingKeys[name], mailroom.sealingKey(of: name) != key, !ledger.hasFailed, !disk.isDead {
+                throw DatabaseError(.damaged, "")
+            }
+            let key = SplitMix64.bytes(seed: UInt64(step.b), 32)
+            sealingKeys[name] = nil
+            try mailroom.introduce(name, sealingKey: key)
+            guard !disk.isDead else { return }
+            sealingKeys[name] = key
+            done.insert(.introduce)
+        } catch {
+            if error.reason == .damaged { throw Promises.Broken("the key of \(name) was kept, and is lost") }
+        }
+    }
+
+    func expireMail(_ step: Step) throws {
         guard !disk.isDead else { return }
-        wait(3600)
+        wait(step.b % 2 == 0 ? 4 * 3600 : 3600)
         mayExpire = true
-        _ = try? intake?.expireMail(after: Self.mailAge)
+        if let ended = try? intake?.expireMail(after: Self.mailAge), !ended.isEmpty { done.insert(.expireMail) }
     }
 
     /// As a server does it when it starts.
@@ -176,6 +202,7 @@ extension World {
         guard mailroom != nil, !disk.isDead else { return }
         let failures = disk.failures
         guard let swept = try? intake?.sweepMail() else { return }
+        if swept > 0 { done.insert(.sweepMail) }
         if options.tells, swept > 0 { print("    \(swept) files were swept") }
         guard !disk.isDead, disk.failures == failures else { return }
         guard orphanBytes == 0 else { throw Promises.Broken("content that nobody waits for is left behind a start") }

@@ -99,7 +99,8 @@ extension World {
 
     /// Somebody removes a directory with all that is in it, or makes one and does not sync that.
     private func changeDirectories(_ step: Step) throws {
-        if step.c % 2 == 0, let name = disk.medium.seenDirectories.randomElement(step.a) { removeDirectory(name) }
+        let names = disk.medium.seenDirectories.filter { $0 != Medium.mount || !mix.hasSecondDisk }
+        if step.c % 2 == 0, let name = names.randomElement(step.a) { removeDirectory(name) }
         guard step.c >> 1 % 2 == 0 else { return }
         // One that is made again is taken for the old one (`DurableDirectories`).
         let missing = ["d", "e", "e/f", "e/f/g"].filter { name in
@@ -131,7 +132,7 @@ extension World {
     }
 
     /// The disk loses what a file had, and nobody has changed it; later the server is told.
-    private func rot(_ step: Step) throws {
+    func rot(_ step: Step) throws {
         if let name = rotten.keys.sorted().randomElement(step.a), rotten[name] == false {
             rotten[name] = tellRotten(name)
             return
@@ -159,14 +160,13 @@ extension World {
     /// - Returns: whether the server has something to compare it with.
     private func tellRotten(_ name: String) -> Bool {
         guard let version = disk.medium.version(at: name),
-            let entry = try? records.stored(at: name).last(where: { $0.version == version }),
+            let entry = records.stored(at: name).last(where: { $0.version == version }),
             let known = entry.digest
         else { return false }
-        // Who has found it well just now says so when he is recorded.
-        let everybody = sessions.compactMap(\.self) + ghosts
-        guard !everybody.contains(where: { $0.intake.completion.isWaiting }) else { return false }
-        records.failsAfter = nil
+        guard !isRecordDue else { return false }
+        records.mend()
         intake?.known.add(rotten: RottenFile(path: name, version: version, digest: known))
+        noteKnownRot(name)
         return true
     }
 }

@@ -113,6 +113,7 @@ extension World {
             }
             return try refused(claim, error.code)
         }
+        done.insert(.part)
         try staged(claim, isUndisturbed: steps == stepsBetween)
     }
 
@@ -141,6 +142,7 @@ extension World {
         try noteNames()
         if let outcome = begun.outcome { return try told(outcome, index, isOfNow: true) }
         try told(session.intake.discard(begun.upload), index)
+        if !disk.isDead { done.insert(.takeBack) }
     }
 
     func finishParts(_ step: Step) throws {
@@ -238,6 +240,7 @@ extension World {
             try told(outcome, index, isOfNow: true)
             return nil
         case .query(var query):
+            done.insert(.survey)
             tookAll(of: index)
             uploads[index].hasRefusedPart = false
             var known: Set<UInt64> = []

@@ -19,8 +19,10 @@ extension World {
         var moment = PublishedMoment(changes: promises.changes)
         let report = session.intake.publish()
         session.hasMail = false
+        if !report.healed.isEmpty { done.insert(.heal) }
         if !disk.isDead { disk.change { $0.keepLosses() } }
         try noteNames()
+        if log.count > start { done.insert(.publish) }
         let attempts = session.sealed
         moment.publications = promises.publications
         session.sealed = []
@@ -98,6 +100,7 @@ extension World {
 
     func acknowledge(_ session: Session) throws {
         let ended = session.intake.acknowledge()
+        if !ended.uploads.isEmpty, !disk.isDead { done.insert(.acknowledge) }
         try gave(ended.seal)
         try tell(ended.uploads, on: session)
     }
@@ -115,6 +118,7 @@ extension World {
     func abort(_ step: Step) throws {
         guard let session = session(step.a), let current = session.current else { return }
         session.current = nil
+        done.insert(.abort)
         guard let claim = current.claim else { return try told(session.intake.discard(current.open), current.upload) }
         end(claim) { _ = session.intake.discard(current.open) }
     }
@@ -125,6 +129,13 @@ extension World {
         return disk.medium.version(at: name) != entry.version
     }
 
+    /// Whether an upload is published once more and not recorded yet.
+    private func isPublished(_ index: Int) -> Bool {
+        (sessions.compactMap(\.self) + ghosts).contains {
+            $0.published[index] != nil && $0.intake.completion.isWaiting
+        }
+    }
+
     func lookup(_ step: Step) throws {
         guard let session = session(step.a) else { return }
         let own = uploads.indices.filter { uploads[$0].caller == session.caller }
@@ -132,9 +143,11 @@ extension World {
         guard !disk.isDead else { return }
         for (index, acknowledgement) in zip(own, found) {
             if let acknowledgement {
+                done.insert(.lookup)
                 try judge(acknowledgement, index, isOfNow: true)
             } else if let answer = uploads[index].answer, !records.hasFailed, rotten[answer.path] == nil,
-                stands(index, at: answer.path), !isTouched(answer.path, since: uploads[index].id)
+                stands(index, at: answer.path), !isTouched(answer.path, since: uploads[index].id),
+                !isPublished(index)
             {
                 throw Promises.Broken("upload \(index) was acknowledged, and nobody knows of it any more")
             }

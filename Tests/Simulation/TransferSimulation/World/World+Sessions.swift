@@ -11,7 +11,7 @@ extension World {
         connections += 1
         let caller = index % 2
         let way = IntakeSession.Connection(number: connections) { work in work() }
-        let made = IntakeSession(intake, way, caller: Caller.simulated[caller])
+        let made = IntakeSession(intake, way, caller: callers[caller])
         made.run = UInt64(caller + 1)
         if mix.givesReceipts { made.giveReceipts() }
         let session = Session(made, caller: caller, number: connections)
@@ -32,6 +32,7 @@ extension World {
     func suspend(_ session: Session) {
         guard let current = session.current else { return }
         session.current = nil
+        done.insert(.suspend)
         guard let claim = current.claim else { return current.open.suspend() }
         end(claim) { current.open.suspend() }
     }

@@ -33,6 +33,7 @@ extension World {
     }
 
     func perform(_ step: Step) throws {
+        kinds.insert(step.kind)
         switch step.kind {
         case .begin: try begin(step)
         case .batch: try batch(step)
@@ -56,31 +57,34 @@ extension World {
         case .abort: try abort(step)
         case .lookup: try lookup(step)
         case .change: try change(step)
+        case .scrub: try scrub(step)
         case .wait: wait(Int64(step.b % 7200))
-        case .expire: expire()
+        case .expire: expire(step)
         case .kill: try restart()
         case .rest: try rest()
         case .powerCut: try cutPower()
         case .failDisk:
             guard let kind = mix.faults.randomElement(step.a) else { return }
             disk.arm(.init(kind: kind, wait: step.b % (2 * mix.faultWait)))
-        case .failRecords: records.failsAfter = step.b % 6
+        case .failRecords: records.fail(step.b, after: step.c % 24)
         case .mend: mend()
         case .mail: try mail(step)
         case .mailAgain: try mailAgain(step)
         case .settle: try settle(step)
-        case .expireMail: try expireMail()
+        case .expireMail: try expireMail(step)
         case .failLedger: ledger?.fail(step.b, after: step.c % 6)
         case .rearrange: try rearrange(step)
         case .discard: try discard(step)
         case .restore: try restore(step)
         case .remove: try remove(step)
+        case .copy: try copyStored(step)
+        case .introduce: try introduce(step)
         }
     }
 
     func mend() {
         disk.arm(nil as SimulatedDisk.Fault?)
-        (records.failsAfter, records.diesAfter) = (nil, nil)
+        records.mend()
         ledger?.mend()
     }
 }

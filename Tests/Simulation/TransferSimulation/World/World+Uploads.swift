@@ -152,6 +152,7 @@ extension World {
         let begun = session.intake.begin(intent, mayEnd: upload.mayEnd)
         try noteNames()
         if let outcome = begun.outcome { return try told(outcome, index, isOfNow: true) }
+        done.insert(.begin)
         session.current = Current(open: begun.upload, attempt: attempt, whole: 0..<size, range: 0..<size)
     }
 
@@ -170,6 +171,7 @@ extension World {
             try content.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try current.open.append(bytes) }
             current.range = piece.upperBound..<current.range.upperBound
             session.current = current
+            done.insert(.append)
         } catch {
             session.current = nil
             let outcome = session.intake.refuse(current.open, error)
@@ -206,6 +208,7 @@ extension World {
         try noteNames()
         switch sealed {
         case .success(nil):
+            done.insert(upload.isInParts ? .sealParts : .seal)
             if upload.isInParts { tookAll(of: current.upload) }
             uploads[current.upload].isOnItsWay = true
             uploads[current.upload].sealedUnder = servers

@@ -32,7 +32,7 @@ final class World {
     var number = 0
     var path: String
     var disk: SimulatedDisk
-    let records: SimulatedRecords
+    let records: SimulatedCatalog
     /// Nothing in a world without mailboxes.
     let ledger: SimulatedLedger?
     var mailroom: Mailroom?
@@ -82,6 +82,14 @@ final class World {
     var overwriters: [String: Int] = [:]
     /// Paths of files that the disk has lost, and whether the server was told.
     var rotten: [String: Bool] = [:]
+    /// Contents of files of which the server was told that the disk has lost them.
+    var knownRot: [Medium.Object: [UInt8]] = [:]
+    let callers: [Caller]
+    /// What servers have done, and what has happened.
+    var done: Set<Operation> = []
+    var kinds: Set<Step.Kind> = []
+    /// Keys that people were told to be kept, by their names.
+    var sealingKeys: [String: [UInt8]] = [:]
     /// Directories that others have removed under this server.
     var removedDirectories: [String] = []
     /// Directories that this server has made durable.
@@ -106,27 +114,38 @@ final class World {
     var hasLinked = false
     /// Directories that nobody had made before, so far.
     var freshDirectories = 0
+    /// Changes of names that are made in this step, and what has moved in it so far.
+    var changing: [TreeChange] = []
+    var moves: [SimulatedDisk.Move] = []
     /// What was checked last: nothing has to be checked that has not changed since.
     var checked: (medium: Int, promises: Int)?
     let trace = Trace()
     /// Calls to disks that are no more.
     var earlierCalls: UInt64 = 0
 
+    /// Syncs that have failed on disks that are no more.
+    var earlierFailedSyncs = 0
+
     var calls: UInt64 { earlierCalls + disk.calls }
+
+    var failedSyncs: Int { earlierFailedSyncs + disk.failedSyncs }
 
     init(_ options: Options, seed: UInt64) throws {
         self.options = options
-        records = SimulatedRecords(forgetsIntended: options.forgetsIntended)
+        callers = Caller.simulated(guestQuota: options.mix.guestQuota)
         random = SplitMix64(seed: seed)
         directory = try TemporaryDirectory(prefersMemory: true)
+        records = try SimulatedCatalog(directory.path("catalog"), forgetsIntended: options.forgetsIntended)
         path = directory.path("0")
         mkdir(path, 0o755)
         descriptors = options.countsDescriptors ? Self.openDescriptors : 0
         signer = options.mix.givesReceipts ? ServerIdentity() : nil
         ledger = options.mix.hasMail ? try SimulatedLedger(directory.path("ledger")) : nil
         sessions = Array(repeating: nil, count: options.mix.sessions)
+        var medium = Medium(root: path, clock: clock)
+        if options.mix.hasSecondDisk { medium.mountSecond(in: path) }
         disk = SimulatedDisk(
-            Medium(root: path, clock: clock), seed: random.next(), forgetsDirectories: options.forgetsDirectories,
+            medium, seed: random.next(), forgetsDirectories: options.forgetsDirectories,
             tells: options.tells, trace: trace)
         records.isDead = { [unowned self] in disk.isDead }
         records.die = { [unowned self] in disk.die() }

@@ -1,0 +1,86 @@
+import TransferModel
+import TransferStore
+import TransferSystem
+
+extension Promises {
+    /// A promise that was not kept.
+    struct Broken: Error, CustomStringConvertible {
+        let description: String
+
+        /// The sentence without the paths and numbers of this run: two failures with the same kind are taken for one mistake.
+        let kind: String
+
+        init(_ words: Words) {
+            description = words.text
+            kind = words.template
+        }
+    }
+
+    /// A sentence about one run, and the same sentence without what differs between runs.
+    struct Words: ExpressibleByStringInterpolation {
+        /// Collects both while the compiler goes through the pieces of a literal.
+        struct StringInterpolation: StringInterpolationProtocol {
+            fileprivate var text = ""
+            fileprivate var template = ""
+
+            init(literalCapacity: Int, interpolationCount: Int) {}
+
+            mutating func appendLiteral(_ literal: String) {
+                text += literal
+                template += literal
+            }
+
+            /// Paths, numbers and states of this run.
+            mutating func appendInterpolation(_ value: some Any) {
+                text += "\(value)"
+                template += "…"
+            }
+
+            /// A code says what has happened, so it belongs to the kind.
+            mutating func appendInterpolation(_ code: ResultCode) {
+                text += "\(code)"
+                template += "\(code)"
+            }
+
+            /// The code of a refusal belongs to the kind. Its message may have paths.
+            mutating func appendInterpolation(_ error: StoreError) {
+                text += "\(error)"
+                template += "\(error.code)"
+            }
+        }
+
+        fileprivate let text: String
+        fileprivate let template: String
+
+        init(stringLiteral text: String) {
+            self.text = text
+            template = text
+        }
+
+        init(stringInterpolation pieces: StringInterpolation) {
+            text = pieces.text
+            template = pieces.template
+        }
+    }
+}
+
+extension Simulation {
+    /// What a failure has in common with others of the same mistake. Errors that are no broken promise have kinds of their own.
+    static func kind(of error: any Error) -> String {
+        switch error {
+        case let broken as Promises.Broken: return broken.kind
+        case let error as StoreError: return "StoreError \(error.code)"
+        case let error as SystemError: return "SystemError \(error.errno) of \(error.call)"
+        default:
+            let mirror = Mirror(reflecting: error)
+            let isCase = mirror.displayStyle == .enum
+            // A case with associated values is its mirror's only child, one without is described by its name.
+            let name = isCase ? mirror.children.first?.label ?? "\(error)" : ""
+            return "\(type(of: error)) \(name)".trimmed
+        }
+    }
+}
+
+extension String {
+    fileprivate var trimmed: String { hasSuffix(" ") ? String(dropLast()) : self }
+}

@@ -1,0 +1,67 @@
+import TransferCodec
+import TransferIntake
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// Copies of what is stored, which a server makes by itself.
+extension World {
+    /// Somebody has a file copied, as `FileCopy` of the server does that: the copy gets its name as an upload does, and then its
+    /// place in the catalog.
+    func copyStored(_ step: Step) throws {
+        guard busy == nil, let session = session(step.a), let intake, let store, !disk.isDead else { return }
+        let paths = disk.medium.seenPaths.keys.sorted()
+        guard let source = paths.randomElement(step.b), let content = disk.medium.seen(at: source),
+            let number = number(of: content)
+        else { return }
+        let target = try RelativePath(mix.names[Int(step.c >> 8) % mix.names.count])
+        let caller = session.intake.caller
+        copied.insert(number)
+        var moment = PublishedMoment(changes: promises.changes)
+        var place: RelativePath?
+        try letOthersIn(step, session) {
+            do throws(StoreError) {
+                place = try copy(
+                    content, to: target, replaces: step.c >> 16 % 2 == 0, for: caller, through: intake, to: store)
+            } catch {
+                trace.add(Int(error.code.rawValue))
+            }
+        }
+        if !disk.isDead { disk.change { $0.keepLosses() } }
+        try noteNames()
+        moment.publications = promises.publications
+        guard let place, !disk.isDead else { return }
+        if options.tells { print("    \(source) was copied to \(place)") }
+        durableDirectories.formUnion(Self.parents(of: place.string))
+        done.insert(.copy)
+        try promises.acknowledged(number, at: place.string, since: moment.changes, upTo: moment.publications)
+    }
+
+    /// - Returns: where the copy is; nil where the same content was there.
+    private func copy(
+        _ content: [UInt8], to path: RelativePath, replaces: Bool, for caller: Caller, through intake: Intake,
+        to store: FileStore
+    ) throws(StoreError) -> RelativePath? {
+        let size = UInt64(content.count)
+        let staged = try store.stage(
+            id: .random(), size: size, permissions: nil, quota: intake.quotas.quota(for: caller.grant))
+        try content.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try staged.write(bytes, at: 0) }
+        let digest = SimulatedGround.digest(of: content, .xxh128)
+        let publication = Publication(
+            staged: staged, id: .random(), path: path, size: size, digest: digest,
+            conflict: replaces ? .overwrite : .fail)
+        let known = intake.known
+        let outcome = store.publish(
+            [publication], acknowledged: { path, file in known.acknowledged(at: path, file) },
+            mayReplace: caller.mayReplaceAll ? nil : { path, file in known.hasStored(caller, path, file) })[0]
+        switch outcome {
+        case .failure(let error): throw error
+        case .success(.committed(let path, let version)), .success(.restored(let path, let version)),
+            .success(.healed(let path, let version)):
+            guard let version else { return nil }
+            known.copied(path, kind: .file, digest, version, by: caller, isDurable: true, at: clock.stamp())
+            return path
+        case .success(.alreadyStored), .success(.skipped): return nil
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import TransferCatalog
+import TransferIntake
+import TransferModel
+
+/// Files that the disk has lost, and what the server knows of them.
+extension World {
+    /// Whether a session has found or stored something that it is about to record: it says then that the file is well.
+    var isRecordDue: Bool {
+        (sessions.compactMap(\.self) + ghosts).contains { $0.intake.completion.isWaiting }
+    }
+
+    /// A program beside the server reads every file and compares it with the catalog, as `transfer verify` does
+    /// (`Scrub.conclude`). The disk may just have lost something.
+    func scrub(_ step: Step) throws {
+        if step.b % 2 == 0 { try rot(step) }
+        guard busy == nil, !disk.isDead, intake != nil, !isRecordDue else { return }
+        try records.beside { owners in
+            for path in disk.medium.seenPaths.keys.sorted() {
+                guard let version = disk.medium.version(at: path), let content = disk.medium.seen(at: path),
+                    let entry = try owners.find(path, version), let recorded = entry.digest
+                else { continue }
+                let isIntact = SimulatedGround.digest(of: content, recorded.algorithm.function) == recorded
+                let isChanged = entry.size != version.size || !(entry.version?.hasSameRevision(as: version) ?? true)
+                guard !isIntact, !isChanged else {
+                    try owners.removeRotten(at: path)
+                    continue
+                }
+                trace.add(path)
+                done.insert(.scrub)
+                try owners.add(rotten: RottenFile(path: path, version: version, digest: recorded))
+                noteKnownRot(path)
+            }
+            for path in try owners.missing(after: "", .max) { try owners.removeRotten(at: path) }
+        }
+    }
+
+    /// The server was told that a file is rotten.
+    func noteKnownRot(_ path: String) {
+        guard let object = disk.medium.object(at: path), let content = disk.medium.seen(of: object) else { return }
+        knownRot[object] = content
+        for (name, other) in disk.medium.seenPaths where other == object && rotten[name] == false {
+            rotten[name] = true
+        }
+    }
+
+    /// Nobody is told that content is stored which the server knows to be lost, under whatever name.
+    func checkRot(_ path: String, _ index: Int) throws(Promises.Broken) {
+        guard let object = disk.medium.object(at: path), let content = knownRot[object],
+            disk.medium.seen(of: object) == content
+        else { return }
+        throw Promises.Broken("upload \(index) is said to be stored under \(path), which is known to be rotten")
+    }
+
+    /// What the server was told to be rotten, and is, is known to be rotten under each of its names.
+    func checkRot() throws(Promises.Broken) {
+        guard !knownRot.isEmpty, !disk.isDead, busy == nil else { return }
+        knownRot = knownRot.filter { disk.medium.seen(of: $0.key) == $0.value }
+        // Where it could not record a change, or does not know what came of one, it knows the file by another name.
+        guard !knownRot.isEmpty, !records.hasFailed, !records.hasNotes else { return }
+        let paths = disk.medium.seenPaths.merging(disk.medium.trashedPaths) { first, _ in first }
+        for (path, object) in paths.sorted(by: { $0.key < $1.key }) where knownRot[object] != nil {
+            // The catalog says nothing of a name that it does not know, or knows with another time, which the file was given under
+            // another name.
+            guard let version = disk.medium.version(at: path), !records.isRotten(path, version),
+                records.stored(at: path).contains(where: { $0.version?.hasSameContent(as: version) ?? false })
+            else { continue }
+            throw Promises.Broken("\(path) was found rotten, and counts as well")
+        }
+    }
+}
