@@ -8,6 +8,16 @@ import TransferClient
         try ConfigurationFile(Array(text.utf8), path: "/etc/c.toml", home: "/home/me")
     }
 
+    /// A file that is longer than what is read would stop every command.
+    @Test func itDoesNotBecomeTooLongToBeRead() throws {
+        let editor = ConfigurationEditor("/etc/c.toml")
+        let draft = RemoteDraft(name: "home", address: "h")
+        let comment = [UInt8](repeating: UInt8(ascii: "#"), count: ConfigurationFile.longest - 1) + [UInt8(ascii: "\n")]
+        let fault = #expect(throws: ConfigurationFault.self) { try editor.adding(draft, to: comment) }
+        #expect(fault?.message.contains("longer") ?? false)
+        #expect(throws: Never.self) { try editor.adding(draft, to: Array(comment.dropFirst(100))) }
+    }
+
     @Test func tellsAboutCommands() throws {
         let file = try Self.read(
             """

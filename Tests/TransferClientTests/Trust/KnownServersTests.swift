@@ -74,6 +74,19 @@ import TransferTestSupport
         #expect(try known.entries() == [entry("unix:/c", first)])
     }
 
+    /// A list that is longer than what is read would be of no use any more.
+    @Test func itDoesNotBecomeTooLongToBeRead() throws {
+        try known.add(KnownServers.Entry(address: "a:1", fingerprint: first))
+        let start = try #require(Files.read(known.path))
+        let comment = [UInt8](repeating: UInt8(ascii: "#"), count: (16 << 20) - start.count - 1)
+        try Files.write(known.path, start + comment + [UInt8(ascii: "\n")])
+        let fault = #expect(throws: KnownServers.Fault.self) {
+            try known.add(KnownServers.Entry(address: "b:1", fingerprint: first))
+        }
+        #expect(fault?.message.contains("too long") ?? false)
+        #expect(try known.entries().map(\.address) == ["a:1"])
+    }
+
     /// The path of a socket can be anything. What the list cannot hold is refused, and does no harm to the rest.
     @Test func everyAddressComesBackOrIsRefused() throws {
         var kept: [String] = []
@@ -82,7 +95,7 @@ import TransferTestSupport
             do {
                 try known.add(KnownServers.Entry(address: address, fingerprint: first))
                 kept.append(address)
-            } catch is KnownServers.Fault {
+            } catch {
                 #expect(address.utf8.contains { $0 <= 0x20 || $0 == 0x7F })
             }
         }

@@ -83,6 +83,7 @@ import TransferTestSupport
                 }
             }
             // Whatever others sync later.
+            script.mend()
             let number = open(fixture.root, O_RDONLY | O_CLOEXEC)
             defer { close(number) }
             try script.disk.sync(number)
@@ -93,20 +94,29 @@ import TransferTestSupport
         }
     }
 
-    /// A state in which a file has one of its names, in a folder that cannot be reached.
+    /// A state in which what was moved has one of its names, and only in a folder that cannot be reached. Of a rename one of both
+    /// names is there.
     private static func lost(_ recording: DiskRecording, at end: Int) -> DiskState? {
         var random = SplitMix64(seed: 1)
         let options = CrashOptions(CrashModel(recording: recording), at: end, hidden: hidden(recording), &random)
         let (choices, areAll) = options.choices(1 << 14, &random)
         #expect(areAll)
+        let moved = moved(recording)
         return choices.lazy.map(options.state).first { state in
-            state.names.contains { entry, object in
-                guard recording.contents[object] == .one, !reaches(entry.directory, state, recording) else {
-                    return false
-                }
-                return !state.names.contains { $1 == object && reaches($0.directory, state, recording) }
+            moved.contains { object in
+                let places = state.names.filter { $0.value == object }.map(\.key.directory)
+                return !places.isEmpty && !places.contains { reaches($0, state, recording) }
             }
         }
+    }
+
+    /// What was there before and has got a name.
+    private static func moved(_ recording: DiskRecording) -> Set<DiskRecording.Object> {
+        let before = Set(recording.entries.filter { !hidden(recording).contains($0.key.directory) }.values)
+        return before.intersection(
+            recording.effects.compactMap { effect in
+                if case .name(let object, let entry) = effect, !entry.name.hasPrefix("sync-") { object } else { nil }
+            })
     }
 
     private static func reaches(
@@ -135,31 +145,31 @@ import TransferTestSupport
 
     @Test func manyMovesIntoOneNewFolderWaitForItOnce() throws {
         let syncs = RecordedSyncs()
-        let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
-        for number in 0..<128 { try fixture.publish("\(number)", .one) }
-        // The top for the folder; then the top and the folder for what was moved.
+        let fixture = try StoreFixture(fileSystem: Self.disk, syncs: syncs)
+        for number in 0..<60 { try fixture.publish("\(number)", .one) }
+        // The top for the folder, and then everything.
         let first = try synced(syncs) {
             let editor = fixture.store.editor()
-            for number in 0..<128 {
+            for number in 0..<60 {
                 _ = try editor.move(try RelativePath("\(number)"), to: try RelativePath("m/\(number)"))
             }
             #expect(!editor.isFull)
             try editor.commit()
         }
-        #expect(first == 3)
+        #expect(first == 2)
         let later = try synced(syncs) {
             let editor = fixture.store.editor()
             _ = try editor.move(try RelativePath("m/0"), to: try RelativePath("0"))
             _ = try editor.move(try RelativePath("m/1"), to: try RelativePath("m/x"))
             try editor.commit()
         }
-        #expect(later == 2)
+        #expect(later == 1)
     }
 
     /// Nothing is waited for where the folder's name is as durable as that of the file is.
     @Test func aFolderThatTheFileIsInIsNotWaitedFor() throws {
         let syncs = RecordedSyncs()
-        let first = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
+        let first = try StoreFixture(fileSystem: Self.disk, syncs: syncs)
         for name in ["m/a", "m/n/b"] { try first.publish(name, .one) }
         let fixture = try first.restarted(on: syncs.disk)
         let count = try synced(syncs) {
@@ -168,7 +178,7 @@ import TransferTestSupport
             _ = try editor.move(try RelativePath("m/n/b"), to: try RelativePath("m/y"))
             try editor.commit()
         }
-        #expect(count == 3)
+        #expect(count == 1)
     }
 
     @Test func foldersThatArePreparedAreWaitedForTogether() throws {

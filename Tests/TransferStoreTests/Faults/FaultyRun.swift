@@ -38,7 +38,8 @@ struct FaultyRun {
         // it made and then could not sync has to be removed.
         script.mend()
         let fixture = restarts ? try fixture.restarted(on: script.disk) : fixture
-        if fault.kind != .death, script.failed.contains(where: { $0.hasPrefix("sync") }) {
+        // Where the mark could not be set, no sync has begun, and nothing is lost.
+        if fault.kind != .death, script.failed.contains(where: { $0.hasPrefix("sync") && $0 != "syncMark" }) {
             try removeDirectories(in: fixture, context)
         }
         for outcome in try workload.run(on: fixture, script) {
