@@ -41,8 +41,9 @@ import TransferTestSupport
         #expect(fixture.intake.known.unfinished(id) == nil)
     }
 
-    /// A question about an upload makes it durable before it is answered. Where that sync fails nothing goes on with its bytes.
-    @Test func aSyncThatFailsBehindAQuestion() throws {
+    /// What a sync that fails was to cover is gone on with by no request, and the id is free for another attempt: behind a question,
+    /// and behind a request that goes on.
+    @Test(arguments: [false, true]) func aSyncThatFails(isQuestion: Bool) throws {
         let fails = Atomic(false)
         let disk = Disk(interception: { call, body in
             if fails.load(ordering: .relaxed), case .sync = call { return -5 }
@@ -51,14 +52,20 @@ import TransferTestSupport
         let fixture = try IntakeFixture(
             in: try TemporaryDirectory(prefersMemory: true), disk: disk,
             fileSystem: FileSystem(isMemory: false, syncsAsAWhole: false))
-        let (id, session) = (UploadID.random(), fixture.session(of: "a"))
-        let begun = session.begin(Self.intent(id, 10), mayEnd: false)
+        let (id, first, second) = (UploadID.random(), fixture.session(of: "a"), fixture.session(of: "a"))
+        let begun = first.begin(Self.intent(id, 10), mayEnd: false)
         try ([1, 2, 3] as [UInt8]).withUnsafeBytes { try begun.upload.append($0) }
         fails.store(true, ordering: .relaxed)
-        #expect(throws: StoreError.self) { try session.growing(id) }
+        if isQuestion {
+            #expect(throws: StoreError.self) { try second.growing(id) }
+        } else {
+            let next = second.begin(Self.intent(id, 10, at: 3, isNew: false), mayEnd: false)
+            #expect(next.outcome?.code.isSuccess == false)
+        }
         fails.store(false, ordering: .relaxed)
-        #expect(try session.growing(id) == nil)
+        #expect(try second.growing(id) == nil)
         #expect(!fixture.store.hasPart(id))
+        #expect(try second.bring(Self.intent(id, 3), [1, 2, 3], declared: DeclaredEnd())?.code == .staged)
     }
 
     /// A server that dies when an upload has its name and nobody has noted that: the upload is ended under the next one, also

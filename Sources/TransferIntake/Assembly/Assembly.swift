@@ -43,6 +43,8 @@ package final class Assembly: Sendable {
         /// Blocks that were digested, or were to be, when they were complete for the first time, by where they begin.
         var readBlocks: Set<UInt64> = []
         var isFinished = false
+        /// Whether it was thrown away, so that its place is free.
+        var isDiscarded = false
         /// What somebody has begun to write since the file was handed out to be read; merged when there is much of it.
         var overwritten: [Range<UInt64>] = []
         /// The newest connection that worked on it, and the push that it is part of.

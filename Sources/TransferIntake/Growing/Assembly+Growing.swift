@@ -90,10 +90,14 @@ extension Assembly {
     /// Whether it grows at its end, and has no parts.
     var isGrowing: Bool { monitor.withLock { monitor.state.growth != nil } }
 
-    /// Ends what nobody can go on with, and throws it away.
+    /// Ends an upload that cannot be gone on with, and throws it away. The caller removes it from `Assemblies`.
     func discard(_ growth: Growth) {
-        if end() != nil { growth.content.discard() }
+        guard end() != nil else { return }
+        growth.content.discard()
+        monitor.withLock { monitor.state.isDiscarded = true }
     }
+
+    var isDiscarded: Bool { monitor.withLock { monitor.state.isDiscarded } }
 }
 
 extension StoreError {

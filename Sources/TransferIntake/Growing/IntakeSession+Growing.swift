@@ -51,7 +51,6 @@ extension IntakeSession {
         return try withEnd(of: id, bringsBack: false) { (assembly, claim, growth) in
             claim.withdraw()
             assembly.discard(growth)
-            intake.assemblies.remove(assembly)
             return true
         } ?? wasKnown
     }
@@ -82,7 +81,10 @@ extension IntakeSession {
         let now = intake.clock.monotonic()
         let assembly = try intake.assemblies.enter(
             id, total: nil, GrowthMark.function, accountHolder: accountHolder, now: now)
-        defer { intake.assemblies.leave(assembly, now: now) }
+        defer {
+            if assembly.isDiscarded { intake.assemblies.remove(assembly) }
+            intake.assemblies.leave(assembly, now: now)
+        }
         let found = try assembly.claimEnd(request: intake.nextRequest(), now: now) { () throws(StoreError) in
             try intake.growing(id, for: caller, bringsBack: bringsBack)
         }
@@ -95,7 +97,6 @@ extension IntakeSession {
             if growth.isLost {
                 claim.withdraw()
                 assembly.discard(growth)
-                intake.assemblies.remove(assembly)
             }
             throw error
         }

@@ -26,6 +26,7 @@ extension OpenUpload {
     /// - Throws: `notFound`; `incomplete` when there is more or less of it than its sender thinks.
     func openEnd() throws(StoreError) {
         guard let append = appending, let assembly else { return }
+        defer { if assembly.isDiscarded { intake.assemblies.remove(assembly) } }
         let found = try assembly.claimEnd(request: intake.nextRequest(), now: intake.clock.monotonic()) {
             () throws(StoreError) in
             guard append.isNew else {
