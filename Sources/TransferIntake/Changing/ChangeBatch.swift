@@ -60,18 +60,22 @@ struct ChangeBatch {
     private mutating func make(_ planned: PlannedChange, under number: Int64?) {
         do throws(StoreError) {
             let after = try editor.make(planned)
-            let intended = planned.intended.map { done($0) }
+            let intended = planned.intended?.made(at: known.now)
+            if let intended { known.recentChanges.add(intended) }
             unsynced.append((made(planned, intended, number), intended?.outcome(as: after) ?? KnownChanges()))
         } catch {
             // A client knows this by the name that it has for what it reads.
             let isOther = error.code == .sourceChanged
             failures.append((planned.index, isOther ? .otherVersion(planned.change.path) : error))
-            // It may have been made in part.
-            guard let intended = planned.intended.map({ done($0) }) else { return }
+            guard let intended = planned.intended?.made(at: known.now) else { return }
             let made = made(planned, intended, number)
             do throws(StoreError) {
-                unsynced.append((made, try intended.outcome(in: store)))
+                // It may have been made in part.
+                let outcome = try intended.outcome(in: store)
+                if !outcome.isEmpty { known.recentChanges.add(intended) }
+                unsynced.append((made, outcome))
             } catch {
+                known.recentChanges.add(intended)
                 if let noted = made.noted { unsettled.append(noted) }
             }
         }
@@ -80,12 +84,6 @@ struct ChangeBatch {
     private func made(_ planned: PlannedChange, _ intended: IntendedChange?, _ number: Int64?) -> Made {
         let note = number.map { NotedChange(intended, under: $0, newest: noted.newest) }
         return Made(index: planned.index, noted: note)
-    }
-
-    /// From now on an upload that was published under one of its paths, and is not recorded, looks where its file is.
-    private func done(_ intended: IntendedChange) -> IntendedChange {
-        known.recentChanges.add(intended)
-        return intended.made(at: known.now)
     }
 
     private mutating func commit() {

@@ -329,6 +329,10 @@ import TransferTestSupport
         known.forget(late.map(\.path))
         let attributes = TreeChange.Attributes(
             permissions: 0o600, modified: Timestamp(seconds: 1_000, nanoseconds: 5), extra: nil)
+        // A move that is refused takes nothing along.
+        #expect(throws: StoreError.self) {
+            try perform([.move(try path("a"), to: try path("e"), replaces: false)], fixture)[0].get()
+        }
         let changes: [TreeChange] = [
             .set(try path("a"), attributes), .hardLink(try path("h"), to: try path("b"), replaces: false, nil),
             .set(try path("c"), attributes), .move(try path("c"), to: try path("x"), replaces: false),
