@@ -5,7 +5,8 @@
 # usage: run-tests.sh [OPTION...]    options are those of `swift build`; with any, only the Swift targets are tested
 #
 # TRANSFER_WIRE_SESSIONS: how many pushes over a faulty wire; TRANSFER_WIRE_SEED: the first one's seed; TRANSFER_WIRE_AT_ONCE:
-# how many at a time. TRANSFER_SUITES_AT_ONCE: how many suites at a time.
+# how many at a time. TRANSFER_SUITES_AT_ONCE: how many suites at a time. TRANSFER_SUITES: the names of those that are run alone.
+# TRANSFER_BUILT=1: nothing is built, because it has been.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -47,6 +48,7 @@ run() {
 }
 
 begin() {
+    if [[ ${TRANSFER_SUITES:-} && " $TRANSFER_SUITES " != *" $1 "* ]]; then return; fi
     while (($(jobs -rp | wc -l) >= at_once)); do wait -n || true; done
     run "$@" &
 }
@@ -60,7 +62,7 @@ begin_swift() {
 
 begin_python() { begin "$1" env TRANSFER_BINARY="$program" python3 -m unittest discover -s "$2/tests" -t "$3"; }
 
-"$swift" build --build-tests "$@"
+if [[ ${TRANSFER_BUILT:-} != 1 ]]; then "$swift" build --build-tests "$@"; fi
 bin=$("$swift" build --show-bin-path "$@")
 tests=$bin/transferPackageTests.xctest
 program=${TRANSFER_BINARY:-$bin/transfer}
