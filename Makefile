@@ -143,6 +143,7 @@ format: ## format the Swift sources in place
 lint: ## check the format of the Swift sources, their keys and traps, that mutants fit them, how old proofs are, and scripts by shellcheck
 	$(swift) format lint --strict --parallel --recursive Sources Tests Benchmarks Fuzz Package.swift
 	scripts/lint-text-keys.sh
+	scripts/lint-tests.sh
 	scripts/test-check-traps.sh
 	scripts/check-traps.sh Sources/Transfer*
 	python3 -m unittest discover -q -s Tests/mutants/tests -t Tests

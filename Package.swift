@@ -55,6 +55,7 @@ let package = Package(
         .systemLibrary(name: "CQREncode"),
         .systemLibrary(name: "CIPSecMB"),
         .systemLibrary(name: "CSQLite"),
+        .systemLibrary(name: "CSpawn", path: "Tests/CSpawn"),
 
         library("TransferSystem", uses: ["CLinux"]),
         .target(
@@ -136,7 +137,7 @@ let package = Package(
         tests("TransferFuzzing", uses: ["TransferCLI"]),
 
         .target(
-            name: "TransferTestSupport", dependencies: ["CLinux", "COpenSSL", "TransferIO"],
+            name: "TransferTestSupport", dependencies: ["CLinux", "COpenSSL", "CSpawn", "TransferIO"],
             path: "Tests/TransferTestSupport",
             swiftSettings: strict),
         .target(
@@ -162,6 +163,9 @@ let package = Package(
                 "TransferProtocol", "TransferTestSupport",
             ],
             path: "Tests/Simulation/TransferSimulationTests", swiftSettings: testing),
+        .testTarget(
+            name: "TransferTestSupportTests", dependencies: ["TransferTestSupport", "CSpawn"],
+            swiftSettings: testing),
         tests("TransferModel"),
         tests("TransferProtocol", uses: ["TransferModel"]),
         tests("TransferCodec", uses: ["TransferModel", "CZlib", "CISAL", "CZstd", "CXXHash"]),
@@ -206,8 +210,8 @@ let package = Package(
         tests(
             "TransferCLI",
             uses: [
-                "CLinux", "TransferModel", "TransferProtocol", "TransferHTTP", "TransferCodec", "TransferClient",
-                "TransferAccess",
+                "CLinux", "CSpawn", "TransferModel", "TransferProtocol", "TransferHTTP", "TransferCodec",
+                "TransferClient", "TransferAccess",
                 "TransferKeys",
                 "TransferReceipts", "TransferSealing",
                 "TransferIO",

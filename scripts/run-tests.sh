@@ -6,7 +6,8 @@
 # usage: run-tests.sh [OPTION...]    options are those of `swift build`; with any, only the Swift targets are tested
 #
 # TRANSFER_WIRE_SESSIONS: how many pushes over a faulty wire; TRANSFER_WIRE_SEED: the first one's seed; TRANSFER_WIRE_AT_ONCE:
-# how many at a time. TRANSFER_SUITES_AT_ONCE: how many suites at a time.
+# how many at a time. TRANSFER_SUITES_AT_ONCE: how many suites at a time. TRANSFER_SUITES: the names of those that are run alone.
+# TRANSFER_BUILT=1: nothing is built, because it has been.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -48,6 +49,7 @@ run() {
 }
 
 begin() {
+    if [[ ${TRANSFER_SUITES:-} && " $TRANSFER_SUITES " != *" $1 "* ]]; then return; fi
     while (($(jobs -rp | wc -l) >= at_once)); do wait -n || true; done
     run "$@" &
 }
@@ -75,7 +77,7 @@ begin_python() { begin "$1" env TRANSFER_BINARY="$program" python3 -m unittest d
 # The simulator is another build, with small blocks. It is built and played beside the build of the tests, which does not always
 # have work for all cores. Each run plays other seeds, and prints the first one.
 if (($# == 0)); then begin simulator simulate; fi
-if ! "$swift" build --build-tests "$@"; then
+if [[ ${TRANSFER_BUILT:-} != 1 ]] && ! "$swift" build --build-tests "$@"; then
     wait
     exit 1
 fi

@@ -73,6 +73,8 @@ serve() {
     (cd $storage && exec setpriv --reuid transfer --regid transfer --init-groups env -u HOME $command \
         --listen 127.0.0.1:0) 2>/tmp/log &
     server=$!
+    # Whatever fails from here on, it does not outlive this script.
+    trap 'kill -KILL "$server" 2>/dev/null || true' EXIT
     for _ in {1..600}; do
         address=$(sed -n 's/.* listening on //p' /tmp/log)
         if [[ -n $address ]]; then return; fi
@@ -86,6 +88,7 @@ serve() {
 stop() {
     kill $server
     wait $server || fail "the server did not end well"
+    trap - EXIT
 }
 
 # Makes the copy and goes on in it.

@@ -2,6 +2,7 @@ import CAllocations
 import Glibc
 import TransferIO
 import TransferServer
+import TransferTestSupport
 
 /// A server in a process of its own, which says on demand how much it has allocated so far.
 ///
@@ -49,19 +50,9 @@ final class CountedServer {
     }
 
     private static func spawn(_ arguments: [String], input: Int32, output: Int32) throws -> pid_t {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
-        posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
-        let program = "/proc/self/exe"
-        let words = ([program] + arguments).map { strdup($0) }
-        defer { for word in words { free(word) } }
-        var process = pid_t()
-        guard posix_spawn(&process, program, &actions, nil, words + [nil], environ) == 0 else {
-            throw BenchmarkFailure("The server's process could not be started.")
-        }
-        return process
+        let launch = ChildLaunch(
+            descriptors: [STDIN_FILENO: input, STDOUT_FILENO: output, STDERR_FILENO: STDERR_FILENO])
+        return try launch.start(["/proc/self/exe"] + arguments)
     }
 
     private static func line(from stream: UnsafeMutablePointer<FILE>) -> String? {

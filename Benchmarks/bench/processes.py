@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 # Seconds.
-_START_PATIENCE = 20.0
+_START_PATIENCE = 180.0
 _STOP_PATIENCE = 10.0
 _POLL = 0.005
 

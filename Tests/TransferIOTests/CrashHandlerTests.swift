@@ -25,10 +25,17 @@ import TransferSystem
         #expect(text.contains("backtrace:\n  0x") && text.contains(" r-xp "), "\(text)")
     }
 
+    @Test func otherFilesAreNone() throws {
+        let file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC)
+        defer { close(file) }
+        for number in [-1, STDOUT_FILENO, file] { #expect(!CrashHandler.isFile(number)) }
+    }
+
     @Test func whatIsWrittenCanBeReadByTheOtherSide() throws {
         let file = try CrashHandler.makeFile()
         #expect(CrashHandler.report(in: file).isEmpty)
         let number = file.number
+        #expect(CrashHandler.isFile(number))
         #expect(write(number, "some words", 10) == 10)
         #expect(CrashHandler.report(in: file) == Array("some words".utf8))
         // Whoever is broken cannot fill the memory of the machine.

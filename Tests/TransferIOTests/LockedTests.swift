@@ -1,7 +1,7 @@
 import Testing
 import TransferSystem
 
-@Suite(.timeLimit(.minutes(1))) struct LockedTests {
+@Suite(.timeLimit(.minutes(10))) struct LockedTests {
     @Test func oneThreadAtATime() async {
         final class Counter: Sendable {
             let value = Locked(0)

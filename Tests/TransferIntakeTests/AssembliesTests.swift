@@ -116,7 +116,7 @@ import TransferTestSupport
             asking.withLock { thread in
                 thread = TestThread { answer.withLock { $0 = assemblies.areUnfinished(of: 7) } }
             }
-            let end = time(nil) + 20
+            let end = time(nil) + 180
             while answer.withLock({ $0 }) == nil, time(nil) < end { sched_yield() }
             #expect(answer.withLock { $0 } != nil)
             return try store.store.resume(id: assembly.id, size: nil)

@@ -5,7 +5,7 @@ import TransferSystem
 ///
 /// - Returns: false when it took too long.
 func waits(until isSo: () -> Bool) -> Bool {
-    let deadline = monotonicDeadline(after: 20_000_000_000)
+    let deadline = monotonicDeadline(after: 180_000_000_000)
     while !isSo() {
         guard monotonicNanoseconds() < deadline else { return false }
         sched_yield()

@@ -61,6 +61,6 @@ package final class FailingDisk {
     package func remount() -> Bool { Self.run("umount \(path)") && Self.run("mount -o loop \(image) \(path)") }
 
     private static func run(_ command: String) -> Bool {
-        Glibc.system("PATH=$PATH:/usr/sbin:/sbin; { \(command); } 2>/dev/null") == 0
+        (try? ChildLaunch.shell("PATH=$PATH:/usr/sbin:/sbin; { \(command); } 2>/dev/null")) == 0
     }
 }

@@ -32,12 +32,12 @@ package final class NotificationSocket: Sendable {
         close(number)
     }
 
-    /// Waits for the next message, a minute at most.
+    /// Waits for the next message, three minutes at most.
     ///
     /// - Returns: its lines.
     package func next() throws(Failure) -> [String] {
         var waiting = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
-        guard poll(&waiting, 1, 60_000) == 1 else { throw Failure(errno: ETIMEDOUT) }
+        guard poll(&waiting, 1, 180_000) == 1 else { throw Failure(errno: ETIMEDOUT) }
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = recv(number, &buffer, buffer.count, 0)
         guard count >= 0 else { throw Failure(errno: errno) }

@@ -11,12 +11,17 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import children
+
 from .log import Log
 from .wires.connection import PATIENCE
 
 _PROJECT = Path(__file__).resolve().parents[2]
 # Where `transfer` keeps what is this user's.
 _OWN = ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR")
+
+
+children.have_default_signals()
 
 
 def binary() -> Path:
@@ -88,15 +93,15 @@ class Server:
     def transfer(self, *arguments: str, directory: Path | None = None) -> subprocess.CompletedProcess[bytes]:
         """Another command of the program, as the same user."""
         command = [str(binary()), *arguments]
-        return subprocess.run(
+        process = subprocess.Popen(
             command,
             env=self._environment,
             cwd=directory or self.path,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-            timeout=4 * PATIENCE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
+        return children.finish(process, 4 * PATIENCE)
 
     def peak(self) -> int:
         """The most bytes that the serving process ever had in memory."""
@@ -123,7 +128,11 @@ class Server:
     def wait(self) -> int:
         """Waits for one that ends by itself. Returns how it has ended."""
         assert self._process is not None
-        status = self._process.wait(PATIENCE)
+        try:
+            status = self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            present = children.describe(self._process.pid)
+            raise AssertionError(f"the server did not end\n{present}\n{self.log.tail()}") from None
         self.log.finish()
         return status
 

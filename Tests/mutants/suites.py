@@ -15,6 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import children
+
+children.have_default_signals()
+
 _FAILED = re.compile(r"✘ Test (\S+|\".*\")(?:\(.*\))? (?:with .* test cases? )?failed after")
 # Of a thread that no test knows.
 _ISSUE = re.compile(r"✘ Test «unknown» recorded an issue at (\w[^:\s]*)")

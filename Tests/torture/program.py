@@ -16,8 +16,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import children
+
+children.have_default_signals()
+
 # Seconds that a program may take to start, to come to rest, or to end.
-PATIENCE = 30.0
+PATIENCE = children.PATIENCE
 # Seconds between two looks at what cannot be waited for.
 _POLL = 0.001
 
@@ -61,7 +65,7 @@ def until(happened: Callable[[], bool], process: subprocess.Popen[bytes], otherw
     try:
         while not happened():
             if time.monotonic() > deadline:
-                raise Broken(otherwise)
+                raise Broken(f"{otherwise}\n{children.describe(process.pid)}")
             # What it writes to a file and the descriptors that it closes tell nobody, so these are looked at again.
             select.select([end], [], [], _POLL)
     finally:
@@ -144,7 +148,7 @@ class Server:
             process.send_signal(signal.SIGKILL)
             self._expect(process, -signal.SIGKILL)
             if not select.select([end], [], [], PATIENCE)[0]:
-                raise Broken("the server's worker did not end with it")
+                raise Broken(f"the server's worker did not end with it\n{children.describe(self._worker)}")
         finally:
             os.close(end)
         self._drop_torn_line()
@@ -194,7 +198,7 @@ class Server:
         try:
             process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
-            raise Broken("the server did not end") from None
+            raise Broken(f"the server did not end\n{children.describe(process.pid)}") from None
         self._process = None
         if process.returncode != status:
             raise Broken(f"the server ended with status {process.returncode}")
@@ -333,8 +337,9 @@ class Client:
         deadline = time.monotonic() + PATIENCE * 4
         while self._read(max(0.0, deadline - time.monotonic())):
             if time.monotonic() > deadline:
+                present = children.describe(self._process.pid)
                 self.abandon()
-                raise Broken(f"the client did not end: {self._errors.read_text(errors='replace')[-500:]}")
+                raise Broken(f"the client did not end: {self._errors.read_text(errors='replace')[-500:]}\n{present}")
         status = self._process.wait()
         errors = self._errors.read_text(errors="replace")
         return Run(self._output, errors, status, time.monotonic() - self._started, self._lines_at_kill)

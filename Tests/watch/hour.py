@@ -24,6 +24,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import children  # noqa: E402
+
+children.have_default_signals()
+
 # Seconds for which a file rests before it is sent.
 SETTLE = 0.4
 # A writer that pauses for longer may be taken for one that has ended.

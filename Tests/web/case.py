@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+import children
+
 from .server import WebServer
 from .wire import PATIENCE, Answer, Fields
 
@@ -90,13 +92,7 @@ class WebCase(unittest.TestCase):
 
     def finish(self, client: subprocess.Popen[bytes]) -> subprocess.CompletedProcess[bytes]:
         """Waits for a client, however it ends."""
-        try:
-            said, complaints = client.communicate(timeout=2 * PATIENCE)
-        except subprocess.TimeoutExpired:
-            client.kill()
-            client.communicate()
-            raise
-        return subprocess.CompletedProcess(client.args, client.returncode, said, complaints)
+        return children.finish(client, 2 * PATIENCE)
 
     def curl(self, *arguments: str, directory: Path | None = None) -> str:
         return self.run_client(["curl", "-sS", "-u", f"me:{self.server.token}", *arguments], directory)

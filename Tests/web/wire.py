@@ -9,7 +9,7 @@ import ssl
 from dataclasses import dataclass, field
 from types import TracebackType
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 _READ = 1 << 16
 _LONGEST_HEAD = 1 << 16

@@ -62,12 +62,15 @@ package struct WorkerOrders: Equatable, Sendable {
 
     /// Those of this process, which then no longer hands them on.
     ///
-    /// - Returns: nothing in a process that nobody supervises: what only says so, because somebody has set the variable,
-    ///   is none.
+    /// A supervisor may have ended before its worker asks. The worker has orders even so, and their supervisor is no longer its
+    /// parent: it has to end, because nothing would ever end it. It is known by the memory for its report, which it has only
+    /// from a supervisor.
+    ///
+    /// - Returns: nil in a process without a supervisor, also if its environment has the variable.
     package static func take() -> WorkerOrders? {
         guard let text = getenv(variable).map({ String(cString: $0) }) else { return nil }
         unsetenv(variable)
-        guard let orders = WorkerOrders(text), orders.supervisor == getppid() else { return nil }
-        return orders
+        guard let orders = WorkerOrders(text) else { return nil }
+        return orders.supervisor == getppid() || CrashHandler.isFile(orders.report) ? orders : nil
     }
 }

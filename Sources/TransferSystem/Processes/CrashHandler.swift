@@ -18,6 +18,12 @@ package enum CrashHandler {
         Descriptor(try system("memfd_create") { clinux_crash_file(longestReport) })
     }
 
+    /// Whether a descriptor is such memory: nothing else that a process is likely to have is sealed like it.
+    package static func isFile(_ number: Int32) -> Bool {
+        // F_GET_SEALS; F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW (fcntl(2)).
+        fcntl(number, 1034) == 1 | 2 | 4
+    }
+
     /// What was written to such memory.
     package static func report(in file: borrowing Descriptor) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: longestReport)

@@ -1,8 +1,9 @@
 import Glibc
 import TransferSystem
+import TransferTestSupport
 
-/// The program under test as a process of its own, as a script would start it. It is killed when nobody holds the
-/// object any more. Every wait has an end.
+/// The program under test as a process of its own, as a script would start it. Releasing the object kills it and all that it has
+/// started. Every wait has an end, and says then where the processes are that were waited for.
 final class Program: Sendable {
     /// Something that was waited for did not happen.
     struct Failure: Error, CustomStringConvertible {
@@ -13,36 +14,38 @@ final class Program: Sendable {
     enum End: Equatable {
         case exited(Int32)
         case killed(by: Int32)
+
+        init(_ end: Child.End) {
+            self =
+                switch end {
+                case .exited(let code): .exited(code)
+                case .killed(let signal): .killed(by: signal)
+                }
+        }
     }
 
-    /// Far more than anything here takes, even on a busy machine under a sanitizer.
-    static let patience = 60
+    /// Seconds that every wait has at most.
+    static let patience = Child.patience
 
-    let process: pid_t
+    var process: pid_t { child.process }
+    private let child: Child
     private let output: StreamReader
     private let errors: StreamReader
-    /// Ends when the process does, also where it has no other stream left.
-    private let life: StreamReader
     private let input: Locked<Int32?>
-    private let end = Locked<End?>(nil)
 
     /// Starts it.
     init(_ arguments: [String], _ surroundings: Surroundings = Surroundings()) throws {
         let spawned = try Spawner(surroundings).spawn(arguments)
-        process = spawned.process
+        child = spawned.child
         input = Locked(spawned.input)
         output = try StreamReader(spawned.output)
         errors = try StreamReader(spawned.errors)
-        life = try StreamReader(spawned.life)
     }
 
     deinit {
         closeInput()
-        guard end.withLock({ $0 == nil }) else { return }
-        kill(process, SIGKILL)
-        waitpid(process, nil, 0)
-        // What it has started ends with it, a little later, and must not write to a directory that is being removed.
-        _ = life.waitForEnd()
+        // Also what it has started: that must not write to a directory that is being removed.
+        child.endAll()
     }
 
     /// What it has written to standard output so far.
@@ -52,20 +55,19 @@ final class Program: Sendable {
     var errorText: String { String(decoding: errors.bytes, as: UTF8.self) }
 
     func signal(_ number: Int32) {
-        kill(process, number)
+        child.signal(number)
     }
 
-    /// Waits for the end.
+    /// Waits for the end, also of what it has started.
     func wait() throws -> End {
-        if let ended = end.withLock({ $0 }) { return ended }
-        guard life.waitForEnd(), output.waitForEnd(), errors.waitForEnd() else {
-            throw failure("the process did not end")
+        do {
+            let end = End(try child.wait())
+            // Nothing else has the other ends.
+            guard output.waitForEnd(), errors.waitForEnd() else { throw failure("its streams did not end") }
+            return end
+        } catch let error as ChildLaunch.Failure {
+            throw failure(error.description)
         }
-        var status: Int32 = 0
-        guard waitpid(process, &status, 0) == process else { throw failure("waitpid: errno \(errno)") }
-        let ended: End = status & 0x7F == 0 ? .exited(status >> 8 & 0xFF) : .killed(by: status & 0x7F)
-        end.withLock { $0 = ended }
-        return ended
     }
 
     /// Waits until standard error holds the text, and what else is asked of it.
@@ -73,17 +75,13 @@ final class Program: Sendable {
     /// - Returns: all of standard error.
     @discardableResult
     func waitForError(_ text: String, where condition: (String) -> Bool = { _ in true }) throws -> String {
-        guard errors.wait(for: { $0.contains(text) && condition($0) }) else {
-            throw failure("'\(text)' did not appear")
-        }
+        guard errors.wait(for: { $0.contains(text) && condition($0) }) else { throw missing(text, in: errors) }
         return errorText
     }
 
     /// Waits until standard output holds the text, and what else is asked of it.
     func waitForOutput(_ text: String, where condition: (String) -> Bool = { _ in true }) throws {
-        guard output.wait(for: { $0.contains(text) && condition($0) }) else {
-            throw failure("'\(text)' did not appear")
-        }
+        guard output.wait(for: { $0.contains(text) && condition($0) }) else { throw missing(text, in: output) }
     }
 
     /// Writes to standard input, which must be a pipe.
@@ -119,8 +117,13 @@ final class Program: Sendable {
     private func poll(_ number: Int32, _ events: Int32) throws {
         var waiting = pollfd(fd: number, events: Int16(events), revents: 0)
         guard Glibc.poll(&waiting, 1, Int32(Self.patience) * 1000) == 1 else {
-            throw failure("the process did not read its standard input")
+            throw failure("the process did not read its standard input\n\(child.report())")
         }
+    }
+
+    /// A stream that has ended says enough; of one that goes on, the processes show why nothing comes.
+    private func missing(_ text: String, in stream: StreamReader) -> Failure {
+        failure("'\(text)' did not appear" + (stream.isOver ? "" : "\n\(child.report())"))
     }
 
     private func failure(_ what: String) -> Failure {

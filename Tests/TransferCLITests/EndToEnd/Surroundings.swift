@@ -36,6 +36,9 @@ struct Surroundings {
     /// A socket of the test's that it gets as the first descriptor of a service manager's (sd_listen_fds(3)).
     var listener: Int32?
 
+    /// Another descriptor of the test's that it gets as its descriptor 3.
+    var passed: Int32?
+
     /// The most descriptors that it can ever have, as a hard limit.
     var descriptorLimit: Int?
 }

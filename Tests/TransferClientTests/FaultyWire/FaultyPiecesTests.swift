@@ -36,6 +36,7 @@ import TransferTestSupport
                 let outcome = try await address.outcome(uploads) { configuration in
                     configuration.sharing = PartSharing(lanes: 8, inPieces: true, sharesShorter: true)
                     configuration.lanes = .fixed(1 + Int(seed % 4))
+                    guard isFaulty else { return }
                     configuration.handshakeTimeout = 2
                     configuration.silenceTimeout = 2
                     configuration.retryFor = 2

@@ -16,7 +16,7 @@ import TransferTestSupport
             let outcome = try await proxy.address.outcome(uploads) {
                 $0.lanes = .fixed(2)
                 $0.compression = .none
-                $0.handshakeTimeout = 1
+                $0.handshakeTimeout = 4
             }
             #expect(outcome.failure == nil)
             #expect(outcome.sources.count == 24)

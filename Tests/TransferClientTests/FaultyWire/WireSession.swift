@@ -10,13 +10,13 @@ import TransferTestSupport
 struct WireSession {
     /// Ticks of a tenth of a second that a push may take. Counted, so that a machine that stands still for a while
     /// doesn't count as a push that does.
-    private static let patience = 600
+    private static let patience = 3000
 
     /// Measures the time of all sessions.
     private static let clock = Result { () throws(SystemError) in try EventLoop(name: "wire-clock") }
 
     /// Pushes over the clean wire, which the server may still refuse now and then for being slow.
-    private static let cleanAttempts = 3
+    private static let cleanAttempts = 10
 
     let seed: UInt64
     let server: RunningServer

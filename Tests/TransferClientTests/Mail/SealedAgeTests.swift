@@ -279,9 +279,9 @@ import TransferTestSupport
 
 /// age(1), as Debian has it.
 private enum AgeCommand {
-    static var isThere: Bool { Glibc.system("command -v age >/dev/null 2>&1") == 0 }
+    static var isThere: Bool { (try? ChildLaunch.shell("command -v age >/dev/null 2>&1")) == 0 }
 
     static func run(_ command: String, in directory: TemporaryDirectory) -> Bool {
-        Glibc.system("cd '\(directory.path)' && \(command) >said 2>&1 </dev/null") == 0
+        (try? ChildLaunch.shell("cd '\(directory.path)' && \(command) >said 2>&1 </dev/null")) == 0
     }
 }

@@ -65,24 +65,26 @@ import TransferTestSupport
     }
 
     /// A line that stands still for longer than the client waits costs what was under way of one block: meanwhile the server verifies all
-    /// that has come. One that is cut would cost what the server has not read yet, too.
+    /// that has come, for which it has as long as the client waits. One that is cut would cost what the server has not read yet, too.
     @Test func afterAStallNoMoreThanABlockIsSentAgain() async throws {
-        try await withServer { server in
-            let directory = try TemporaryDirectory()
-            let (path, content) = try Self.longFile(directory)
-            let proxy = CuttingProxy(to: server.port, cuts: [.init(up: 30_000_000, stalls: true)])
-            defer { proxy.stop() }
-            let outcome = try await proxy.address.outcome([.path(path)]) {
-                $0.lanes = .fixed(1)
-                $0.silenceTimeout = 4
-                $0.compression = .none
+        try await growingTimeout(from: 4000) { milliseconds in
+            try await withServer { server in
+                let directory = try TemporaryDirectory()
+                let (path, content) = try Self.longFile(directory)
+                let proxy = CuttingProxy(to: server.port, cuts: [.init(up: 30_000_000, stalls: true)])
+                defer { proxy.stop() }
+                let outcome = try await proxy.address.outcome([.path(path)]) {
+                    $0.lanes = .fixed(1)
+                    $0.silenceTimeout = Double(milliseconds) / 1000
+                    $0.compression = .none
+                }
+                #expect(outcome.codes == [.committed])
+                let isStored = server.holds("long.bin", content)
+                #expect(isStored)
+                try early(proxy.connections == 2)
+                // Beside the content there are frames: some bytes for each 256 KiB, and the greetings.
+                try early(proxy.passedUp <= content.count + Limits.blockSize + (64 << 10))
             }
-            #expect(outcome.codes == [.committed])
-            #expect(proxy.connections == 2)
-            let isStored = server.holds("long.bin", content)
-            #expect(isStored)
-            // Beside the content there are frames: some bytes for each 256 KiB, and the greetings.
-            #expect(proxy.passedUp <= content.count + Limits.blockSize + (64 << 10))
         }
     }
 

@@ -97,8 +97,8 @@ import TransferTestSupport
             })
         // Silent for longer than it will be waited for: only from the loss on counts.
         let outcome = try await fake.address.outcome(three) {
-            $0.silenceTimeout = 1.5
-            ($0.retryFor, $0.retriesFirstConnection) = (1, triesFirst)
+            $0.silenceTimeout = 4
+            ($0.retryFor, $0.retriesFirstConnection) = (3, triesFirst)
         }
         #expect(outcome.failure == nil)
         #expect(outcome.codes == [.committed, .committed, .committed])
@@ -113,7 +113,7 @@ import TransferTestSupport
                 peer.drain()
             })
         let outcome = try await fake.address.outcome(three) {
-            $0.silenceTimeout = 1
+            $0.silenceTimeout = 3
             $0.retryFor = 0.5
         }
         #expect(outcome.failure?.reason == .unreachable)

@@ -84,7 +84,7 @@ import TransferTestSupport
         let outcome = try await fake.address.outcome([.stream(source, name: "slow")]) {
             $0.lanes = .fixed(1)
             // The waits before seven attempts double to more than that, unless each is the first.
-            $0.retryFor = 1
+            $0.retryFor = 3
         }
         #expect(outcome.failure == nil)
         #expect(outcome.codes == [.committed])

@@ -198,6 +198,7 @@ import TransferTestSupport
                 let address = isFaulty ? try proxy.address("\(seed)") : try server.address("\(seed)")
                 let outcome = try await address.outcome([.path(source)]) { configuration in
                     configuration.lanes = .fixed(1 + Int(seed % 3))
+                    guard isFaulty else { return }
                     configuration.handshakeTimeout = 2
                     configuration.silenceTimeout = 2
                     configuration.retryFor = 2

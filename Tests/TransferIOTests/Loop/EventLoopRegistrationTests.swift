@@ -4,7 +4,7 @@ import TransferSystem
 
 @testable import TransferIO
 
-@Suite(.timeLimit(.minutes(1))) struct EventLoopRegistrationTests {
+@Suite(.timeLimit(.minutes(10))) struct EventLoopRegistrationTests {
     /// Reports what the loop told it.
     private final class Recorder: ReadinessHandler {
         let told = Signal()

@@ -4,7 +4,7 @@ import TransferSystem
 
 @testable import TransferIO
 
-@Suite(.timeLimit(.minutes(1))) struct EventLoopTests {
+@Suite(.timeLimit(.minutes(10))) struct EventLoopTests {
     @Test func anActorOfTheLoopRunsOnItsThread() async throws {
         try await onLoop { actor in
             #expect(threadName() == "test-loop")

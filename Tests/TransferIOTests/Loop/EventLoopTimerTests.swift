@@ -4,7 +4,7 @@ import TransferSystem
 
 @testable import TransferIO
 
-@Suite(.timeLimit(.minutes(1))) struct EventLoopTimerTests {
+@Suite(.timeLimit(.minutes(10))) struct EventLoopTimerTests {
     /// Until the loop has looked which timers are due, and has fired one of them.
     private static func aRound(of actor: isolated LoopActor) async {
         let done = Signal()

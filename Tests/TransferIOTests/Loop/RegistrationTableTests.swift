@@ -2,7 +2,7 @@ import Testing
 
 @testable import TransferIO
 
-@Suite(.timeLimit(.minutes(1))) struct RegistrationTableTests {
+@Suite(.timeLimit(.minutes(10))) struct RegistrationTableTests {
     private final class Handler: ReadinessHandler {
         func ready(_ readiness: Readiness) {}
     }

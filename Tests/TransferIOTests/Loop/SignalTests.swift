@@ -1,7 +1,7 @@
 import Testing
 import TransferIO
 
-@Suite(.timeLimit(.minutes(1))) struct SignalTests {
+@Suite(.timeLimit(.minutes(10))) struct SignalTests {
     @Test func firedBeforeIsRemembered() async throws {
         try await onLoop { _ in
             let signal = Signal()

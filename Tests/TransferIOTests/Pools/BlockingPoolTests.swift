@@ -3,7 +3,7 @@ import Testing
 import TransferIO
 import TransferSystem
 
-@Suite(.timeLimit(.minutes(1))) struct BlockingPoolTests {
+@Suite(.timeLimit(.minutes(10))) struct BlockingPoolTests {
     @Test func returnsWhatTheBodyReturns() async {
         let pool = BlockingPool(name: "test-pool", threads: 2)
         defer { pool.close() }

@@ -1,7 +1,7 @@
 import Testing
 import TransferIO
 
-@Suite(.timeLimit(.minutes(1))) struct BufferPoolTests {
+@Suite(.timeLimit(.minutes(10))) struct BufferPoolTests {
     @Test func buffersHaveTheSizeAndStartAtAPage() {
         let pool = BufferPool(size: 8192, count: 2)
         #expect(pool.size == 8192)

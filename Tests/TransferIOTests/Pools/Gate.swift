@@ -5,7 +5,7 @@ import Glibc
 ///
 /// `@unchecked Sendable`: semaphores are made for being shared (sem_overview(7)).
 final class Gate: @unchecked Sendable {
-    private static let patience = 20
+    private static let patience = 180
     private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 
     init() {

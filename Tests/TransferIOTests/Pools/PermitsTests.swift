@@ -1,7 +1,7 @@
 import Testing
 import TransferIO
 
-@Suite(.timeLimit(.minutes(1))) struct PermitsTests {
+@Suite(.timeLimit(.minutes(10))) struct PermitsTests {
     @Test func neverMoreThanThereAre() async {
         let permits = Permits(3)
         let holders = Crowd()

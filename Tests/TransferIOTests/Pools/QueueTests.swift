@@ -3,7 +3,7 @@ import TransferTestSupport
 
 @testable import TransferIO
 
-@Suite(.timeLimit(.minutes(1))) struct QueueTests {
+@Suite(.timeLimit(.minutes(10))) struct QueueTests {
     @Test func firstInFirstOut() {
         var queue = Queue<Int>()
         for number in 0..<5 { queue.append(number) }

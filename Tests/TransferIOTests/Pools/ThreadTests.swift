@@ -2,7 +2,7 @@ import Testing
 
 @testable import TransferIO
 
-@Suite(.timeLimit(.minutes(1))) struct ThreadTests {
+@Suite(.timeLimit(.minutes(10))) struct ThreadTests {
     @Test func runsTheBodyOnAThreadOfThatName() async throws {
         let (names, continuation) = AsyncStream.makeStream(of: String.self)
         try startThread(name: "test-thread") {

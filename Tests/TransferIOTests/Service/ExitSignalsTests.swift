@@ -3,7 +3,7 @@ import Testing
 
 @testable import TransferIO
 
-@Suite(.timeLimit(.minutes(1))) struct ExitSignalsTests {
+@Suite(.timeLimit(.minutes(10))) struct ExitSignalsTests {
     /// The signals are blocked on the loop's thread and sent to that thread, so that the rest of the test process is
     /// none the wiser.
     @Test(arguments: [SIGTERM, SIGINT]) func arriveOnTheLoop(signal: Int32) async throws {

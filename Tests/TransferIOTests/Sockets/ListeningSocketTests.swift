@@ -5,9 +5,9 @@ import TransferTestSupport
 
 @testable import TransferIO
 
-@Suite(.timeLimit(.minutes(1))) struct ListeningSocketTests {
+@Suite(.timeLimit(.minutes(10))) struct ListeningSocketTests {
     private static let loopback = Endpoint.internet(host: "127.0.0.1", port: 0)
-    private static let patience: Int64 = 10_000_000_000
+    private static let patience: Int64 = 180_000_000_000
 
     private static func listen(_ endpoint: Endpoint, _ loop: EventLoop) throws -> ListeningSocket {
         guard case .unix(let path) = endpoint else { return try ListeningSocket(endpoint.resolve()[0], loop: loop) }

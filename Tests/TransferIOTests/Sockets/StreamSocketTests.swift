@@ -5,7 +5,7 @@ import TransferIO
 import TransferSystem
 import TransferTestSupport
 
-@Suite(.timeLimit(.minutes(2))) struct StreamSocketTests {
+@Suite(.timeLimit(.minutes(10))) struct StreamSocketTests {
     @Test(arguments: Wire.available, [false, true])
     func muchGoesBothWaysAtOnceByteForByte(wire: Wire, isSecured: Bool) async throws {
         var random = SplitMix64(seed: 7)

@@ -43,7 +43,7 @@ actor Talker {
     }
 
     func connect(to address: SocketAddress) async throws(SystemError) {
-        socket = try await StreamSocket.connect(to: address, loop: loop, timeout: 10_000_000_000)
+        socket = try await StreamSocket.connect(to: address, loop: loop, timeout: 180_000_000_000)
     }
 
     /// Puts TLS on top of the connection.

@@ -4,7 +4,7 @@ import TransferTestSupport
 @testable import TransferIO
 
 /// What a connection makes of messages that come behind the handshake, from a peer who writes his records himself.
-@Suite(.timeLimit(.minutes(2))) struct TLSLayerTests {
+@Suite(.timeLimit(.minutes(10))) struct TLSLayerTests {
     static let roles = [RecordPeer.Side.client, .server]
     private static let update = HandshakeMessage.keyUpdate(isRequested: true)
 

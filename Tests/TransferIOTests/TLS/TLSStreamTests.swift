@@ -6,7 +6,7 @@ import TransferTestSupport
 @testable import TransferIO
 
 /// What only TLS does on sockets; the rest is in `StreamSocketTests`.
-@Suite(.timeLimit(.minutes(2))) struct TLSStreamTests {
+@Suite(.timeLimit(.minutes(10))) struct TLSStreamTests {
     /// The kernel takes a few KiB at a time, so that nearly everything waits in the layer.
     @Test func tinySocketBuffers() async throws {
         var random = SplitMix64(seed: 8)

@@ -367,7 +367,7 @@ import TransferTestSupport
                     isAnswered.store(known.tellUntold() == nil, ordering: .relaxed)
                     answer.signal()
                 }
-                #expect(answer.wait(timeout: .now() + 30) == .success)
+                #expect(answer.wait(timeout: .now() + 180) == .success)
             }
         }
         let folder = try #require(try fixture.store.object(at: path("k"))).version

@@ -32,11 +32,11 @@ struct AgeProgram {
 
     private func start(_ name: String, _ arguments: [String]) throws {
         let command = ([name] + arguments).map { "'\($0)'" }.joined(separator: " ")
-        let status = Glibc.system("cd '\(directory.path)' && \(command) >output 2>said </dev/null")
-        guard status != 0 else { return }
+        let code = try ChildLaunch.shell("cd '\(directory.path)' && \(command) >output 2>said </dev/null")
+        guard code != 0 else { return }
         let said = String(decoding: (try? content("said")) ?? [], as: UTF8.self)
         throw Failure(
-            description: "\(command): status \(status >> 8): \(said) (127: scripts/bootstrap.sh --tests installs it)")
+            description: "\(command): status \(code): \(said) (127: scripts/bootstrap.sh --tests installs it)")
     }
 
     func content(_ name: String) throws -> [UInt8] {

@@ -2,37 +2,45 @@ import Testing
 import TransferModel
 import TransferProtocol
 import TransferServer
+import TransferTestSupport
 
 extension ServerTests {
     /// When the server gives a client up, and when it does not.
     @Suite struct TimeoutTests {
         @Test(arguments: [[], Array(Frames.hello.prefix(9))])
         func aHandshakeThatDoesNotCome(begun: [UInt8]) async throws {
-            try await serving({ $0.timeouts.handshake = .milliseconds(100) }) { server in
-                let client = try server.client()
-                client.send(begun)
-                #expect(try client.result().code == .timedOut)
-                #expect(try client.next() == .closed)
-                try server.checkServes()
+            try await growingTimeout { milliseconds in
+                try await serving({ $0.timeouts.handshake = .milliseconds(milliseconds) }) { server in
+                    let client = try server.client()
+                    client.send(begun)
+                    #expect(try client.result().code == .timedOut)
+                    #expect(try client.next() == .closed)
+                    try early { try server.checkServes() }
+                }
             }
         }
 
         @Test func aSilentPeerIsGivenUp() async throws {
-            try await serving({ $0.timeouts.silence = .milliseconds(200) }) { server in
-                let client = try server.greetedClient()
-                client.send(Frames.begin("x", size: 5_000_000, expectsAccept: true))
-                try client.expectAccept()
-                #expect(try client.result().code == .timedOut)
-                #expect(try client.next() == .closed)
-                #expect(server.parts.isEmpty)
-                #expect(server.tree.isEmpty)
+            try await growingTimeout(from: 200) { milliseconds in
+                try await serving({ $0.timeouts.silence = .milliseconds(milliseconds) }) { server in
+                    let client = try early {
+                        let client = try server.greetedClient()
+                        client.send(Frames.begin("x", size: 5_000_000, expectsAccept: true))
+                        try client.expectAccept()
+                        return client
+                    }
+                    #expect(try client.result().code == .timedOut)
+                    #expect(try client.next() == .closed)
+                    #expect(server.parts.isEmpty)
+                    #expect(server.tree.isEmpty)
+                }
             }
         }
 
         /// Pings come long before the time for the handshake is over, and who answers them stays.
         @Test func aPeerThatAnswersPingsStays() async throws {
             try await serving({
-                $0.timeouts.silence = .seconds(10)
+                $0.timeouts.silence = .seconds(1000)
                 $0.timeouts.heartbeat = .milliseconds(20)
                 $0.timeouts.handshake = .seconds(1000)
             }) { server in

@@ -9,7 +9,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 /// Clients of the classic framings, in front of a whole server.
-@Suite(.timeLimit(.minutes(5))) struct ClassicSessionTests {
+@Suite(.timeLimit(.minutes(10))) struct ClassicSessionTests {
     /// Serves one framing beside the usual front end.
     private func serving(
         _ framing: ClassicFraming, _ options: [(name: String, value: String?)] = [],
@@ -22,7 +22,7 @@ import TransferTestSupport
             change(&configuration)
         }) { server in
             try body(server, server.classicEndpoint())
-            try server.checkServes()
+            try early { try server.checkServes() }
         }
     }
 
@@ -120,46 +120,53 @@ import TransferTestSupport
 
     /// Whoever could not be heard for longer than that, because the server did not read, is given up once it does.
     @Test func silenceBehindAPause() async throws {
-        let silence: Int32 = 100
-        try await serving(Self.sized, change: { $0.timeouts.silence = .milliseconds(Int64(silence)) }) {
-            server, endpoint in
-            let (core, gate) = (server.server.core, Gate())
-            defer { gate.open() }
-            for _ in 0..<core.configuration.blockingThreads { core.transport.pool.submit { gate.pass() } }
-            try server.waitUntil("no thread is free") { gate.waiting == core.configuration.blockingThreads }
-            let client = try RawClient(endpoint)
-            let content = [UInt8](repeating: 1, count: 32 << 20)
-            let (writer, wasTaken) = client.sendUntilStalled(
-                Array(Self.sized(3, content).dropLast()), milliseconds: 10 * silence)
-            #expect(!wasTaken)
-            gate.open()
-            #expect(try client.bytes(100) == Self.answer(3, 0))
-            writer.join()
-            #expect(server.tree.isEmpty && server.parts.isEmpty)
+        try await growingTimeout(from: 100) { silence in
+            try await serving(Self.sized, change: { $0.timeouts.silence = .milliseconds(silence) }) {
+                server, endpoint in
+                let (core, gate) = (server.server.core, Gate())
+                defer { gate.open() }
+                for _ in 0..<core.configuration.blockingThreads { core.transport.pool.submit { gate.pass() } }
+                try server.waitUntil("no thread is free") { gate.waiting == core.configuration.blockingThreads }
+                let client = try RawClient(endpoint)
+                let content = [UInt8](repeating: 1, count: 32 << 20)
+                let (writer, wasTaken) = client.sendUntilStalled(
+                    Array(Self.sized(3, content).dropLast()), milliseconds: Int32(10 * silence))
+                defer { writer.join() }
+                // One that is given up before it stalls can send all of it into the void.
+                try early(!wasTaken)
+                gate.open()
+                #expect(try client.bytes(100) == Self.answer(3, 0))
+                #expect(server.tree.isEmpty && server.parts.isEmpty)
+            }
         }
     }
 
     /// Silence inside an upload is answered by 0, and between uploads by nothing.
     @Test func silenceInsideAnUpload() async throws {
-        try await serving(Self.sized, change: { $0.timeouts.silence = .milliseconds(200) }) { server, endpoint in
-            let idle = try RawClient(endpoint)
-            let client = try RawClient(endpoint)
-            client.send(Array(Self.sized(3, Self.png).dropLast()))
-            #expect(try client.bytes(100) == Self.answer(3, 0))
-            #expect(server.tree.isEmpty && server.parts.isEmpty)
-            idle.send(Self.sized(1, [1]))
-            #expect(try idle.bytes(12) == Self.answer(1, 1))
+        try await growingTimeout(from: 200) { milliseconds in
+            try await serving(Self.sized, change: { $0.timeouts.silence = .milliseconds(milliseconds) }) {
+                server, endpoint in
+                let idle = try RawClient(endpoint)
+                let client = try RawClient(endpoint)
+                client.send(Array(Self.sized(3, Self.png).dropLast()))
+                #expect(try client.bytes(100) == Self.answer(3, 0))
+                #expect(server.tree.isEmpty && server.parts.isEmpty)
+                idle.send(Self.sized(1, [1]))
+                try early(idle.bytes(12) == Self.answer(1, 1))
+            }
         }
     }
 
     /// Nothing that could be taken for an answer to the next upload is said to one that is only idle.
     @Test func anIdleClientIsClosedWithoutAWord() async throws {
-        try await serving(Self.sized, change: { $0.timeouts.idle = .milliseconds(200) }) { _, endpoint in
-            let client = try RawClient(endpoint)
-            #expect(try client.bytes(1).isEmpty)
-            let used = try RawClient(endpoint)
-            used.send(Self.sized(1, [1]))
-            #expect(try used.bytes(100) == Self.answer(1, 1))
+        try await growingTimeout(from: 200) { milliseconds in
+            try await serving(Self.sized, change: { $0.timeouts.idle = .milliseconds(milliseconds) }) { _, endpoint in
+                let client = try RawClient(endpoint)
+                #expect(try client.bytes(1).isEmpty)
+                let used = try RawClient(endpoint)
+                used.send(Self.sized(1, [1]))
+                try early(used.bytes(100) == Self.answer(1, 1))
+            }
         }
     }
 

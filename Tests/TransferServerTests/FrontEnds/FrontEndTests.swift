@@ -8,7 +8,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 /// Two front ends on one port.
-@Suite(.timeLimit(.minutes(5))) struct FrontEndTests {
+@Suite(.timeLimit(.minutes(10))) struct FrontEndTests {
     /// Frames, and lines beside them.
     private static let both = FrontEnds(BinaryFrontEnd(), [LineFrontEnd()])
 

@@ -30,6 +30,9 @@ extension Result where Failure == any Error {
 
 /// A server on a port of its own, with a directory that goes when the test is over.
 final class TestServer: Sendable {
+    /// Seconds to wait for what has no sign: only what would never come takes so long.
+    fileprivate static let patience = 180
+
     static let anyPort = Endpoint.internet(host: "127.0.0.1", port: 0)
 
     /// Goes nowhere; a closed descriptor must not stop the server.
@@ -85,7 +88,7 @@ final class TestServer: Sendable {
 
     /// Waits for the last of a server that has stopped: its tasks may hold it a little longer than its connections.
     private static func waitUntilReleased(_ lock: String) async throws {
-        let end = time(nil) + 20
+        let end = time(nil) + TestServer.patience
         let number = open(lock, O_RDWR)
         guard number >= 0 else { return }
         defer { close(number) }
@@ -123,7 +126,7 @@ final class TestServer: Sendable {
 
     /// Looks again and again, for what has no other sign.
     func waitUntil(_ what: String, _ isSo: () -> Bool) throws {
-        let end = time(nil) + 20
+        let end = time(nil) + TestServer.patience
         while !isSo() {
             guard time(nil) < end else { throw RawClient.Failure(description: "never: \(what)") }
             sched_yield()

@@ -260,7 +260,7 @@ class BadChatTests(ChatCase):
 
 
 class SilenceTests(ChatCase):
-    options = ("--silence-timeout", "2s")
+    options = ("--silence-timeout", "5s")
 
     def test_who_says_nothing_is_dropped(self) -> None:
         with self.chat("talking") as talking, talking.beating(pace=0.5):

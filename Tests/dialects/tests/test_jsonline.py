@@ -12,7 +12,7 @@ from dialects.wires.connection import Ended
 class JSONLineTests(unittest.TestCase):
     def setUp(self) -> None:
         ours, self.peer = socket.socketpair()
-        self.peer.settimeout(60)
+        self.peer.settimeout(180)
         self.client = jsonline.Client(ours, "alice")
         self.addCleanup(self.client.close)
         self.addCleanup(self.peer.close)

@@ -10,7 +10,7 @@ from typing import TypeVar
 from .cuts import Cut, whole
 
 # Seconds that a server may take for an answer, also a debug build on a busy machine.
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 _READ = 1 << 16
 # On, for zero seconds: closing sends a reset (socket(7)).

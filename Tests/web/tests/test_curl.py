@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import time
 
 from web.case import WebCase, made
 from web.relay import Relay
@@ -31,16 +30,15 @@ class CurlTests(WebCase):
         """curl would send after the time-out; what comes before it was asked for."""
         content = made(3_000_000, "expected")
         (self.place() / "f").write_bytes(content)
-        begun = time.monotonic()
-        self.curl("--expect100-timeout", "60", "-T", "f", f"{self.server.url}/expected")
-        self.assertLess(time.monotonic() - begun, 30)
+        # Longer than any client may take here.
+        self.curl("--expect100-timeout", "36000", "-T", "f", f"{self.server.url}/expected")
         self.assert_stored("expected", content)
 
     def test_what_is_not_wanted_is_not_sent(self) -> None:
         self.curl("-X", "PUT", "--data-binary", "x", f"{self.server.url}/there")
         (self.place() / "f").write_bytes(bytes(3_000_000))
         said = self.curl(
-            *("--expect100-timeout", "60", "-H", "If-None-Match: *", "-o", "/dev/null"),
+            *("--expect100-timeout", "36000", "-H", "If-None-Match: *", "-o", "/dev/null"),
             *("-w", "%{http_code} %{size_upload}", "-T", "f", f"{self.server.url}/there"),
         )
         self.assertEqual(said, "412 0")

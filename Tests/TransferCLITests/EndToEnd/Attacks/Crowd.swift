@@ -1,3 +1,4 @@
+import CSpawn
 import Glibc
 import Synchronization
 import TransferSystem
@@ -67,7 +68,7 @@ final class Crowd: @unchecked Sendable {
 
         fileprivate init(_ crowd: Crowd, _ bytes: [UInt8]) throws {
             var ends: [Int32] = [0, 0]
-            try system("pipe") { pipe(&ends) }
+            try system("pipe") { cspawn_pipe(&ends) }
             (ending, end) = (ends[0], ends[1])
             let body = Body { [monitor, ending] in
                 for byte in bytes {

@@ -12,8 +12,8 @@ import TransferTestSupport
     /// Pushes of the real client meanwhile.
     private static let pushes = AttackScale.count(3, full: 20)
 
-    /// Seconds that one of them may take; alone it takes a tenth, also in a debug build on a busy machine.
-    private static let patience: Int64 = 20
+    /// Seconds that one of them may take, which only a client that is kept out needs.
+    private static let patience = Int64(Program.patience)
 
     private func push(
         beside crowd: Crowd, to server: RunningServer, _ memory: ServerMemory,

@@ -17,8 +17,8 @@ import TransferTestSupport
     /// How many times as long as alone another's push may take.
     private static let bound = 5
 
-    /// Seconds that a push may take in small, which says nothing of times.
-    private static let patience: Int64 = 20
+    /// Seconds that a push may take in small, which says nothing of times: only one that is kept out needs so long.
+    private static let patience = Int64(Program.patience)
 
     private let server: SecureServer
 

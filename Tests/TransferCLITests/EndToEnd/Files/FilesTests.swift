@@ -253,7 +253,7 @@ import TransferTestSupport
     ///
     /// - Returns: false when all of it is.
     private func waitForPart(in directory: String) throws -> Bool {
-        let end = time(nil) + 60
+        let end = time(nil) + Program.patience
         while time(nil) < end {
             if files(below: directory).contains("big") { return false }
             let parts = files(below: directory + "/.transfer-parts")

@@ -92,15 +92,13 @@ import TransferTestSupport
         #expect(finished.errors == "transfer: It was stopped. Nothing is acknowledged as made.\n", "\(finished.errors)")
     }
 
-    /// Stops a command that has connected and gets no answer, long before it would give up.
+    /// Stops a command that has connected and gets no answer. One that gives up says so, and ends by no signal.
     private func silenced(_ arguments: [String], _ peer: FakeServer) throws -> Finished {
-        let clock = ContinuousClock()
         let program = try start(arguments)
         let connection = try peer.accept()
-        let start = clock.now
         program.signal(SIGINT)
         let finished = try Finished(program)
-        #expect(clock.now - start < .seconds(5) && finished.end == .killed(by: SIGINT), "\(finished.errors)")
+        #expect(finished.end == .killed(by: SIGINT), "\(finished.errors)")
         connection.close()
         return finished
     }

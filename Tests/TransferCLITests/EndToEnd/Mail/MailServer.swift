@@ -49,7 +49,7 @@ enum Age {
     static func open(_ sealed: [UInt8], with keys: String, in home: TemporaryDirectory) throws -> [UInt8] {
         let (input, output) = (home.path("age.in"), home.path("age.out"))
         try writeFile(input, sealed)
-        let code = Glibc.system("/usr/bin/age -d -i '\(keys)' -o '\(output)' '\(input)'")
+        let code = try ChildLaunch.shell("/usr/bin/age -d -i '\(keys)' -o '\(output)' '\(input)'")
         guard code == 0 else { throw Program.Failure(description: "age: \(code)") }
         return try readFile(output)
     }

@@ -61,9 +61,9 @@ import TransferTestSupport
         #expect(try people.receive(["--no-open"]).end == .exited(0) && people.received == ["a.txt.age"])
         #expect(try readFile(people.inbox + "/a.txt.age").starts(with: "age-encryption.org/v1\n".utf8))
         let (key, file) = (people.sealingKey, people.inbox + "/a.txt.age")
-        guard system("command -v age >/dev/null 2>&1") == 0 else { return }
+        guard try ChildLaunch.shell("command -v age >/dev/null 2>&1") == 0 else { return }
         let out = people.server.home.path("opened")
-        #expect(system("age -d -i '\(key)' -o '\(out)' '\(file)' >/dev/null 2>&1") == 0)
+        #expect(try ChildLaunch.shell("age -d -i '\(key)' -o '\(out)' '\(file)' >/dev/null 2>&1") == 0)
         #expect(try readFile(out) == Array("a secret".utf8))
     }
 

@@ -68,7 +68,7 @@ extension RunningServer {
     /// is. The file's size and space don't tell: all of both is taken at once.
     func waitForPart() throws {
         let size = 5 * 4 << 20
-        let end = time(nil) + 60
+        let end = time(nil) + Program.patience
         while visibleFiles.isEmpty {
             let counts = try String(decoding: readFile("/proc/\(waitForWorker())/io"), as: UTF8.self)
             let written = counts.split(separator: "\n").first { $0.hasPrefix("wchar: ") }

@@ -50,6 +50,13 @@ final class StreamReader: @unchecked Sendable {
         return collected
     }
 
+    /// Whether it has ended.
+    var isOver: Bool {
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        return hasEnded
+    }
+
     /// - Returns: false when the stream did not end in time.
     func waitForEnd() -> Bool {
         wait { hasEnded in hasEnded }

@@ -24,7 +24,7 @@ import TransferTestSupport
         var surroundings = surroundings
         let places = ports.map { "127.0.0.1:\($0)" }.joined(separator: "\n")
         surroundings.environment["TRANSFER_DISCOVER_AT"] = places
-        surroundings.environment["TRANSFER_DISCOVER_WAIT"] = "500ms"
+        surroundings.environment["TRANSFER_DISCOVER_WAIT"] = "2s"
         return surroundings
     }
 

@@ -1,25 +1,17 @@
+import CSpawn
 import Glibc
 import TransferSystem
+import TransferTestSupport
 
 /// Starts the program that was built beside these tests.
 struct Spawner {
     /// A process, and the test's ends of its streams.
     struct Spawned {
-        let process: pid_t
+        let child: Child
         let input: Int32?
         let output: Int32
         let errors: Int32
-        let life: Int32
     }
-
-    /// Where a process holds the other end of `life`; never closed by itself, and above the standard streams.
-    private static let lifeline: Int32 = 9
-
-    /// POSIX_SPAWN_SETSID of spawn.h, which is shown with _GNU_SOURCE only.
-    private static let newSession: Int16 = 0x80
-
-    /// Held while descriptors are made that must not leak into another process, which would keep them open.
-    private static let lock = Locked(())
 
     private let surroundings: Surroundings
 
@@ -28,36 +20,23 @@ struct Spawner {
     }
 
     func spawn(_ arguments: [String]) throws -> Spawned {
-        try Self.lock.withLock { _ in try spawnAlone(arguments) }
-    }
-
-    private func spawnAlone(_ arguments: [String]) throws -> Spawned {
         // A process that ends while a test writes to it must not take the tests with it.
         Glibc.signal(SIGPIPE, SIG_IGN)
         let input = try Channel(surroundings.input, isInput: true)
         let errors = try Channel(surroundings.errors, isInput: false)
         let isJoined = surroundings.output == .joined
         let output = isJoined ? errors : try Channel(surroundings.output, isInput: false)
-        let life = try Channel(.pipe, isInput: false)
-        defer { for channel in [input, errors, life] + (isJoined ? [] : [output]) { channel.closeTheirs() } }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        for (number, channel) in [(0, input), (1, output), (2, errors), (Self.lifeline, life)] {
-            if let theirs = channel.theirs {
-                posix_spawn_file_actions_adddup2(&actions, theirs, number)
-            } else {
-                posix_spawn_file_actions_addclose(&actions, number)
-            }
-        }
-        // Its own number may be one that another stream has by then.
-        let listener = surroundings.listener.map { fcntl($0, F_DUPFD_CLOEXEC, Self.lifeline + 1) }
-        defer { if let listener { close(listener) } }
-        if let listener { posix_spawn_file_actions_adddup2(&actions, listener, 3) }
-        let process = try start(command(arguments), &actions)
+        defer { for channel in [input, errors] + (isJoined ? [] : [output]) { channel.closeTheirs() } }
+        var launch = ChildLaunch(
+            descriptors: [:], environment: surroundings.environment.map { "\($0.key)=\($0.value)" })
+        launch.descriptors[STDIN_FILENO] = input.theirs
+        launch.descriptors[STDOUT_FILENO] = output.theirs
+        launch.descriptors[STDERR_FILENO] = errors.theirs
+        launch.descriptors[3] = surroundings.listener ?? surroundings.passed
+        launch.leadsSession = surroundings.ownsTerminal
         return Spawned(
-            process: process, input: input.ours, output: try isJoined ? Channel.nothing() : output.toRead(),
-            errors: try errors.toRead(), life: try life.toRead())
+            child: try Child(command(arguments), launch), input: input.ours,
+            output: try isJoined ? Channel.nothing() : output.toRead(), errors: try errors.toRead())
     }
 
     /// A shell sets what posix_spawn(3) cannot.
@@ -70,29 +49,6 @@ struct Spawner {
         if let limit = surroundings.descriptorLimit { script += "ulimit -n \(limit) && " }
         let command = [try surroundings.executable ?? Self.executable()] + arguments
         return script.isEmpty ? command : ["/bin/sh", "-c", script + "exec \"$@\"", "sh"] + command
-    }
-
-    private func start(_ command: [String], _ actions: inout posix_spawn_file_actions_t) throws -> pid_t {
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var none = sigset_t()
-        sigemptyset(&none)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        // Tests that a shell has put into the background ignore SIGINT.
-        var defaults = sigset_t()
-        sigemptyset(&defaults)
-        for signal in [SIGPIPE, SIGINT, SIGQUIT] { sigaddset(&defaults, signal) }
-        posix_spawnattr_setsigdefault(&attributes, &defaults)
-        let session = surroundings.ownsTerminal ? Self.newSession : 0
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) | session)
-        var process = pid_t()
-        let environment = surroundings.environment.map { "\($0.key)=\($0.value)" }
-        let code = withCStrings(command) { arguments in
-            withCStrings(environment) { posix_spawn(&process, command[0], &actions, &attributes, arguments, $0) }
-        }
-        guard code == 0 else { throw Program.Failure(description: "posix_spawn \(command[0]): errno \(code)") }
-        return process
     }
 
     /// The program, beside the program that runs the tests, unless `TRANSFER_BINARY` names another one.
@@ -124,13 +80,12 @@ private final class Channel {
             ours = nil
         case .pipe:
             var ends: [Int32] = [-1, -1]
-            _ = try Self.check("pipe", pipe(&ends))
-            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+            _ = try Self.check("pipe", cspawn_pipe(&ends))
             (theirs, ours) = isInput ? (ends[0], ends[1]) : (ends[1], ends[0])
             if isInput { _ = fcntl(ends[1], F_SETFL, O_NONBLOCK) }
         case .brokenPipe:
             var ends: [Int32] = [-1, -1]
-            _ = try Self.check("pipe", pipe(&ends))
+            _ = try Self.check("pipe", cspawn_pipe(&ends))
             close(ends[0])
             (theirs, ours) = (ends[1], nil)
         case .terminal(let columns):
@@ -164,10 +119,4 @@ private final class Channel {
         guard number >= 0 else { throw Program.Failure(description: "\(call): errno \(errno)") }
         return number
     }
-}
-
-private func withCStrings<T>(_ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> T) -> T {
-    let copies = strings.map { strdup($0) }
-    defer { for copy in copies { free(copy) } }
-    return body(copies + [nil])
 }

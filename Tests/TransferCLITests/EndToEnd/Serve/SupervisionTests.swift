@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import Testing
 import TransferModel
+import TransferSystem
 import TransferTestSupport
 
 @testable import TransferCLI
@@ -114,7 +115,7 @@ import TransferTestSupport
 
     /// By what it has read: what it has written may all be in one file that is there already.
     private func waitUntilItHasReceived(_ worker: pid_t, _ bytes: Int) throws {
-        let end = time(nil) + 60
+        let end = time(nil) + Program.patience
         while time(nil) < end {
             let counts = try String(decoding: readFile("/proc/\(worker)/io"), as: UTF8.self)
             let written = counts.split(separator: "\n").first { $0.hasPrefix("wchar: ") }
@@ -133,6 +134,23 @@ import TransferTestSupport
         #expect((try? readFile("/proc/\(worker)/cmdline"))?.isEmpty ?? true)
         #expect(try again.push([photo]).end == .exited(0))
         #expect(files(below: server.directory + Self.folder).isEmpty)
+    }
+
+    /// The supervisor is killed before its worker has come so far as to ask for its signals. A worker that went on would be a
+    /// server by itself, on another port, that nothing ever ends.
+    @Test func aWorkerThatBeginsWithoutItsSupervisorEnds() throws {
+        let report = try CrashHandler.makeFile()
+        var surroundings = Surroundings()
+        surroundings.passed = report.number
+        // Orders of a supervisor that is not the process that starts it, with the memory as the descriptor 3.
+        surroundings.environment["TRANSFER_SUPERVISOR"] = "1 3 -1 0 0"
+        let home = try TemporaryDirectory()
+        let flags = ["--dir", home.path("in"), "--listen", "127.0.0.1:0", "--plaintext"]
+        let worker = try Program(["serve"] + flags, surroundings)
+        #expect(throws: Program.Failure.self, "it listens") { try worker.waitForError(" listening on ") }
+        guard worker.errorText.isEmpty else { return }
+        #expect(try worker.wait() == .exited(ExitCode.fault.rawValue))
+        withExtendedLifetime(report) {}
     }
 
     @Test func withoutASupervisorTheServerEnds() throws {

@@ -8,7 +8,7 @@ import TransferTestSupport
 @testable import TransferClient
 
 /// Pushes to our own server in its classic framings.
-@Suite(.timeLimit(.minutes(5))) struct ClassicPushServerTests {
+@Suite(.timeLimit(.minutes(10))) struct ClassicPushServerTests {
     private static let sized = ClassicFraming.sized(total: .whole, isAnswered: true)
     private static let png: [UInt8] =
         [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + [UInt8](repeating: 7, count: 700_000)

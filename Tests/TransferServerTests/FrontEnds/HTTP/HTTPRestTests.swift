@@ -134,13 +134,15 @@ extension ServerTests {
 
         /// As for every client that says nothing, in the same time.
         @Test func whoRestsForTooLongIsGivenUp() async throws {
-            try await serving {
-                $0.timeouts.idle = .milliseconds(100)
-            } _: { server in
-                let client = try HTTPClient(server)
-                _ = try client.ask(.put, "/x", [], [1])
-                #expect(try client.isClosed())
-                try server.waitUntil("it is gone") { server.server.core.observability.connections.all.isEmpty }
+            try await growingTimeout(from: 100) { milliseconds in
+                try await serving {
+                    $0.timeouts.idle = .milliseconds(milliseconds)
+                } _: { server in
+                    let client = try HTTPClient(server)
+                    try early { _ = try client.ask(.put, "/x", [], [1]) }
+                    #expect(try client.isClosed())
+                    try server.waitUntil("it is gone") { server.server.core.observability.connections.all.isEmpty }
+                }
             }
         }
 

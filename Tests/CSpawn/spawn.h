@@ -1,0 +1,24 @@
+#ifndef TRANSFER_CSPAWN_H
+#define TRANSFER_CSPAWN_H
+
+// What tests need to start processes and Swift's Glibc module lacks, because glibc shows it with _GNU_SOURCE only
+// (shim.h of CLinux says why that must not be defined here). No header that defines types is included: Swift would take
+// pid_t for one of this module.
+
+#include <sys/syscall.h>
+
+extern int posix_spawn_file_actions_addclosefrom_np(void *actions, int first);
+extern long syscall(long number, ...);
+
+// Of a posix_spawn_file_actions_t: the process closes this descriptor and all above it (glibc 2.34). Returns an error number.
+static inline int cspawn_close_from(void *actions, int first) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
+
+// POSIX_SPAWN_SETSID of spawn.h: the process leads a session of its own.
+static const short cspawn_new_session = 0x80;
+
+// A pipe whose ends no program inherits (O_CLOEXEC), also one that another thread starts at this moment.
+static inline int cspawn_pipe(int *ends) { return (int)syscall(SYS_pipe2, ends, 02000000); }
+
+#endif

@@ -1,0 +1,171 @@
+import CSpawn
+import Glibc
+import Testing
+import TransferTestSupport
+
+/// What children of tests inherit, and what becomes of them. One after the other: they change the signals of this process.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ChildTests {
+    /// cat(1) that waits for its standard input, the test's end of which it has no copy of.
+    private struct Waiting {
+        let child: Child
+        private let input: Int32
+
+        init(_ descriptors: [Int32: Int32] = [:]) throws {
+            var ends: [Int32] = [-1, -1]
+            try #require(cspawn_pipe(&ends) == 0)
+            input = ends[1]
+            defer { close(ends[0]) }
+            let streams: [Int32: Int32] = [0: ends[0], 1: 1, 2: 2]
+            child = try Child(["/bin/cat"], ChildLaunch(descriptors: streams.merging(descriptors) { $1 }))
+        }
+
+        func end() throws {
+            close(input)
+            #expect(try child.wait() == .exited(0))
+        }
+
+        /// The numbers of its descriptors.
+        var descriptors: [Int32] { names(in: "/proc/\(child.process)/fd").compactMap { Int32($0) }.sorted() }
+    }
+
+    /// Descriptors that other code has made inheritable, as pipe(2) and socket(2) do it.
+    @Test func aChildHasNoDescriptorsByChance() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0)
+        defer { for end in ends { close(end) } }
+        let far = fcntl(ends[1], F_DUPFD, 251)
+        defer { close(far) }
+        let waiting = try Waiting()
+        // The one above the standard streams is the lifeline, which this test needs for its own end.
+        #expect(waiting.descriptors == [0, 1, 2, Child.lifeline])
+        try waiting.end()
+        let bare = try ChildLaunch(descriptors: [0: ends[0]]).start(["/bin/sleep", "3600"])
+        #expect(names(in: "/proc/\(bare)/fd") == ["0"])
+        kill(bare, SIGKILL)
+        waitpid(bare, nil, 0)
+    }
+
+    /// Also where a number stands for another descriptor here, and both are given.
+    @Test func aChildHasWhatItIsGiven() throws {
+        var files: [Int32] = []
+        defer { for file in files { close(file) } }
+        for name in ["/dev/null", "/dev/zero"] {
+            let file = open(name, O_RDONLY | O_CLOEXEC)
+            // Above the lifeline.
+            files += [file, fcntl(file, F_DUPFD_CLOEXEC, 20)]
+        }
+        let (first, second) = (files[1], files[3])
+        let waiting = try Waiting([first: second, second: first, 400: first])
+        let place = "/proc/\(waiting.child.process)/fd"
+        #expect(target("\(place)/\(first)") == "/dev/zero" && target("\(place)/\(second)") == "/dev/null")
+        #expect(target("\(place)/400") == "/dev/null")
+        #expect(Set(waiting.descriptors) == [0, 1, 2, Child.lifeline, first, second, 400])
+        try waiting.end()
+    }
+
+    private func target(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    /// nohup(1) and shells that start something in the background ignore signals, and a thread of the tests may block some.
+    @Test(arguments: [SIGHUP, SIGINT, SIGPIPE, SIGTERM]) func aChildHasDefaultSignals(_ number: Int32) throws {
+        let before = Glibc.signal(number, SIG_IGN)
+        var (blocked, old) = (sigset_t(), sigset_t())
+        sigemptyset(&blocked)
+        sigaddset(&blocked, number)
+        pthread_sigmask(SIG_BLOCK, &blocked, &old)
+        let started = Result { try Waiting() }
+        pthread_sigmask(SIG_SETMASK, &old, nil)
+        Glibc.signal(number, before)
+        let child = try started.get().child
+        for field in ["SigIgn", "SigBlk", "SigCgt"] {
+            let mask = try #require(UInt64(ProcessReport.field(field, child.process), radix: 16))
+            // Of glibc's own two signals, 32 and 33, posix_spawn(3) takes care by itself.
+            #expect(mask & ~0x1_8000_0000 == 0, "\(field)")
+        }
+        child.signal(number)
+        #expect(try child.wait() == .killed(by: number))
+    }
+
+    @Test func aCommandEndsWithItsCode() throws {
+        #expect(try ChildLaunch.shell("exit 7") == 7)
+        #expect(try ChildLaunch.shell("kill -TERM $$") == 128 + SIGTERM)
+        #expect(throws: ChildLaunch.Failure.self) { try Child(["/nonexistent"], ChildLaunch()) }
+    }
+
+    /// A shell that starts one in the background, in a session of its own, and another in its own group.
+    private func family(_ directory: TemporaryDirectory) throws -> Child {
+        let script = "setsid sleep 3600 & echo $! >first; sleep 3600 & echo $! >second; mv second both; wait"
+        let child = try Child(["/bin/sh", "-ec", "cd '\(directory.path)'; \(script)"], ChildLaunch())
+        while access(directory.path("both"), F_OK) != 0 {
+            try #require(!child.hasEnded())
+            sched_yield()
+        }
+        return child
+    }
+
+    private func isGone(_ process: pid_t) -> Bool {
+        // One that waits to be reaped by the parent of all orphans has ended, too.
+        let state = ProcessReport.field("State", process)
+        return state.isEmpty || state.hasPrefix("Z")
+    }
+
+    /// A process closes its descriptors a moment before it has ended.
+    private func goes(_ process: pid_t) -> Bool {
+        let end = time(nil) + Child.patience
+        while !isGone(process) {
+            guard time(nil) < end else { return false }
+            sched_yield()
+        }
+        return true
+    }
+
+    private func members(_ directory: TemporaryDirectory) throws -> [pid_t] {
+        try ["first", "both"].map { name in
+            let file = try #require(fopen(directory.path(name), "r"))
+            defer { fclose(file) }
+            var line = [UInt8](repeating: 0, count: 32)
+            let count = fread(&line, 1, line.count, file)
+            return try #require(pid_t(String(decoding: line[..<count], as: UTF8.self).dropLast()))
+        }
+    }
+
+    @Test func whatATestHasStartedEndsWithIt() throws {
+        let directory = try TemporaryDirectory()
+        var child: Child? = try family(directory)
+        let first = try #require(child).process
+        let others = try members(directory)
+        #expect(!isGone(first) && others.allSatisfy { !isGone($0) })
+        child = nil
+        #expect(kill(first, 0) != 0 && errno == ESRCH, "it was waited for")
+        #expect(others.allSatisfy(goes))
+    }
+
+    /// The first one has ended, and one that it has started goes on.
+    @Test func whoDoesNotEndIsNamedAndKilled() throws {
+        let directory = try TemporaryDirectory()
+        let child = try family(directory)
+        let others = try members(directory)
+        child.signal(SIGTERM)
+        let failure = #expect(throws: ChildLaunch.Failure.self) { try child.wait(seconds: 1) }
+        let text = try #require(failure).description
+        #expect(text.contains("did not end within 1 s"))
+        for process in others {
+            #expect(text.contains("process \(process), child of ") && text.contains(": sleep 3600\n"), "\(text)")
+            #expect(text.contains("  thread \(process) 'sleep', state S, in "), "\(text)")
+        }
+        #expect(others.allSatisfy(goes))
+        #expect(child.hasEnded())
+    }
+
+    /// Its stacks, where a debugger is installed that may look at them.
+    @Test func aReportShowsStacks() throws {
+        let waiting = try Waiting()
+        let text = waiting.child.report()
+        #expect(text.contains(": /bin/cat\n"))
+        #expect(text.contains("install eu-stack(1) or gdb(1)") || text.contains("by /usr/bin/"), "\(text)")
+        try waiting.end()
+    }
+}

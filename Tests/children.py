@@ -1,0 +1,114 @@
+"""What the processes that tests start inherit, and where those are that do not end."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+# Seconds to wait for anything that a process does. It only ends what would wait for ever: far more than anything takes on a
+# machine of one core that is busy.
+PATIENCE = 180.0
+
+# Those of Popen's `restore_signals`.
+_RESTORED = (signal.SIGPIPE, signal.SIGXFSZ)
+
+# Bytes that are shown of what a process has said.
+_SAID = 4000
+
+# Characters of the stacks that are shown of one process.
+_LONGEST = 64 << 10
+
+
+def _does_nothing(*_: object) -> None:
+    pass
+
+
+def have_default_signals() -> None:
+    """Lets every process that this one starts from now on begin with the default action for each signal, and none blocked.
+
+    nohup(1) ignores SIGHUP, and a shell ignores SIGINT for what it starts in the background: a process inherits that, and a
+    test that sends such a signal would wait in vain. A handler is as good as ignoring here, and no process inherits it
+    (execve(2)). Descriptors above the standard streams are closed by Popen.
+    """
+    for number in signal.valid_signals():
+        if signal.getsignal(number) == signal.SIG_IGN and number not in _RESTORED:
+            signal.signal(number, _does_nothing)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def finish(process: subprocess.Popen[bytes], patience: float = PATIENCE) -> subprocess.CompletedProcess[bytes]:
+    """Waits for the end of a process whose output and errors are pipes. Raises AssertionError when it does not come: with what it
+    has said, and where it and its children are; they have been killed then."""
+    try:
+        output, errors = process.communicate(timeout=patience)
+    except subprocess.TimeoutExpired:
+        present, family = describe(process.pid), [process.pid, *_descendants(process.pid)]
+        for one in family:
+            try:
+                os.kill(one, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        output, errors = process.communicate()
+        said = (output + errors)[-_SAID:].decode(errors="replace")
+        raise AssertionError(f"{process.args!r} did not end within {patience:.0f} s\n{present}\nit has said: {said}") from None
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+
+def describe(process: int) -> str:
+    """A process and all that it has started: command lines, states, and for each thread where it is."""
+    return "\n".join(_describe(one) for one in [process, *_descendants(process)])
+
+
+def _descendants(process: int) -> list[int]:
+    found: list[int] = []
+    for tasks in Path("/proc", str(process), "task").glob("*/children"):
+        for child in map(int, _read(tasks).split()):
+            found += [child, *_descendants(child)]
+    return found
+
+
+def _describe(process: int) -> str:
+    place = Path("/proc", str(process))
+    lines = [f"process {process}: {_read(place / 'cmdline').replace(chr(0), ' ')}"]
+    for task in sorted(place.glob("task/*")):
+        state = _read(task / "stat").rpartition(") ")[2][:1]
+        where = f"state {state}, in {_read(task / 'wchan')}, system call {_read(task / 'syscall').strip()}"
+        lines.append(f"  thread {task.name} {_read(task / 'comm').strip()!r}, {where}")
+        # Root alone may read it.
+        lines += [f"    {line}" for line in _read(task / "stack").splitlines()]
+    return "\n".join([*lines, _stacks(process)])
+
+
+def _stacks(process: int) -> str:
+    """As the first debugger shows them that is installed."""
+    debuggers = (
+        ("eu-stack", "-p"),
+        ("gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off", "-ex", "thread apply all backtrace 60", "-p"),
+    )
+    command = next((words for words in debuggers if shutil.which(words[0])), None)
+    if command is None:
+        return "  install eu-stack(1) or gdb(1) to see where its threads are"
+    try:
+        done = subprocess.run(
+            [*command, str(process)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+            timeout=PATIENCE,
+        )
+    except subprocess.TimeoutExpired:
+        return f"  {command[0]} did not end"
+    text = done.stdout.decode(errors="replace")[:_LONGEST]
+    return "\n".join([f"  by {command[0]}:", *(f"    {line}" for line in text.splitlines())])
+
+
+def _read(path: Path) -> str:
+    """Nothing if the process has gone, or may not be looked at."""
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""
