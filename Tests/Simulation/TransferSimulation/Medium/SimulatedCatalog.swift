@@ -264,6 +264,11 @@ final class SimulatedCatalog: @unchecked Sendable {
         entries.contains { $0.path == path && $0.version?.object == object }
     }
 
+    /// Whether it has an upload for a file as it is, whose times and content nobody has changed since.
+    func knows(_ path: String, _ file: ContentVersion) -> Bool {
+        entries.contains { $0.path == path && $0.version?.hasSameContent(as: file) ?? false }
+    }
+
     /// What has stored a file under a path, the oldest first.
     func stored(at path: String) -> [CatalogEntry] {
         entries.filter { $0.path == path && $0.state == .committed }

@@ -59,10 +59,10 @@ extension World {
         guard !knownRot.isEmpty, !records.hasFailed, !records.hasNotes else { return }
         let paths = disk.medium.seenPaths.merging(disk.medium.trashedPaths) { first, _ in first }
         for (path, object) in paths.sorted(by: { $0.key < $1.key }) where knownRot[object] != nil {
-            // The catalog says nothing of a name that it does not know, or knows with another time, which the file was given under
-            // another name.
-            guard let version = disk.medium.version(at: path), !records.isRotten(path, version),
-                records.stored(at: path).contains(where: { $0.version?.hasSameContent(as: version) ?? false })
+            // Of a name that the catalog does not know, or not as the file is now, the server says nothing: its time may have been
+            // set under another name.
+            guard let version = disk.medium.version(at: path), records.knows(path, version),
+                !records.isRotten(path, version)
             else { continue }
             throw Promises.Broken("\(path) was found rotten, and counts as well")
         }
