@@ -1,6 +1,9 @@
+import Glibc
 import Testing
+import TransferCatalog
 import TransferModel
 import TransferStore
+import TransferTestSupport
 
 @testable import TransferIntake
 
@@ -121,5 +124,32 @@ import TransferStore
         session.leave()
         fixture.intake.assemblies.letGo(desertedUpTo: .max)
         #expect(fixture.store.quota?.used == UInt64(Limits.blockSize))
+    }
+
+    /// The answer to content that comes again is that of its end, not of its beginning: what is stored may be gone by then.
+    @Test(arguments: [false, true]) func whatIsGoneWhenItsContentHasComeAgain(isRotten: Bool) throws {
+        let fixture = try IntakeFixture()
+        let (session, content) = (fixture.session(), [UInt8](repeating: 7, count: 100))
+        let intent = UploadIntent(id: .random(), path: "a", size: 100)
+        _ = try session.bring(intent, content)
+        #expect(session.outcomes().map(\.code) == [.committed])
+        let begun = session.begin(intent, mayEnd: false)
+        try content.withUnsafeBytes { try begun.upload.append($0) }
+        let path = try RelativePath("a")
+        if isRotten {
+            let version = try #require(fixture.store.version(at: path))
+            fixture.intake.known.add(
+                rotten: RottenFile(path: "a", version: version, digest: IntakeFixture.digest(content)))
+        } else {
+            #expect(unlink(fixture.directory.path("store/a")) == 0)
+        }
+        let error = #expect(throws: StoreError.self) { try session.seal(begun.upload, DeclaredEnd()) }
+        #expect(error?.code == .busy)
+        session.leave()
+        let again = fixture.session()
+        _ = try again.bring(intent, content)
+        #expect(again.outcomes().first?.code.isSuccess == true)
+        #expect(fixture.store.version(at: path) != nil)
+        #expect(!fixture.intake.known.hasRotten)
     }
 }

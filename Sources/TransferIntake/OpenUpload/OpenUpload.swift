@@ -327,7 +327,12 @@ extension OpenUpload {
 
     /// Compares what arrived with what the sender declared.
     func seal(_ end: DeclaredEnd) throws(StoreError) -> Seal {
-        if let earlier { return .ended(.acknowledged(try compare(earlier, end))) }
+        if let earlier {
+            let compared = try compare(earlier, end)
+            // While the content came, the stored file may have been removed, replaced, or found rotten.
+            guard let still = try acknowledgement(), still.path == compared.path else { throw .changedMeanwhile }
+            return .ended(.acknowledged(still))
+        }
         switch intent.extent {
         case .whole:
             let digest = try checked(end, size: size, digest: digester.finish().digest)
@@ -441,4 +446,9 @@ extension StoreError {
     }
 
     static let otherContent = StoreError(.contentMismatch, "The upload id was used for other content.")
+}
+
+extension StoreError {
+    fileprivate static let changedMeanwhile = StoreError(
+        .busy, "What was stored of the upload was changed while it came once more: send it again.")
 }
