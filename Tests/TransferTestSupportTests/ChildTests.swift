@@ -27,7 +27,7 @@ import TransferTestSupport
             #expect(try child.wait() == .exited(0))
         }
 
-        /// The numbers of its descriptors.
+        /// The numbers of the descriptors that it has.
         var descriptors: [Int32] { names(in: "/proc/\(child.process)/fd").compactMap { Int32($0) }.sorted() }
     }
 
@@ -97,7 +97,7 @@ import TransferTestSupport
         #expect(throws: ChildLaunch.Failure.self) { try Child(["/nonexistent"], ChildLaunch()) }
     }
 
-    /// A shell that starts one in the background, in a session of its own, and another in its own group.
+    /// A shell that starts one in the background, in a new session, and another in the group of the shell.
     private func family(_ directory: TemporaryDirectory) throws -> Child {
         let script = "setsid sleep 3600 & echo $! >first; sleep 3600 & echo $! >second; mv second both; wait"
         let child = try Child(["/bin/sh", "-ec", "cd '\(directory.path)'; \(script)"], ChildLaunch())
