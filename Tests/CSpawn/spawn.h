@@ -15,7 +15,7 @@ static inline int cspawn_close_from(void *actions, int first) {
     return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
 
-// POSIX_SPAWN_SETSID of spawn.h: the process leads a session of its own.
+// POSIX_SPAWN_SETSID of spawn.h: the process leads a new session.
 static const short cspawn_new_session = 0x80;
 
 // A pipe whose ends no program inherits (O_CLOEXEC), also one that another thread starts at this moment.

@@ -5,18 +5,21 @@ import TransferTestSupport
 
 /// What children of tests inherit, and what becomes of them. One after the other: they change the signals of this process.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ChildTests {
-    /// cat(1) that waits for its standard input, the test's end of which it has no copy of.
+    /// cat(1) that waits for its standard input.
     private struct Waiting {
         let child: Child
         private let input: Int32
 
+        /// Returns when it runs: before that its loader has libraries open.
         init(_ descriptors: [Int32: Int32] = [:]) throws {
-            var ends: [Int32] = [-1, -1]
-            try #require(cspawn_pipe(&ends) == 0)
-            input = ends[1]
-            defer { close(ends[0]) }
-            let streams: [Int32: Int32] = [0: ends[0], 1: 1, 2: 2]
+            var (input, output): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
+            try #require(cspawn_pipe(&input) == 0 && cspawn_pipe(&output) == 0)
+            defer { for end in [input[0], output[0], output[1]] { close(end) } }
+            self.input = input[1]
+            let streams: [Int32: Int32] = [0: input[0], 1: output[1]]
             child = try Child(["/bin/cat"], ChildLaunch(descriptors: streams.merging(descriptors) { $1 }))
+            var byte: UInt8 = 1
+            #expect(write(input[1], &byte, 1) == 1 && read(output[0], &byte, 1) == 1)
         }
 
         func end() throws {
@@ -24,7 +27,7 @@ import TransferTestSupport
             #expect(try child.wait() == .exited(0))
         }
 
-        /// The numbers of its descriptors.
+        /// The numbers of the descriptors that it has.
         var descriptors: [Int32] { names(in: "/proc/\(child.process)/fd").compactMap { Int32($0) }.sorted() }
     }
 
@@ -35,14 +38,13 @@ import TransferTestSupport
         defer { for end in ends { close(end) } }
         let far = fcntl(ends[1], F_DUPFD, 251)
         defer { close(far) }
+        // The one above the standard streams is the lifeline, and a stream that is not given is closed.
         let waiting = try Waiting()
-        // The one above the standard streams is the lifeline, which this test needs for its own end.
-        #expect(waiting.descriptors == [0, 1, 2, Child.lifeline])
+        #expect(waiting.descriptors == [0, 1, Child.lifeline])
         try waiting.end()
-        let bare = try ChildLaunch(descriptors: [0: ends[0]]).start(["/bin/sleep", "3600"])
-        #expect(names(in: "/proc/\(bare)/fd") == ["0"])
-        kill(bare, SIGKILL)
-        waitpid(bare, nil, 0)
+        let whole = try Waiting([2: STDERR_FILENO])
+        #expect(whole.descriptors == [0, 1, 2, Child.lifeline])
+        try whole.end()
     }
 
     /// Also where a number stands for another descriptor here, and both are given.
@@ -59,7 +61,7 @@ import TransferTestSupport
         let place = "/proc/\(waiting.child.process)/fd"
         #expect(target("\(place)/\(first)") == "/dev/zero" && target("\(place)/\(second)") == "/dev/null")
         #expect(target("\(place)/400") == "/dev/null")
-        #expect(Set(waiting.descriptors) == [0, 1, 2, Child.lifeline, first, second, 400])
+        #expect(Set(waiting.descriptors) == [0, 1, Child.lifeline, first, second, 400])
         try waiting.end()
     }
 
@@ -95,7 +97,7 @@ import TransferTestSupport
         #expect(throws: ChildLaunch.Failure.self) { try Child(["/nonexistent"], ChildLaunch()) }
     }
 
-    /// A shell that starts one in the background, in a session of its own, and another in its own group.
+    /// A shell that starts one in the background, in a new session, and another in the group of the shell.
     private func family(_ directory: TemporaryDirectory) throws -> Child {
         let script = "setsid sleep 3600 & echo $! >first; sleep 3600 & echo $! >second; mv second both; wait"
         let child = try Child(["/bin/sh", "-ec", "cd '\(directory.path)'; \(script)"], ChildLaunch())

@@ -20,7 +20,7 @@ package struct ChildLaunch: Sendable {
     /// The child's number of each descriptor, and the number that it has here. The others of the standard streams are closed.
     package var descriptors: [Int32: Int32]
 
-    /// Whether it leads a session of its own, without a terminal.
+    /// Whether it leads a new session, without a terminal.
     package var leadsSession = false
 
     /// The standard streams of this process.

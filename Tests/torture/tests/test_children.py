@@ -10,7 +10,7 @@ import children
 
 
 class SignalTests(unittest.TestCase):
-    """In a process of its own, because signals belong to all of a process."""
+    """In another process, because all of a process shares the signals."""
 
     PROGRAM = """
 import signal, subprocess, sys, children
