@@ -117,7 +117,7 @@ import TransferTestSupport
         "IntakeSession lookup": .by(.lookup), "IntakeSession publish": .by(.publish),
         "IntakeSession refuse": .by(.part, .append), "IntakeSession seal": .by(.seal, .sealParts),
         "IntakeSession+Growing growing": .by(.grow), "IntakeSession+Growing takeBack": .by(.takeBackGrowth),
-        "KnownUploads+Changes copied": .by(.copy), "KnownUploads+Changes settleIntended": .by(.settleChanges),
+        "KnownUploads+Changes copied": .by(.copy), "UnsettledChanges settleIntended": .by(.settleChanges),
         "KnownUploads+Owner hasStored": .by(.publish), "KnownUploads+Rotten acknowledged": .by(.heal),
         "KnownUploads+Rotten add": .by(.scrub), "KnownUploads forget": .by(.remove), "KnownUploads load": .by(.lookup),
         "KnownUploads recordUnfinished": .by(.part), "KnownUploads settle": .by(.compareFolders),

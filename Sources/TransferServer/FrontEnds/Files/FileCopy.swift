@@ -112,6 +112,7 @@ final class FileCopy: RequestAnswer {
         publication.attributes = client.allowed(request.attributes ?? extra)
         publication.keepsPermissions = request.permissions != nil
         let (known, client) = (resources.intake.known, client)
+        let moment = resources.intake.changeMoment
         let outcome = resources.store.publish(
             [publication], acknowledged: { path, file in known.acknowledged(at: path, file) },
             mayReplace: client.mayReplaceAll ? nil : { path, file in known.hasStored(client, path, file) })[0]
@@ -121,9 +122,9 @@ final class FileCopy: RequestAnswer {
         case .success(.committed(let path, let version)), .success(.restored(let path, let version)),
             .success(.healed(let path, let version)):
             guard let version else { return }
-            known.copied(
+            resources.intake.copied(
                 path, kind: self.known?.kind ?? .file, digest, version, by: client, isDurable: isDurable,
-                at: utcNanoseconds())
+                at: utcNanoseconds(), since: moment)
         case .success(.alreadyStored), .success(.skipped): break
         }
     }

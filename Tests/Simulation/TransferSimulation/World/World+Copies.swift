@@ -50,7 +50,7 @@ extension World {
         let publication = Publication(
             staged: staged, id: .random(), path: path, size: size, digest: digest,
             conflict: replaces ? .overwrite : .fail)
-        let known = intake.known
+        let (known, moment) = (intake.known, intake.changeMoment)
         let outcome = store.publish(
             [publication], acknowledged: { path, file in known.acknowledged(at: path, file) },
             mayReplace: caller.mayReplaceAll ? nil : { path, file in known.hasStored(caller, path, file) })[0]
@@ -59,7 +59,8 @@ extension World {
         case .success(.committed(let path, let version)), .success(.restored(let path, let version)),
             .success(.healed(let path, let version)):
             guard let version else { return nil }
-            known.copied(path, kind: .file, digest, version, by: caller, isDurable: true, at: clock.stamp())
+            intake.copied(
+                path, kind: .file, digest, version, by: caller, isDurable: true, at: clock.stamp(), since: moment)
             return path
         case .success(.alreadyStored), .success(.skipped): return nil
         }
