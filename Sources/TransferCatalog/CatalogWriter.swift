@@ -110,7 +110,7 @@ final class CatalogWriter: @unchecked Sendable {
 
     private func following(_ number: Int64) throws(DatabaseError) -> Int64 {
         let (next, overflow) = number.addingReportingOverflow(1)
-        guard !overflow else { throw DatabaseError(.damaged, "The catalog is damaged: it has no more numbers.") }
+        guard !overflow else { throw DatabaseError(.failed, "The catalog has no more numbers.") }
         return next
     }
 

@@ -146,12 +146,12 @@ extension CatalogWriter {
             WHERE path = ?1 AND object = ?5 AND touch = ?6 AND revision = ?7 AND size = ?8
             """,
             in: database)
-        // A new time brings no content back, under none of the names of the file. Names and rights that have changed since it was
-        // found rotten do not matter (`RottenFile.isStill`).
+        // A new time brings no content back. Names and rights that have changed since it was found rotten do not matter
+        // (`RottenFile.isStill`). Only under this path: a file on another disk may have the same numbers.
         let rotten = try Statement(
             """
             UPDATE rotten SET object = ?2, touch = ?3, revision = ?4
-            WHERE object = ?5 AND revision = ?7 AND size = ?8
+            WHERE path = ?1 AND object = ?5 AND revision = ?7 AND size = ?8
             """,
             in: database)
         for change in changes {
@@ -165,7 +165,7 @@ extension CatalogWriter {
             }
             update.bind(6, change.before.touch)
             try run(update, change.path)
-            try rotten.run()
+            try run(rotten, change.path)
         }
     }
 }

@@ -12,7 +12,8 @@ package struct RottenFile: Equatable, Sendable {
     /// What was acknowledged.
     package var digest: Digest
 
-    /// Whether other paths may have the same file. To find them all uploads are looked through: 0.1 s for a million.
+    /// Whether other paths may have the same file. To find them all uploads are looked through: 0.1 s for a million. So it is false
+    /// where the file is known to have one name.
     package var mayHaveOtherNames: Bool
 
     package init(path: String, version: ContentVersion, digest: Digest, mayHaveOtherNames: Bool = true) {
@@ -35,11 +36,13 @@ extension RottenFile {
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
         """
 
-    /// Every other path whose upload says that it has the same file, with what is bound for `insert`.
+    /// Every other path whose newest upload says that it has the same file, with what is bound for `insert`. An older one may be of a
+    /// file that has given way.
     static let insertOthers = """
         INSERT OR REPLACE INTO rotten (path, object, touch, revision, size, algorithm, digest)
         SELECT DISTINCT path, ?2, ?3, ?4, ?5, ?6, ?7 FROM uploads
         WHERE object = ?2 AND revision = ?4 AND size = ?5 AND path <> ?1
+            AND number = (SELECT max(number) FROM uploads AS newest WHERE newest.path = uploads.path)
         """
 
     /// Has a row where there is any.

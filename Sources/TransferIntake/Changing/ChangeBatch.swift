@@ -93,9 +93,11 @@ struct ChangeBatch {
             for made in unsynced { synced.add(made.changes) }
         } catch {
             let failed = Set(failures.map(\.index))
-            for (made, _) in unsynced {
-                if !failed.contains(made.index) { failures.append((made.index, error)) }
-                if let noted = made.noted { unsettled.append(noted) }
+            for (made, changes) in unsynced {
+                let hasFailed = failed.contains(made.index)
+                if !hasFailed { failures.append((made.index, error)) }
+                // What was refused has changed nothing.
+                if let noted = made.noted, !hasFailed || !changes.isEmpty { unsettled.append(noted) }
             }
             syncFailure = error
         }

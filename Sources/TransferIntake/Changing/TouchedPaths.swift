@@ -15,15 +15,19 @@ struct TouchedPaths: Sendable {
     /// Whether it is one of them.
     func contains(_ path: RelativePath) -> Bool { paths.contains(path) }
 
-    /// Whether what is done with one of them may be felt there.
-    func meet(_ path: RelativePath) -> Bool {
-        guard !above.contains(path) else { return true }
+    /// Whether it is one of them, or lies in one.
+    func hold(_ path: RelativePath) -> Bool {
         var next: RelativePath? = path
         while let folder = next {
             if paths.contains(folder) { return true }
             next = folder.parent
         }
         return false
+    }
+
+    /// Whether what is done with one of them may be felt there.
+    func meet(_ path: RelativePath) -> Bool {
+        above.contains(path) || hold(path)
     }
 }
 

@@ -64,7 +64,9 @@ package final class TreeChanges {
                 Result { () throws(StoreError) in
                     guard intake.changing.take(looked + changed, for: turn) else { throw .isChanging(change.path) }
                     // Others let go of their paths behind this.
-                    guard !intake.known.isUnsettled(looked + changed) else { throw .isUnsettled(change.path) }
+                    guard !intake.known.isUnsettled(looked + changed, movesFolders: change.movesFolders) else {
+                        throw .isUnsettled(change.path)
+                    }
                     let moment = intake.clock.utc()
                     planned.append(
                         try PlannedChange(results.count, change, trashed: trashed, at: moment, in: store))
@@ -80,6 +82,16 @@ package final class TreeChanges {
         let current = batch ?? makeBatch(intake.clock.utc())
         batch = current
         return .trash(current, path)
+    }
+}
+
+extension TreeChange {
+    /// Whether a folder has another path behind it, with all that is in it.
+    fileprivate var movesFolders: Bool {
+        switch self {
+        case .move, .discard: true
+        case .folder, .link, .hardLink, .set: false
+        }
     }
 }
 

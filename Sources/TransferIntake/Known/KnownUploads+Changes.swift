@@ -25,8 +25,10 @@ extension KnownUploads {
     func intend(_ changes: [IntendedChange], in store: FileStore) throws(StoreError) -> NotedChanges {
         guard !changes.isEmpty else { return .none }
         do throws(DatabaseError) {
-            // The notes of an earlier server are read before there are any of this one.
-            try loadUnsettled(in: store)
+            // The notes of an earlier server are read before there are any of this one. These changes were not compared with them.
+            if try loadUnsettled(in: store) > 0, unsettled.withLock({ !$0.changes.isEmpty }) {
+                throw DatabaseError(.busy, "It has just told of changes that are to be settled first.")
+            }
             if let error = tellUntold() { throw error }
             return try records.intend(changes)
         } catch {

@@ -47,6 +47,22 @@ extension FileStore {
         }
     }
 
+    /// Whether one of the folders of these paths is there and is doubted: no sync of it proves anything.
+    package func isDoubted(_ paths: [RelativePath]) -> Bool {
+        for path in paths {
+            var next = path.parent
+            while let folder = next {
+                do throws(StoreError) {
+                    if try tree.object(at: folder) != nil { try incoming.committer.directories.checkTrust(in: folder) }
+                } catch {
+                    return true
+                }
+                next = folder.parent
+            }
+        }
+        return false
+    }
+
     /// The parts of the trash, in no order; those alone that have something below a folder, where one is given.
     package func trash(below folder: RelativePath?) throws(StoreError) -> [TrashBatch] {
         let batches = try attempt("look into the trash") { () throws(SystemError) -> [TrashBatch] in

@@ -315,7 +315,7 @@ extension TreeEditor {
 
     /// Makes the folders that things are about to be moved to, and makes their names durable together: each move would see to
     /// its own before it takes away the old name, one after the other. To be called before anything is changed. What cannot be
-    /// made here the move itself refuses.
+    /// made here the move itself refuses; where a sync fails, the whole batch fails.
     ///
     /// - Parameter others: what other changes of the batch touch. A folder there is made when its turn comes, as are those
     ///   that a move of the batch brings or takes away.
@@ -330,11 +330,13 @@ extension TreeEditor {
             else { continue }
             if ahead.count >= Self.mostOpened, !ahead.isOpen(folder) {
                 try? ahead.commit(since: failures)
+                directories.adoptFailure(of: ahead)
                 ahead.close()
             }
             _ = try? ahead.open(folder)
         }
         try? ahead.commit(since: failures)
+        directories.adoptFailure(of: ahead)
         ahead.close()
     }
 

@@ -86,6 +86,9 @@ final class BatchDirectories {
         try checkTrust(in: open.map(\.path))
     }
 
+    /// A sync of another batch's that was made for this one: the kernel has told of its failure, and tells this one nothing.
+    func adoptFailure(of other: BatchDirectories) { failure = failure ?? other.failure }
+
     /// Makes all names durable, those of the directories included.
     func commit(since failures: Int) throws(StoreError) {
         if let failure { throw failure }
@@ -110,7 +113,9 @@ final class BatchDirectories {
         for case let error? in committer.commit(holders.map(\.number), since: failures, making: made) {
             // They are doubted by now, or noted as not synced.
             made.removeAll()
-            throw StoreError(error, doing: "make a directory durable")
+            let error = StoreError(error, doing: "make a directory durable")
+            failure = error
+            throw error
         }
         unsynced.removeAll { handle in holders.contains { $0 === handle } }
         changed.subtract(holders.map(ObjectIdentifier.init))

@@ -1,3 +1,4 @@
+internal import CLinux
 import Glibc
 import TransferModel
 package import TransferSystem
@@ -19,6 +20,11 @@ package final class StoredContent {
 
     /// Whether nobody has changed it since it was opened.
     package var isUnchanged: Bool { (try? ContentVersion(of: descriptor.number)) == attributes.version }
+
+    /// Whether it has more than one name, or that cannot be told.
+    package var mayHaveOtherNames: Bool {
+        do throws(SystemError) { return try disk.status(descriptor.number).st_nlink > 1 } catch { return true }
+    }
 
     /// Reads as much as there is at an offset, up to a buffer full.
     ///

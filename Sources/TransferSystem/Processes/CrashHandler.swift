@@ -21,7 +21,9 @@ package enum CrashHandler {
     /// Whether a descriptor is such memory: nothing else that a process is likely to have is sealed like it.
     package static func isFile(_ number: Int32) -> Bool {
         // F_GET_SEALS; F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW (fcntl(2)).
-        fcntl(number, 1034) == 1 | 2 | 4
+        // The kernel may add others (vm.memfd_noexec).
+        let seals = fcntl(number, 1034)
+        return seals >= 0 && seals & (1 | 2 | 4) == 1 | 2 | 4
     }
 
     /// What was written to such memory.

@@ -260,4 +260,23 @@ import TransferTestSupport
         try later.commit()
         #expect(fixture.visible == ["m/", "m/y"])
     }
+
+    /// Another batch makes a folder and has not come to sync it. A sync that fails before anything is moved fails the whole batch: the
+    /// kernel has told of the loss, and the next sync of the name would succeed.
+    @Test func aSyncThatFailsAheadOfTheMoves() throws {
+        let script = ScriptedDisk()
+        let fixture = try StoreFixture(fileSystem: Self.simpleDisk, script: script, before: ["a": .one])
+        let other = fixture.store.editor()
+        try other.makeDirectory(try RelativePath("d"))
+        script.start(fixture.root)
+        script.fail(sync: 0, with: EIO)
+        let editor = fixture.store.editor()
+        editor.prepare([(try RelativePath("a"), try RelativePath("d/a"))])
+        #expect(script.failed == ["sync"])
+        #expect(throws: StoreError.self) {
+            _ = try editor.move(try RelativePath("a"), to: try RelativePath("d/a"))
+            try editor.commit()
+        }
+        #expect(fixture.visible == ["a", "d/"])
+    }
 }

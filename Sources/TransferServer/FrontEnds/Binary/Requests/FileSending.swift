@@ -26,7 +26,11 @@ final class FileSending {
     /// The file, should it turn out to be rotten.
     var suspect: RottenFile? {
         guard delivery == nil else { return nil }
-        return known.map { RottenFile(path: path.string, version: content.attributes.version, digest: $0) }
+        return known.map {
+            RottenFile(
+                path: path.string, version: content.attributes.version, digest: $0,
+                mayHaveOtherNames: content.mayHaveOtherNames)
+        }
     }
 
     private let content: StoredContent

@@ -60,7 +60,11 @@ final class HTTPSending: HTTPAnswer {
     }
 
     var suspect: RottenFile? {
-        known.map { RottenFile(path: place.string, version: content.attributes.version, digest: $0) }
+        known.map {
+            RottenFile(
+                path: place.string, version: content.attributes.version, digest: $0,
+                mayHaveOtherNames: content.mayHaveOtherNames)
+        }
     }
 
     func head(isLast: Bool) -> [UInt8] { HTTPAnswers.head(status, fields, length: length, isLast: isLast) }
