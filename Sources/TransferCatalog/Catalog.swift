@@ -113,6 +113,10 @@ package final class Catalog: UploadRecords {
         try settle()
     }
 
+    /// Lets go of the file as a process does that dies: nothing is brought in order, and what a sync has not covered may be lost. For
+    /// whoever plays the death of a server.
+    package func abandon() { connections.abandon() }
+
     /// Records uploads that have begun, over what was known of them as unfinished, and forgets others that were. What was
     /// acknowledged stays as it is.
     ///

@@ -18,7 +18,7 @@ import TransferTestSupport
         ["README.md", "CONTRIBUTING.md"]
         + [
             "ACCESS", "CONFIGURATION", "DIALECTS", "DISCOVERY", "HTTP", "METRICS", "PEOPLE", "RECEIPTS", "SERVER",
-            "TESTING", "TUTORIAL",
+            "TESTING", "TUTORIAL", "proofs",
         ].map { "docs/\($0).md" }
 
     /// A shell takes the blocks apart, as it would for a reader; each command of this program is then printed word by word, and

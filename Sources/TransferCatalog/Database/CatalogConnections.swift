@@ -65,6 +65,15 @@ final class CatalogConnections: Sendable {
         }
     }
 
+    /// Lets go of the file as a process does that dies: nothing is brought in order.
+    func abandon() {
+        writing.withLock { state in
+            forgetReader()
+            state.connection?.database.leaveAlone()
+            state.connection = nil
+        }
+    }
+
     func write(_ body: (CatalogWriter) throws(DatabaseError) -> Void) throws(DatabaseError) {
         try writing.withLock { (state) throws(DatabaseError) in
             do throws(DatabaseError) {

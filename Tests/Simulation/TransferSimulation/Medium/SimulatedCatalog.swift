@@ -91,7 +91,8 @@ final class SimulatedCatalog: @unchecked Sendable {
 
     /// The catalog of a server that starts.
     func open() throws -> Catalog {
-        guard catalog == nil else { throw Promises.Broken("a server that is over still has its catalog open") }
+        // What the connections of a server hold that is over may outlive it.
+        catalog?.abandon()
         mend()
         servers += 1
         var calls = DatabaseCalls(
@@ -164,7 +165,7 @@ final class SimulatedCatalog: @unchecked Sendable {
     func cutPower(_ random: inout SplitMix64) throws {
         mend()
         guard unsynced > 0 else { return }
-        guard catalog == nil else { throw Promises.Broken("a server that is dead still has its catalog open") }
+        catalog?.abandon()
         database?.leaveAlone()
         stop()
         let ends = LogEnds(Self.content(of: path + "-wal"))
