@@ -152,4 +152,16 @@ import TransferTestSupport
     @Test func nothingIsNoContent() {
         #expect(VerifiedParts().digests(total: 0) == nil)
     }
+
+    /// A block was read while another connection had begun to write to it: what was read is not the digest of what comes.
+    @Test func aBlockThatIsNotThereHasNoDigest() {
+        let block = UInt64(Limits.blockSize)
+        var parts = VerifiedParts()
+        parts.complete(0..<block, digest: [UInt8](repeating: 9, count: 16))
+        for (connection, range) in [0..<block / 2, block / 2..<block].enumerated() {
+            parts.insert(.init(range: range, connection: connection, digests: []))
+        }
+        #expect(parts.undigestedBlocks(of: block) == [0..<block])
+        #expect(parts.digests(total: block) == nil)
+    }
 }

@@ -370,6 +370,8 @@ package final class Assembly: Sendable {
         defer { monitor.unlock() }
         guard let staged = try complete(total: total) else { return nil }
         for block in monitor.state.parts.undigestedBlocks(of: total) {
+            // While the one before was read, another connection may have begun to write to this one.
+            guard monitor.state.parts.cover(block) else { return nil }
             guard digest(block, in: staged) != nil else { throw .unreadableBlock }
         }
         // Others may have come meanwhile.

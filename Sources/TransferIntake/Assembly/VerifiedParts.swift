@@ -85,6 +85,7 @@ struct VerifiedParts {
 
     /// All of a block is there in pieces, and this is its digest. Who has brought each of them is still known.
     mutating func complete(_ block: Range<UInt64>, digest: [UInt8]) {
+        guard cover(block) else { return }
         let indices = indices(in: block)
         var runs: [Part] = []
         for part in parts[indices] {

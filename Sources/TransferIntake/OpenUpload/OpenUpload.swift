@@ -327,11 +327,10 @@ extension OpenUpload {
 
     /// Compares what arrived with what the sender declared.
     func seal(_ end: DeclaredEnd) throws(StoreError) -> Seal {
-        if let earlier {
-            let compared = try compare(earlier, end)
+        if earlier != nil {
             // While the content came, the stored file may have been removed, replaced, or found rotten.
-            guard let still = try acknowledgement(), still.path == compared.path else { throw .changedMeanwhile }
-            return .ended(.acknowledged(still))
+            guard let still = try acknowledgement() else { throw .changedMeanwhile }
+            return .ended(.acknowledged(try compare(still, end)))
         }
         switch intent.extent {
         case .whole:

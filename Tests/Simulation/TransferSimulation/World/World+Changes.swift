@@ -155,6 +155,7 @@ extension World {
     /// A file has another path.
     func note(_ move: SimulatedDisk.Move) {
         moves.append(move)
+        arrivals[move.target] = promises.changes + 1
         let content = disk.medium.seen(of: move.object).flatMap(number)
         if let content { copied.insert(content) }
         rotten[move.target] = rotten.removeValue(forKey: move.path)

@@ -73,7 +73,10 @@ extension World {
         if isOfNow, disk.medium.seen(at: path) != contents[upload.content], rotten[path] ?? true {
             throw Promises.Broken("upload \(index) is said to be stored under \(path), and is not")
         }
-        try checkRot(path, index)
+        // Another client may have moved a rotten file there since it was published.
+        if isOfNow || arrivals[path] ?? 0 <= (published ?? upload.published)?.changes ?? .max {
+            try checkRot(path, index)
+        }
         // What others have written may be the same by chance: both may be empty. That it stays is not promised then, because what
         // has replaced it since cannot be told from what it has replaced.
         if foreign[path]?.contains(contents[upload.content]) ?? false, !promises.had(upload.content, at: path) {

@@ -117,6 +117,8 @@ final class World {
     /// Changes of names that are made in this step, and what has moved in it so far.
     var changing: [TreeChange] = []
     var moves: [SimulatedDisk.Move] = []
+    /// When something was moved to a path for the last time, in changes as promises count them.
+    var arrivals: [String: Int] = [:]
     /// What was checked last: nothing has to be checked that has not changed since.
     var checked: (medium: Int, promises: Int)?
     let trace = Trace()
