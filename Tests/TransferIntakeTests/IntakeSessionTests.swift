@@ -1,6 +1,8 @@
 import Glibc
+import Synchronization
 import Testing
 import TransferCatalog
+import TransferDatabase
 import TransferModel
 import TransferStore
 import TransferTestSupport
@@ -151,5 +153,25 @@ import TransferTestSupport
         #expect(again.outcomes().first?.code.isSuccess == true)
         #expect(fixture.store.version(at: path) != nil)
         #expect(!fixture.intake.known.hasRotten)
+    }
+
+    /// A catalog that cannot say whether a file is rotten lets nothing be told as stored.
+    @Test func whatTheCatalogCannotSayIsNotStored() throws {
+        let fails = Atomic(false)
+        // SQLITE_IOERR (sqlite.org/rescode.html#ioerr).
+        let calls = DatabaseCalls(failure: { _ in fails.load(ordering: .relaxed) ? 10 : 0 })
+        let fixture = try IntakeFixture(in: try TemporaryDirectory(prefersMemory: true), calls: calls)
+        let session = fixture.session()
+        let intent = intent()
+        _ = try session.bring(intent, content)
+        #expect(session.outcomes().map(\.code) == [.committed])
+        #expect(session.lookup([intent.id], .xxh128)[0] != nil)
+        let version = try #require(fixture.store.version(at: try RelativePath("a")))
+        fixture.intake.known.add(
+            rotten: RottenFile(path: "a", version: version, digest: IntakeFixture.digest(content)))
+        #expect(session.lookup([intent.id], .xxh128)[0] == nil)
+        fails.store(true, ordering: .relaxed)
+        #expect(session.lookup([intent.id], .xxh128)[0] == nil)
+        fails.store(false, ordering: .relaxed)
     }
 }

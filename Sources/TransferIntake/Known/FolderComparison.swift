@@ -130,6 +130,6 @@ package final class FolderComparison {
     private func isSound(_ name: String, _ version: ContentVersion) -> Bool {
         guard hasRotten else { return true }
         guard let path = try? RelativePath((folder.map { $0.string + "/" } ?? "") + name) else { return false }
-        return !intake.known.isRotten(path, version)
+        return !intake.known.mayBeRotten(path, version)
     }
 }

@@ -6,13 +6,23 @@ import TransferSystem
 
 /// What the disk has lost. A catalog that cannot be read knows of nothing.
 extension KnownUploads {
-    /// Whether any file is known to be rotten: one question for many files.
+    /// Whether any file may be known to be rotten: one question for many files. True where the catalog cannot say.
     package var hasRotten: Bool {
         do throws(DatabaseError) {
             return try records.hasRotten()
         } catch {
             complain(error, unrecorded: 0)
-            return false
+            return true
+        }
+    }
+
+    /// Whether what stands under a path is known to be rotten, or the catalog cannot say: then it is not told to be stored.
+    func mayBeRotten(_ path: RelativePath, _ file: ContentVersion) -> Bool {
+        do throws(DatabaseError) {
+            return try records.rotten(at: path.string)?.isStill(file) ?? false
+        } catch {
+            complain(error, unrecorded: 0)
+            return true
         }
     }
 
@@ -48,9 +58,18 @@ extension KnownUploads {
         for entry in entries {
             let lost = try records.rotten(at: entry.path)?.version
             if let lost, let stored = entry.version, lost.hasReplaced(stored) { continue }
+            // A file that was moved away takes its mark along when the catalog is told, which may be later.
+            if lost?.object != entry.version?.object, isMoving(entry.path) { continue }
             paths.append(entry.path)
         }
         return paths
+    }
+
+    /// Whether the catalog may have yet to be told of a change of a path: of one of the last batch, or one that is not settled.
+    private func isMoving(_ path: String) -> Bool {
+        guard let path = RelativePath(stored: path) else { return false }
+        let batch = max(0, recentChanges.moment - 128)
+        return recentChanges.course(of: path, since: batch) != nil || isUnsettled([path], movesFolders: false)
     }
 
     private func rotten(_ path: RelativePath, _ file: ContentVersion) -> RottenFile? {
