@@ -181,7 +181,6 @@ extension World {
         where name == path.string || name.hasPrefix(path.string + "/") {
             promises.removed(name, object)
             forgetAnswers(at: name)
-            rotten[name] = nil
         }
         let removals = StoredRemovals(intake, store)
         do throws(StoreError) {
@@ -193,6 +192,8 @@ extension World {
         } catch {
             trace.add(Int(error.code.rawValue))
         }
+        // One that fails leaves what is rotten there.
+        for name in rotten.keys.sorted() where disk.medium.object(at: name) == nil { rotten[name] = nil }
         durableDirectories = durableDirectories.filter { $0 != path.string && !$0.hasPrefix(path.string + "/") }
         if !disk.isDead { disk.change { $0.keepLosses() } }
         try noteNames()
