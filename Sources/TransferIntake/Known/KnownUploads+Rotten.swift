@@ -6,13 +6,14 @@ import TransferSystem
 
 /// What the disk has lost. A catalog that cannot be read knows of nothing.
 extension KnownUploads {
-    /// Whether any file may be known to be rotten: one question for many files. True where the catalog cannot say.
+    /// Whether any file may be known to be rotten: one question for many files. True where the catalog cannot say; one that cannot be
+    /// opened has no marks.
     package var hasRotten: Bool {
         do throws(DatabaseError) {
             return try records.hasRotten()
         } catch {
             complain(error, unrecorded: 0)
-            return true
+            return error.reason != .unavailable
         }
     }
 
@@ -22,7 +23,7 @@ extension KnownUploads {
             return try records.rotten(at: path.string)?.isStill(file) ?? false
         } catch {
             complain(error, unrecorded: 0)
-            return true
+            return error.reason != .unavailable
         }
     }
 
