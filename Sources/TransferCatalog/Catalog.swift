@@ -113,8 +113,8 @@ package final class Catalog: UploadRecords {
         try settle()
     }
 
-    /// Lets go of the file as a process does that dies: nothing is brought in order, and what a sync has not covered may be lost. For
-    /// whoever plays the death of a server.
+    /// Lets go of the file as a process does that dies: nothing is brought in order, and what a sync has not covered may be lost. The
+    /// simulator uses it when a server dies.
     package func abandon() { connections.abandon() }
 
     /// Records uploads that have begun, over what was known of them as unfinished, and forgets others that were. What was

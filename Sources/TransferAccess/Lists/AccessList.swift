@@ -58,7 +58,7 @@ package struct AccessList<Entry: AccessEntry>: Sendable {
         lines.append(Line(bytes: bytes, entry: entry))
     }
 
-    /// A line that nobody can read admits nobody, and one that is read as something else admits somebody else.
+    /// An unreadable line admits no client, and a line that is read as something else admits another client.
     private static func check(_ bytes: [UInt8]) throws(AccessFault) {
         let read: Entry
         do throws(AccessFault) {
