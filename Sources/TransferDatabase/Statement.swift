@@ -1,30 +1,40 @@
 internal import CSQLite
 
-/// A prepared statement.
+/// A statement, prepared when it is first needed: a connection has many, and most of its life needs few of them.
 package final class Statement {
-    private let handle: OpaquePointer
+    private let sql: String
     private let database: Database
     private let kind: DatabaseCalls.Call
+    private var prepared: OpaquePointer?
+    /// What preparing it failed with.
+    private var refusal: DatabaseError?
     /// What binding failed with since the last reset.
     private var failure: Int32 = SQLITE_OK
 
+    /// - Throws: what a test puts in the place of preparing it; what SQLite says of it comes with the first step.
     package init(_ sql: String, in database: Database, kind: DatabaseCalls.Call = .step) throws(DatabaseError) {
-        self.database = database
-        self.kind = kind
+        (self.sql, self.database, self.kind) = (sql, database, kind)
         if let code = database.calls.failure?(.prepare), code != SQLITE_OK { throw database.error(code) }
-        var made: OpaquePointer?
-        let code = sqlite3_prepare_v3(database.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &made, nil)
-        // Our own statements are right, so tables or columns are missing.
-        if code == SQLITE_ERROR {
-            throw DatabaseError(
-                code: SQLITE_CORRUPT, saying: String(cString: sqlite3_errmsg(database.handle)), of: database.name)
-        }
-        guard code == SQLITE_OK, let made else { throw database.error(code) }
-        handle = made
     }
 
     deinit {
-        sqlite3_finalize(handle)
+        sqlite3_finalize(prepared)
+    }
+
+    /// Nil where it cannot be prepared, of which the next step tells.
+    private var handle: OpaquePointer? {
+        if prepared == nil, refusal == nil { refusal = prepare() }
+        return prepared
+    }
+
+    private func prepare() -> DatabaseError? {
+        let code = sqlite3_prepare_v3(database.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+        // Our own statements are right, so tables or columns are missing.
+        if code == SQLITE_ERROR {
+            return DatabaseError(
+                code: SQLITE_CORRUPT, saying: String(cString: sqlite3_errmsg(database.handle)), of: database.name)
+        }
+        return code == SQLITE_OK && prepared != nil ? nil : database.error(code)
     }
 
     /// Runs it to its end, without rows.
@@ -36,6 +46,11 @@ package final class Statement {
     /// - Returns: whether there is another row, whose columns can be read until the next call.
     package func next() throws(DatabaseError) -> Bool {
         let code = step()
+        if let refusal {
+            // A table that is missing now may be there by the next time.
+            self.refusal = nil
+            throw refusal
+        }
         guard code == SQLITE_ROW || code == SQLITE_DONE else { throw database.error(code) }
         return code == SQLITE_ROW
     }
@@ -52,7 +67,7 @@ package final class Statement {
 
     /// Makes it ready to run again. What was bound stays, but what it points to may be gone: bind all of it again.
     package func reset() {
-        sqlite3_reset(handle)
+        sqlite3_reset(prepared)
         failure = SQLITE_OK
     }
 }
