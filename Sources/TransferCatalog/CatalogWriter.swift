@@ -83,12 +83,14 @@ final class CatalogWriter: @unchecked Sendable {
             let hasUnfinished = try database.execute("SELECT 1 FROM unfinished LIMIT 1") != nil
             var number = try numberBehindNotes()
             let upsert = number == nil ? upsert : try Statement(CatalogColumns.numberedUpsert, in: database)
+            let keep = number == nil ? nil : try Statement(CatalogColumns.keepOther, in: database)
             while try arrivals.next() {
                 for entry in arrivals.withBlob(0, CatalogRecord.decode) {
                     if let next = number {
                         upsert.bind(CatalogColumns.numberParameter, next)
                         number = try following(next)
                     }
+                    if let keep { try CatalogColumns.keepOther(keep, entry) }
                     try CatalogColumns.run(upsert, entry)
                     if hasUnfinished { try end(entry) }
                 }

@@ -222,8 +222,8 @@ import TransferModel
         #expect(try catalog.intended().isEmpty)
     }
 
-    /// A number that a removed row had is used again, and an upload that comes again keeps its row: neither was there when a change
-    /// was noted, whatever the clock says.
+    /// A number that a removed row had is used again, and an upload that comes again has the id of its first file: neither was there
+    /// when a change was noted, whatever the clock says, and the first file stays known behind its move.
     @Test(arguments: [false, true]) func whatArrivesBehindANote(hasSameID: Bool) throws {
         let catalog = try CatalogFixture().open()
         let first = entry(1, "a", committed: 20)
@@ -236,7 +236,8 @@ import TransferModel
         var changes = KnownChanges()
         changes.moves = [PathMove("a", to: "b", object: 1, at: 9)]
         try catalog.complete(noted, changes)
-        #expect(try known(catalog) == ["o": [7], "a": [3]])
+        #expect(try known(catalog) == (hasSameID ? ["o": [7], "a": [3], "b": [1]] : ["o": [7], "a": [3]]))
+        #expect(try catalog.entries(for: [second.id]).first??.path == "a")
     }
 
     /// A folder's note is about this folder alone: that of an earlier one with the same paths says nothing of it.

@@ -22,6 +22,12 @@ enum CatalogColumns {
         "INSERT INTO uploads (\(names), number) VALUES (\(parameters), ?\(numberParameter)) ON CONFLICT (id) DO UPDATE SET "
         + updates + ", number = excluded.number"
 
+    /// Leaves what is known of another file with the id of an upload, under an id that no client has. An upload that comes again while
+    /// its file is being moved is stored anew, and the move then finds what the catalog has of the first file.
+    static let keepOther = """
+        UPDATE uploads SET id = randomblob(16), receipt = NULL WHERE id = ?1 AND object IS NOT ?2
+        """
+
     static let numberParameter = Int32(count + 1)
 
     private static let updates = names.split(separator: ", ").dropFirst().map { "\($0) = excluded.\($0)" }
@@ -46,6 +52,15 @@ enum CatalogColumns {
         try entry.id.withBytes { (id) throws(DatabaseError) in
             statement.bind(1, blob: id)
             try runLendingDigest(statement, entry)
+        }
+    }
+
+    /// Binds what `keepOther` has, and runs it.
+    static func keepOther(_ statement: Statement, _ entry: CatalogEntry) throws(DatabaseError) {
+        statement.bind(2, entry.version.map { Int64(bitPattern: $0.object) })
+        try entry.id.withBytes { (id) throws(DatabaseError) in
+            statement.bind(1, blob: id)
+            try statement.run()
         }
     }
 
