@@ -62,6 +62,23 @@ import TransferSystem
         #expect(try !catalog.record([CatalogEntry.sample(3)]))
     }
 
+    /// A name of a rotten file replaces another name of it. One of the two marks is from before the file's time was set under the other
+    /// name, and says nothing of the file any more.
+    @Test(arguments: ["a", "b"]) func aNameThatReplacesAnotherNameOfTheSameFile(marked: String) throws {
+        let catalog = fixture.open()
+        for path in ["a", "b"] {
+            var file = Self.file
+            file.path = path
+            file.version = ContentVersion(object: 6, revision: path == marked ? 9 : 3, touch: 2, size: 4)
+            try catalog.add(rotten: [file])
+        }
+        var changes = KnownChanges()
+        changes.moves = [PathMove("a", to: "b", object: 6, revision: 9, at: 5)]
+        try catalog.complete(.none, changes)
+        #expect(try catalog.rotten(at: "b")?.version.revision == 9)
+        #expect(try catalog.rotten(at: "a") == nil)
+    }
+
     /// New permissions change the time of change alone.
     @Test func isStillTheSameFile() {
         let rotten = RottenFile(

@@ -108,11 +108,16 @@ extension CatalogWriter {
             WHERE path = ?1 AND (committed <= ?3 OR number <= ?5 OR object = ?4)
             """,
             in: database)
+        // The file may have a mark at the target already, as another name of it, which a worthless one must not replace.
+        let worthless = try Statement(
+            "DELETE FROM rotten WHERE path = ?1 AND object = ?2 AND revision <> ?3", in: database)
         // Only the mark of this file goes along: a move that was refused names both paths, too.
         let rotten = try Statement(
             "UPDATE OR REPLACE rotten SET path = ?2 WHERE path = ?1 AND object = ?3", in: database)
         for file in moves {
             let object = file.object.map { Int64(bitPattern: $0) }
+            worthless.bind(2, object)
+            worthless.bind(3, file.revision)
             rotten.bind(3, object)
             for statement in [delete, move] {
                 statement.bind(3, file.moment)
@@ -120,6 +125,7 @@ extension CatalogWriter {
                 statement.bind(5, file.isAlone ? .min : newest)
                 try run(statement, file.path, file.target)
             }
+            try run(worthless, file.path)
             try run(rotten, file.path, file.target)
         }
     }

@@ -29,7 +29,9 @@ extension IntendedChange {
         if isSame(other), isSame(source) { return linked(source, other) }
         var changes = KnownChanges()
         if isSame(other) {
-            changes.moves = [PathMove(path, to: target, object: before.object, at: moment)]
+            changes.moves = [
+                PathMove(path, to: target, object: before.object, revision: before.revision, at: moment)
+            ]
             changes.versions = restamped(other, at: target)
         } else if isSame(source) {
             // This file alone, whenever it was acknowledged.

@@ -6,6 +6,10 @@ package struct PathMove: Equatable, Sendable {
     /// Which file was moved; nothing for a folder, in which all has moved as well.
     package let object: UInt64?
 
+    /// When the file's content was last changed before it was moved, as versions have it; nil where nobody knows. A mark of rot with
+    /// another one is about content that is no more.
+    package let revision: Int64?
+
     /// When it was moved; UTC, in nanoseconds since 1970. What was acknowledged under the path later is about another file, unless
     /// it says that it is about this one.
     package let moment: Int64
@@ -13,7 +17,7 @@ package struct PathMove: Equatable, Sendable {
     /// Whether nothing but what says that it is about this file goes along.
     var isAlone: Bool { moment == .min }
 
-    package init(_ path: String, to target: String, object: UInt64? = nil, at moment: Int64) {
-        (self.path, self.target, self.object, self.moment) = (path, target, object, moment)
+    package init(_ path: String, to target: String, object: UInt64? = nil, revision: Int64? = nil, at moment: Int64) {
+        (self.path, self.target, self.object, self.revision, self.moment) = (path, target, object, revision, moment)
     }
 }

@@ -306,7 +306,7 @@ extension Scrub {
         let entry = try claims.find(text)
         let finding = ScrubFinding(kind: .missing, path: text, size: entry?.size ?? 0, recorded: entry?.digest)
         if let path { try repair?.take(finding, path, nil) }
-        keep { (claims) throws(DatabaseError) in try claims.removeRotten(at: text) }
+        // A mark of rot stays: somebody may bring the same file back to this path, and the catalog still knows it here.
         found(finding)
     }
 }

@@ -237,6 +237,17 @@ extension ServerTests {
             }
         }
 
+        /// Somebody moves the file away by hand, and back again behind a scrub that did not find it.
+        @Test func oneThatComesBackIsStillRotten() async throws {
+            try await storeAndLose(Self.long)
+            #expect(try fixture.scrub().found == ["rotten a"])
+            #expect(rename(fixture.path("a"), fixture.path("b")) == 0)
+            #expect(try fixture.scrub().found.contains("missing a"))
+            #expect(rename(fixture.path("b"), fixture.path("a")) == 0)
+            #expect(try await fixture.push([("a", Self.long)]).map(\.code) == [.committed])
+            #expect(content("a") == Self.long)
+        }
+
         @Test func oneThatIsRemovedIsForgotten() async throws {
             try await storeAndLose([1, 2, 3])
             #expect(try fixture.scrub().found == ["rotten a"])

@@ -30,7 +30,6 @@ extension World {
                 try owners.add(rotten: RottenFile(path: path, version: version, digest: recorded))
                 noteKnownRot(path)
             }
-            for path in try owners.missing(after: "", .max) { try owners.removeRotten(at: path) }
         }
     }
 
