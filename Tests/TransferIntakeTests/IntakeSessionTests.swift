@@ -81,6 +81,24 @@ import TransferTestSupport
         #expect(again?.code == .committed)
     }
 
+    /// What stands under the name may be this very upload, which a change that is made just now has left as nobody knows it.
+    @Test func whatIsBeingChangedIsNotSkipped() throws {
+        let fixture = try IntakeFixture()
+        var intent = intent("d/a", conflict: .skip)
+        intent.size = nil
+        let session = fixture.session()
+        #expect(try session.bring(intent, content) == nil)
+        #expect(session.outcomes().map(\.code) == [.committed])
+        let (changing, folder) = (fixture.intake.changing, try RelativePath("d"))
+        let turn = changing.begin()
+        #expect(changing.take([folder], for: turn))
+        #expect(chmod(fixture.directory.path("store/d/a"), 0o600) == 0)
+        #expect(try session.bring(intent, content)?.code == .busy)
+        changing.end(turn)
+        // Somebody else has changed it, as far as the server knows.
+        #expect(try session.bring(intent, content)?.code == .skipped)
+    }
+
     /// All uploads of a session share their digesters, so there is one at a time.
     @Test func whoeverBeginsAnotherHasLostTheFirst() throws {
         let fixture = try IntakeFixture()

@@ -52,6 +52,11 @@ final class ChangingPaths: Sendable {
 
     func end(_ batch: Int) { state.withLock { $0.batches[batch] = nil } }
 
+    /// Whether a path, or a folder that it is in, is being changed.
+    func hold(_ path: RelativePath) -> Bool {
+        state.withLock { state in state.batches.values.contains { $0.hold(path) } }
+    }
+
     /// Takes paths for a batch, unless another one changes them.
     func take(_ paths: [RelativePath], for batch: Int) -> Bool {
         state.withLock { state in

@@ -96,7 +96,7 @@ extension TreeChange {
 }
 
 extension StoreError {
-    fileprivate static func isChanging(_ path: RelativePath) -> StoreError {
-        StoreError(.busy, "Another client is changing \(path): it may be changed later.")
+    static func isChanging(_ path: RelativePath) -> StoreError {
+        StoreError(.busy, "Another client is changing \(path): try again in a moment.")
     }
 }

@@ -32,7 +32,7 @@ public struct Simulation: Sendable {
     public struct Figures: Sendable {
         /// Seeds.
         public var runs: UInt64 = 0
-        /// What has happened in them.
+        /// What has happened in them, also between the calls to the disk that another step makes.
         public var steps: UInt64 = 0
         /// Calls to disks.
         public var calls: UInt64 = 0
@@ -136,7 +136,7 @@ public struct Simulation: Sendable {
         for step in run.steps { try world.take(step) }
         try world.finish()
         var figures = Figures(
-            steps: UInt64(run.steps.count), calls: world.calls,
+            steps: UInt64(run.steps.count + world.stepsBetween), calls: world.calls,
             acknowledgements: UInt64(world.uploads.count { $0.answer != nil }), trace: world.trace.digest)
         (figures.done, figures.kinds) = (world.done, world.kinds)
         return figures

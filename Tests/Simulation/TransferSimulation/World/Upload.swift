@@ -18,8 +18,8 @@ extension World {
         let caller: Int
         /// What it was told last, and under which server.
         var answer: Answer?
-        /// The server that it was all there at last.
-        var sealedUnder: Int?
+        /// The server that has published it last: what an earlier one has published may be nobody's after its end.
+        var publishedUnder: Int?
         /// The server that has failed to publish it last: its content may stand under its path.
         var failedUnder: Int?
         /// Whether it is sealed somewhere and has no outcome yet.

@@ -124,7 +124,6 @@ extension World {
         case .success(nil):
             uploads[index].growth?.mayBeGone = true
             uploads[index].isOnItsWay = true
-            uploads[index].sealedUnder = servers
             session.sealed.append(attempt)
             try publish(session)
             if step.c >> 20 % 2 == 0 { try acknowledge(session) }

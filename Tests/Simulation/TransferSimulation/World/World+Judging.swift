@@ -52,10 +52,10 @@ extension World {
         for claim in claims where claim.upload == index { claim.mayBeLost = true }
         switch outcome {
         case .acknowledged(let acknowledgement): try judge(acknowledgement, index, isOfNow: isOfNow, at: published)
-        // What is in doubt may be anybody's, and so may a file that is just being changed: the catalog is told behind the sync.
+        // What is in doubt may be anybody's.
         case .skipped
-        where uploads[index].sealedUnder == servers && uploads[index].failedUnder != servers
-            && store?.isInDoubt == false && changing.isEmpty && stands(index, at: uploads[index].path):
+        where uploads[index].publishedUnder == servers && uploads[index].failedUnder != servers
+            && store?.isInDoubt == false && stands(index, at: uploads[index].path):
             throw Promises.Broken("upload \(index) was skipped for its own content")
         case .skipped, .staged, .kept, .refused: break
         }

@@ -40,6 +40,7 @@ extension World {
                 continue
             }
             uploads[attempt.upload].published = moment
+            uploads[attempt.upload].publishedUnder = servers
             session.published[attempt.upload] = moment
         }
         try tell(report.ended, on: session)

@@ -211,7 +211,6 @@ extension World {
             done.insert(upload.isInParts ? .sealParts : .seal)
             if upload.isInParts { tookAll(of: current.upload) }
             uploads[current.upload].isOnItsWay = true
-            uploads[current.upload].sealedUnder = servers
             session.sealed.append(current.attempt)
             // As those who call do it.
             if session.intake.hasMuchSealed { try publish(session) }
