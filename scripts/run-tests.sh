@@ -65,11 +65,27 @@ simulate() {
     return "$status"
 }
 
+# Runs a command with a folder of its own for its files, and fails where it leaves anything there. The folder's path is short, because
+# those of sockets in it have to be.
+leaving_nothing() {
+    local parent=$1 folder left status=0
+    shift
+    folder=$(mktemp -d "$parent/t.XXXXXX")
+    # Some tests do a part of their work as another user.
+    chmod 1777 "$folder"
+    env TMPDIR="$folder" "$@" || status=$?
+    left=$(find "$folder" -mindepth 1 -maxdepth 3)
+    rm -rf "$folder"
+    [[ $left ]] || return "$status"
+    printf '✘ The tests have left behind:\n%s\n' "$left"
+    return 1
+}
+
 # The program of the tests is run by itself: `swift test` plans the whole build first, each time.
 begin_swift() {
     local name=$1
     shift
-    begin "$name" env TMPDIR="$(tmpdir_for "${name%%:*}")" "$tests" --testing-library swift-testing "$@"
+    begin "$name" leaving_nothing "$(tmpdir_for "${name%%:*}")" "$tests" --testing-library swift-testing "$@"
 }
 
 begin_python() { begin "$1" env TRANSFER_BINARY="$program" python3 -m unittest discover -s "$2/tests" -t "$3"; }

@@ -1,7 +1,8 @@
 import Glibc
+import TransferSystem
 
 /// A new, empty directory that only this user can enter. It goes, with all that is in it, when nobody holds the object
-/// any more: keep it to the end of the test.
+/// any more, and with the process at the latest: keep it to the end of the test.
 package final class TemporaryDirectory: Sendable {
     /// A directory could not be made.
     package struct Failure: Error, Equatable, Sendable {
@@ -23,11 +24,19 @@ package final class TemporaryDirectory: Sendable {
         defer { free(template) }
         guard let template, let made = mkdtemp(template) else { throw Failure(errno: errno) }
         path = String(cString: made)
+        Self.present.withLock { [path] in _ = $0.insert(path) }
     }
 
     deinit {
         Self.remove(path)
+        Self.present.withLock { _ = $0.remove(path) }
     }
+
+    /// Those that are there. A thread that has not ended yet may still hold one when all tests have.
+    private static let present: Locked<Set<String>> = {
+        atexit { for path in TemporaryDirectory.present.withLock({ $0 }) { TemporaryDirectory.remove(path) } }
+        return Locked([])
+    }()
 
     /// The path of `name` in the directory, whether there is such a thing or not.
     package func path(_ name: String) -> String { path + "/" + name }

@@ -118,6 +118,7 @@ import TransferTestSupport
         let thread = Locked<TestThread?>(nil)
         let isLost = Locked(false)
         let outcome = Locked<Bool?>(nil)
+        defer { syncs.stopObserving() }
         syncs.observe { call throws(SystemError) in
             guard case .file(let number) = call, outcome.withLock({ $0 }) == nil else { return }
             if inode(number) == root,

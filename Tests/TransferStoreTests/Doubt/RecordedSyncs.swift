@@ -35,6 +35,9 @@ final class RecordedSyncs: Sendable {
         state.withLock { $0.observe = body }
     }
 
+    /// To be called at the end of a test whose observer holds the fixture: the fixture's store holds this, so neither would go.
+    func stopObserving() { observe { _ throws(SystemError) in } }
+
     func reset() { state.withLock { $0.calls = [] } }
 
     /// All other calls take place.

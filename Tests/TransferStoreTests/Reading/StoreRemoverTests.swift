@@ -27,6 +27,7 @@ import TransferTestSupport
         let parents = Set(paths.map { $0.contains("/") ? fixture.path("d") : fixture.root })
         let wanted = Set(parents.compactMap { Files.status($0)?.st_ino })
         let synced = Locked(Set<ino_t>())
+        defer { syncs.stopObserving() }
         syncs.observe { [fixture] call throws(SystemError) in
             guard case .file(let number) = call else { return }
             var status = stat()
