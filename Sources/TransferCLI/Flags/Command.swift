@@ -46,6 +46,9 @@ package struct Command: Equatable, Sendable {
     /// Whether everything from the first operand on belongs to another command.
     var takesCommandLine = false
 
+    /// The switch with which an operand may be empty; nil where it never may. A shell asks so to complete a word that is not begun.
+    var flagForEmptyOperands: Flag?
+
     /// What an operand is.
     var operandValue = FlagValue.text
 

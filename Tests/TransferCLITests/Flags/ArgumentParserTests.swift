@@ -50,7 +50,6 @@ import Testing
         Reading(arguments: ["a", "-q", "b", "--json", "c"], isQuiet: true, isJSON: true, operands: ["a", "b", "c"]),
         Reading(arguments: ["a", "--", "-q", "--", "--name"], operands: ["a", "-q", "--", "--name"]),
         Reading(arguments: ["-"], operands: ["-"]),
-        Reading(arguments: [""], operands: [""]),
         Reading(arguments: ["--compress", "zlib"], compress: "zlib"),
         Reading(arguments: ["-q", "--no-quiet", "--json"], isJSON: true),
         Reading(arguments: ["--no-quiet", "-q"], isQuiet: true),
@@ -90,6 +89,8 @@ import Testing
         (["--no-"], "unknown flag '--no-'"),
         (["--compress", "zlip"], "unknown value 'zlip' for '--compress'; did you mean 'zlib'?"),
         (["--compress", "brotli"], "unknown value 'brotli' for '--compress'; choose none, zlib"),
+        ([""], "operand 1 is empty; is a variable of a script not set? For the folder itself write '.'"),
+        (["a", "-q", ""], "operand 2 is empty; is a variable of a script not set? For the folder itself write '.'"),
         (["--compress="], "unknown value '' for '--compress'; choose none, zlib"),
         (["--compress", "a\nb"], "unknown value 'a\\nb' for '--compress'; choose none, zlib"),
     ]) func refuses(_ arguments: [String], message: String) {

@@ -54,6 +54,46 @@ import TransferStore
         #expect(Commands.sharedFlags.compactMap(\.sharedKey).sorted() == ["dir", "server"])
     }
 
+    private static let empty = "is empty; is a variable of a script not set?"
+
+    /// `remove -r "$FOLDER"` without the variable must not remove everything.
+    @Test(arguments: Commands.all.filter { $0.operands != nil && !$0.takesCommandLine })
+    func anEmptyOperandIsRefused(_ command: Command) throws {
+        for operands in [[""], ["a", ""], ["", "a"], ["--", ""]] {
+            let error = #expect(throws: UsageError.self) {
+                try ArgumentParser.parse(operands, command: command, environment: [:])
+            }
+            #expect(error?.message.contains(Self.empty) == true, "\(operands)")
+        }
+        // The help says what is missing.
+        #expect(throws: Never.self) { try ArgumentParser.parse(["", "--help"], command: command, environment: [:]) }
+    }
+
+    @Test(arguments: flags.filter { $1.value.isPlace && !$1.isSwitch })
+    func anEmptyPlaceIsRefused(_ command: Command, _ flag: Flag) throws {
+        let error = #expect(throws: UsageError.self) {
+            try ArgumentParser.parse(["\(flag.spelling)="], command: command, environment: [:])
+        }
+        #expect(error?.message.contains("'\(flag.spelling)' is given an empty value") == true)
+    }
+
+    /// A shell asks for completions of a word that is not begun.
+    @Test func completionsOfNothingAreAskedFor() throws {
+        let parsed = try ArgumentParser.parse(["--completions", ""], command: ListCommand.definition, environment: [:])
+        #expect(parsed.operands == [""])
+    }
+
+    @Test(arguments: ["home:", "h:1:", "transfer://h"]) func allOfAServerIsRemovedByASlashOnly(_ operand: String) throws {
+        let command = RemoveCommand.definition
+        let error = #expect(throws: UsageError.self) {
+            try RemoveCommand(try ArgumentParser.parse(["-r", operand], command: command, environment: [:]))
+        }
+        #expect(error?.message.contains("names a server and no path") == true)
+        #expect(throws: Never.self) {
+            try RemoveCommand(try ArgumentParser.parse(["-r", "h:1:/"], command: command, environment: [:]))
+        }
+    }
+
     @Test func serveDefaults() throws {
         let serve = try ArgumentParser.parse([], command: ServeCommand.definition, environment: [:])
         #expect(serve[ServeFlags.directory] == "storage")

@@ -152,5 +152,6 @@ extension ListCommand: ProgramCommand {
                 caption: "Keep the digests of all files for a script to read",
                 line: "transfer list --recursive --json --from nas.local > files.jsonl"),
         ],
-        outcomes: [.init(.success, "everything was listed")] + FilesFlags.failures, places: .all)
+        outcomes: [.init(.success, "everything was listed")] + FilesFlags.failures,
+        flagForEmptyOperands: completes.flag, places: .all)
 }

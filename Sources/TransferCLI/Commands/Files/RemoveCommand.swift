@@ -13,6 +13,7 @@ struct RemoveCommand {
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard !arguments.operands.isEmpty else { throw arguments.error("nothing to remove; name files or folders") }
+        for word in arguments.words { try Self.refuseBareServer(word, arguments) }
         paths = arguments.operands
         isRecursive = arguments[Self.recursive]
         keepsInTrash = arguments[Self.trash]
@@ -20,6 +21,13 @@ struct RemoveCommand {
         isJSON = arguments[Self.json]
         isQuiet = arguments[FilesFlags.quiet]
         access = try FilesAccess(arguments, quiet: FilesFlags.quiet)
+    }
+
+    /// `home:$FOLDER` without the variable is `home:`, which other commands take for the top.
+    private static func refuseBareServer(_ word: String, _ arguments: ParsedArguments) throws(UsageError) {
+        guard let place = ServerPlace(word), place.path == "/", word.utf8.last != UInt8(ascii: "/") else { return }
+        throw arguments.error(
+            "'\(word.escapedForDisplay)' names a server and no path; to remove all that is there, write '/' behind it")
     }
 
     func run() async -> ExitCode {

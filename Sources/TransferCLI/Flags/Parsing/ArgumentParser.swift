@@ -24,6 +24,7 @@ struct ArgumentParser {
         var given = parser.values.mapValues { Setting(values: $0, origin: .commandLine) }
         let line = CommandLineText(command.invocation, arguments, operandsAt: parser.positions)
         let isHelp = given[Flag.help.name] != nil
+        if !isHelp { try parser.refuseEmptyOperands() }
         let reading =
             isHelp
             ? OperandReader.Reading(operands: parser.operands)
@@ -72,6 +73,14 @@ struct ArgumentParser {
         remaining = []
     }
 
+    /// Refuses operands without a character. A script whose variable is not set would mean the top of the server by them.
+    private func refuseEmptyOperands() throws(UsageError) {
+        if let flag = command.flagForEmptyOperands, values[flag.name] != nil { return }
+        guard !command.takesCommandLine, let index = operands.firstIndex(of: "") else { return }
+        throw error(
+            "operand \(index + 1) is empty; is a variable of a script not set? For the folder itself write '.'")
+    }
+
     private mutating func take(long text: Substring) throws(UsageError) {
         // As bytes: an accent at the start of the value would join the sign to one character.
         let parts = text.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
@@ -111,6 +120,9 @@ struct ArgumentParser {
     }
 
     private mutating func add(_ value: String, to flag: Flag) throws(UsageError) {
+        if value.isEmpty, flag.value.isPlace {
+            throw error("'\(flag.spelling)' is given an empty value; is a variable of a script not set?")
+        }
         if let fault = flag.fault(of: value, from: flag.spelling) { throw error(fault) }
         values[flag.name] = flag.isRepeatable ? values[flag.name, default: []] + [value] : [value]
         order.append((flag.name, value))

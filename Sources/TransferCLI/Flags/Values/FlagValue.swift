@@ -27,6 +27,14 @@ enum FlagValue: Equatable, Sendable {
 
     /// Whether a relative path in a file counts from the folder of that file.
     var isPath: Bool { self == .file || self == .folder }
+
+    /// Whether it names a file, a folder or a server, here or there.
+    var isPlace: Bool {
+        switch self {
+        case .file, .folder, .server, .remote, .place, .placeOrFile, .fileOrTarget: true
+        case .text, .person, .command, .size, .duration, .oneOf: false
+        }
+    }
 }
 
 extension Command {
