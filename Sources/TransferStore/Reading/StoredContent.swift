@@ -18,8 +18,11 @@ package final class StoredContent {
         self.disk = disk
     }
 
-    /// Whether nobody has changed it since it was opened.
-    package var isUnchanged: Bool { (try? ContentVersion(of: descriptor.number)) == attributes.version }
+    /// Whether the content is what it was when the file was opened. Other names, rights and owners do not matter: the file may have
+    /// been replaced, moved or removed meanwhile, and the open one is whole.
+    package var isUnchanged: Bool {
+        (try? ContentVersion(of: descriptor.number))?.hasSameContent(as: attributes.version) ?? false
+    }
 
     /// Whether it has more than one name, or that cannot be told.
     package var mayHaveOtherNames: Bool {

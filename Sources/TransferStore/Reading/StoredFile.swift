@@ -24,8 +24,10 @@ package final class StoredFile: Sendable {
         self.disk = disk
     }
 
-    /// Whether nobody has changed it since it was opened.
-    package var isUnchanged: Bool { (try? ContentVersion(of: descriptor.number)) == version }
+    /// Whether the content is what it was when the file was opened, whatever names, rights and owners it has by now.
+    package var isUnchanged: Bool {
+        (try? ContentVersion(of: descriptor.number))?.hasSameContent(as: version) ?? false
+    }
 
     /// Whether it has more than one name, or that cannot be told.
     package var mayHaveOtherNames: Bool {

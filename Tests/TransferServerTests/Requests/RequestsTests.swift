@@ -277,6 +277,22 @@ extension ServerTests {
             }
         }
 
+        /// A file that is replaced, moved or removed while it is sent, or gets other rights, is whole for the client that reads it.
+        @Test(arguments: FileChange.allCases) func aFileThatIsReplacedMeanwhileIsSentWhole(_ change: FileChange) async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                let path = server.directory.path("store/big")
+                let content = [UInt8](repeating: 1, count: 32 << 20)
+                #expect(TestServer.write(content, path))
+                client.ask(.fetch(FetchRequest(id: 1, path: "big")))
+                guard case .file = try client.nextMessage() else { throw RawClient.Failure(description: "no file") }
+                // The server has not sent all of it: nobody reads.
+                #expect(change.make(path))
+                let fetched = try client.fetched()
+                #expect(fetched.end == End(size: UInt64(content.count), digest: digest(content)))
+            }
+        }
+
         /// A disk that has lost content is no source of it.
         @Test func contentThatIsNoLongerWhatWasStoredIsNotSentAsSuch() async throws {
             try await serving { server in

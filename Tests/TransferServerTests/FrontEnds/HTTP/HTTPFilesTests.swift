@@ -37,6 +37,22 @@ extension ServerTests {
             }
         }
 
+        @Test(arguments: FileChange.allCases) func aFileThatIsReplacedMeanwhileIsSentWhole(_ change: FileChange) async throws {
+            try await servingHTTP { server in
+                let path = server.directory.path("store/big")
+                let content = [UInt8](repeating: 1, count: 32 << 20)
+                #expect(TestServer.write(content, path))
+                let client = try HTTPClient(server)
+                client.send(.get, "/big")
+                #expect(try client.head().status == 200)
+                // The server has not sent all of it: nobody reads.
+                #expect(change.make(path))
+                var found: [UInt8] = []
+                while let piece = try client.content() { found += piece }
+                #expect(found == content)
+            }
+        }
+
         // MARK: Uploads
 
         @Test func whatIsPutIsStoredAndFound() async throws {
