@@ -38,6 +38,9 @@ package final class OpenUpload {
     /// The push that the connection is part of.
     let run: UInt64?
 
+    /// What has to have the path when it is published; nil for anything. To be set before the upload is sealed.
+    package var condition: PublicationCondition?
+
     /// Of one that grows.
     var growth: Growth?
 
@@ -426,6 +429,7 @@ extension OpenUpload {
                 modified: intent.modified, permissions: intent.permissions)
             publication.keepsPermissions = intent.keepsPermissions
             publication.attributes = intent.attributes
+            publication.condition = condition
             return publication
         }
     }

@@ -184,21 +184,20 @@ extension TreeEditor {
         directories.change(parent)
         guard isTaken else { return }
         guard replaces else { throw .taken(path) }
-        let replaced = try status(of: path, in: parent)
-        try compared?.check(replaced, path)
         let scratch = try scratch()
         // No upload has such an id by chance.
         let other = StagedFile.scratchName()
-        try attempt("replace \(path)") { () throws(SystemError) in
-            try make(scratch, other)
-            do throws(SystemError) {
+        try attempt("make what replaces \(path)") { () throws(SystemError) in try make(scratch, other) }
+        // After a successful rename nothing has the name, but where both were names of one file: rename(2) leaves both.
+        defer { try? scratch.unlink(other) }
+        let replaced = try incoming.replacing.withLock { _ throws(StoreError) in
+            let found = try status(of: path, in: parent)
+            try compared?.check(found, path)
+            if found?.isDirectory == true { throw .taken(path) }
+            try attempt("replace \(path)") { () throws(SystemError) in
                 try disk.rename(scratch.number, other, to: (parent.number, name))
-            } catch {
-                try? scratch.unlink(other)
-                throw error
             }
-            // Of two names of one file rename(2) leaves both.
-            if try scratch.status(other) != nil { try? scratch.unlink(other) }
+            return found
         }
         if let replaced { gaveWay(replaced) }
     }

@@ -1,3 +1,4 @@
+import Glibc
 package import TransferModel
 import TransferSystem
 
@@ -38,6 +39,10 @@ package struct Publication {
     /// What it may take the place of, where it replaces anything; nothing for whatever is there.
     package var compared: ComparedFile?
 
+    /// What has to have the path when the publication gets it; nil for anything. With one, an upload only takes a free name or replaces
+    /// a file: `conflict` is `overwrite` or `fail`.
+    package var condition: PublicationCondition?
+
     /// Where that is known.
     package var sender: Sender?
 
@@ -54,6 +59,36 @@ package struct Publication {
         self.modified = modified
         self.permissions = permissions
     }
+}
+
+/// What has to have a path at the moment a publication gets it. A condition that is compared earlier may hold no more by then.
+package struct PublicationCondition: Sendable {
+    private let holds: @Sendable (StoredAttributes?) -> Bool
+
+    /// - Parameter holds: called on any thread, several times where others change the path meanwhile; it gets nil if nothing has the
+    ///   path. It never holds for links and special files.
+    package init(_ holds: @escaping @Sendable (StoredAttributes?) -> Bool) { self.holds = holds }
+
+    /// Nothing may have the path.
+    package static let onlyNew = PublicationCondition { $0 == nil }
+
+    /// - Parameter found: what has the path; nil if nothing has it.
+    /// - Throws: `conditionFails`.
+    func check(_ found: stat?) throws(StoreError) {
+        guard let found else { return try require(holds(nil)) }
+        let attributes = StoredAttributes(found)
+        try require(attributes != nil && holds(attributes))
+    }
+
+    private func require(_ isMet: Bool) throws(StoreError) {
+        guard isMet else { throw .conditionFails }
+    }
+}
+
+extension StoreError {
+    /// The client made its request depend on something else than what is there.
+    package static let conditionFails = StoreError(
+        .pathConflict, "What is stored there is not what the request demands.")
 }
 
 /// How a publication ended.

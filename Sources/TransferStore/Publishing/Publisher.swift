@@ -128,6 +128,7 @@ final class Publisher {
     private func place(_ publication: Publication, in directory: DirectoryHandle) throws(StoreError)
         -> PublicationOutcome
     {
+        if let condition = publication.condition { return try place(publication, if: condition, in: directory) }
         var path = publication.path
         var comparison = ContentComparison(publication)
         announce(publication)
@@ -147,7 +148,7 @@ final class Publisher {
             switch publication.conflict {
             case .keepBoth: path = try numbered(publication.path, number)
             case .skip: return .skipped
-            case .fail: throw StoreError(.pathConflict, "\(path) is taken by other content.")
+            case .fail: throw .isTaken(path)
             case .overwrite:
                 try replace(target, publication)
                 return .committed(path, publication.staged.version)
@@ -155,6 +156,42 @@ final class Publisher {
         }
         throw StoreError(.pathConflict, "\(publication.path) and all its numbered names are taken.")
     }
+
+    /// Publishes where the condition holds: the file that it was compared with is the one that is replaced. Two publications with one
+    /// condition race for the lock, and the second is compared again.
+    private func place(
+        _ publication: Publication, if condition: PublicationCondition, in directory: DirectoryHandle
+    ) throws(StoreError) -> PublicationOutcome {
+        let (target, path) = (TargetName(directory: directory, name: String(publication.path.name)), publication.path)
+        var comparison = ContentComparison(publication)
+        announce(publication)
+        for _ in 1...Self.mostComparisons {
+            let there = try target.status()
+            try condition.check(there)
+            guard let there else {
+                if try take(target, publication) { return .committed(path, publication.staged.version) }
+                continue
+            }
+            guard !there.isDirectory else { throw .isDirectory(path) }
+            let (seen, moment) = (ContentVersion(there), committer.moment)
+            if !committer.isInDoubt, let file = try target.find(publication, &comparison), file.version == seen {
+                lastLook = moment
+                keep(file, in: directory)
+                publication.staged.discard()
+                return .alreadyStored(path, file.version)
+            }
+            guard publication.conflict == .overwrite else { throw .isTaken(path) }
+            let right = try checkRight(target, publication)
+            guard mayReplace == nil || right == seen else { continue }
+            if try replace(seen, in: target, with: publication) {
+                return .committed(path, publication.staged.version)
+            }
+        }
+        throw StoreError(.busy, "\(path) is changed all the time by others: send it again.")
+    }
+
+    /// Times that a condition is compared where others change the path between the comparison and the publication.
+    private static let mostComparisons = 64
 
     /// Another upload's may not be durable yet, nor what somebody else put there.
     private func keep(_ file: FoundFile, in directory: DirectoryHandle) {
@@ -198,9 +235,7 @@ final class Publisher {
                 throw StoreError(.aborted, "\(publication.path) was replaced by a newer connection since.")
             }
             let there = try target.status()
-            guard there?.isDirectory != true else {
-                throw StoreError(.pathConflict, "\(publication.path) is a directory, which a file cannot replace.")
-            }
+            guard there?.isDirectory != true else { throw .isDirectory(publication.path) }
             try publication.compared?.check(there, publication.path)
             let now = mayReplace == nil ? nil : try target.version()
             if now == nil || now != seen { try checkRight(target, publication) }
@@ -282,6 +317,16 @@ final class Publisher {
         } catch {
             throw StoreError(.pathConflict, "\(path) is taken, and no numbered name fits: \(error.message)")
         }
+    }
+}
+
+extension StoreError {
+    fileprivate static func isTaken(_ path: RelativePath) -> StoreError {
+        StoreError(.pathConflict, "\(path) is taken by other content.")
+    }
+
+    fileprivate static func isDirectory(_ path: RelativePath) -> StoreError {
+        StoreError(.pathConflict, "\(path) is a directory, which a file cannot replace.")
     }
 }
 

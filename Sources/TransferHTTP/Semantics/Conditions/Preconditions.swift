@@ -45,6 +45,9 @@ package struct Preconditions: Equatable, Sendable {
         match == nil && noneMatch == nil && modifiedSince == nil && unmodifiedSince == nil
     }
 
+    /// Whether there must be nothing under the path: `If-None-Match: *` (section 13.1.2).
+    package var demandsNothing: Bool { noneMatch == .any }
+
     /// Goes through them in the order of section 13.2.2.
     ///
     /// - Parameters:

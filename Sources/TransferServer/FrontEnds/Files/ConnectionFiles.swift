@@ -48,9 +48,14 @@ extension ConnectionFiles {
     }
 
     /// The digest that was acknowledged of a file, if it is still that file.
-    func digest(of attributes: StoredAttributes, at path: RelativePath) -> Digest? {
-        resources.intake.known.settleIfNeeded()
-        return resources.intake.known.details(of: [(path, attributes)])[0]?.digest
+    func digest(of attributes: StoredAttributes, at path: RelativePath) -> Digest? { details(at: path)(attributes) }
+
+    /// The same for a path whose file is known later, on any thread.
+    func details(at path: RelativePath) -> @Sendable (StoredAttributes) -> Digest? {
+        { [known = resources.intake.known] attributes in
+            known.settleIfNeeded()
+            return known.details(of: [(path, attributes)])[0]?.digest
+        }
     }
 
     /// - Returns: reset; there is one for each function.

@@ -163,6 +163,30 @@ extension ServerTests {
             }
         }
 
+        /// Two clients with one condition and all of their content at once: one of them has read what it replaces, and the other is told.
+        @Test(arguments: ["If-Match", "If-None-Match"]) func oneOfTwoClientsWins(_ condition: String) async throws {
+            try await servingHTTP { server in
+                let clients = try (0..<2).map { _ in try HTTPClient(server) }
+                for round in 0..<20 {
+                    var value = "*"
+                    if condition == "If-Match" {
+                        #expect(try clients[0].ask(.put, "/x", [], [UInt8(round)]).status < 300)
+                        value = try #require(try clients[0].ask(.head, "/x")["etag"])
+                    }
+                    let path = condition == "If-Match" ? "/x" : "/x\(round)"
+                    let content = [UInt8](repeating: UInt8(round), count: 1000)
+                    for client in clients {
+                        client.send(
+                            bytes: "PUT \(path) HTTP/1.1\r\nHost: s\r\n\(condition): \(value)\r\n"
+                                + "Content-Length: \(content.count)\r\n\r\n", for: .put)
+                    }
+                    for client in clients { client.raw.send(content) }
+                    let statuses = try clients.map { try $0.answer().status }
+                    #expect(statuses.count { $0 == 412 } == 1 && statuses.count { $0 < 300 } == 1, "\(statuses)")
+                }
+            }
+        }
+
         @Test func conditionsKeepWhatIsThere() async throws {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)

@@ -45,9 +45,9 @@ extension HTTPLane {
     }
 
     private func end(_ upload: HTTPUpload, _ trailers: HTTPFields) {
-        uploads.take { (_) throws(StoreError) in
+        uploads.take { (open) throws(StoreError) in
             try upload.check(trailers)
-            try upload.checkConditions(files)
+            try upload.conditions.demand(of: open, files)
         }
         if upload.outcome == nil {
             uploads.intake.giveReceipts(upload.wantsReceipt)

@@ -24,7 +24,6 @@ final class HTTPAppend {
 
     private let append: UploadAppend
     private let conditions: HTTPConditions?
-    private var haveConditionsFailed = false
     private let checksum: PieceChecksum?
     private var stored: StoredReply
 
@@ -77,13 +76,12 @@ final class HTTPAppend {
         stored.digests = DigestField(sha256: computed)
     }
 
-    /// Somebody may have stored something else since it was begun.
+    /// Another client may have stored something else since it was begun.
     ///
-    /// - Throws: `pathConflict`.
+    /// - Throws: `conditionFails`.
     func checkConditions(_ files: ConnectionFiles, _ open: OpenUpload) throws(StoreError) {
-        guard let conditions, endsUpload(with: open.size), !conditions.hold(files) else { return }
-        haveConditionsFailed = true
-        throw StoreError(.pathConflict, HTTPFault.conditionsFail.message)
+        guard let conditions, endsUpload(with: open.size) else { return }
+        try conditions.demand(of: open, files)
     }
 
     private func endsUpload(with size: UInt64) -> Bool {
@@ -135,7 +133,9 @@ extension HTTPAppend {
         if dialect.isTus, outcome.code == .digestMismatch {
             refusal = HTTPRefusal(460, outcome.code, refusal.message)
         }
-        if haveConditionsFailed { refusal = HTTPRefusal(412, outcome.code, refusal.message) }
+        if outcome.haveConditionsFailed || note.isOnlyNew && outcome.code == .pathConflict {
+            refusal = HTTPRefusal(412, outcome.code, refusal.message)
+        }
         refusal.fields += dialect.identification
         return refusal
     }

@@ -10,6 +10,7 @@ final class HTTPConcatenation: HTTPAnswer {
     let headComesFirst = false
     private let whole: HTTPAppend
     private let uploads: ConnectionUploads
+    private let files: ConnectionFiles
     private let client: Caller
     private var pieces: ArraySlice<(id: UploadID, size: UInt64)>
     /// Bytes of the first of them that are there.
@@ -20,8 +21,11 @@ final class HTTPConcatenation: HTTPAnswer {
 
     var path: String { whole.intent.path }
 
-    init(_ whole: HTTPAppend, _ pieces: [(id: UploadID, size: UInt64)], _ uploads: ConnectionUploads) {
-        (self.whole, self.pieces, self.uploads) = (whole, pieces[...], uploads)
+    init(
+        _ whole: HTTPAppend, _ pieces: [(id: UploadID, size: UInt64)], _ uploads: ConnectionUploads,
+        _ files: ConnectionFiles
+    ) {
+        (self.whole, self.pieces, self.uploads, self.files) = (whole, pieces[...], uploads, files)
         client = uploads.intake.caller
     }
 
@@ -50,6 +54,7 @@ final class HTTPConcatenation: HTTPAnswer {
             try take(from: piece)
             return whole.outcome != nil
         }
+        uploads.take { (open) throws(StoreError) in try whole.checkConditions(files, open) }
         if whole.outcome == nil {
             uploads.end(DeclaredEnd())
             uploads.publish()

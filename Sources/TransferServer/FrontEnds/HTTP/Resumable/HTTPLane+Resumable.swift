@@ -26,7 +26,7 @@ extension HTTPLane {
             }
             var note = UploadNote()
             note.sha256 = try DigestField(fields.values("repr-digest"))?.sha256
-            note.match = Array(fields.values("if-match").joined(separator: Array(", ".utf8)))
+            (note.isOnlyNew, note.match) = (upload.isOnlyNew, UploadNote.match(of: fields))
             let append = UploadAppend(at: 0, total: total, ending: isComplete ? .here : .never, isNew: true)
             begin(
                 try HTTPAppend(
@@ -35,6 +35,11 @@ extension HTTPLane {
         } catch {
             throw HTTPRefusal(error)
         }
+    }
+
+    /// What an upload was made to depend on by the request that created it.
+    func conditions(of intent: UploadIntent, _ note: UploadNote) throws(HTTPFault) -> HTTPConditions {
+        try HTTPConditions(note, on: try? client.seen(intent.path))
     }
 
     /// A post to a folder names its file in `Content-Disposition`.
@@ -120,9 +125,10 @@ extension HTTPLane {
                 return refuse(request, problem: .inconsistentLength, interop)
             }
             let append = UploadAppend(at: offset, total: total, ending: isComplete ? .here : .never)
-            let conditions = try HTTPConditions(note, on: try? client.seen(grown.intent.path))
             begin(
-                try HTTPAppend(request, .resumable(interop), grown.intent, append, note, for: client, if: conditions))
+                try HTTPAppend(
+                    request, .resumable(interop), grown.intent, append, note, for: client,
+                    if: conditions(of: grown.intent, note)))
         } catch {
             throw HTTPRefusal(error)
         }

@@ -71,7 +71,12 @@ extension HTTPLane {
             (note.metadata, note.isPiece) = (metadata.text, concat == .partial)
             let id = client.inner(.random())
             let path = note.isPiece ? "\(id)" : try Self.path(metadata, in: address.folder, else: client.outer(id))
-            let intent = UploadIntent(id: id, path: path, size: nil, conflict: note.isPiece ? .keepBoth : conflict)
+            (note.isOnlyNew, note.match) = try Self.demands(of: fields, isPiece: note.isPiece)
+            let intent = UploadIntent(
+                id: id, path: path, size: nil,
+                conflict: note.isPiece ? .keepBoth : note.isOnlyNew ? .fail : note.match.isEmpty ? conflict : .overwrite)
+            let conditions = try conditions(of: intent, note)
+            guard conditions.hold(files) else { throw .conditionsFail }
             if case .final(let pieces) = concat {
                 return try concatenate(request, intent, note, pieces)
             }
@@ -79,10 +84,18 @@ extension HTTPLane {
             if case .known(let length) = try UploadDeclaredLength(fields) { total = length }
             try checkSize(total)
             let append = UploadAppend(at: 0, total: total, ending: note.isPiece ? .never : .atTotal, isNew: true)
-            begin(try HTTPAppend(request, .tus, intent, append, note, for: client))
+            begin(try HTTPAppend(request, .tus, intent, append, note, for: client, if: conditions))
         } catch {
             throw HTTPRefusal(error)
         }
+    }
+
+    /// What the path has to have when the upload is complete. A piece is stored under no path.
+    private static func demands(
+        of fields: HTTPFields, isPiece: Bool
+    ) throws(HTTPFault) -> (isOnlyNew: Bool, match: [UInt8]) {
+        let preconditions = try Preconditions(fields, now: .now)
+        return isPiece ? (false, []) : (preconditions.demandsNothing, UploadNote.match(of: fields))
     }
 
     private func checkSize(_ total: UInt64?) throws(HTTPFault) {
@@ -123,7 +136,8 @@ extension HTTPLane {
         let append = UploadAppend(at: grown.offset, total: grown.offset, ending: .atTotal)
         let last: HTTPAppend
         do throws(HTTPFault) {
-            last = try HTTPAppend(request, .tus, grown.intent, append, note, for: client)
+            last = try HTTPAppend(
+                request, .tus, grown.intent, append, note, for: client, if: conditions(of: grown.intent, note))
         } catch {
             throw HTTPRefusal(error)
         }
@@ -174,7 +188,9 @@ extension HTTPLane {
                 try checkSize(total)
                 let append = UploadAppend(
                     at: offset, total: total ?? grown.total, ending: note.isPiece ? .never : .atTotal)
-                begin(try HTTPAppend(request, .tus, grown.intent, append, note, for: client))
+                begin(
+                    try HTTPAppend(
+                        request, .tus, grown.intent, append, note, for: client, if: conditions(of: grown.intent, note)))
             }
         } catch {
             throw HTTPRefusal(error)
@@ -206,7 +222,8 @@ extension HTTPLane {
             do throws(HTTPFault) {
                 try checkSize(total)
                 let append = UploadAppend(at: 0, total: total, ending: .atTotal, isNew: true)
-                let whole = try HTTPAppend(request, .tus, intent, append, note, for: client)
+                let whole = try HTTPAppend(
+                    request, .tus, intent, append, note, for: client, if: conditions(of: intent, note))
                 begin(whole, of: found, intent: intent)
             } catch {
                 throw HTTPRefusal(error)
@@ -222,7 +239,7 @@ extension HTTPLane {
         bare.size = nil
         incoming = .append(whole)
         guard uploads.begin(bare, mayEnd: true) else { return end(whole, HTTPFields()) }
-        begin(HTTPConcatenation(whole, pieces, uploads), to: whole.request)
+        begin(HTTPConcatenation(whole, pieces, uploads, files), to: whole.request)
     }
 }
 

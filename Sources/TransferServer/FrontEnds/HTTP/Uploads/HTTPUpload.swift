@@ -17,14 +17,13 @@ final class HTTPUpload {
     /// Of all the content, as it comes: digests of HTTP are of the whole, and the server's own are of its blocks.
     private let hasher = BlockHasher(.sha256)
     private var digest: [UInt8]?
-    private var haveConditionsFailed = false
     /// What its sender says that the digest is.
     private var declared: [UInt8]?
     /// Whether its sender may know what there was under the path before.
     let maySee: Bool
     let conditions: HTTPConditions
-    /// Whether its sender wants to hear when there is something under the path.
-    private let isOnlyNew: Bool
+    /// Whether there must be nothing under the path (RFC 9110, section 13.1.2).
+    let isOnlyNew: Bool
     private let began = monotonicNanoseconds()
     /// Whether its sender wants the receipt in the answer.
     let wantsReceipt: Bool
@@ -57,8 +56,9 @@ final class HTTPUpload {
         // What is put under a path is there afterwards.
         let conflict = try Self.policy(target) ?? .overwrite
         do throws(HTTPFault) {
-            isOnlyNew = Self.demandsNothing(fields)
-            conditions = HTTPConditions(try Preconditions(fields, now: .now), on: place)
+            let preconditions = try Preconditions(fields, now: .now)
+            isOnlyNew = preconditions.demandsNothing
+            conditions = HTTPConditions(preconditions, on: place)
             guard conditions.hold(files) else { throw .conditionsFail }
             declared = try DigestField.sha256(of: fields)
         } catch {
@@ -90,13 +90,6 @@ final class HTTPUpload {
         return policy.1
     }
 
-    /// Whether there must be nothing under the path (RFC 9110, section 13.1.2): the store sees to it, because somebody else may
-    /// be faster.
-    private static func demandsNothing(_ fields: HTTPFields) -> Bool {
-        let lines = fields.values("if-none-match")
-        return lines.count == 1 && lines[0] == [UInt8(ascii: "*")]
-    }
-
     func hash(_ bytes: UnsafeRawBufferPointer) {
         hasher.update(bytes)
         longHasher?.update(bytes)
@@ -105,15 +98,6 @@ final class HTTPUpload {
     private static func longHasher(_ fields: HTTPFields) -> LongHasher? {
         let wanted = DigestPreference(fields.values("want-repr-digest"))?.algorithms.first
         return wanted == .sha512 ? LongHasher() : nil
-    }
-
-    /// Somebody may have stored something else meanwhile. Between this and the moment at which it is published somebody still may.
-    ///
-    /// - Throws: `pathConflict`.
-    func checkConditions(_ files: ConnectionFiles) throws(StoreError) {
-        guard !conditions.hold(files) else { return }
-        haveConditionsFailed = true
-        throw StoreError(.pathConflict, HTTPFault.conditionsFail.message)
     }
 
     /// Compares what has come with what its sender says of it.
@@ -139,7 +123,7 @@ final class HTTPUpload {
 extension HTTPUpload {
     func refusal(_ outcome: UploadOutcome, _ client: Caller) -> HTTPRefusal {
         let message = client.shown(outcome.message)
-        if isOnlyNew || haveConditionsFailed, outcome.code == .pathConflict {
+        if isOnlyNew && outcome.code == .pathConflict || outcome.haveConditionsFailed {
             return HTTPRefusal(412, .pathConflict, message)
         }
         return HTTPRefusal(StoreError(outcome.code, message))
@@ -177,7 +161,14 @@ extension DigestField {
 }
 
 extension HTTPFault {
-    static let conditionsFail = HTTPFault(412, "What is stored there is not what the request demands.")
+    static let conditionsFail = HTTPFault(412, StoreError.conditionFails.message)
+}
+
+extension UploadOutcome {
+    /// Whether the request's conditions did not hold.
+    var haveConditionsFailed: Bool {
+        if case .refused(.conditionFails, _) = self { true } else { false }
+    }
 }
 
 extension Preconditions.Current {

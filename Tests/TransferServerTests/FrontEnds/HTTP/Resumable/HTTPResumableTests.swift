@@ -121,6 +121,34 @@ extension ServerTests {
             }
         }
 
+        /// A name that must be new is looked at when the upload is complete, also where the same content has come meanwhile.
+        @Test(arguments: [true, false]) func aNameThatMustBeNewIsSoAtTheEnd(isTus: Bool) async throws {
+            try await servingHTTP { server in
+                let client = try HTTPClient(server)
+                let condition = [("If-None-Match", "*")]
+                let made: HTTPClient.Answer
+                if isTus {
+                    let fields = [
+                        ("Tus-Resumable", "1.0.0"), ("Upload-Length", "1"), ("Upload-Metadata", "filename eA=="),
+                    ]
+                    made = try client.ask(.post, "/.transfer/tus/", fields + condition, [])
+                } else {
+                    made = try client.ask(.put, "/x", Self.fields(8, isComplete: false) + condition, [])
+                }
+                #expect(made.status == 201)
+                let address = try #require(made["location"])
+                #expect(try client.ask(.put, "/x", [], [5]).status == 201)
+                let fields =
+                    isTus
+                    ? [
+                        ("Tus-Resumable", "1.0.0"), ("Upload-Offset", "0"),
+                        ("Content-Type", "application/offset+octet-stream"),
+                    ] : Self.fields(8, isComplete: true, 0)
+                #expect(try client.ask(.patch, address, fields, [5]).status == 412)
+                #expect(server.tree == ["x"])
+            }
+        }
+
         /// Nobody is told of something that he may take for an answer.
         @Test func whoSpeaksNoKnownVersionGetsNo104() async throws {
             try await servingHTTP { server in

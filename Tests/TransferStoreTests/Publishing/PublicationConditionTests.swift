@@ -1,0 +1,113 @@
+import Glibc
+import Testing
+import TransferModel
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferStore
+
+/// A request that makes itself depend on what has its path: what is compared is what is replaced.
+@Suite struct PublicationConditionTests {
+    private static let two = Array("two".utf8)
+
+    private let fixture: StoreFixture
+
+    init() throws {
+        fixture = try StoreFixture()
+    }
+
+    private func publication(
+        _ content: [UInt8], _ conflict: ConflictPolicy = .overwrite, if condition: PublicationCondition
+    ) throws -> Publication {
+        var publication = try fixture.publication("a", content, conflict)
+        publication.condition = condition
+        return publication
+    }
+
+    private func outcome(_ publication: Publication) -> Result<PublicationOutcome, StoreError> {
+        fixture.publish([publication])[0]
+    }
+
+    /// The condition that the path has the file that has it now.
+    private func unchanged() throws -> PublicationCondition {
+        let version = fixture.store.version(at: try RelativePath("a"))
+        return PublicationCondition { $0?.version == version }
+    }
+
+    @Test(arguments: [true, false]) func oneOfTwoWins(areTogether: Bool) throws {
+        try fixture.publish("a", .one)
+        let condition = try unchanged()
+        let both = try [Self.two, Self.two].map { try publication($0, if: condition) }
+        let outcomes = areTogether ? fixture.publish(both) : both.map(outcome)
+        #expect(outcomes[0] == .success(try .committed("a")))
+        #expect(outcomes[1] == .failure(.conditionFails))
+        #expect(Files.read(fixture.path("a")) == Self.two)
+    }
+
+    /// Also with the content that is there: a name that only one client gets is a lock.
+    @Test(arguments: [ConflictPolicy.overwrite, .fail]) func oneOfTwoIsNew(conflict: ConflictPolicy) throws {
+        #expect(outcome(try publication(.one, conflict, if: .onlyNew)) == .success(try .committed("a")))
+        #expect(outcome(try publication(.one, conflict, if: .onlyNew)) == .failure(.conditionFails))
+    }
+
+    /// Another client is faster, between the comparison and the publication.
+    @Test(arguments: [true, false]) func aFileThatComesInBetween(hasFile: Bool) throws {
+        if hasFile { try fixture.publish("a", .one) }
+        let version = fixture.store.version(at: try RelativePath("a"))
+        let isFirst = Locked(true)
+        let condition = PublicationCondition { [fixture] found in
+            let isSame = found?.version == version
+            let wasFirst = isFirst.withLock { first in
+                defer { first = false }
+                return first
+            }
+            if wasFirst { _ = try? fixture.publish("a", Self.two, .overwrite) }
+            return isSame
+        }
+        #expect(outcome(try publication([3], if: condition)) == .failure(.conditionFails))
+        #expect(Files.read(fixture.path("a")) == Self.two && fixture.visible == ["a"])
+    }
+
+    /// The condition holds for what has come as well.
+    @Test func aFileThatComesInBetweenAndIsWelcome() throws {
+        let isFirst = Locked(true)
+        let condition = PublicationCondition { [fixture] _ in
+            let wasFirst = isFirst.withLock { first in
+                defer { first = false }
+                return first
+            }
+            if wasFirst { _ = try? fixture.publish("a", Self.two, .overwrite) }
+            return true
+        }
+        #expect(outcome(try publication([3], if: condition)) == .success(try .committed("a")))
+        #expect(Files.read(fixture.path("a")) == [3])
+    }
+
+    @Test func whatIsGoneIsNotReplaced() throws {
+        try fixture.publish("a", .one)
+        let condition = try unchanged()
+        #expect(unlink(fixture.path("a")) == 0)
+        #expect(outcome(try publication(Self.two, if: condition)) == .failure(.conditionFails))
+        #expect(fixture.visible.isEmpty)
+    }
+
+    /// Where it holds, the same content is not stored again, and other content takes its place or is refused, as the policy says.
+    @Test func whereItHoldsThePolicyDecides() throws {
+        try fixture.publish("a", .one)
+        let path = try RelativePath("a")
+        let outcomes = try [(.one, ConflictPolicy.overwrite), (.one, .fail), (Self.two, .fail), (Self.two, .overwrite)].map {
+            outcome(try publication($0, $1, if: try unchanged()))
+        }
+        #expect(outcomes[0] == .success(.alreadyStored(path, nil)) && outcomes[1] == .success(.alreadyStored(path, nil)))
+        #expect(outcomes[2] == .failure(StoreError(.pathConflict, "a is taken by other content.")))
+        #expect(outcomes[3] == .success(.committed(path, nil)))
+    }
+
+    /// A link leads somewhere else, and has nothing that a condition could be about.
+    @Test func aLinkMeetsNoCondition() throws {
+        try Files.makeSymlink(fixture.path("a"), to: "elsewhere")
+        for condition in [.onlyNew, PublicationCondition { _ in true }] {
+            #expect(outcome(try publication(.one, if: condition)) == .failure(.conditionFails))
+        }
+    }
+}
