@@ -150,7 +150,7 @@ extension IntendedChange {
 extension TreeEditor {
     /// - Returns: what a file is behind it; nothing for what is none.
     fileprivate func make(_ planned: PlannedChange) throws(StoreError) -> ContentVersion? {
-        let expected = planned.intended?.before
+        let expected = planned.expected
         switch planned.change {
         case .folder(let path, let replaces, let attributes, _):
             try makeDirectory(path, replaces: replaces, as: planned.compared, permissions: attributes?.permissions)
@@ -165,8 +165,8 @@ extension TreeEditor {
         case .set(let path, let attributes, _):
             return try set(path, attributes, expecting: expected, as: planned.compared)
         case .move(let path, let target, let replaces, _):
-            let moved = planned.intended?.form == .replacement ? nil : expected
-            return try move(path, to: target, replaces: replaces, expecting: moved, as: planned.compared).version?.after
+            return try move(path, to: target, replaces: replaces, expecting: expected, as: planned.compared)
+                .version?.after
         case .discard(let path, _, _):
             guard let target = planned.trashed else { return nil }
             return try move(path, to: target, expecting: expected, as: planned.compared).version?.after

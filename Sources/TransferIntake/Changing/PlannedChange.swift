@@ -14,6 +14,10 @@ struct PlannedChange {
     /// What has the path, where it has to be that still; nothing for whatever is there.
     let compared: ComparedFile?
 
+    /// What is moved or changed, whatever form it has; nil where something is made. Another object that has the path by then is left:
+    /// an upload may have come in the place of a link.
+    let expected: ContentVersion?
+
     /// What the catalog has to be told of; nothing where it knows of nothing that is changed.
     let intended: IntendedChange?
 
@@ -28,17 +32,19 @@ struct PlannedChange {
         compared = try change.version.flatMap { (version) throws(StoreError) in
             try Self.compare(change, version, in: store)
         }
+        let source = try change.source.map { (path) throws(StoreError) in try Self.find(path, in: store) }
+        expected = source?.version
         intended =
             switch change {
             case .folder(let path, let replaces, _, _), .link(let path, _, let replaces, _, _):
                 replaces ? try Self.replacement(of: path, at: moment, in: store) : nil
-            case .hardLink(let path, let source, _, let attributes, _):
-                try Self.link(path, to: source, attributes, at: moment, in: store)
-            case .set(let path, let attributes, _): try Self.set(path, attributes, at: moment, in: store)
+            case .hardLink(let path, let name, _, let attributes, _):
+                try Self.link(path, to: name, source, attributes, at: moment, in: store)
+            case .set(let path, let attributes, _): Self.set(path, source, attributes, at: moment)
             case .move(let path, let target, let replaces, _):
-                try Self.move(path, to: target, replaces: replaces, at: moment, in: store)
+                try Self.move(path, source, to: target, replaces: replaces, at: moment, in: store)
             case .discard(let path, let isRecursive, _):
-                try Self.discard(path, to: trashed, isRecursive: isRecursive, at: moment, in: store)
+                try Self.discard(path, source, to: trashed, isRecursive: isRecursive, at: moment, in: store)
             }
     }
 
@@ -86,11 +92,10 @@ struct PlannedChange {
     }
 
     private static func link(
-        _ path: RelativePath, to source: RelativePath, _ attributes: TreeChange.Attributes?, at moment: Int64,
-        in store: FileStore
+        _ path: RelativePath, to source: RelativePath, _ found: FoundObject?, _ attributes: TreeChange.Attributes?,
+        at moment: Int64, in store: FileStore
     ) throws(StoreError) -> IntendedChange {
-        let found = try find(source, in: store)
-        guard found.form == .file else {
+        guard let found, found.form == .file else {
             throw StoreError(.wrongForm, "\(source) is no file, and cannot have two names.")
         }
         let isThere = try store.object(at: path)?.version.object == found.version.object
@@ -101,20 +106,19 @@ struct PlannedChange {
     }
 
     private static func set(
-        _ path: RelativePath, _ attributes: TreeChange.Attributes, at moment: Int64, in store: FileStore
-    ) throws(StoreError) -> IntendedChange? {
-        let found = try find(path, in: store)
-        guard found.form == .file else { return nil }
+        _ path: RelativePath, _ found: FoundObject?, _ attributes: TreeChange.Attributes, at moment: Int64
+    ) -> IntendedChange? {
+        guard let found, found.form == .file else { return nil }
         return IntendedChange(
             .attributes, path.string, before: found.version, revision: attributes.revision, at: moment)
     }
 
     private static func move(
-        _ path: RelativePath, to target: RelativePath, replaces: Bool, at moment: Int64, in store: FileStore
+        _ path: RelativePath, _ found: FoundObject?, to target: RelativePath, replaces: Bool, at moment: Int64,
+        in store: FileStore
     ) throws(StoreError) -> IntendedChange? {
-        let found = try find(path, in: store)
         // Then nothing is done.
-        guard path != target else { return nil }
+        guard let found, path != target else { return nil }
         switch found.form {
         case .file: return IntendedChange(.move, path.string, to: target.string, before: found.version, at: moment)
         case .folder: return IntendedChange(.folder, path.string, to: target.string, before: found.version, at: moment)
@@ -123,13 +127,14 @@ struct PlannedChange {
     }
 
     private static func discard(
-        _ path: RelativePath, to target: RelativePath?, isRecursive: Bool, at moment: Int64, in store: FileStore
+        _ path: RelativePath, _ found: FoundObject?, to target: RelativePath?, isRecursive: Bool, at moment: Int64,
+        in store: FileStore
     ) throws(StoreError) -> IntendedChange? {
         guard let target else { return nil }
-        guard try find(path, in: store).form != .folder || isRecursive else {
+        guard found?.form != .folder || isRecursive else {
             throw StoreError(.wrongForm, "\(path) is a folder, which is only removed with all that is in it.")
         }
-        return try move(path, to: target, replaces: false, at: moment, in: store)
+        return try move(path, found, to: target, replaces: false, at: moment, in: store)
     }
 }
 
@@ -146,6 +151,15 @@ extension TreeChange {
         switch self {
         case .folder, .link, .hardLink: true
         case .set, .move, .discard: false
+        }
+    }
+
+    /// What it gives another path, another name or other attributes; nil for what it makes.
+    fileprivate var source: RelativePath? {
+        switch self {
+        case .folder, .link: nil
+        case .hardLink(_, let source, _, _, _): source
+        case .set(let path, _, _), .discard(let path, _, _), .move(let path, _, _, _): path
         }
     }
 

@@ -291,6 +291,29 @@ import TransferTestSupport
         #expect(fixture.intake.known.entries(at: ["a"])[0] == before)
     }
 
+    /// An upload takes the place of a link or a folder between the look and the change. It is left, because nothing was noted of it.
+    @Test(arguments: [true, false]) func anotherObjectThanWasLookedAtIsLeft(isLink: Bool) throws {
+        let fixture = try IntakeFixture()
+        let (path, target) = (try path("a"), try path("b"))
+        let attributes = TreeChange.Attributes(permissions: 0o600, modified: nil, extra: nil)
+        for change in [
+            TreeChange.move(path, to: target, replaces: false), .discard(path, isRecursive: true), .set(path, attributes),
+        ] {
+            let place = fixture.directory.path("store/a")
+            #expect(isLink ? symlink("elsewhere", place) == 0 : mkdir(place, 0o755) == 0)
+            let trashed = RelativePath.trash(Self.batch, path)
+            let planned = try PlannedChange(0, change, trashed: trashed, at: 0, in: fixture.store)
+            #expect(isLink ? unlink(place) == 0 : rmdir(place) == 0)
+            let session = fixture.session()
+            #expect(try session.bring(UploadIntent(id: .random(), path: "a", size: 1), [1]) == nil)
+            #expect(session.outcomes().map(\.code) == [.committed])
+            let failures = ChangeBatch(fixture.intake.known, fixture.store).make([planned])
+            #expect(failures.map(\.error.code) == [.busy], "\(change)")
+            #expect(fixture.files == ["a"])
+            #expect(unlink(place) == 0)
+        }
+    }
+
     /// Its name is there before the move, and the catalog hears of it behind it.
     @Test func whatIsRecordedBehindItsMoveIsFoundThere() throws {
         let fixture = try IntakeFixture()

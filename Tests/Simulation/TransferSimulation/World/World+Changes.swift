@@ -132,6 +132,11 @@ extension World {
                 guard let object = naming.object, disk.medium.seen(of: object) != nil else { continue }
                 hasLinked = true
                 if let content = disk.medium.seen(of: object).flatMap(number) { copied.insert(content) }
+                arrivals[naming.path] = promises.changes + 1
+                // What the disk has lost under one name it has lost under the other one.
+                rotten[naming.path] = disk.medium.seenPaths.first { $0.value == object && rotten[$0.key] != nil }
+                    .flatMap { rotten[$0.key] }
+                if rotten[naming.path] != nil { promises.changed(naming.path) }
                 promises.linked(object, at: naming.path)
                 if naming.replacedObject != object { giveWay(naming) }
             // A folder takes the place of a file, and of two names of one file one goes.

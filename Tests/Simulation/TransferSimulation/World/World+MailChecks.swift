@@ -19,15 +19,15 @@ extension World {
             }
             try check(row, key)
         }
-        let seen = rows
         // What was seen of a commit that nobody was told of counts for nothing when it is lost.
         if ledger.hasReverted {
             rows = rows.filter { !$0.value.state.isOpen && said[$0.key]?.confirmed == $0.value.state }
         }
-        ledger.hasReverted = false
         for (key, row) in found {
-            try compare(rows[key] ?? seen[key].flatMap { $0.state == row.state ? $0 : nil }, row, key)
+            // Then a row may be what it was before that commit, also one that was removed.
+            try compare(rows[key] ?? (ledger.hasReverted ? earlierRows[key]?[row.state] : nil), row, key)
         }
+        ledger.hasReverted = false
         for key in rows.keys where found[key] == nil {
             guard mayExpire || said[key]?.confirmed == nil else {
                 throw Promises.Broken("what \(key.recipient) has received is forgotten")
@@ -37,6 +37,7 @@ extension World {
         try checkPromises(found)
         try checkLimits(found)
         mayExpire = false
+        for (key, row) in found { earlierRows[key, default: [:]][row.state] = row }
         rows = found
         checkedMail = (disk.medium.version, ledger.version)
     }

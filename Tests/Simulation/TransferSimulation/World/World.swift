@@ -39,6 +39,8 @@ final class World {
     var mails: [SentMail] = []
     /// What was last found in the ledger.
     var rows: [MailKey: MailRow] = [:]
+    /// What each row was, in each of its states so far.
+    var earlierRows: [MailKey: [DeliveryState: MailRow]] = [:]
     /// What had ended, and is in it no more.
     var forgotten: [MailKey: MailRow] = [:]
     /// What recipients have said.
