@@ -128,10 +128,10 @@ final class Publisher {
     private func place(_ publication: Publication, in directory: DirectoryHandle) throws(StoreError)
         -> PublicationOutcome
     {
+        announce(publication)
         if let condition = publication.condition { return try place(publication, if: condition, in: directory) }
         var path = publication.path
         var comparison = ContentComparison(publication)
-        announce(publication)
         for number in 1...ConflictPolicy.mostNumbers {
             let target = TargetName(directory: directory, name: String(path.name))
             if try take(target, publication) { return .committed(path, publication.staged.version) }
@@ -164,7 +164,6 @@ final class Publisher {
     ) throws(StoreError) -> PublicationOutcome {
         let (target, path) = (TargetName(directory: directory, name: String(publication.path.name)), publication.path)
         var comparison = ContentComparison(publication)
-        announce(publication)
         for _ in 1...Self.mostComparisons {
             let there = try target.status()
             try condition.check(there)

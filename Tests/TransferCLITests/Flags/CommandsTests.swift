@@ -83,7 +83,8 @@ import TransferStore
         #expect(parsed.operands == [""])
     }
 
-    @Test(arguments: ["home:", "h:1:", "transfer://h"]) func allOfAServerIsRemovedByASlashOnly(_ operand: String) throws {
+    @Test(arguments: ["home:", "h:1:", "transfer://h"]) func allOfAServerIsRemovedByASlashOnly(_ operand: String) throws
+    {
         let command = RemoveCommand.definition
         let error = #expect(throws: UsageError.self) {
             try RemoveCommand(try ArgumentParser.parse(["-r", operand], command: command, environment: [:]))

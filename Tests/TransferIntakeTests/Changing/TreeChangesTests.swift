@@ -297,7 +297,8 @@ import TransferTestSupport
         let (path, target) = (try path("a"), try path("b"))
         let attributes = TreeChange.Attributes(permissions: 0o600, modified: nil, extra: nil)
         for change in [
-            TreeChange.move(path, to: target, replaces: false), .discard(path, isRecursive: true), .set(path, attributes),
+            TreeChange.move(path, to: target, replaces: false), .discard(path, isRecursive: true),
+            .set(path, attributes),
         ] {
             let place = fixture.directory.path("store/a")
             #expect(isLink ? symlink("elsewhere", place) == 0 : mkdir(place, 0o755) == 0)

@@ -278,7 +278,9 @@ extension ServerTests {
         }
 
         /// A file that is replaced, moved or removed while it is sent, or gets other rights, is whole for the client that reads it.
-        @Test(arguments: FileChange.allCases) func aFileThatIsReplacedMeanwhileIsSentWhole(_ change: FileChange) async throws {
+        @Test(arguments: FileChange.allCases) func aFileThatIsReplacedMeanwhileIsSentWhole(_ change: FileChange)
+            async throws
+        {
             try await serving { server in
                 let client = try server.greetedClient()
                 let path = server.directory.path("store/big")

@@ -95,10 +95,12 @@ import TransferTestSupport
     @Test func whereItHoldsThePolicyDecides() throws {
         try fixture.publish("a", .one)
         let path = try RelativePath("a")
-        let outcomes = try [(.one, ConflictPolicy.overwrite), (.one, .fail), (Self.two, .fail), (Self.two, .overwrite)].map {
-            outcome(try publication($0, $1, if: try unchanged()))
-        }
-        #expect(outcomes[0] == .success(.alreadyStored(path, nil)) && outcomes[1] == .success(.alreadyStored(path, nil)))
+        let outcomes = try [(.one, ConflictPolicy.overwrite), (.one, .fail), (Self.two, .fail), (Self.two, .overwrite)]
+            .map {
+                outcome(try publication($0, $1, if: try unchanged()))
+            }
+        #expect(
+            outcomes[0] == .success(.alreadyStored(path, nil)) && outcomes[1] == .success(.alreadyStored(path, nil)))
         #expect(outcomes[2] == .failure(StoreError(.pathConflict, "a is taken by other content.")))
         #expect(outcomes[3] == .success(.committed(path, nil)))
     }

@@ -37,7 +37,9 @@ extension ServerTests {
             }
         }
 
-        @Test(arguments: FileChange.allCases) func aFileThatIsReplacedMeanwhileIsSentWhole(_ change: FileChange) async throws {
+        @Test(arguments: FileChange.allCases) func aFileThatIsReplacedMeanwhileIsSentWhole(_ change: FileChange)
+            async throws
+        {
             try await servingHTTP { server in
                 let path = server.directory.path("store/big")
                 let content = [UInt8](repeating: 1, count: 32 << 20)

@@ -74,7 +74,8 @@ extension HTTPLane {
             (note.isOnlyNew, note.match) = try Self.demands(of: fields, isPiece: note.isPiece)
             let intent = UploadIntent(
                 id: id, path: path, size: nil,
-                conflict: note.isPiece ? .keepBoth : note.isOnlyNew ? .fail : note.match.isEmpty ? conflict : .overwrite)
+                conflict: note.isPiece ? .keepBoth : note.isOnlyNew ? .fail : note.match.isEmpty ? conflict : .overwrite
+            )
             let conditions = try conditions(of: intent, note)
             guard conditions.hold(files) else { throw .conditionsFail }
             if case .final(let pieces) = concat {
