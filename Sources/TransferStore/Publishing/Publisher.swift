@@ -139,10 +139,7 @@ final class Publisher {
             if committer.isInDoubt {
                 if try restore(target, publication, &comparison) { return .restored(path, publication.staged.version) }
             } else if let file = try target.find(publication, &comparison) {
-                lastLook = moment
-                keep(file, in: directory)
-                publication.staged.discard()
-                return .alreadyStored(path, file.version)
+                return keep(file, under: path, in: directory, for: publication, at: moment)
             }
             if try heal(target, path, publication) { return .healed(path, publication.staged.version) }
             switch publication.conflict {
@@ -174,10 +171,7 @@ final class Publisher {
             guard !there.isDirectory else { throw .isDirectory(path) }
             let (seen, moment) = (ContentVersion(there), committer.moment)
             if !committer.isInDoubt, let file = try target.find(publication, &comparison), file.version == seen {
-                lastLook = moment
-                keep(file, in: directory)
-                publication.staged.discard()
-                return .alreadyStored(path, file.version)
+                return keep(file, under: path, in: directory, for: publication, at: moment)
             }
             guard publication.conflict == .overwrite else { throw .isTaken(path) }
             let right = try checkRight(target, publication)
@@ -192,11 +186,19 @@ final class Publisher {
     /// Times that a condition is compared where others change the path between the comparison and the publication.
     private static let mostComparisons = 64
 
-    /// Another upload's may not be durable yet, nor what somebody else put there.
-    private func keep(_ file: FoundFile, in directory: DirectoryHandle) {
+    /// The content of a publication is there already. Another upload's may not be durable yet, nor what somebody else put there.
+    ///
+    /// - Parameter moment: of the committer, before the file was looked at.
+    private func keep(
+        _ file: FoundFile, under path: RelativePath, in directory: DirectoryHandle, for publication: Publication,
+        at moment: Int
+    ) -> PublicationOutcome {
+        lastLook = moment
         if found.count >= Self.mostOpened { closeAll() }
         found.append(file)
         directories.change(directory)
+        publication.staged.discard()
+        return .alreadyStored(path, file.version)
     }
 
     /// - Returns: false when the name is taken.
