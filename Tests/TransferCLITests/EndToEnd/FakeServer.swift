@@ -9,19 +9,31 @@ final class FakeServer {
     /// As `--to` takes it.
     let address: String
 
+    private let port: UInt16
     private var number: Int32
+    /// Keeps the port when nothing listens any more.
+    private var holder: Int32 = -1
 
     init() throws {
-        let (number, port) = try PeerSocket.listening(backlog: 16)
-        self.number = number
+        (number, port) = try PeerSocket.listening(backlog: 16)
         address = "127.0.0.1:\(port)"
     }
 
-    deinit { close() }
+    deinit {
+        close()
+        if holder >= 0 { Glibc.close(holder) }
+    }
 
+    /// Leaves the port to whatever listens there next.
     func close() {
         if number >= 0 { Glibc.close(number) }
         number = -1
+    }
+
+    /// Clients are refused from now on. The port stays taken, so that no other test listens there.
+    func refuse() {
+        close()
+        holder = (try? PeerSocket.bound(to: port).number) ?? -1
     }
 
     /// Waits for a client.

@@ -29,20 +29,34 @@ enum PeerSocket {
     /// - Parameter backlog: clients that may wait.
     /// - Returns: the socket, and the port that was free.
     static func listening(backlog: Int32) throws -> (number: Int32, port: UInt16) {
+        let (number, port) = try bound(to: 0)
+        guard listen(number, backlog) == 0 else {
+            let reason = errno
+            close(number)
+            throw Program.Failure(description: "listen: errno \(reason)")
+        }
+        return (number, port)
+    }
+
+    /// Has a port and does not listen, so that clients are refused.
+    ///
+    /// - Parameter port: 0 for one that is free.
+    static func bound(to port: UInt16) throws -> (number: Int32, port: UInt16) {
         let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var wanted = sockaddr_in()
         wanted.sin_family = sa_family_t(AF_INET)
         wanted.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+        wanted.sin_port = port.bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let code = withUnsafeMutablePointer(to: &wanted) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(number, $0, length) == 0 && listen(number, backlog) == 0 ? getsockname(number, $0, &length) : -1
+                bind(number, $0, length) == 0 ? getsockname(number, $0, &length) : -1
             }
         }
         guard code == 0 else {
             let reason = errno
             close(number)
-            throw Program.Failure(description: "listen: errno \(reason)")
+            throw Program.Failure(description: "bind: errno \(reason)")
         }
         return (number, UInt16(bigEndian: wanted.sin_port))
     }

@@ -78,7 +78,7 @@ import TransferTestSupport
         let finished = try Finished(push)
         #expect(finished.end == .exited(1))
         #expect(try files.text("list").split(separator: "\n").sorted() == ["c", "in/a", "x/./gone"])
-        peer.close()
+        peer.refuse()
         connection.close()
         let refused = try Finished(arguments + list, files.here)
         #expect(refused.end == .exited(3))

@@ -41,7 +41,7 @@ import TransferTestSupport
     /// Whoever reads objects only learns why there are none.
     @Test func failures() throws {
         let peer = try FakeServer()
-        peer.close()
+        peer.refuse()
         let server = ["--plaintext", "--to", peer.address]
         let from = ["--plaintext", "--from", peer.address]
         let commands = [

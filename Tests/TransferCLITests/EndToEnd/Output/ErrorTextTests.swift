@@ -9,7 +9,7 @@ import TransferTestSupport
 @Suite(.ownThreads) struct ErrorTextTests {
     @Test func connectionRefused() throws {
         let peer = try FakeServer()
-        peer.close()
+        peer.refuse()
         let push = try Finished(["push", photo, "--to", peer.address])
         #expect(push.end == .exited(3))
         #expect(
@@ -39,7 +39,7 @@ import TransferTestSupport
         let connection = try peer.accept()
         try connection.send(.welcome(Welcome()))
         _ = try connection.uploads(1)
-        peer.close()
+        peer.refuse()
         connection.close()
         let finished = try Finished(push)
         #expect(finished.end == .exited(3))

@@ -57,7 +57,7 @@ import TransferTestSupport
 
     @Test func nobodyListens() throws {
         let peer = try FakeServer()
-        peer.close()
+        peer.refuse()
         let push = try Finished(["push", photo, "--to", peer.address])
         #expect(push.end == .exited(3) && push.output == "")
         #expect(push.errors.hasPrefix("transfer: Cannot reach \(peer.address): Connection refused. "), "\(push.errors)")

@@ -18,7 +18,7 @@ import TransferTestSupport
     /// So that a wrong address is told at once.
     @Test func isTriedOnceOtherwise() throws {
         let peer = try FakeServer()
-        peer.close()
+        peer.refuse()
         let push = try Finished(["push", photo, "--plaintext", "--to", peer.address])
         #expect(push.end == .exited(3) && !push.errors.contains("trying again"), "\(push.errors)")
         #expect(push.errors.contains(" It was tried once, and nothing was sent. "), "\(push.errors)")
@@ -26,7 +26,7 @@ import TransferTestSupport
 
     @Test func isGivenUpInTheEnd() throws {
         let peer = try FakeServer()
-        peer.close()
+        peer.refuse()
         let push = try Finished(["push", photo, "--plaintext", "--to", peer.address, "--retry-for", "1500ms"])
         #expect(push.end == .exited(3))
         // A busy machine gives it more time than it was told to take.
