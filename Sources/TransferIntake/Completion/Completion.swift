@@ -172,8 +172,7 @@ extension Completion {
         if published.isEmpty { changes = intake.known.recentChanges.moment }
         let outcomes = intake.store.publish(
             sealed.map(\.publication), acknowledged: intake.known.acknowledged(at:_:),
-            mayReplace: caller.mayReplaceAll
-                ? nil : { [intake] path, file in intake.known.hasStored(caller, path, file) })
+            mayReplace: intake.mayReplace(caller))
         let (now, utc) = (intake.clock.monotonic(), intake.clock.utc())
         for (sealed, outcome) in zip(sealed, outcomes) {
             let begun = utc - (now - sealed.upload.started)
@@ -368,33 +367,26 @@ extension Completion.Published {
         self.upload = upload
         // Not the upload's size: this is what was verified.
         let size = publication.size
-        let placed: (state: CatalogEntry.State, isNew: Bool, path: RelativePath, version: ContentVersion?)
-        var replaced = Acknowledgement.Replacement.nothing
+        let file: PublishedFile
         switch outcome {
         case .failure(let error):
             ending = .failed(error, size: size)
             return
-        case .success(.skipped):
-            ending = .skipped(size: size)
-            return
-        case .success(.committed(let path, let file)):
-            placed = (.committed, true, path, file)
-            if publication.content.hasReplaced { replaced = .other }
-        // Whoever brings the content that somebody else has stored does not become its owner.
-        case .success(.restored(let path, let file)), .success(.healed(let path, let file)):
-            placed = (caller.mayReplaceAll ? .committed : .alreadyStored, true, path, file)
-            replaced = .itself
-        case .success(.alreadyStored(let path, let file)): placed = (.alreadyStored, false, path, file)
+        case .success(let published):
+            guard let found = PublishedFile(published, of: publication, for: caller) else {
+                ending = .skipped(size: size)
+                return
+            }
+            file = found
         }
-        let entry = CatalogEntry(
-            id: publication.id, state: placed.state, path: placed.path.string, kind: upload.intent.kind, size: size,
-            digest: publication.digest, isDurable: isDurable, sender: caller.sender, client: caller.id, begun: begun,
-            committed: moment, run: upload.run, version: placed.version, hasReplaced: replaced == .other)
-        let mail = upload.intent.isMail ? upload.mail(publication, at: placed.path, from: caller, queued: moment) : nil
+        let entry = file.entry(
+            of: publication, upload.intent.kind, isDurable: isDurable, by: caller, begun: begun, at: moment,
+            run: upload.run)
+        let mail = upload.intent.isMail ? upload.mail(publication, at: file.path, from: caller, queued: moment) : nil
         ending = .stored(
             Stored(
-                isNew: placed.isNew, replaced: replaced,
-                path: mail == nil ? placed.path : upload.statedPath ?? placed.path, size: size,
+                isNew: file.isNew, replaced: file.replaced,
+                path: mail == nil ? file.path : upload.statedPath ?? file.path, size: size,
                 digest: publication.digest, isDurable: isDurable, entry: entry, mail: mail))
     }
 

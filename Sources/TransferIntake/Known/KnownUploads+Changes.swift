@@ -1,6 +1,6 @@
 import TransferCatalog
 import TransferDatabase
-package import TransferModel
+import TransferModel
 import TransferStore
 import TransferSystem
 
@@ -77,26 +77,6 @@ extension KnownUploads {
 }
 
 extension Intake {
-    /// Grows with each change that this server makes to a stored file. Ask for it before a copy is published.
-    package var changeMoment: Int { known.recentChanges.moment }
-
-    /// Records a file that was copied, as this server's changes have left it since. The copy is the client's, as what it has pushed
-    /// itself.
-    ///
-    /// - Parameters:
-    ///   - digest: digest of its content.
-    ///   - isDurable: whether it is on disk with its name.
-    ///   - time: now; UTC, in nanoseconds since 1970.
-    ///   - moment: `changeMoment` before it was published.
-    package func copied(
-        _ path: RelativePath, kind: ContentKind, _ digest: Digest, _ version: ContentVersion, by caller: Caller,
-        isDurable: Bool, at time: Int64, since moment: Int
-    ) {
-        var entry = CatalogEntry(found: path, digest: digest, version: version, at: time)
-        (entry.kind, entry.sender, entry.client, entry.isDurable) = (kind, caller.sender, caller.id, isDurable)
-        record([entry], with: nil, since: moment)
-    }
-
     /// Records uploads that are published, before they are acknowledged, as this server's changes have left them since.
     ///
     /// - Parameters:

@@ -222,7 +222,7 @@ extension OpenUpload {
         }
     }
 
-    var tooLarge: StoreError { StoreError(.uploadTooLarge, "The server takes no more than \(limit) bytes.") }
+    var tooLarge: StoreError { .uploadTooLarge(limit) }
 }
 
 // MARK: Content
@@ -448,6 +448,11 @@ extension StoreError {
 
     fileprivate static func shortPart(_ least: UInt64) -> StoreError {
         StoreError(.sizeMismatch, "The server's store takes parts of \(least) bytes or more, but for the last one.")
+    }
+
+    /// - Parameter limit: bytes that the client may store at once.
+    package static func uploadTooLarge(_ limit: UInt64) -> StoreError {
+        StoreError(.uploadTooLarge, "The server takes no more than \(limit) bytes.")
     }
 
     static let otherContent = StoreError(.contentMismatch, "The upload id was used for other content.")

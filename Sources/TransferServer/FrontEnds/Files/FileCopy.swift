@@ -23,20 +23,27 @@ final class FileCopy: RequestAnswer {
     private let digester: ContentDigester
     /// Whether all of the content is there, without having been read.
     private let isShared: Bool
+    private let sender: Sender?
+    private let begun = utcNanoseconds()
     private var isDurable = false
 
     /// Bytes that are read in one turn.
     private static let bytesAtOnce: UInt64 = 16 << 20
     private static let readSize = 256 << 10
 
-    /// - Parameter content: of the source, which the client may see.
+    /// - Parameters:
+    ///   - content: of the source, which the client may see.
+    ///   - sender: the connection that the request came over.
+    /// - Throws: `uploadTooLarge` for more than the client may store, and what the store does.
     init(
         _ request: MakeRequest, from source: RelativePath, _ content: StoredContent, to target: RelativePath,
-        _ resources: LaneResources, _ client: Caller
+        _ resources: LaneResources, _ client: Caller, sender: Sender?
     ) throws(StoreError) {
-        (self.request, self.resources, self.client) = (request, resources, client)
+        (self.request, self.resources, self.client, self.sender) = (request, resources, client, sender)
         (self.source, self.target, self.content) = (source, target, content)
         let attributes = content.attributes
+        let limit = client.maximumUpload(of: resources.intake.maximumUpload)
+        guard attributes.size <= limit else { throw .uploadTooLarge(limit) }
         let whole = try resources.store.whole(at: source)
         guard !whole.isPartial || request.attributes != nil else {
             throw StoreError(.storageFailed, "The extended attributes of \(source) are more than a copy can keep.")
@@ -111,22 +118,9 @@ final class FileCopy: RequestAnswer {
             permissions: request.permissions ?? attributes.permissions)
         publication.attributes = client.allowed(request.attributes ?? extra)
         publication.keepsPermissions = request.permissions != nil
-        let (known, client) = (resources.intake.known, client)
-        let moment = resources.intake.changeMoment
-        let outcome = resources.store.publish(
-            [publication], acknowledged: { path, file in known.acknowledged(at: path, file) },
-            mayReplace: client.mayReplaceAll ? nil : { path, file in known.hasStored(client, path, file) })[0]
+        publication.sender = sender
+        _ = try resources.intake.publish(copy: publication, known?.kind ?? .file, for: client, begun: begun)
         isDurable = resources.store.durability == .commit
-        switch outcome {
-        case .failure(let error): throw error
-        case .success(.committed(let path, let version)), .success(.restored(let path, let version)),
-            .success(.healed(let path, let version)):
-            guard let version else { return }
-            resources.intake.copied(
-                path, kind: self.known?.kind ?? .file, digest, version, by: client, isDurable: isDurable,
-                at: utcNanoseconds(), since: moment)
-        case .success(.alreadyStored), .success(.skipped): break
-        }
     }
 
     func events(peer: String) -> [LogEvent] { [.changed(.make(request), peer: peer)] }

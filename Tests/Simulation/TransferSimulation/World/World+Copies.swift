@@ -37,7 +37,7 @@ extension World {
         try promises.acknowledged(number, at: place.string, since: moment.changes, upTo: moment.publications)
     }
 
-    /// - Returns: where the copy is; nil where the same content was there.
+    /// - Returns: where the copy, or the same content, is; nil where the name was left.
     private func copy(
         _ content: [UInt8], to path: RelativePath, replaces: Bool, for caller: Caller, through intake: Intake,
         to store: FileStore
@@ -50,19 +50,6 @@ extension World {
         let publication = Publication(
             staged: staged, id: .random(), path: path, size: size, digest: digest,
             conflict: replaces ? .overwrite : .fail)
-        let (known, moment) = (intake.known, intake.changeMoment)
-        let outcome = store.publish(
-            [publication], acknowledged: { path, file in known.acknowledged(at: path, file) },
-            mayReplace: caller.mayReplaceAll ? nil : { path, file in known.hasStored(caller, path, file) })[0]
-        switch outcome {
-        case .failure(let error): throw error
-        case .success(.committed(let path, let version)), .success(.restored(let path, let version)),
-            .success(.healed(let path, let version)):
-            guard let version else { return nil }
-            intake.copied(
-                path, kind: .file, digest, version, by: caller, isDurable: true, at: clock.stamp(), since: moment)
-            return path
-        case .success(.alreadyStored), .success(.skipped): return nil
-        }
+        return try intake.publish(copy: publication, .file, for: caller, begun: clock.stamp())
     }
 }

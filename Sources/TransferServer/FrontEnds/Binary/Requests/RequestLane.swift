@@ -42,6 +42,9 @@ package final class RequestLane: @unchecked Sendable {
     /// Whose requests these are; set before the first one, and renewed with every step.
     package var client: Caller
 
+    /// Tells whether the client still waits for what it has asked for; nil for a connection without a socket.
+    var sender: Sender?
+
     /// Whether the client takes holes in the content that is sent to it; set as `client` is.
     package var takesHoles = false
 
@@ -287,7 +290,7 @@ extension RequestLane {
         }
         let target = try client.makable(make.path)
         return try FileCopy(
-            make, from: source, try files.openSound(source), to: target, resources, client)
+            make, from: source, try files.openSound(source), to: target, resources, client, sender: sender)
     }
 
     private func begin(_ fetch: FetchRequest) throws(StoreError) -> FileSending {

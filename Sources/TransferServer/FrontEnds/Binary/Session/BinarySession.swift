@@ -75,7 +75,8 @@ actor BinarySession {
         ending = handover.refusal.map { .fault($0) }
         (lane.uploads.account, lane.intake.accountHolder) = (account, accountHolder)
         if let end = driver.socket?.peerEnd {
-            lane.intake.sender = Sender(connection: number) { end.hasCome }
+            let sender = Sender(connection: number) { end.hasCome }
+            (lane.intake.sender, requestLane.sender) = (sender, sender)
         }
     }
 
