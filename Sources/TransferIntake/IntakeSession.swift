@@ -375,7 +375,18 @@ extension IntakeSession {
 
     /// Publishes what is sealed: one sync pass for all of it.
     package func publish() -> Completion.Publishing {
-        completion.publish(for: caller, run: run, receipts: &receipts)
+        completion.publish(for: caller, run: run, receipts: &receipts) { [self] (upload) throws(StoreError) in
+            try reauthorize(upload)
+        }
+    }
+
+    /// Whether the client may still store an upload where it has begun it: its access may have been taken back, have expired or have
+    /// got other bounds since.
+    ///
+    /// - Throws: why it may not.
+    package func reauthorize(_ upload: OpenUpload) throws(StoreError) {
+        if let refusal { throw StoreError(refusal.code, refusal.message) }
+        try upload.reauthorize(for: caller)
     }
 
     /// Signs for what is published, records it and acknowledges it.

@@ -165,8 +165,14 @@ extension Completion {
     }
 
     /// Publishes what is sealed: one sync pass for all of it.
-    package func publish(for caller: Caller, run: UInt64?, receipts: inout RepeatedReceipts) -> Publishing {
+    ///
+    /// - Parameter authorize: throws for an upload that the client may not store any more.
+    func publish(
+        for caller: Caller, run: UInt64?, receipts: inout RepeatedReceipts,
+        authorize: (OpenUpload) throws(StoreError) -> Void
+    ) -> Publishing {
         var report = Publishing()
+        refuse(unless: authorize, &report)
         claim(for: caller, run: run, receipts: &receipts, &report)
         guard !sealed.isEmpty else { return report }
         if published.isEmpty { changes = intake.known.recentChanges.moment }
@@ -187,15 +193,35 @@ extension Completion {
         return report
     }
 
+    /// Gives up what the client may not store any more.
+    private func refuse(
+        unless authorize: (OpenUpload) throws(StoreError) -> Void, _ report: inout Publishing
+    ) {
+        for index in sealed.indices.reversed() {
+            do throws(StoreError) {
+                try authorize(sealed[index].upload)
+            } catch {
+                let (upload, publication) = withdraw(index)
+                report.ended.append(EndedUpload(upload: upload, outcome: .refused(error, size: publication.size)))
+            }
+        }
+    }
+
+    /// Takes a sealed upload out and throws away what it has brought.
+    private func withdraw(_ index: Int) -> (upload: OpenUpload, publication: Publication) {
+        let (upload, publication) = { ($0.upload, $0.publication) }(sealed.remove(at: index))
+        publication.content.discard()
+        if let assembly = upload.assembly { intake.assemblies.remove(assembly) }
+        return (upload, publication)
+    }
+
     /// A client that lost its connection and comes again may be faster than what it sent over the first one. Then it has
     /// to come once more, and gets the acknowledgement of that.
     private func claim(for caller: Caller, run: UInt64?, receipts: inout RepeatedReceipts, _ report: inout Publishing) {
         let claiming = sealed.indices.filter { sealed[$0].upload.claim != nil }
         let refused = intake.known.recent.claim(claiming.compactMap { sealed[$0].upload.claim })
         for index in refused.lazy.map({ claiming[$0] }).reversed() {
-            let (upload, publication) = { ($0.upload, $0.publication) }(sealed.remove(at: index))
-            publication.content.discard()
-            if let assembly = upload.assembly { intake.assemblies.remove(assembly) }
+            let (upload, publication) = withdraw(index)
             let outcome: UploadOutcome
             do throws(StoreError) {
                 let found = try upload.acknowledgedElsewhere(publication)

@@ -120,6 +120,14 @@ extension OpenUpload {
         intent.path = try caller.place(intent.path)
     }
 
+    /// Compares where it goes, and how large it may be, with what the client may do by now.
+    func reauthorize(for caller: Caller) throws(StoreError) {
+        // The same place: another folder has other owners.
+        guard try caller.place(statedIntent.path) == intent.path else { throw .accessChanged }
+        let limit = caller.maximumUpload(of: intake.maximumUpload)
+        guard max(size, intent.leastSize) <= limit else { throw .uploadTooLarge(limit) }
+    }
+
     /// Checks what is declared; before anything else is known of the upload, or remembered.
     ///
     /// - Returns: where it is to be stored.
@@ -454,6 +462,9 @@ extension StoreError {
     package static func uploadTooLarge(_ limit: UInt64) -> StoreError {
         StoreError(.uploadTooLarge, "The server takes no more than \(limit) bytes.")
     }
+
+    fileprivate static let accessChanged = StoreError(
+        .forbidden, "What this client may do was changed while the upload came: send it again, to where it may go now.")
 
     static let otherContent = StoreError(.contentMismatch, "The upload id was used for other content.")
 }

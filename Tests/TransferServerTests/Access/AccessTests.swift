@@ -139,20 +139,58 @@ extension ServerTests {
             }
         }
 
-        /// Also while an upload is on its way: that one was allowed, and is stored.
-        @Test func whatHasBegunIsFinished() async throws {
+        /// What is complete is stored for a client that may still store it, and where it may go now.
+        @Test(arguments: AccessChange.allCases) func whatHasBegunIsNotFinishedWithoutAccess(_ change: AccessChange)
+            async throws
+        {
             try admit(pair.key)
-            try await secured { [pair, folder] server in
+            try await secured { [self] server in
                 let client = try server.securedClient(pair)
                 let begin = Begin(id: .random(), path: "a", size: 3, expectsAccept: true)
                 client.send(Frames.hello + Frames.encoded(.begin(begin)))
                 try client.expectAccept()
                 _ = try folder.expel { _ in true }
-                #expect(try client.codes(to: Frames.data([1, 2, 3]) + Frames.end([1, 2, 3])) == [.committed])
+                try admit(pair.key, change)
+                #expect(try client.codes(to: Frames.data([1, 2, 3]) + Frames.end([1, 2, 3])) == [change.code])
+                #expect(server.tree == [] && server.parts == [])
             }
         }
 
-        /// But nobody goes on for ever with what has no end.
+        /// What becomes of an access while an upload comes.
+        enum AccessChange: CaseIterable {
+            case revoked
+            case expired
+            case readOnly
+            case otherFolder
+            case smaller
+
+            var code: ResultCode {
+                switch self {
+                case .revoked, .expired: .authenticationFailed
+                case .readOnly, .otherFolder: .forbidden
+                case .smaller: .uploadTooLarge
+                }
+            }
+
+            func restrict(_ options: inout AccessOptions) throws {
+                switch self {
+                case .revoked: break
+                case .expired: options.expires = UTCTime(clamping: 1)
+                case .readOnly: options.rights = .readOnly
+                case .otherFolder: options.folder = try RelativePath("other")
+                case .smaller: options.maximumUpload = 2
+                }
+            }
+        }
+
+        private func admit(_ key: PublicKey, _ change: AccessChange) throws {
+            guard change != .revoked else { return }
+            var options = AccessOptions()
+            try change.restrict(&options)
+            try folder.admit(AuthorizedKey(key, name: "client", options: options))
+        }
+
+        /// While its content comes, it is given up within a tenth of a second.
         @Test func aStreamEndsWithItsAccess() async throws {
             try admit(pair.key)
             try await secured { [pair, folder] server in

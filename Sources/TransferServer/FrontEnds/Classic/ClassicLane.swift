@@ -58,7 +58,7 @@ final class ClassicLane: @unchecked Sendable {
     /// Works on batches until all is done or others have to have their turn; `isBusy` says that there is more.
     func process(_ batches: [ClassicBatch]) -> ClassicOutcome {
         pending += batches
-        if pending.contains(where: \.hasBeginnings) || uploads.mayBeEndless { _ = uploads.recheck() }
+        if pending.contains(where: \.hasBeginnings) || uploads.mustRecheck { _ = uploads.recheck() }
         work()
         outcome.isBusy = !pending.isEmpty
         if pending.isEmpty { uploads.publish() }

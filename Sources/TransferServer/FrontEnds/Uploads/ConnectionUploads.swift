@@ -51,8 +51,10 @@ package final class ConnectionUploads {
     private var meter: LaneMeter
     /// When it was last asked what the client may do.
     private var accessAsked: Int64 = 0
+    /// Whether that was in this turn.
+    private var wasAccessAsked = false
 
-    /// Nanoseconds after which it is asked again whether a stream may go on. What begins is always asked about.
+    /// Nanoseconds after which it is asked again whether an upload may go on. What begins is always asked about.
     private static let accessHolds: Int64 = 100_000_000
 
     /// - Parameters:
@@ -69,6 +71,7 @@ package final class ConnectionUploads {
 
     /// What was done in one turn goes to the log and the status.
     func endTurn() {
+        wasAccessAsked = false
         if case .receiving(let upload) = current { meter.publish(upload) } else { meter.publish(nil) }
         resources.log.write(events)
         events.removeAll(keepingCapacity: true)
@@ -95,26 +98,24 @@ package final class ConnectionUploads {
 // MARK: Access
 
 extension ConnectionUploads {
-    /// Whether an upload is under way that nobody knows the end of, and its access was not asked for lately.
-    var mayBeEndless: Bool {
-        guard case .receiving(let upload) = current, upload.intent.size == nil else { return false }
-        return isAccessOld
+    /// Whether an upload is under way, and its access was not asked for lately.
+    var mustRecheck: Bool {
+        if case .receiving = current { isAccessOld } else { false }
     }
 
     /// Whether it was not asked lately what the client may do.
     var isAccessOld: Bool { monotonicNanoseconds() - accessAsked >= Self.accessHolds }
 
-    /// Asks what the client may do now; to be called before anything begins, so that an access that was taken back ends with
-    /// the next upload. What has begun may be finished, but not go on for ever.
+    /// Asks what the client may do now, and gives up the upload under way if the client may not send it any more. To be called before
+    /// anything begins, and where `mustRecheck` says so. `publish` calls it for what is complete.
     ///
     /// - Returns: why the client may do nothing any more.
     func recheck() -> Refusal? {
-        accessAsked = monotonicNanoseconds()
+        (accessAsked, wasAccessAsked) = (monotonicNanoseconds(), true)
         let refusal = resources.gate?.recheck(&intake.caller)
         intake.refusal = refusal
-        if let refusal, case .receiving(let upload) = current, upload.intent.size == nil {
-            reject(upload, StoreError(refusal.code, refusal.message))
-        }
+        guard case .receiving(let upload) = current else { return refusal }
+        do throws(StoreError) { try intake.reauthorize(upload) } catch { reject(upload, error) }
         return refusal
     }
 }
@@ -210,6 +211,7 @@ extension ConnectionUploads {
     func publish() {
         let began = monotonicNanoseconds()
         let mustPublish = intake.completion.sealedCount > 0
+        if mustPublish, !wasAccessAsked { _ = recheck() }
         let report = intake.publish()
         if mustPublish { progress.committed(after: monotonicNanoseconds() - began) }
         for upload in report.ended { settle(upload.upload, upload.outcome) }

@@ -42,6 +42,23 @@ extension ServerTests {
             [("Authorization", "Bearer \(token.text)")]
         }
 
+        /// A request that is under way, in one piece or as a resumable upload, is not acknowledged when its access has been taken back.
+        @Test(arguments: [false, true]) func whatHasBegunIsNotFinishedWithoutAccess(isResumable: Bool) async throws {
+            let token = try folder.issue(.token, name: "camera", options: AccessOptions(), at: .now)
+            try await serving { [folder] server in
+                let client = try HTTPClient(server, isSecured: true)
+                var text = "PUT /x HTTP/1.1\r\nHost: s\r\nContent-Length: 2\r\nExpect: 100-continue\r\n"
+                text += "Authorization: Bearer \(token.text)\r\n"
+                if isResumable { text += "Upload-Complete: ?1\r\nUpload-Draft-Interop-Version: 8\r\n" }
+                client.send(bytes: text + "\r\n", for: .put)
+                while try client.interim().status != 100 {}
+                _ = try folder.revoke { _ in true }
+                client.raw.send([1, 2])
+                #expect(try client.answer().status == 401)
+                #expect(server.tree == [])
+            }
+        }
+
         @Test func onlyWhoMayComesIn() async throws {
             let token = try folder.issue(.token, name: "camera", options: AccessOptions(), at: .now)
             try await serving { server in

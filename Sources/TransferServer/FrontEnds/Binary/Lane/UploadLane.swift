@@ -62,7 +62,7 @@ package final class UploadLane: @unchecked Sendable {
     /// Works on batches until all is done or others have to have their turn; `isBusy` says that there is more.
     package func process(_ batches: [LaneBatch]) -> LaneOutcome {
         pending += batches
-        if pending.contains(where: \.hasBeginnings) || uploads.mayBeEndless { outcome.refusal = uploads.recheck() }
+        if pending.contains(where: \.hasBeginnings) || uploads.mustRecheck { outcome.refusal = uploads.recheck() }
         work()
         outcome.isBusy = isBusy
         // What is complete is made durable at once for all of it, and does not wait for an answer that takes long.

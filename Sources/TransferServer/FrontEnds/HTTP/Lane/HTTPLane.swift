@@ -85,7 +85,7 @@ final class HTTPLane: @unchecked Sendable {
     func process(_ batches: [HTTPBatch], room: Int, isStopping: Bool) -> HTTPOutcome {
         outcome = HTTPOutcome(room: room)
         for batch in batches { take(batch) }
-        if uploads.mayBeEndless { _ = uploads.recheck() }
+        if uploads.mustRecheck { _ = uploads.recheck() }
         self.isStopping = isStopping
         recheckAnswer()
         work()
