@@ -152,7 +152,13 @@ extension TreeEditor {
         guard before.isFile else { throw StoreError(.wrongForm, "\(source) is no file, and cannot have two names.") }
         let parent = try directories.open(path.parent)
         if let status = try status(of: path, in: parent) {
-            if status.st_dev == before.st_dev, status.st_ino == before.st_ino {
+            if status.isSame(as: before) {
+                guard before.st_nlink > 1 else {
+                    throw StoreError(
+                        .pathConflict,
+                        "\(path) and \(source) are one name to the server's file system, or one is a mount of the other. "
+                            + "Choose another name.")
+                }
                 directories.change(parent)
                 return Moved(version: (ContentVersion(before), ContentVersion(before)))
             }
@@ -292,11 +298,14 @@ extension TreeEditor {
         }
         let directory = try directories.open(target.parent)
         if let status = try status(of: target, in: directory) {
-            if status.st_dev == found.st_dev, status.st_ino == found.st_ino, target == path {
+            let isSame = status.isSame(as: found)
+            if isSame, target == path {
                 return Moved(version: found.isFile ? (ContentVersion(found), ContentVersion(found)) : nil)
             }
-            guard !found.isDirectory else { throw .taken(target) }
-            try checkReplaceable(target, status, replaces)
+            if !isSame || !found.hasOneName {
+                guard !found.isDirectory else { throw .taken(target) }
+                try checkReplaceable(target, status, replaces)
+            }
         }
         // What is durable where it is must not depend on the name of a folder that is not.
         try directories.settle(target.parent, before: path, since: failures)
@@ -354,10 +363,8 @@ extension TreeEditor {
             return try attempt("move \(path)") { () throws(SystemError) in
                 if replaces {
                     let replaced = try directory.status(newName)
-                    if let found, let replaced, found.st_dev == replaced.st_dev, found.st_ino == replaced.st_ino {
-                        // Of two names of one file rename(2) leaves both.
-                        try parent.unlink(name)
-                        return true
+                    if let found, let replaced, found.isSame(as: replaced) {
+                        return try OneFile(disk, found).rename(name, in: parent, to: newName, in: directory)
                     }
                     try disk.rename(parent.number, name, to: (directory.number, newName))
                     if let replaced { gaveWay(replaced) }
@@ -367,9 +374,13 @@ extension TreeEditor {
                     try disk.renameToFreeName(parent.number, name, to: (directory.number, newName))
                     return true
                 } catch {
-                    if error.isExisting { return false }
                     // Some file systems lack the flag (rename(2)). Others who make a name meanwhile do that in one call, too.
-                    guard error.errno == EINVAL, try directory.status(newName) == nil else { throw error }
+                    guard error.isExisting || error.errno == EINVAL else { throw error }
+                    if let there = try directory.status(newName) {
+                        guard let found, found.hasOneName, found.isSame(as: there) else { return false }
+                        return try OneFile(disk, found).rename(name, in: parent, to: newName, in: directory)
+                    }
+                    guard !error.isExisting else { return false }
                     try disk.rename(parent.number, name, to: (directory.number, newName))
                     return true
                 }
@@ -444,6 +455,12 @@ extension RelativePath {
 
 extension stat {
     var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
+
+    /// Whether it is of the same file or folder, under whatever name.
+    func isSame(as other: stat) -> Bool { st_dev == other.st_dev && st_ino == other.st_ino }
+
+    /// Whether another name under which it is found is the same name to the file system, or a mount. Folders have one name each.
+    var hasOneName: Bool { isDirectory || st_nlink < 2 }
 }
 
 extension FoundObject {
