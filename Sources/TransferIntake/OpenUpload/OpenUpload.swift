@@ -165,8 +165,8 @@ extension OpenUpload {
         }
         // What stands there may come from this very upload, over a connection that was lost.
         guard !isBeingCompleted else { throw .beingCompleted }
-        // A file that is just being changed is not known as it is now before its change is durable.
-        guard !intake.changing.hold(path) else { throw .isChanging(path) }
+        // A file is not known as it is now before its change is durable and the catalog was told.
+        guard !intake.changing.hold(path), intake.known.tellUntold() == nil else { throw .isChanging(path) }
         earlier = try acknowledgement()
         if let earlier { return mayEnd ? .acknowledged(earlier) : nil }
         return .skipped(size: 0, message: "\(path) was there already.")
