@@ -2,6 +2,7 @@ import Testing
 import TransferKeys
 import TransferModel
 import TransferSystem
+import TransferTestSupport
 
 @testable import TransferAccess
 
@@ -129,20 +130,35 @@ import TransferSystem
         #expect(authenticator.refusal(.remote(KeyPair().key, token: other.text), at: 800) == nil)
     }
 
-    @Test func notTooManyAreHashedAtOnce() throws {
+    /// A push opens its lanes at the same moment, with a token that the server has not seen since it was started.
+    @Test func oneSecretOnManyConnectionsComesIn() throws {
         let token = try server.issue(.token)
         let authenticator = Authenticator(server.folder)
-        authenticator.state.withLock { $0.hashing = Authenticator.mostHashing }
+        let refusals = Locked<[ResultCode?]>([])
+        let threads = (0..<16).map { _ in
+            TestThread {
+                let refusal = authenticator.refusal(.remote(nil, token: token.text))
+                refusals.withLock { $0.append(refusal) }
+            }
+        }
+        for thread in threads { thread.join() }
+        #expect(refusals.withLock { $0 } == [ResultCode?](repeating: nil, count: 16))
+    }
+
+    @Test func notTooManyAreHashedAtOnce() throws {
+        let (token, known) = (try server.issue(.token), try server.issue(.token))
+        let authenticator = Authenticator(server.folder)
+        #expect(authenticator.refusal(.remote(nil, token: known.text)) == nil)
+        let busy = BusyQueue(authenticator.hashing)
         let refusal = #expect(throws: Refusal.self) {
             try authenticator.decide(.remote(nil, token: token.text)).get()
         }
         #expect(refusal?.code == .busy && refusal?.retryAfter != nil)
         // An id that is not there is told apart by nothing.
         #expect(authenticator.refusal(.remote(nil, token: AccessSecret.random(.token).text)) == .busy)
-        authenticator.state.withLock { $0.hashing = 0 }
-        #expect(authenticator.refusal(.remote(nil, token: token.text)) == nil)
         // What was found right is not hashed again.
-        authenticator.state.withLock { $0.hashing = Authenticator.mostHashing }
+        #expect(authenticator.refusal(.remote(nil, token: known.text)) == nil)
+        busy.release()
         #expect(authenticator.refusal(.remote(nil, token: token.text)) == nil)
     }
 

@@ -26,8 +26,8 @@ extension Authenticator {
         if let pause = state.withLock({ $0.limiter.pause(for: credentials.network, at: time) }) { throw .paused(pause) }
         // An id that is not there costs no computing, and is answered as one with a wrong secret is: also when too many
         // are being hashed.
-        if secret != nil, state.withLock({ $0.hashing >= Self.mostHashing }) { throw .tooManyAtOnce }
-        guard let secret, let entry, try isRight(secret, of: entry) else {
+        if secret != nil, entry == nil, hashing.isFull(for: credentials.network) { throw .tooManyAtOnce }
+        guard let secret, let entry, try isRight(secret, of: entry, from: credentials.network) else {
             state.withLock { $0.limiter.fail(credentials.network, at: time) }
             throw .wrong(secret?.kind)
         }
@@ -37,23 +37,17 @@ extension Authenticator {
 
     /// Whether the secret belongs to the entry. Hashes it, and remembers it where it will be shown again: by every further
     /// lane, or with every request.
-    private func isRight(_ secret: AccessSecret, of entry: AccessToken) throws(Refusal) -> Bool {
-        let isRight = try hashing { entry.hash.matches(secret) }
-        // Codes are shown once.
-        if isRight, entry.kind != .pairing { state.withLock { $0.proven.insert(secret, of: entry) } }
-        return isRight
-    }
-
-    /// Hashes a secret, where not too many do.
-    func hashing<Outcome>(_ body: () -> Outcome) throws(Refusal) -> Outcome {
-        let mayHash = state.withLock { state in
-            guard state.hashing < Self.mostHashing else { return false }
-            state.hashing += 1
-            return true
+    private func isRight(
+        _ secret: AccessSecret, of entry: AccessToken, from network: PeerNetwork?
+    ) throws(Refusal) -> Bool {
+        let isRight = hashing.isRight("\(secret.text) \(entry.id) \(entry.hash)", from: network) {
+            let isRight = entry.hash.matches(secret)
+            // Codes are shown once.
+            if isRight, entry.kind != .pairing { state.withLock { $0.proven.insert(secret, of: entry) } }
+            return isRight
         }
-        guard mayHash else { throw .tooManyAtOnce }
-        defer { state.withLock { $0.hashing -= 1 } }
-        return body()
+        guard let isRight else { throw .tooManyAtOnce }
+        return isRight
     }
 
     private func enrol(_ credentials: Credentials, _ code: AccessToken) throws(Refusal) -> Admission {

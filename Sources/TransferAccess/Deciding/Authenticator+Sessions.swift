@@ -28,7 +28,13 @@ extension Authenticator {
     ) throws(Refusal) -> (secret: AccessSecret, session: AccessToken) {
         let link = try link(text, credentials, at: now, time)
         let secret = AccessSecret.random(.session)
-        guard let hash = try hashing({ SecretHash(hashing: secret) }) else { throw .withoutCiphers }
+        var hash: SecretHash?
+        let isHashed = hashing.isRight(secret.text, from: credentials.network) {
+            hash = SecretHash(hashing: secret)
+            return hash != nil
+        }
+        guard isHashed != nil else { throw .tooManyAtOnce }
+        guard let hash else { throw .withoutCiphers }
         let session: AccessToken?
         do throws(AccessFault) {
             session = try folder.beginSession(secret, hash, with: link, at: now)

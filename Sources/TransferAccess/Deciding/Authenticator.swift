@@ -13,8 +13,6 @@ package final class Authenticator: Sendable {
         var tokens = WatchedList<AccessToken>(AccessFolder.tokensName)
         var limiter = AttemptLimiter()
         var proven = ProvenTokens()
-        /// Secrets that are being hashed.
-        var hashing = 0
         /// Who has a mailbox, by the lists of these revisions.
         var people: (keys: Int, tokens: Int, index: [PathKey: AccessPerson])?
         /// Says which names are somebody's that no list has; nothing where there are none.
@@ -27,9 +25,6 @@ package final class Authenticator: Sendable {
         }
     }
 
-    /// Secrets that are hashed at once: each takes a core for 70 ms, and 32 MiB.
-    static let mostHashing = 2
-
     /// Sentences that wait to be logged; a broken list that changes all the time must not fill the memory.
     private static let mostFaults = 64
 
@@ -37,6 +32,7 @@ package final class Authenticator: Sendable {
     private let isOpen: Bool
     private let owner: PublicKey?
     let state = Locked(State())
+    let hashing = HashingQueue()
 
     /// - Parameters:
     ///   - isOpen: whether it also lets in who shows nothing.

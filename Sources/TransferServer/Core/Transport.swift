@@ -11,8 +11,9 @@ final class Transport: Sendable {
     /// For content and the catalog; its threads are shared by `accounts`.
     let pool: BlockingPool
 
-    /// For deciding who may come in, which waits for nobody's content.
-    let accessPool = BlockingPool(name: "transfer-access", threads: 4)
+    /// For deciding who may come in, which waits for nobody's content. It has more threads than secrets that are hashed or wait for it
+    /// (`HashingQueue`), so that known clients come in meanwhile.
+    let accessPool = BlockingPool(name: "transfer-access", threads: 16)
 
     let accounts = ClientAccounts()
     let buffers: BufferPool

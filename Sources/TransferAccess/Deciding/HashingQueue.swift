@@ -1,0 +1,85 @@
+import TransferModel
+import TransferSystem
+
+/// Where secrets are hashed: few at once, because each takes a core for 70 ms, and 32 MiB.
+///
+/// A client opens many connections at the same moment, and shows one secret on all of them. It is hashed once, and all of them get
+/// what came of it. Another secret waits in a short queue. A network has some of its places, so that wrong secrets from one address leave
+/// the others to other clients.
+final class HashingQueue: Sendable {
+    /// Secrets that are hashed at once.
+    static let mostRunning = 2
+
+    /// Secrets that wait for their turn, each on a thread that decides about clients: 0.3 s for all of them.
+    static let mostWaiting = 8
+
+    /// Those of them that one network may have shown.
+    static let mostOfNetwork = 4
+
+    /// One secret that is hashed, or waits for that.
+    private final class Job {
+        /// Nil until it was hashed.
+        var isRight: Bool?
+    }
+
+    private struct State {
+        var running = 0
+        /// By what is hashed.
+        var jobs: [String: Job] = [:]
+        /// Networks whose secrets wait, with the numbers of their turns; the first one is next.
+        var waiting: [(turn: Int, network: PeerNetwork?)] = []
+        var turns = 0
+
+        func isFull(for network: PeerNetwork?) -> Bool {
+            running >= HashingQueue.mostRunning
+                && (waiting.count >= HashingQueue.mostWaiting
+                    || waiting.count { $0.network == network } >= HashingQueue.mostOfNetwork)
+        }
+    }
+
+    private let monitor = Monitor(State())
+
+    /// Whether a secret that nothing else hashes would be refused.
+    func isFull(for network: PeerNetwork?) -> Bool { monitor.withLock { monitor.state.isFull(for: network) } }
+
+    /// Hashes a secret and compares it, on this thread or on one that is at it already.
+    ///
+    /// - Parameters:
+    ///   - subject: what is hashed, and what it is compared with.
+    ///   - network: of the client that has shown it.
+    /// - Returns: whether it is right; nil if too many are hashed.
+    func isRight(_ subject: String, from network: PeerNetwork?, _ compare: () -> Bool) -> Bool? {
+        monitor.lock()
+        defer { monitor.unlock() }
+        if let job = monitor.state.jobs[subject] {
+            while true {
+                if let isRight = job.isRight { return isRight }
+                monitor.wait()
+            }
+        }
+        guard !monitor.state.isFull(for: network) else { return nil }
+        let job = Job()
+        monitor.state.jobs[subject] = job
+        takeTurn(network)
+        monitor.unlock()
+        let isRight = compare()
+        monitor.lock()
+        monitor.state.running -= 1
+        job.isRight = isRight
+        monitor.state.jobs[subject] = nil
+        monitor.wakeAll()
+        return isRight
+    }
+
+    /// Waits until fewer are hashed and all that came before have had their turn. With the lock held.
+    private func takeTurn(_ network: PeerNetwork?) {
+        monitor.state.turns += 1
+        let turn = monitor.state.turns
+        monitor.state.waiting.append((turn, network))
+        while monitor.state.running >= Self.mostRunning || monitor.state.waiting.first?.turn != turn { monitor.wait() }
+        monitor.state.waiting.removeFirst()
+        monitor.state.running += 1
+        // The next one may have its turn as well.
+        monitor.wakeAll()
+    }
+}

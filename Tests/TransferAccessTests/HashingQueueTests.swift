@@ -1,0 +1,93 @@
+import Glibc
+import Testing
+import TransferModel
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferAccess
+
+/// A queue in which every place is taken until it is released.
+final class BusyQueue {
+    private let gate = Monitor(false)
+    private var threads: [TestThread] = []
+
+    /// Returns when all places are taken.
+    init(_ queue: HashingQueue) {
+        let count = HashingQueue.mostRunning + HashingQueue.mostWaiting
+        threads = (0..<count).map { number in
+            // Each from a network of its own.
+            TestThread { [gate] in
+                _ = queue.isRight("\(number)", from: PeerNetwork(ipv4: UInt32(100 + number))) { gate.pass() }
+            }
+        }
+        while !queue.isFull(for: PeerNetwork(ipv4: 1)) { sched_yield() }
+    }
+
+    func release() {
+        gate.open()
+        for thread in threads { thread.join() }
+    }
+}
+
+extension Monitor<Bool> {
+    /// Waits until it is open.
+    fileprivate func pass() -> Bool {
+        lock()
+        defer { unlock() }
+        while !state { wait() }
+        return true
+    }
+
+    fileprivate func open() {
+        withLock { state = true }
+        wakeAll()
+    }
+}
+
+@Suite struct HashingQueueTests {
+    private let queue = HashingQueue()
+
+    @Test(arguments: [true, false]) func saysWhatCameOfIt(isRight: Bool) {
+        #expect(queue.isRight("a", from: nil) { isRight } == isRight)
+        // What came of it is nothing to one that comes later.
+        #expect(queue.isRight("a", from: nil) { !isRight } == !isRight)
+    }
+
+    /// A secret that comes while others are hashed waits for its turn.
+    @Test func anotherSecretWaits() {
+        let gate = Monitor(false)
+        let running = (0..<HashingQueue.mostRunning).map { number in
+            TestThread { [queue] in _ = queue.isRight("\(number)", from: nil) { gate.pass() } }
+        }
+        let answer = Locked<Bool?>(nil)
+        let waiting = TestThread { [queue] in
+            let isRight = queue.isRight("other", from: nil) { true }
+            answer.withLock { $0 = isRight }
+        }
+        gate.open()
+        for thread in running + [waiting] { thread.join() }
+        #expect(answer.withLock { $0 } == true)
+    }
+
+    /// Whoever guesses from one address leaves places to others.
+    @Test func oneNetworkDoesNotTakeAllPlaces() {
+        let (gate, network) = (Monitor(false), PeerNetwork(ipv4: 1))
+        let count = HashingQueue.mostRunning + HashingQueue.mostOfNetwork
+        let guesses = (0..<count).map { number in
+            TestThread { [queue] in _ = queue.isRight("\(number)", from: network) { gate.pass() } }
+        }
+        while !queue.isFull(for: network) { sched_yield() }
+        #expect(queue.isRight("one more", from: network) { true } == nil)
+        #expect(!queue.isFull(for: PeerNetwork(ipv4: 2)))
+        gate.open()
+        for thread in guesses { thread.join() }
+        #expect(queue.isRight("one more", from: network) { true } == true)
+    }
+
+    @Test func thereIsAnEnd() {
+        let busy = BusyQueue(queue)
+        #expect(queue.isRight("one more", from: PeerNetwork(ipv4: 1)) { true } == nil)
+        busy.release()
+        #expect(queue.isRight("one more", from: PeerNetwork(ipv4: 1)) { true } == true)
+    }
+}
