@@ -1,6 +1,6 @@
 internal import CSQLite
 
-/// A statement, prepared when it is first needed: a connection has many, and most of its life needs few of them.
+/// An SQL statement. SQLite prepares it at its first use, because a connection declares many statements and uses few of them.
 package final class Statement {
     private let sql: String
     private let database: Database

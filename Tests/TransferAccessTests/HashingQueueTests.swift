@@ -84,6 +84,23 @@ extension Monitor<Bool> {
         #expect(queue.isRight("one more", from: network) { true } == true)
     }
 
+    /// One secret on very many connections leaves threads to clients that are known.
+    @Test func soManyConnectionsWaitForOneResult() {
+        let answers = Locked<[Bool?]>([])
+        let (gate, refused) = (Monitor(false), 23)
+        let threads = (0..<1 + HashingQueue.mostJoined + refused).map { _ in
+            TestThread { [queue] in
+                let answer = queue.isRight("one", from: nil) { gate.pass() }
+                answers.withLock { $0.append(answer) }
+            }
+        }
+        while answers.withLock({ $0.count }) < refused { sched_yield() }
+        #expect(answers.withLock { $0 }.allSatisfy { $0 == nil })
+        gate.open()
+        for thread in threads { thread.join() }
+        #expect(answers.withLock { $0.count { $0 == true } } == 1 + HashingQueue.mostJoined)
+    }
+
     @Test func thereIsAnEnd() {
         let busy = BusyQueue(queue)
         #expect(queue.isRight("one more", from: PeerNetwork(ipv4: 1)) { true } == nil)

@@ -97,10 +97,11 @@ import TransferTestSupport
         #expect(throws: ChildLaunch.Failure.self) { try Child(["/nonexistent"], ChildLaunch()) }
     }
 
-    /// A shell that starts one in the background, in a new session, and another in the group of the shell.
+    /// A shell that starts one process in the background, in a new session, and another one in the group of the shell. Both wait for a
+    /// writer that never comes.
     private func family(_ directory: TemporaryDirectory) throws -> Child {
-        let script = "setsid sleep 3600 & echo $! >first; sleep 3600 & echo $! >second; mv second both; wait"
-        let child = try Child(["/bin/sh", "-ec", "cd '\(directory.path)'; \(script)"], ChildLaunch())
+        let script = "mkfifo never; setsid cat never & echo $! >first; cat never & echo $! >second; mv second both"
+        let child = try Child(["/bin/sh", "-ec", "cd '\(directory.path)'; \(script); wait"], ChildLaunch())
         while access(directory.path("both"), F_OK) != 0 {
             try #require(!child.hasEnded())
             sched_yield()
@@ -155,8 +156,8 @@ import TransferTestSupport
         let text = try #require(failure).description
         #expect(text.contains("did not end within 1 s"))
         for process in others {
-            #expect(text.contains("process \(process), child of ") && text.contains(": sleep 3600\n"), "\(text)")
-            #expect(text.contains("  thread \(process) 'sleep', state S, in "), "\(text)")
+            #expect(text.contains("process \(process), child of ") && text.contains(": cat never\n"), "\(text)")
+            #expect(text.contains("  thread \(process) 'cat', state S, in "), "\(text)")
         }
         #expect(others.allSatisfy(goes))
         #expect(child.hasEnded())

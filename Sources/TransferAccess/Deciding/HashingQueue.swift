@@ -3,9 +3,9 @@ import TransferSystem
 
 /// Where secrets are hashed: few at once, because each takes a core for 70 ms, and 32 MiB.
 ///
-/// A client opens many connections at the same moment, and shows one secret on all of them. It is hashed once, and all of them get
-/// what came of it. Another secret waits in a short queue. A network has some of its places, so that wrong secrets from one address leave
-/// the others to other clients.
+/// A client opens many connections at the same moment, and shows one secret on all of them. The secret is hashed once, and every
+/// connection gets that result. Other secrets wait in a short queue. One network may take half of the queue's places, so wrong secrets from
+/// one address leave the other half to other clients.
 final class HashingQueue: Sendable {
     /// Secrets that are hashed at once.
     static let mostRunning = 2
@@ -16,6 +16,9 @@ final class HashingQueue: Sendable {
     /// Those of them that one network may have shown.
     static let mostOfNetwork = 4
 
+    /// Connections that wait for a result that another connection computes: as many lanes as a push may have.
+    static let mostJoined = 16
+
     /// One secret that is hashed, or waits for that.
     private final class Job {
         /// Nil until it was hashed.
@@ -24,6 +27,7 @@ final class HashingQueue: Sendable {
 
     private struct State {
         var running = 0
+        var joined = 0
         /// By what is hashed.
         var jobs: [String: Job] = [:]
         /// Networks whose secrets wait, with the numbers of their turns; the first one is next.
@@ -52,6 +56,9 @@ final class HashingQueue: Sendable {
         monitor.lock()
         defer { monitor.unlock() }
         if let job = monitor.state.jobs[subject] {
+            guard monitor.state.joined < Self.mostJoined else { return nil }
+            monitor.state.joined += 1
+            defer { monitor.state.joined -= 1 }
             while true {
                 if let isRight = job.isRight { return isRight }
                 monitor.wait()

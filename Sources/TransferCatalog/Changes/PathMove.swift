@@ -6,8 +6,8 @@ package struct PathMove: Equatable, Sendable {
     /// Which file was moved; nothing for a folder, in which all has moved as well.
     package let object: UInt64?
 
-    /// When the file's content was last changed before it was moved, as versions have it; nil where nobody knows. A mark of rot with
-    /// another one is about content that is no more.
+    /// `ContentVersion.revision` of the file before it was moved; nil if unknown. A mark of rot with another revision describes content
+    /// that the file no longer has.
     package let revision: Int64?
 
     /// When it was moved; UTC, in nanoseconds since 1970. What was acknowledged under the path later is about another file, unless

@@ -59,7 +59,7 @@ extension KnownUploads {
         for entry in entries {
             let lost = try records.rotten(at: entry.path)?.version
             if let lost, let stored = entry.version, lost.hasReplaced(stored) { continue }
-            // A file that was moved away takes its mark along when the catalog is told, which may be later.
+            // The mark belongs to a file that was moved away, and moves with it once the catalog records the move.
             if lost?.object != entry.version?.object, isMoving(entry.path) { continue }
             paths.append(entry.path)
         }

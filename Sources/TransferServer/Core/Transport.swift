@@ -11,9 +11,9 @@ final class Transport: Sendable {
     /// For content and the catalog; its threads are shared by `accounts`.
     let pool: BlockingPool
 
-    /// For deciding who may come in, which waits for nobody's content. It has more threads than secrets that are hashed or wait for it
-    /// (`HashingQueue`), so that known clients come in meanwhile.
-    let accessPool = BlockingPool(name: "transfer-access", threads: 16)
+    /// Decides which clients may come in, and never waits for content. `HashingQueue` blocks 26 threads at most, so known clients find a
+    /// free thread at all times.
+    let accessPool = BlockingPool(name: "transfer-access", threads: 32)
 
     let accounts = ClientAccounts()
     let buffers: BufferPool

@@ -306,7 +306,7 @@ extension Scrub {
         let entry = try claims.find(text)
         let finding = ScrubFinding(kind: .missing, path: text, size: entry?.size ?? 0, recorded: entry?.digest)
         if let path { try repair?.take(finding, path, nil) }
-        // A mark of rot stays: somebody may bring the same file back to this path, and the catalog still knows it here.
+        // Keep the mark of rot: the same file may come back to this path, where the catalog still has its entry.
         found(finding)
     }
 }

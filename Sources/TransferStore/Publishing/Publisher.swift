@@ -186,7 +186,8 @@ final class Publisher {
     /// Times that a condition is compared where others change the path between the comparison and the publication.
     private static let mostComparisons = 64
 
-    /// The content of a publication is there already. Another upload's may not be durable yet, nor what somebody else put there.
+    /// Syncs a stored file that already has the content of a publication. Another upload, or another program, may have written the file
+    /// without a sync so far.
     ///
     /// - Parameter moment: of the committer, before the file was looked at.
     private func keep(

@@ -46,9 +46,9 @@ class FinishTests(unittest.TestCase):
         self.assertEqual((done.stdout, done.stderr, done.returncode), (b"out\n", b"err\n", 3))
 
     def test_one_that_does_not_end_is_described_and_killed(self) -> None:
-        process = self.start("sh", "-c", "echo words; sleep 36000 & wait")
+        process = self.start("sh", "-c", "echo words; tail -f /dev/null & wait")
         assert process.stdout is not None
-        with self.assertRaisesRegex(AssertionError, r"(?s)did not end within 1 s.*: sleep 36000.*it has said: words"):
+        with self.assertRaisesRegex(AssertionError, r"(?s)did not end within 1 s.*: tail -f /dev/null.*it has said: words"):
             children.finish(process, 1)
         self.assertEqual(process.returncode, -signal.SIGKILL)
 

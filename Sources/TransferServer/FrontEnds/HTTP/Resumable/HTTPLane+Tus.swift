@@ -61,7 +61,7 @@ extension HTTPLane {
 
 extension HTTPLane {
     private func create(_ request: HTTPRequest, _ address: UploadAddress, _ target: HTTPTarget) throws(HTTPRefusal) {
-        let conflict = try HTTPUpload.policy(target) ?? .keepBoth
+        let policy = try HTTPUpload.policy(target)
         do throws(HTTPFault) {
             let fields = request.head.fields
             let concat = try fields.only("upload-concat").map { (text) throws(HTTPFault) in try UploadConcat(text) }
@@ -72,10 +72,9 @@ extension HTTPLane {
             let id = client.inner(.random())
             let path = note.isPiece ? "\(id)" : try Self.path(metadata, in: address.folder, else: client.outer(id))
             (note.isOnlyNew, note.match) = try Self.demands(of: fields, isPiece: note.isPiece)
-            let intent = UploadIntent(
-                id: id, path: path, size: nil,
-                conflict: note.isPiece ? .keepBoth : note.isOnlyNew ? .fail : note.match.isEmpty ? conflict : .overwrite
-            )
+            // What a condition names is to be replaced, unless the client says what else to do.
+            let conflict = note.isOnlyNew ? .fail : policy ?? (note.match.isEmpty ? .keepBoth : .overwrite)
+            let intent = UploadIntent(id: id, path: path, size: nil, conflict: note.isPiece ? .keepBoth : conflict)
             let conditions = try conditions(of: intent, note)
             guard conditions.hold(files) else { throw .conditionsFail }
             if case .final(let pieces) = concat {
