@@ -34,6 +34,10 @@ final class Lanes: @unchecked Sendable {
     private(set) var isOver = false
     private(set) var acceptance = Acceptance.everything
 
+    /// Whether a lane that was lost before the server had answered on it had sent parts. The server may have taken them, and
+    /// then refuses them to older connections as `incomplete`.
+    var hasDoubtfulParts = false
+
     /// Whether the server has answered on any of them, the first one included.
     private(set) var hasConnected = false
     private let allowance: LaneAllowance
@@ -84,6 +88,7 @@ final class Lanes: @unchecked Sendable {
     func open() {
         begun = begun ?? .now
         isClosed = false
+        hasDoubtfulParts = false
         acceptance = .everything
         // It may be another server, which has not said yet what it takes.
         takesPieces = false
@@ -186,10 +191,10 @@ final class Lanes: @unchecked Sendable {
         if hasMore, sessions.count + 1 < limit { wanted.fire() }
     }
 
-    /// Ends those that have not connected; what they have begun goes to others.
-    func cancelUnanswered() {
+    /// Ends those that the server has not answered; what they have begun goes to others.
+    func endUnanswered() {
         for session in sessions {
-            session.assumeIsolated { if !$0.hasConnected { $0.cancel() } }
+            session.assumeIsolated { if !$0.hasConnected { $0.end(.lost("the server did not answer")) } }
         }
     }
 

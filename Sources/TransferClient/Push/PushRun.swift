@@ -142,11 +142,21 @@ extension PushRun {
             // Those that were ended from here say nothing of the server.
             wasLost = ending != .complete && ending != .cancelled
             context.feed.putBack(await lane.takeUnacknowledged())
-            // The server may not know yet that the lane is lost, and gives what it was writing to newer ones only.
-            if await lane.hasConnected, await lane.hasLostParts { await session?.laneWasLost() }
+            await lostParts(of: lane)
         }
         context.lanes.remove(lane, wasLost: wasLost)
         await session?.laneEnded()
+    }
+
+    /// The server may not know yet that a lane is lost, and gives what that was writing to newer ones only. A lane that the
+    /// server has not answered may have been turned away with all that was sent on it: that is no reason to begin anew.
+    private func lostParts(of lane: ClientSession) async {
+        guard await lane.hasLostParts else { return }
+        guard await lane.hasConnected else {
+            context.lanes.hasDoubtfulParts = true
+            return
+        }
+        await session?.laneWasLost()
     }
 
     /// The first lane is over; the others live no longer. Only where the server has to go they come to their own ends: it

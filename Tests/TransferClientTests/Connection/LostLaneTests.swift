@@ -1,8 +1,10 @@
 import Glibc
+import Synchronization
 import Testing
 import TransferIO
 import TransferModel
 import TransferProtocol
+import TransferSystem
 import TransferTestSupport
 
 @testable import TransferClient
@@ -37,5 +39,91 @@ import TransferTestSupport
         #expect(await session.hasLostParts == !saysGoodbye)
         loop.stop()
         pool.close()
+    }
+
+    /// A server may have taken what was sent on a lane that is lost before it said anything, and then keeps it for newer
+    /// connections. The client asks again on one.
+    @Test func aPartOfAnUnansweredLaneIsAskedForOnANewerConnection() async throws {
+        let parts = KeptParts()
+        let late: @Sendable (FakeServer.Peer) -> Void = { peer in
+            nonisolated(unsafe) let peer = peer
+            onThread {
+                parts.firstHasEnded.wait()
+                peer.welcome()
+                parts.serve(peer, isOlder: false)
+            }
+        }
+        let fake = FakeServer(
+            { peer in
+                nonisolated(unsafe) let peer = peer
+                onThread {
+                    peer.welcome()
+                    parts.serve(peer, isOlder: true)
+                    parts.firstHasEnded.open()
+                }
+            },
+            { peer in
+                guard let begin = peer.nextBegin(), peer.nextEnd() != nil else { return }
+                parts.kept.withLock { $0 = begin.scope }
+                peer.wire.cut()
+                parts.secondHasEnded.open()
+            }, late, late, late, late)
+        let directory = try TemporaryDirectory()
+        try Files.write(directory.path("long"), [UInt8](repeating: 7, count: 40 << 20))
+        let outcome = try await fake.address.outcome([.path(directory.path("long"))]) { $0.lanes = .fixed(2) }
+        parts.firstHasEnded.open()
+        #expect(outcome.codes == [.committed])
+        #expect(parts.refusals.load(ordering: .relaxed) == 1)
+    }
+}
+
+/// A server's parts of one upload, one of which it has from a connection that is gone.
+private final class KeptParts: Sendable {
+    let kept = Locked<Begin.Scope?>(nil)
+    let firstHasEnded = Latch()
+    let secondHasEnded = Latch()
+    let refusals = Atomic<Int>(0)
+
+    /// - Parameter isOlder: whether the connection is older than the one that brought the part.
+    func serve(_ peer: FakeServer.Peer, isOlder: Bool) {
+        while let arrival = peer.nextToAnswer() {
+            switch arrival {
+            case .message(.resume(let begin)): peer.send(.accept(begin.id))
+            case .message(.begin(let begin)):
+                guard let end = peer.nextEnd() else { return }
+                var result = UploadResult(id: begin.id, code: .committed, size: end.size, digest: end.digest)
+                if case .part = begin.scope {
+                    result.code = .staged
+                    if isOlder {
+                        // Else it would have served all parts before the other connection comes.
+                        secondHasEnded.wait()
+                        if kept.withLock({ $0 }) == begin.scope {
+                            refusals.add(1, ordering: .relaxed)
+                            result = UploadResult(id: begin.id, code: .incomplete, message: "There is a newer one.")
+                        }
+                    }
+                }
+                peer.send(.result(result))
+            default: break
+            }
+        }
+    }
+}
+
+/// What threads wait for that happens once.
+private final class Latch: Sendable {
+    private let monitor = Monitor(false)
+
+    func open() {
+        monitor.lock()
+        defer { monitor.unlock() }
+        monitor.state = true
+        monitor.wakeAll()
+    }
+
+    func wait() {
+        monitor.lock()
+        defer { monitor.unlock() }
+        while !monitor.state { monitor.wait() }
     }
 }

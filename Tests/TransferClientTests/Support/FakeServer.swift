@@ -55,7 +55,7 @@ final class FakeServer: Sendable {
         }
 
         /// As `next`, but answers pings, and lookups, as a server does that knows nothing and has nothing else to say.
-        private func nextToAnswer() -> Arrival? {
+        func nextToAnswer() -> Arrival? {
             while let arrival = next() {
                 switch arrival {
                 case .message(.ping(let token)): send(.pong(token))

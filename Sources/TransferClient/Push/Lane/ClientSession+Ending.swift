@@ -27,7 +27,7 @@ extension ClientSession {
         run.lanes.lookups.lost()
         let lost = takeUnacknowledged()
         // A server that has said goodbye has nothing left of this connection.
-        hasLostParts = !isLeaving && lost.contains(where: \.isShared)
+        hasLostParts = !isLeaving && (uploads.isTooOld || lost.contains(where: \.isShared))
         run.feed.putBack(lost)
     }
 }

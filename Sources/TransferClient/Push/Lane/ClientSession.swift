@@ -199,7 +199,7 @@ extension ClientSession {
                     return end(run.lanes.isServerLeaving ? .lost("the server is stopping") : .complete)
                 }
                 // The others may still be at work, but one that the server hasn't answered yet only keeps everybody waiting.
-                run.lanes.cancelUnanswered()
+                run.lanes.endUnanswered()
             }
             guard mayFill else {
                 await mayProduce.wait()
@@ -388,7 +388,9 @@ extension ClientSession: MessageSession {
         case .known(let result): uploads.known(result)
         case .unknown(let ids): uploads.unknown(ids)
         case .progress(let id, let bytes): uploads.progressed(id, bytes)
-        case .finished(let result): try uploads.finished(result)
+        case .finished(let result):
+            try uploads.finished(result)
+            if uploads.isTooOld { laneWasLost() }
         case .acknowledged(let result): try uploads.acknowledged(result)
         case .receipts(let receipts): uploads.received(receipts)
         case .outcome(let outcome): uploads.compared(outcome)

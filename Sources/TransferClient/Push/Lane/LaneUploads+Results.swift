@@ -74,6 +74,11 @@ extension LaneUploads {
             return run.feed.putBack([split.whole])
         }
         if result.code == .contentMismatch { upload.takeOwnID() }
+        if result.code == .incomplete, case .part(let split, _) = upload.content, run.lanes.hasDoubtfulParts {
+            // The parts that are handed out from then on begin with no attempts.
+            split.whole.attempts = upload.attempts
+            isTooOld = true
+        }
         guard result.code == .incomplete, case .assembly(let split) = upload.content else {
             return run.feed.putBack([upload])
         }

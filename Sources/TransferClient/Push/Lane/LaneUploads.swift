@@ -31,6 +31,9 @@ final class LaneUploads {
     /// Until then no upload may begin.
     var heldUntil = MonotonicTime(nanoseconds: 0)
 
+    /// Whether the server keeps a part for a newer connection of this push, which is lost.
+    var isTooOld = false
+
     /// Whether any upload got further here.
     var hasProgressed = false
 
