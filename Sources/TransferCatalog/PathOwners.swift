@@ -36,13 +36,16 @@ package final class PathOwners: Sendable {
 
     /// The upload that a stored file belongs to. From now on its path is found.
     ///
-    /// - Parameter file: what is there; nothing where nobody can say. If it came later than what was acknowledged last, and is the
-    ///   very file of an earlier upload, it belongs to that.
+    /// - Parameter file: what is there; nil where that is not known. If it came later than what was acknowledged last, or is that
+    ///   file with another revision, and the content is that of an earlier upload, it belongs to that: a file with two names
+    ///   can get a time under one of them, and be moved over the other.
     /// - Returns: nothing for a file that is not in the catalog, or in a row that cannot be read.
     package func find(_ path: String, _ file: ContentVersion? = nil) throws(DatabaseError) -> CatalogEntry? {
         try connection.withLock { (state) throws(DatabaseError) in
             let last = try state.find(path)
-            guard let file, let known = last?.version, file.hasReplaced(known) else { return last }
+            guard let file, let known = last?.version, !known.hasSameContent(as: file),
+                file.object == known.object || file.hasReplaced(known)
+            else { return last }
             return try state.find(path, exactly: file) ?? last
         }
     }

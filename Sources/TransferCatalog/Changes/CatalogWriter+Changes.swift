@@ -152,8 +152,17 @@ extension CatalogWriter {
             WHERE path = ?1 AND object = ?5 AND touch = ?6 AND revision = ?7 AND size = ?8
             """,
             in: database)
+        // Its other names have the new time, too. A file on another disk may have the same numbers, and hardly ever was the same
+        // content lost there.
+        let others = try Statement(
+            """
+            UPDATE rotten SET object = ?2, touch = ?3, revision = ?4
+            WHERE path <> ?1 AND object = ?5 AND revision = ?7 AND size = ?8 AND (algorithm, digest) = (
+                SELECT algorithm, digest FROM rotten WHERE path = ?1 AND object = ?5 AND revision = ?7 AND size = ?8)
+            """,
+            in: database)
         // A new time brings no content back. Names and rights that have changed since it was found rotten do not matter
-        // (`RottenFile.isStill`). Only under this path: a file on another disk may have the same numbers.
+        // (`RottenFile.isStill`).
         let rotten = try Statement(
             """
             UPDATE rotten SET object = ?2, touch = ?3, revision = ?4
@@ -161,7 +170,7 @@ extension CatalogWriter {
             """,
             in: database)
         for change in changes {
-            for statement in [update, rotten] {
+            for statement in [update, others, rotten] {
                 statement.bind(2, Int64(bitPattern: change.after.object))
                 statement.bind(3, change.after.touch)
                 statement.bind(4, change.after.revision)
@@ -171,6 +180,7 @@ extension CatalogWriter {
             }
             update.bind(6, change.before.touch)
             try run(update, change.path)
+            if change.after.revision != change.before.revision { try run(others, change.path) }
             try run(rotten, change.path)
         }
     }

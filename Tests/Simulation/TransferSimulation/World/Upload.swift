@@ -26,6 +26,8 @@ extension World {
         var isOnItsWay = false
         /// When it was told that it is stored, as the world counts.
         var answered = 0
+        /// Whether its content has got a name since the server has acknowledged it: nobody has been told of that file.
+        var hasNewFile = false
         /// When it was published last.
         var published: PublishedMoment?
         /// Why it was refused last.

@@ -132,6 +132,9 @@ extension World {
                 guard let object = naming.object, disk.medium.seen(of: object) != nil else { continue }
                 hasLinked = true
                 if let content = disk.medium.seen(of: object).flatMap(number) { copied.insert(content) }
+                for (name, other) in disk.medium.seenPaths where other == object {
+                    foreign[naming.path, default: []].formUnion(foreign[name] ?? [])
+                }
                 arrivals[naming.path] = promises.changes + 1
                 // What the disk has lost under one name it has lost under the other one.
                 rotten[naming.path] = disk.medium.seenPaths.first { $0.value == object && rotten[$0.key] != nil }
@@ -172,6 +175,8 @@ extension World {
         // Who is about to be recorded says where it was when it was stored.
         let isComing = (sessions.compactMap(\.self) + ghosts).contains { $0.intake.completion.isWaiting }
         promises.moved(move.object, from: move.path, to: move.target, isKnown: isKnown && !isComing)
+        // The target may have had the same content before the disk lost it.
+        if rotten[move.target] != nil { promises.changed(move.target) }
     }
 
     /// Somebody removes something for good, or empties a part of the trash.

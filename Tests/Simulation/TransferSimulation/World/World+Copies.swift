@@ -34,6 +34,7 @@ extension World {
         if options.tells { print("    \(source) was copied to \(place)") }
         durableDirectories.formUnion(Self.parents(of: place.string))
         done.insert(.copy)
+        admitForeign(number, at: place.string)
         try promises.acknowledged(number, at: place.string, since: moment.changes, upTo: moment.publications)
     }
 

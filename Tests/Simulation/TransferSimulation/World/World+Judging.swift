@@ -77,12 +77,8 @@ extension World {
         if isOfNow || arrivals[path] ?? 0 <= (published ?? upload.published)?.changes ?? .max {
             try checkRot(path, index)
         }
-        // What others have written may be the same by chance: both may be empty. That it stays is not promised then, because what
-        // has replaced it since cannot be told from what it has replaced.
-        if foreign[path]?.contains(contents[upload.content]) ?? false, !promises.had(upload.content, at: path) {
-            copied.insert(upload.content)
-            promises.published(upload.content, at: path)
-        }
+        admitForeign(upload.content, at: path)
+        uploads[index].hasNewFile = false
         let answer = Answer(
             code: acknowledgement.code, path: path, server: servers, version: disk.medium.version(at: path))
         if !isUnheard {
@@ -96,6 +92,14 @@ extension World {
         }
         try promises.acknowledged(
             upload.content, at: path, since: published.changes, upTo: published.publications)
+    }
+
+    /// What others have written may be the same by chance: both may be empty. That it stays is not promised then, because what
+    /// has replaced it since cannot be told from what it has replaced.
+    func admitForeign(_ content: Int, at path: String) {
+        guard foreign[path]?.contains(contents[content]) ?? false, !promises.had(content, at: path) else { return }
+        copied.insert(content)
+        promises.published(content, at: path)
     }
 
     /// Whoever asks again gets the same answer, as long as nobody has changed what it is about.
@@ -176,6 +180,7 @@ extension World {
             // What the catalog says of the file that gave way stays, as what was stored there before.
             promises.forgetKnown(at: naming.path)
             promises.published(content, at: naming.path)
+            for index in uploads.indices where uploads[index].content == content { uploads[index].hasNewFile = true }
             rotten[naming.path] = nil
             touched[naming.path] = nil
             log.append((naming.path, content, naming.replaced))

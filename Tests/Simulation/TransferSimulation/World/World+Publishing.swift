@@ -148,7 +148,7 @@ extension World {
                 try judge(acknowledgement, index, isOfNow: true)
             } else if let answer = uploads[index].answer, !records.hasFailed, rotten[answer.path] == nil,
                 stands(index, at: answer.path), !isTouched(answer.path, since: uploads[index].id),
-                !isPublished(index)
+                !isPublished(index), !uploads[index].hasNewFile
             {
                 throw Promises.Broken("upload \(index) was acknowledged, and nobody knows of it any more")
             }
