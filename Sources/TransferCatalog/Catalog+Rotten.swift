@@ -1,4 +1,5 @@
 package import TransferDatabase
+import TransferModel
 
 /// What the disk has lost. It is kept by path, of a file with several names for each, and not with the uploads, because several may stand for one path, and another
 /// program may find it while a server runs and holds entries in memory.
@@ -51,6 +52,16 @@ extension CatalogWriter {
                 if file.mayHaveOtherNames { try file.write(others) }
             }
         }
+    }
+
+    /// Removes the mark of a file, and of no other that had its path.
+    func removeRotten(at path: String, _ file: ContentVersion) throws(DatabaseError) {
+        let delete = try Statement(
+            "DELETE FROM rotten WHERE path = ?1 AND object = ?2 AND revision = ?3 AND size = ?4", in: database)
+        delete.bind(2, Int64(bitPattern: file.object))
+        delete.bind(3, file.revision)
+        delete.bind(4, Int64(clamping: file.size))
+        try run(delete, path)
     }
 
     func removeRotten(at paths: [String]) throws(DatabaseError) {

@@ -43,9 +43,7 @@ package final class PathOwners: Sendable {
     package func find(_ path: String, _ file: ContentVersion? = nil) throws(DatabaseError) -> CatalogEntry? {
         try connection.withLock { (state) throws(DatabaseError) in
             let last = try state.find(path)
-            guard let file, let known = last?.version, !known.hasSameContent(as: file),
-                file.object == known.object || file.hasReplaced(known)
-            else { return last }
+            guard let file, let known = last?.version, file.mayBeEarlier(than: known) else { return last }
             return try state.find(path, exactly: file) ?? last
         }
     }
@@ -55,10 +53,11 @@ package final class PathOwners: Sendable {
         try connection.withLock { (state) throws(DatabaseError) in try state.writer.add(rotten: [file]) }
     }
 
-    /// What stands under the path is well, or was changed, or is gone. Costs nothing when it was not known to be rotten at
-    /// the beginning.
-    package func removeRotten(at path: String) throws(DatabaseError) {
-        try connection.withLock { (state) throws(DatabaseError) in try state.removeRotten(at: path) }
+    /// A file is well that was found rotten before. Costs nothing when nothing was known to be rotten under its path at the beginning.
+    ///
+    /// What is known of another file that had the path stays: a power cut may bring that file back.
+    package func removeRotten(at path: String, _ file: ContentVersion) throws(DatabaseError) {
+        try connection.withLock { (state) throws(DatabaseError) in try state.removeRotten(at: path, file) }
     }
 
     /// Paths that were not found, in their order.
@@ -192,9 +191,9 @@ private final class ClaimsConnection: @unchecked Sendable {
         }
     }
 
-    func removeRotten(at path: String) throws(DatabaseError) {
-        guard !rotten.isEmpty, rotten.remove(Array(path.utf8)) != nil else { return }
-        try writer.removeRotten(at: [path])
+    func removeRotten(at path: String, _ file: ContentVersion) throws(DatabaseError) {
+        guard !rotten.isEmpty, rotten.contains(Array(path.utf8)) else { return }
+        try writer.removeRotten(at: path, file)
     }
 
     private static func readRotten(_ database: Database) throws(DatabaseError) -> Set<[UInt8]> {

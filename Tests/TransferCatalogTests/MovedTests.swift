@@ -132,6 +132,22 @@ import TransferModel
         #expect(try catalog.rotten(at: "v/a")?.isStill(before) == true)
     }
 
+    /// One batch sets a time under one name of a file, and then another time under another name.
+    @Test func whatIsRottenStaysSoWhenBothNamesAreChangedAtOnce() throws {
+        let catalog = try CatalogFixture().open()
+        for path in ["a", "b"] { try rot(catalog, 1, at: path) }
+        let first = ContentVersion(object: 1, revision: 2, touch: 3, size: 4)
+        let second = ContentVersion(object: 1, revision: 50, touch: 9, size: 4)
+        let last = ContentVersion(object: 1, revision: 60, touch: 10, size: 4)
+        var changes = KnownChanges()
+        changes.versions = [
+            VersionChange(path: "a", before: first, after: second),
+            VersionChange(path: "b", before: first, after: last),
+        ]
+        try catalog.complete(.none, changes)
+        for path in ["a", "b"] { #expect(try catalog.rotten(at: path)?.isStill(last) == true) }
+    }
+
     @Test func whatIsRottenIsSoUnderItsSecondName() throws {
         let catalog = try CatalogFixture().open()
         try rot(catalog, 1, at: "a")

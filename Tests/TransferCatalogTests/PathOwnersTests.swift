@@ -61,4 +61,18 @@ import TransferModel
         ]
         #expect(try owner(of: file, among: entries) == 2)
     }
+
+    /// A scrub finds another file well under the path. Until that is recorded, a power cut may bring the rotten one back.
+    @Test func theMarkOfAnotherFileStays() throws {
+        let rotten = RottenFile(
+            path: "a", version: ContentVersion(object: 6, revision: 3, touch: 1, size: 4),
+            digest: Digest(.xxh128, Array(0..<16)))
+        let catalog = fixture.open()
+        try catalog.add(rotten: [rotten])
+        let owners = try PathOwners(path: fixture.path)
+        try owners.removeRotten(at: "a", ContentVersion(object: 7, revision: 3, touch: 9, size: 4))
+        #expect(try catalog.rotten(at: "a") == rotten)
+        try owners.removeRotten(at: "a", ContentVersion(object: 6, revision: 3, touch: 9, size: 4))
+        #expect(try catalog.rotten(at: "a") == nil)
+    }
 }

@@ -169,19 +169,30 @@ extension CatalogWriter {
             WHERE path = ?1 AND object = ?5 AND revision = ?7 AND size = ?8
             """,
             in: database)
+        // Several changes may be about one file, under one name or several.
+        let last = Dictionary(changes.map { (FileNumber($0.after), $0.after) }) { $0.touch < $1.touch ? $1 : $0 }
         for change in changes {
+            let after = last[FileNumber(change.after)] ?? change.after
             for statement in [update, others, rotten] {
-                statement.bind(2, Int64(bitPattern: change.after.object))
-                statement.bind(3, change.after.touch)
-                statement.bind(4, change.after.revision)
+                statement.bind(2, Int64(bitPattern: after.object))
+                statement.bind(3, after.touch)
+                statement.bind(4, after.revision)
                 statement.bind(5, Int64(bitPattern: change.before.object))
                 statement.bind(7, change.before.revision)
                 statement.bind(8, Int64(clamping: change.before.size))
             }
             update.bind(6, change.before.touch)
             try run(update, change.path)
-            if change.after.revision != change.before.revision { try run(others, change.path) }
+            if after.revision != change.before.revision { try run(others, change.path) }
             try run(rotten, change.path)
         }
     }
+}
+
+/// What tells a file from others in a batch of changes. Two disks may have one number; they hardly have one size as well.
+private struct FileNumber: Hashable {
+    let object: UInt64
+    let size: UInt64
+
+    init(_ version: ContentVersion) { (object, size) = (version.object, version.size) }
 }

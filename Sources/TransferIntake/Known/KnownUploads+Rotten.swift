@@ -88,7 +88,7 @@ extension [CatalogEntry] {
     /// the very one of an earlier upload, is judged by that.
     fileprivate func acknowledged(as file: ContentVersion) -> CatalogEntry? {
         let last = self.max { $0.committed < $1.committed }
-        guard let known = last?.version, file.hasReplaced(known) else { return last }
+        guard let known = last?.version, file.mayBeEarlier(than: known) else { return last }
         let own = filter { $0.version?.hasSameContent(as: file) ?? false }
         return own.max { $0.committed < $1.committed } ?? last
     }

@@ -26,6 +26,14 @@ package struct ContentVersion: Hashable, Sendable {
     /// Whether it is another object, which was touched later.
     package func hasReplaced(_ other: ContentVersion) -> Bool { object != other.object && touch > other.touch }
 
+    /// Whether an earlier upload may be the one that a file belongs to: it was touched later than what was acknowledged last, or it is
+    /// that file with another revision.
+    ///
+    /// - Parameter last: the version of what was acknowledged last under the file's path.
+    package func mayBeEarlier(than last: ContentVersion) -> Bool {
+        !hasSameContent(as: last) && (object == last.object || hasReplaced(last))
+    }
+
     /// Whether nobody has changed the content, although it may be in another object by now: a copy of the whole directory.
     package func hasSameRevision(as other: ContentVersion) -> Bool {
         revision == other.revision && size == other.size

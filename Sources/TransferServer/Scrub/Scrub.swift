@@ -204,7 +204,9 @@ extension Scrub {
         if let entry, let recorded = entry.digest {
             guard recorded != finding.found else {
                 state.withLock { $0.summary.intact.add(size) }
-                return keep { (claims) throws(DatabaseError) in try claims.removeRotten(at: path.string) }
+                return keep { (claims) throws(DatabaseError) in
+                    try claims.removeRotten(at: path.string, file.version)
+                }
             }
             finding.kind = entry.isTouched(file.version) || !file.isUnchanged ? .changed : .rotten
         }
@@ -219,10 +221,8 @@ extension Scrub {
 
     /// Lets the catalog know which files are rotten, so that a server sends and acknowledges them no more.
     private func keep(_ finding: ScrubFinding, _ file: StoredFile) {
+        guard finding.kind == .rotten, let recorded = finding.recorded else { return }
         keep { (claims) throws(DatabaseError) in
-            guard finding.kind == .rotten, let recorded = finding.recorded else {
-                return try claims.removeRotten(at: finding.path)
-            }
             try claims.add(
                 rotten: RottenFile(
                     path: finding.path, version: file.version, digest: recorded,

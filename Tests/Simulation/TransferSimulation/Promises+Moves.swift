@@ -45,11 +45,13 @@ extension Promises {
         known[object] = Known(path: target, earlier: earlier)
     }
 
-    /// A client was told that a move is durable which has moved these files.
-    mutating func answered(_ objects: Set<Medium.Object>, _ medium: Medium) throws(Broken) {
+    /// A client was told that a move is durable which has moved these files. Another name of one of them may be on its way, too.
+    ///
+    /// - Parameter place: where they are now, or the folder that they are in.
+    mutating func answered(_ objects: Set<Medium.Object>, at place: String, _ medium: Medium) throws(Broken) {
         for moving in movings.filter({ objects.contains($0.object) }) {
-            guard let target = moving.places.last else { continue }
-            movings.removeAll { $0.object == moving.object }
+            guard let target = moving.places.last, target == place || target.hasPrefix(place + "/") else { continue }
+            movings.removeAll { $0.object == moving.object && $0.places.last == target }
             let ours = Set(moving.published.map(\.content))
             let left = (paths[target]?.published ?? []).filter { ours.contains($0.content) }
             paths[target] = Path(published: left, isPromised: !left.isEmpty)

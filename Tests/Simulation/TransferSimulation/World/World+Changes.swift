@@ -101,10 +101,12 @@ extension World {
             case .move(let path, _, _, FileVersion.none?):
                 throw Promises.Broken("\(path) has moved, and has another version than was asked for")
             case .move(let path, let target, _, _):
-                try promises.answered(objects(movedFrom: path.string, to: target.string), disk.medium)
+                let objects = objects(movedFrom: path.string, to: target.string)
+                try promises.answered(objects, at: target.string, disk.medium)
                 durableDirectories.formUnion(Self.parents(of: target.string))
             case .discard(let path, _, _):
-                try promises.answered(objects(movedFrom: path.string, to: Medium.trash), disk.medium)
+                let objects = objects(movedFrom: path.string, to: Medium.trash)
+                try promises.answered(objects, at: Medium.trash, disk.medium)
             case .folder(let path, _, _, _): durableDirectories.formUnion(Self.parents(of: path.string + "/x"))
             case .hardLink(let path, _, _, _, _): durableDirectories.formUnion(Self.parents(of: path.string))
             case .set, .link: break

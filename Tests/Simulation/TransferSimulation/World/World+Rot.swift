@@ -21,10 +21,11 @@ extension World {
                 else { continue }
                 let isIntact = SimulatedGround.digest(of: content, recorded.algorithm.function) == recorded
                 let isChanged = entry.size != version.size || !(entry.version?.hasSameRevision(as: version) ?? true)
-                guard !isIntact, !isChanged else {
-                    try owners.removeRotten(at: path)
+                guard !isIntact else {
+                    try owners.removeRotten(at: path, version)
                     continue
                 }
+                guard !isChanged else { continue }
                 trace.add(path)
                 done.insert(.scrub)
                 try owners.add(rotten: RottenFile(path: path, version: version, digest: recorded))
