@@ -5,7 +5,7 @@
 #   scripts/version.sh --epoch   SOURCE_DATE_EPOCH, or when the sources were last changed: seconds since 1970
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-source=Sources/TransferCLI/Transfer.swift
+source=Sources/TransferCLI/TransferVersion.swift
 
 case ${1-} in
 '')

@@ -1,9 +1,6 @@
 internal import Glibc
 private import TransferIO
 
-/// The version of the program, by semver.org.
-let transferVersion = "0.1.0"
-
 /// The program.
 @main
 struct Transfer {
