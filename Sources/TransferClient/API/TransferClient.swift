@@ -107,16 +107,21 @@ public final class TransferClient: Sendable {
         configuration.archives ? archive(uploads) : push(uploads, archive: nil)
     }
 
-    /// - Parameter archive: takes what is found beside files, of which nothing is sent here.
-    func push(_ uploads: some Sequence<Upload> & Sendable, archive: ArchiveNotes?) -> PushEvents {
+    /// - Parameters:
+    ///   - archive: takes what is found beside files, of which nothing is sent here.
+    ///   - command: that the push is part of, as the server knows it; at random for one of its own.
+    func push(
+        _ uploads: some Sequence<Upload> & Sendable, archive: ArchiveNotes?,
+        command: UInt64 = .random(in: .min ... .max)
+    ) -> PushEvents {
         let channel = EventChannel()
         let feed = UploadFeed(
             uploads, folder: folder, selection: configuration.selection, sweeps: configuration.givesNamesBack,
-            archive: archive)
+            replaces: configuration.conflict == .overwrite, archive: archive)
         if configuration.countsAhead { count(uploads, channel) }
         // The client must outlive the push: its loop is what the push runs on.
         Task(executorPreference: loops.main) { [self] in
-            await run(feed, channel)
+            await run(feed, channel, command)
             withExtendedLifetime(self) {}
         }
         return PushEvents(channel: channel) { feed.leftOut }
@@ -133,7 +138,7 @@ public final class TransferClient: Sendable {
         return PushEvents(channel: channel) { archive.leftOut }
     }
 
-    private func run(_ feed: UploadFeed, _ channel: EventChannel) async {
+    private func run(_ feed: UploadFeed, _ channel: EventChannel, _ command: UInt64) async {
         var sealing: SealedPush?
         if configuration.seals {
             switch await prepareSealing(channel) {
@@ -143,7 +148,7 @@ public final class TransferClient: Sendable {
         }
         let context = RunContext(
             server: server, configuration: configuration, loop: loops.main, pool: pool, buffers: buffers, feed: feed,
-            security: security, sealing: sealing, channel: channel)
+            security: security, sealing: sealing, channel: channel, number: command)
         if let web = server.web {
             await HTTPRun(context, web).run()
         } else if let classic = configuration.classic {

@@ -29,17 +29,15 @@ final class RunContext: Sendable {
     /// Seconds for which the server keeps what has arrived of an unfinished upload, as far as it said.
     let keeps = Locked<UInt32?>(nil)
 
-    /// Tells the server which connections are of this push.
-    let number: UInt64 = {
-        var generator = SystemRandomNumberGenerator()
-        return generator.next()
-    }()
+    /// Tells the server which connections are of this push, or of the command that it is part of.
+    let number: UInt64
 
     init(
         server: ServerAddress, configuration: ClientConfiguration, loop: EventLoop, pool: BlockingPool,
         buffers: BufferPool, feed: UploadFeed, security: ClientSecurity? = nil, sealing: SealedPush? = nil,
-        channel: EventChannel = EventChannel()
+        channel: EventChannel = EventChannel(), number: UInt64 = .random(in: .min ... .max)
     ) {
+        self.number = number
         (self.sealing, self.channel) = (sealing, channel)
         self.security = security
         self.server = server

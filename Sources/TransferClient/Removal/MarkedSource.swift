@@ -1,10 +1,23 @@
 import Glibc
 import TransferCodec
 import TransferModel
+import TransferProtocol
 import TransferStore
 import TransferSystem
 
-/// A source that may go when the server has said what it sees of the witness beside it.
+/// What the server has said of sources that may go.
+struct SourceAnswers {
+    /// Of witnesses, and of what has no upload's id.
+    var paths: [PathKey: StatReport] = [:]
+
+    /// Of files that it has still, by the ids of their uploads.
+    var uploads: [UploadID: UploadResult] = [:]
+
+    /// Why it has not answered to all.
+    var failure: PushFailure?
+}
+
+/// A source that may go when the server has said that it has its content, and what it sees of the witness beside it.
 struct MarkedSource {
     /// Where the server would see the witness if it had the source's directory for the stored file's.
     let witnessPath: String
@@ -17,6 +30,7 @@ struct MarkedSource {
     }
 
     private let report: UploadReport
+    private let storedPath: String
     private let sent: Sent
     private let mayHaveReplaced: Bool
     private let directory: SourceDirectory
@@ -33,7 +47,7 @@ struct MarkedSource {
     ) throws(SourceKept) {
         guard [.committed, .alreadyStored].contains(report.result), report.isDurable, let stored = report.storedPath
         else { throw .notDurable }
-        (self.report, sent) = (report, try Self.sent(report))
+        (self.report, storedPath, sent) = (report, stored, try Self.sent(report))
         self.mayHaveReplaced = mayHaveReplaced
         do throws(SystemError) {
             (directory, name) = try directories.place(report.source)
@@ -51,18 +65,27 @@ struct MarkedSource {
         witnessPath = folder + witness.name
     }
 
+    /// The upload that the server is asked about; nil where the source has no upload of its own.
+    static func lookedUp(_ report: UploadReport) -> UploadID? {
+        report.form == .file && report.uploadID != .none ? report.uploadID : nil
+    }
+
+    /// Has the server asked what it sees of the witness, and of a source that has no upload.
+    func ask(_ queue: RequestQueue, _ events: EventQueue<StatReport>) {
+        queue.add(StatTaker(witnessPath, remote: witnessPath, queue, events).asked)
+        guard Self.lookedUp(report) == nil else { return }
+        queue.add(StatTaker(storedPath, remote: storedPath, queue, events, wantsAll: true).asked)
+    }
+
     /// Removes it, and the witness in any case.
-    ///
-    /// - Parameters:
-    ///   - answer: what the server says of the witness; nothing when it said nothing.
-    ///   - failure: why it said nothing.
-    func remove(_ answer: StatReport?, _ failure: PushFailure? = nil) throws(SourceKept) {
+    func remove(_ said: SourceAnswers) throws(SourceKept) {
         do throws(SystemError) {
             try witness.remove()
         } catch {
             throw SourceKept(reason: "Its directory changed while the server was asked for it.")
         }
-        try checkApart(answer, failure)
+        try checkStored(said)
+        try checkApart(said)
         switch sent {
         case .file(let pushed, let digest): try remove(pushed, digest)
         case .link: try removeLink()
@@ -143,11 +166,37 @@ struct MarkedSource {
         try takeAway()
     }
 
+    /// Somebody may have replaced, moved or removed what was acknowledged.
+    ///
+    /// - Throws: `SourceKept` unless the server has said that it is stored as it was acknowledged.
+    private func checkStored(_ said: SourceAnswers) throws(SourceKept) {
+        guard case .file(_, let digest) = sent, let id = Self.lookedUp(report) else { return try checkPath(said) }
+        guard let found = said.uploads[id] else {
+            guard said.failure == nil else { throw .unanswered("whether it still has it", said.failure) }
+            throw .isStoredNoMore
+        }
+        guard found.digest == digest, found.isDurable, let path = found.storedPath, path.hasSameBytes(as: storedPath)
+        else { throw .isStoredNoMore }
+    }
+
+    /// The same of what is no upload: a name of a file, a symbolic link, a folder.
+    private func checkPath(_ said: SourceAnswers) throws(SourceKept) {
+        guard let answer = said.paths[PathKey(storedPath)] else {
+            throw .unanswered("whether it still has it", said.failure)
+        }
+        let isStored =
+            switch sent {
+            case .file(_, let digest): answer.entry?.digest == digest
+            case .link(let link): answer.entry?.extras?.target == link.target
+            case .folder: answer.entry?.isDirectory ?? false
+            }
+        guard isStored else { throw .isStoredNoMore }
+    }
+
     /// - Throws: `SourceKept` unless the source and the stored file are two.
-    private func checkApart(_ answer: StatReport?, _ failure: PushFailure?) throws(SourceKept) {
-        guard let answer else {
-            let reason = failure.map { ": \($0.message)" } ?? "."
-            throw SourceKept(reason: "The server could not be asked whether it has a copy of its own" + reason)
+    private func checkApart(_ said: SourceAnswers) throws(SourceKept) {
+        guard let answer = said.paths[PathKey(witnessPath)] else {
+            throw .unanswered("whether it has a copy of its own", said.failure)
         }
         switch answer.result {
         case .notFound: return
@@ -214,6 +263,15 @@ extension SourceKept {
     fileprivate static let notDurable = SourceKept(reason: "The server has not said that it is durable.")
 
     fileprivate static let changed = "It has changed since it was pushed."
+
+    fileprivate static let isStoredNoMore = SourceKept(
+        reason: "The server does not have it under that name any more: it was replaced, moved or removed since.")
+
+    /// - Parameter question: whether something is so.
+    fileprivate static func unanswered(_ question: String, _ failure: PushFailure?) -> SourceKept {
+        let reason = failure.map { ": \($0.message)" } ?? "."
+        return SourceKept(reason: "The server could not be asked \(question)" + reason)
+    }
 
     fileprivate static func unremovable(_ error: SystemError) -> SourceKept {
         switch error.errno {

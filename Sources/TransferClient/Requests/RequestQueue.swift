@@ -12,6 +12,7 @@ final class RequestQueue: RequestPlan, RequestSource {
         var open = 0
         var news: (@Sendable () -> Void)?
         var welcome: Welcome?
+        var lookup: UploadLookup?
     }
 
     private let state = Locked(State())
@@ -21,11 +22,18 @@ final class RequestQueue: RequestPlan, RequestSource {
 
     /// - Parameters:
     ///   - needs: what the server has to be able to do.
+    ///   - lookup: uploads that the server is asked about beside the requests.
     ///   - isFull: whether those who take the answers are behind; `resume` is to be called when they are not any more.
-    init(needs: Features = .files, isFull: @escaping @Sendable () -> Bool = { false }) {
+    init(
+        needs: Features = .files, lookup: UploadLookup? = nil, isFull: @escaping @Sendable () -> Bool = { false }
+    ) {
         self.needs = needs
         self.isFull = isFull
+        state.withLock { $0.lookup = lookup }
     }
+
+    /// What the server has said so far of the uploads that it is asked about.
+    var found: [UploadID: UploadResult] { state.withLock { $0.lookup?.found ?? [:] } }
 
     /// What the server said when it let this client in, if it has.
     var welcome: Welcome? { state.withLock { $0.welcome } }
@@ -66,7 +74,7 @@ final class RequestQueue: RequestPlan, RequestSource {
         state.withLock { $0.news = news }
     }
 
-    func letGo() { state.withLock { $0 = State(welcome: $0.welcome) } }
+    func letGo() { state.withLock { $0 = State(welcome: $0.welcome, lookup: $0.lookup) } }
 
     func connected() {}
 
@@ -99,7 +107,15 @@ final class RequestQueue: RequestPlan, RequestSource {
 
     func settle() {}
 
-    var isOver: Bool { state.withLock { $0.first == $0.waiting.count && $0.open == 0 } }
+    var isOver: Bool {
+        state.withLock { $0.first == $0.waiting.count && $0.open == 0 && $0.lookup?.question == nil }
+    }
+
+    var lookup: Lookup? { state.withLock { $0.lookup?.question } }
+
+    func known(_ result: UploadResult) { state.withLock { $0.lookup?.answered(result) } }
+
+    func unknown(_ ids: [UploadID]) { state.withLock { $0.lookup?.answered(unknown: ids) } }
 
     func mayRead(_ next: Request?) -> Bool { !isFull() }
 }

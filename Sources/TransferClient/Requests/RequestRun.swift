@@ -46,6 +46,8 @@ actor RequestRun {
     /// Fired when one of those has ended.
     private let helperEnded = Signal()
     private let reconnector: Reconnector
+    /// Tells the server which connections are of this command.
+    private let number = UInt64.random(in: .min ... .max)
 
     /// Connections that may be lost before it is taken that this server or this network wants no more than one.
     private static let mostLosses = 3
@@ -111,7 +113,8 @@ actor RequestRun {
     private func makeSession(isFirst: Bool) -> RequestSession {
         let loop = context.loop
         let session = RequestSession(
-            context, on: context.loops.loop(for: sessions.count), plan.makeSource(isFirst: isFirst)
+            context, on: context.loops.loop(for: sessions.count), plan.makeSource(isFirst: isFirst),
+            run: number
         ) {
             Task(executorPreference: loop) { await self.welcomed() }
         }

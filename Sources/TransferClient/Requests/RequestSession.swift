@@ -15,6 +15,8 @@ actor RequestSession {
 
     private let context: RequestContext
     private let source: any RequestSource
+    /// Tells the server which connections are of one command.
+    private let run: UInt64
     let driver: ConnectionDriver
     var parser = FrameParser()
     private var machine: ClientConnection
@@ -46,12 +48,12 @@ actor RequestSession {
     private let welcomed: @Sendable () -> Void
 
     init(
-        _ context: RequestContext, on loop: EventLoop, _ source: any RequestSource,
+        _ context: RequestContext, on loop: EventLoop, _ source: any RequestSource, run: UInt64,
         welcomed: @escaping @Sendable () -> Void = {}
     ) {
         self.context = context
         self.loop = loop
-        self.source = source
+        (self.source, self.run) = (source, run)
         self.welcomed = welcomed
         driver = ConnectionDriver(context.configuration.timeouts)
         machine = ClientConnection(features: context.configuration.contentFeatures)
@@ -81,7 +83,7 @@ actor RequestSession {
         }
         guard ending == nil else { return }
         let features = context.configuration.contentFeatures
-        send(.hello(greeting.hello(context.configuration, features: features, run: nil)))
+        send(.hello(greeting.hello(context.configuration, features: features, run: run)))
     }
 
     /// Ends at once.
@@ -267,8 +269,14 @@ extension RequestSession: PipedFrameSession {
             // A server may go, and may tire of a client that waits for long: neither is the end of what was asked.
             guard result.code != .shuttingDown, result.code != .timedOut else { return end(.lost(result.message)) }
             end(result.code == .busy && result.retryAfter != nil ? .paused(result) : .refused(result))
+        case .known(let result):
+            source.known(result)
+            lookedUp()
+        case .unknown(let ids):
+            source.unknown(ids)
+            lookedUp()
         // No upload was begun here, so the machine lets nothing about one pass.
-        case .accepted, .found, .progress, .finished, .acknowledged, .receipts, .known, .unknown, .nothing: break
+        case .accepted, .found, .progress, .finished, .acknowledged, .receipts, .nothing: break
         }
         switch message {
         case .end, .outcome: answered()
@@ -282,11 +290,25 @@ extension RequestSession: PipedFrameSession {
         if Limits.requests - openCount >= Limits.requests / 2 { mayAsk.fire() }
     }
 
+    private func lookedUp() {
+        hasProgressed = true
+        lookUp()
+        mayAsk.fire()
+    }
+
+    /// One question after the other.
+    private func lookUp() {
+        guard machine.lookups == 0, let lookup = source.lookup else { return }
+        machine.lookedUp(lookup.ids)
+        send(.lookup(lookup))
+    }
+
     private func welcomed(_ welcome: Welcome) {
         hasConnected = true
         established(heartbeat: welcome.heartbeat, silence: context.configuration.silenceTimeout)
         guard welcome.features.isSuperset(of: source.needs) else { return end(.unsupported(source.needs.absence)) }
         source.welcomed(welcome)
+        lookUp()
         welcomed()
         mayAsk.fire()
     }

@@ -63,6 +63,15 @@ protocol RequestSource: AnyObject, Sendable {
     /// There are deliveries up to this number, or some have changed. Called on a loop.
     func arrived(_ number: UInt64)
 
+    /// Uploads that the server is asked about by their ids next. Nil where there are none.
+    var lookup: Lookup? { get }
+
+    /// The server has an upload that it was asked about. Called on a loop.
+    func known(_ result: UploadResult)
+
+    /// The server does not have these uploads. Called on a loop.
+    func unknown(_ ids: [UploadID])
+
     /// - Parameters:
     ///   - count: how many may be asked at once.
     ///   - bytes: what they may count for together.
@@ -85,4 +94,7 @@ extension RequestSource {
     var needs: Features { .files }
     func welcomed(_ welcome: Welcome) {}
     func arrived(_ number: UInt64) {}
+    var lookup: Lookup? { nil }
+    func known(_ result: UploadResult) {}
+    func unknown(_ ids: [UploadID]) {}
 }

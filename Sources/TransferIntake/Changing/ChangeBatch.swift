@@ -6,6 +6,7 @@ import TransferStore
 struct ChangeBatch {
     private let known: KnownUploads
     private let store: FileStore
+    private let command: StoringCommand?
     private var editor: TreeEditor
     private var noted = NotedChanges.none
     /// What was made since the last sync, with what the catalog has to be told of it.
@@ -26,9 +27,9 @@ struct ChangeBatch {
         let noted: NotedChange?
     }
 
-    init(_ known: KnownUploads, _ store: FileStore) {
-        (self.known, self.store) = (known, store)
-        editor = store.editor()
+    init(_ known: KnownUploads, _ store: FileStore, for command: StoringCommand?) {
+        (self.known, self.store, self.command) = (known, store, command)
+        editor = store.editor(for: command)
     }
 
     /// - Returns: those that failed.
@@ -101,7 +102,7 @@ struct ChangeBatch {
             }
             syncFailure = error
         }
-        editor = store.editor()
+        editor = store.editor(for: command)
     }
 }
 

@@ -9,6 +9,9 @@ package final class TreeChanges {
     private let intake: Intake
     private let store: FileStore
     private let makeBatch: (_ moment: Int64) -> TrashBatch
+    /// The command of the client that the changes are part of, as far as it has said so.
+    package var command: StoringCommand?
+
     /// What this connection puts into the trash stands together there.
     private var batch: TrashBatch?
 
@@ -72,7 +75,8 @@ package final class TreeChanges {
                         try PlannedChange(results.count, change, trashed: trashed, at: moment, in: store))
                 })
         }
-        for (index, error) in ChangeBatch(intake.known, store).make(planned) { results[index] = .failure(error) }
+        let failures = ChangeBatch(intake.known, store, for: command).make(planned)
+        for (index, error) in failures { results[index] = .failure(error) }
         return results
     }
 

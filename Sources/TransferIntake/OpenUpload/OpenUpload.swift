@@ -41,6 +41,9 @@ package final class OpenUpload {
     /// What has to have the path when it is published; nil for anything. To be set before the upload is sealed.
     package var condition: PublicationCondition?
 
+    /// The command that it is part of; nil for the push of `run`. To be set before the upload is sealed.
+    package var command: StoringCommand?
+
     /// Of one that grows.
     var growth: Growth?
 
@@ -438,6 +441,7 @@ extension OpenUpload {
             publication.keepsPermissions = intent.keepsPermissions
             publication.attributes = intent.attributes
             publication.condition = condition
+            publication.command = command ?? run.map { StoringCommand(id: $0, mayRepeat: true) }
             return publication
         }
     }

@@ -4,8 +4,10 @@ import TransferSystem
 
 extension FileStore {
     /// To make folders and links with, and to change what is there.
-    package func editor() -> TreeEditor {
-        TreeEditor(tree, incoming, rights: rights, space) { [incoming] in incoming.directory }
+    ///
+    /// - Parameter command: the command that it makes changes for, where that is known.
+    package func editor(for command: StoringCommand? = nil) -> TreeEditor {
+        TreeEditor(tree, incoming, rights: rights, space, for: command) { [incoming] in incoming.directory }
     }
 
     /// What has a path, without a look at its content.

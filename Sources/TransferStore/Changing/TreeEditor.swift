@@ -23,6 +23,7 @@ package final class TreeEditor {
     /// Those that files and folders keep in any case.
     private let rights: OwnerRights
     private let space: Space?
+    private let command: StoringCommand?
     let directories: BatchDirectories
     /// Where what replaces something is made first.
     private let scratch: () throws(StoreError) -> DirectoryHandle
@@ -45,10 +46,10 @@ package final class TreeEditor {
 
     init(
         _ tree: DirectoryTree, _ incoming: Incoming, rights: OwnerRights, _ space: Space? = nil,
-        scratch: @escaping () throws(StoreError) -> DirectoryHandle
+        for command: StoringCommand? = nil, scratch: @escaping () throws(StoreError) -> DirectoryHandle
     ) {
         (self.tree, self.incoming, self.rights, self.scratch) = (tree, incoming, rights, scratch)
-        self.space = space
+        (self.space, self.command) = (space, command)
         directories = BatchDirectories(tree, incoming.committer)
         failures = incoming.committer.failures
     }
@@ -318,7 +319,9 @@ extension TreeEditor {
             hasMovedFolder = true
         }
         guard found.isFile, let now = try status(of: target, in: directory) else { return Moved(version: nil) }
-        return Moved(version: (ContentVersion(found), ContentVersion(now)))
+        let version = ContentVersion(now)
+        if replaces { incoming.commands.withLock { $0.add(version, of: command, at: target) } }
+        return Moved(version: (ContentVersion(found), version))
     }
 
     /// Makes the folders that things are about to be moved to, and makes their names durable together: each move would see to
@@ -359,6 +362,9 @@ extension TreeEditor {
             if let found {
                 try Self.check(found, is: expected, path)
                 try compared?.check(found, path)
+            }
+            if replaces, let there = try status(of: target, in: directory), found?.isSame(as: there) == false {
+                try incoming.check(there, command, target)
             }
             return try attempt("move \(path)") { () throws(SystemError) in
                 if replaces {

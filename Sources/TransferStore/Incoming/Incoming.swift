@@ -1,4 +1,6 @@
+import Glibc
 import Synchronization
+import TransferModel
 import TransferSystem
 
 /// Where uploads are until they are published: the directory, and what is known of the file system that it is on.
@@ -14,11 +16,20 @@ final class Incoming: Sendable {
     /// saw. Knows who did that last.
     let replacing = Locked(Overwrites())
 
+    /// What commands have stored.
+    let commands = Locked(CommandFiles())
+
     /// Parts of uploads that lie in the directory to be resumed.
     let parts = Atomic(0)
 
     /// Whether the kernel lets this process link a file by its descriptor; taken as true until it refuses.
     let linksByDescriptor = Atomic(true)
+
+    /// - Throws: `pathConflict` where the same command has put what it would replace there.
+    func check(_ there: stat, _ command: StoringCommand?, _ path: RelativePath) throws(StoreError) {
+        guard command != nil, there.isFile else { return }
+        try commands.withLock { (files) throws(StoreError) in try files.check(ContentVersion(there), command, path) }
+    }
 
     /// - Parameters:
     ///   - folder: where doubt is kept that outlives the process.

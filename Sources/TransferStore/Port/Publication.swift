@@ -16,6 +16,18 @@ package struct Sender: Sendable {
     }
 }
 
+/// A command of a client, which replaces nothing that it has stored itself.
+package struct StoringCommand: Sendable, Equatable {
+    /// Random, and the same on all connections of the command.
+    package let id: UInt64
+
+    /// Whether it may replace a file under the path that it has stored that under: its client has lost the answer, and the source
+    /// has changed since.
+    package let mayRepeat: Bool
+
+    package init(id: UInt64, mayRepeat: Bool = false) { (self.id, self.mayRepeat) = (id, mayRepeat) }
+}
+
 /// An upload whose size and digest match what its client declared: ready to get its name.
 package struct Publication {
     /// The place that it came to, of the store that is to publish it.
@@ -45,6 +57,9 @@ package struct Publication {
 
     /// Where that is known.
     package var sender: Sender?
+
+    /// The command that it is part of, where that is known.
+    package var command: StoringCommand?
 
     package init(
         staged content: any StagedContent, id: UploadID, path: RelativePath, size: UInt64, digest: Digest,

@@ -197,6 +197,7 @@ final class Publisher {
         lastLook = moment
         if found.count >= Self.mostOpened { closeAll() }
         found.append(file)
+        note(publication, file.version)
         directories.change(directory)
         publication.staged.discard()
         return .alreadyStored(path, file.version)
@@ -216,8 +217,15 @@ final class Publisher {
         if !isTaken {
             directories.change(target.directory)
             publication.staged.hold?.publish(publication.size)
+            note(publication, publication.staged.version)
         }
         return !isTaken
+    }
+
+    /// The command of a publication replaces this file with nothing else.
+    private func note(_ publication: Publication, _ file: ContentVersion?) {
+        guard publication.command != nil, publication.conflict == .overwrite else { return }
+        publication.staged.incoming.commands.withLock { $0.add(file, of: publication.command, at: publication.path) }
     }
 
     /// Before the upload has its name, however it gets it: from now on nothing that is older comes behind it.
@@ -239,6 +247,7 @@ final class Publisher {
             let there = try target.status()
             guard there?.isDirectory != true else { throw .isDirectory(publication.path) }
             try publication.compared?.check(there, publication.path)
+            if let there { try publication.staged.incoming.check(there, publication.command, publication.path) }
             let now = mayReplace == nil ? nil : try target.version()
             if now == nil || now != seen { try checkRight(target, publication) }
             try rename(publication, to: target)
@@ -305,6 +314,7 @@ final class Publisher {
             hold?.publish(publication.size, replacing: old.map(Self.freed(by:)) ?? 0)
         }
         directories.change(target.directory)
+        note(publication, publication.staged.version)
     }
 
     /// Bytes that a file gives back when it loses a name. One with another name takes its room as before, and what a link says was

@@ -10,6 +10,8 @@ import TransferSystem
 package final class PullDirectory: Sendable {
     let tree: DirectoryTree
     let incoming: Incoming
+    /// What is pulled into the directory belongs to one command.
+    private let command = StoringCommand(id: .random(in: .min ... .max))
     /// Where parts of long files are, once there is one.
     private let parts = Locked<Incoming?>(nil)
     let umask: mode_t
@@ -98,6 +100,11 @@ package final class PullDirectory: Sendable {
     /// - Returns: one outcome for each publication, in order.
     package func publish(_ batch: [Publication]) -> [Result<PublicationOutcome, StoreError>] {
         let publisher = Publisher(tree: tree, umask: umask, rights: rights, committer: incoming.committer)
+        let batch = batch.map { publication in
+            var publication = publication
+            publication.command = command
+            return publication
+        }
         return zip(batch, publisher.publish(batch)).map { publication, outcome in
             // What was skipped has no other name, and nobody will want it.
             if case .success = outcome { publication.staged.discard() }

@@ -40,6 +40,17 @@ import TransferTestSupport
         #expect(names(in: out).sorted() == ["empty", "holiday", "photo.png"])
     }
 
+    /// The second one stays in the mailbox: the first is not replaced by what comes with it.
+    @Test func twoDeliveriesOfOneName() async throws {
+        let mailbox = FakeMailbox()
+        mailbox.deliver("a", [1])
+        mailbox.deliver("a", [2])
+        let received = try await Received(from: mailbox, to: out) { $0.conflict = .overwrite }
+        #expect(received.reports.map(\.result).sorted { $0.rawValue < $1.rawValue } == [.committed, .pathConflict])
+        #expect(mailbox.states.count { $0 == .delivered } == 1)
+        #expect(Files.tree(out) == ["a"])
+    }
+
     @Test func anEmptyMailboxIsNoFailure() async throws {
         let received = try await Received(from: FakeMailbox(), to: out)
         #expect(received.failure == nil && received.reports.isEmpty)

@@ -45,6 +45,43 @@ import TransferTestSupport
         #expect(ids.count == 3 && ids[0] == UploadID.none && ids[1] == UploadID.none && ids[2] != UploadID.none)
     }
 
+    /// Where what is there gives way, two files of a push must not have one name; the same file twice may.
+    @Test(arguments: [true, false]) func twoFilesWithOneName(replaces: Bool) throws {
+        let directory = try TemporaryDirectory()
+        for name in ["a/x", "a/y", "b/x", "c/a/y"] { try Files.write(directory.path(name), name) }
+        let named = ["a/x", "b/x", "a/x", "a", "c/a"].map { Upload.path(directory.path($0)) }
+        let feed = UploadFeed(named + [.text("", name: "x")], folder: "f", replaces: replaces)
+        var (sent, refused): ([String], [UploadReport]) = ([], [])
+        while let item = feed.next() {
+            switch item {
+            case .upload(let upload): sent.append(String(upload.label.dropFirst(directory.path.utf8.count + 1)))
+            case .report(let report): refused.append(report)
+            }
+        }
+        let others = replaces ? [] : ["", "b/x", "c/a/y"]
+        #expect(sent.sorted() == (["a/x", "a/x", "a/x", "a/y"] + others).sorted())
+        #expect(refused.map(\.destination) == (replaces ? ["f/x", "f/a/y", nil] : []))
+        #expect(refused.allSatisfy { $0.result == .pathConflict && $0.message.hasPrefix("Another file of this push") })
+    }
+
+    /// A folder whose files are asked about together has their names, too.
+    @Test func aFileWithTheNameOfOneInAFolder() throws {
+        let directory = try TemporaryDirectory()
+        for number in 0..<100 { try Files.write(directory.path("a/\(number)"), "") }
+        try Files.write(directory.path("b/a/7"), "")
+        let feed = UploadFeed(
+            [Upload.path(directory.path("a")), .path(directory.path("b/a"))], folder: "", replaces: true)
+        // Opens the first one.
+        guard case .upload? = feed.next() else {
+            Issue.record("There is no file.")
+            return
+        }
+        var refused: [String?] = []
+        while feed.nextFolder() != nil {}
+        while let item = feed.next() { if case .report(let report) = item { refused.append(report.destination) } }
+        #expect(refused == ["a/7"])
+    }
+
     /// The loop puts uploads back, and must not wait for a sequence that does.
     @Test func aSequenceThatWaitsHoldsNobodyUp() async {
         let gate = Gate()

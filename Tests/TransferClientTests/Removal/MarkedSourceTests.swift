@@ -3,6 +3,7 @@ import Dispatch
 import Glibc
 import Testing
 import TransferModel
+import TransferProtocol
 import TransferTestSupport
 
 @testable import TransferClient
@@ -13,11 +14,10 @@ import TransferTestSupport
         let directory = try TemporaryDirectory()
         let source = try marked(directory.path("a"))
         if changes { try Files.write(directory.path("a"), "changed") }
-        let absent = StatReport(path: source.witnessPath, entry: nil, result: .notFound, message: "")
         if changes {
-            #expect(throws: SourceKept.self) { try source.remove(absent) }
+            #expect(throws: SourceKept.self) { try source.remove(Self.answers(source)) }
         } else {
-            try source.remove(absent)
+            try source.remove(Self.answers(source))
         }
         #expect(Files.tree(directory.path) == (changes ? ["a"] : []))
     }
@@ -29,12 +29,11 @@ import TransferTestSupport
         for _ in 0..<2000 {
             let source = try marked(path)
             if !appends { try Files.write(other, "other") }
-            let absent = StatReport(path: source.witnessPath, entry: nil, result: .notFound, message: "")
             let writer = appends ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1
             nonisolated(unsafe) var isWritten = false
             DispatchQueue.concurrentPerform(iterations: 2) { turn in
                 if turn == 0 {
-                    try? source.remove(absent)
+                    try? source.remove(Self.answers(source))
                 } else if appends {
                     var status = stat()
                     isWritten = write(writer, "more", 4) == 4 && access(path, F_OK) == 0 && fstat(writer, &status) == 0
@@ -63,9 +62,52 @@ import TransferTestSupport
         #expect(Files.tree(directory.path) == ["a"])
     }
 
-    private static let absent = StatReport(path: "", entry: nil, result: .notFound, message: "")
+    private static let uploadID = UploadID(high: 1, low: 2)
+
+    private static let digest = Digest(.xxh128, [UInt8](repeating: 1, count: 16))
+
+    /// As a server that has the file, and does not see the witness.
+    private static func answers(
+        _ source: MarkedSource, storedPath: String = "a", digest: Digest = digest, isDurable: Bool = true
+    ) -> SourceAnswers {
+        var said = SourceAnswers()
+        said.paths[PathKey(source.witnessPath)] = StatReport(
+            path: source.witnessPath, entry: nil, result: .notFound, message: "")
+        said.uploads[uploadID] = UploadResult(
+            id: uploadID, code: .alreadyStored, isDurable: isDurable, size: 1, digest: digest, storedPath: storedPath)
+        return said
+    }
 
     private static let isOpen = SourceKept(reason: "Somebody has it open for writing.")
+
+    /// The server has something else under the name by now, has it under another one, or not durably, or not at all.
+    @Test func whatIsNotStoredAsItWasAcknowledgedStays() throws {
+        let directory = try TemporaryDirectory()
+        let other = Digest(.xxh128, [UInt8](repeating: 2, count: 16))
+        for index in 0..<4 {
+            let source = try marked(directory.path("a"))
+            var said = [
+                Self.answers(source, storedPath: "b"), Self.answers(source, digest: other),
+                Self.answers(source, isDurable: false), Self.answers(source),
+            ][index]
+            if index == 3 { said.uploads = [:] }
+            let kept = #expect(throws: SourceKept.self) { try source.remove(said) }
+            #expect(kept?.reason.hasPrefix("The server does not have it under that name any more") == true)
+            #expect(Files.tree(directory.path) == ["a"])
+        }
+    }
+
+    /// A server that did not answer says nothing of the file.
+    @Test func withoutAnAnswerItStays() throws {
+        let directory = try TemporaryDirectory()
+        let source = try marked(directory.path("a"))
+        var said = Self.answers(source)
+        (said.uploads, said.failure) = ([:], PushFailure(reason: .unreachable, message: "Nobody answers."))
+        #expect(throws: SourceKept(reason: "The server could not be asked whether it still has it: Nobody answers.")) {
+            try source.remove(said)
+        }
+        #expect(Files.tree(directory.path) == ["a"])
+    }
 
     /// What he writes later would be lost. It does not even get a witness, nor lose its name for a moment.
     @Test func whatSomebodyMayWriteToStays() throws {
@@ -75,7 +117,8 @@ import TransferTestSupport
         #expect(throws: Self.isOpen) { try marked(directory.path("a")) }
         #expect(Files.tree(directory.path) == ["a"])
         close(writer)
-        try marked(directory.path("a")).remove(Self.absent)
+        let source = try marked(directory.path("a"))
+        try source.remove(Self.answers(source))
         #expect(Files.tree(directory.path) == [])
     }
 
@@ -84,7 +127,7 @@ import TransferTestSupport
         let directory = try TemporaryDirectory(prefersMemory: true)
         let source = try marked(directory.path("a"))
         let writer = open(directory.path("a"), O_WRONLY | O_APPEND | O_CLOEXEC)
-        #expect(throws: Self.isOpen) { try source.remove(Self.absent) }
+        #expect(throws: Self.isOpen) { try source.remove(Self.answers(source)) }
         #expect(Files.tree(directory.path) == ["a"] && write(writer, "more", 4) == 4)
         #expect(Files.read(directory.path("a")) == Array("xmore".utf8))
         close(writer)
@@ -96,8 +139,7 @@ import TransferTestSupport
         try Files.write(directory.path("a"), "x")
         let source = try marked(directory.path("a"))
         #expect(unlink(directory.path("a")) == 0 && symlink("b", directory.path("a")) == 0)
-        let absent = StatReport(path: source.witnessPath, entry: nil, result: .notFound, message: "")
-        #expect(throws: SourceKept.self) { try source.remove(absent) }
+        #expect(throws: SourceKept.self) { try source.remove(Self.answers(source)) }
         #expect(Files.tree(directory.path) == ["a"])
     }
 
@@ -120,9 +162,9 @@ import TransferTestSupport
     private func pushed(_ path: String) throws -> UploadReport {
         try Files.write(path, "x")
         var report = UploadReport(
-            source: path, uploadID: .random(), result: .committed, kind: .file, size: 1, message: "")
+            source: path, uploadID: Self.uploadID, result: .committed, kind: .file, size: 1, message: "")
         (report.isDurable, report.isRead, report.storedPath) = (true, true, "a")
-        report.digest = Digest(.xxh128, [UInt8](repeating: 1, count: 16))
+        report.digest = Self.digest
         report.file = try SourceFile(path: path, followsLinks: false).identity
         return report
     }

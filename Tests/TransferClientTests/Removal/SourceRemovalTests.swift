@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import Testing
 import TransferModel
+import TransferProtocol
 import TransferTestSupport
 
 @testable import TransferClient
@@ -47,6 +48,23 @@ import TransferTestSupport
             }
             try await client(server).removeSource(of: report)
             #expect(Files.read(path) == nil)
+        }
+    }
+
+    /// Another client has replaced, moved or removed since what the source would be removed for.
+    @Test(arguments: ["replaced", "moved", "removed"]) func whatIsThereNoMore(change: String) async throws {
+        try await withServer { server in
+            try Files.write(path, "first")
+            let report = try await push(server)
+            let stored = server.directory.path("store/a.bin")
+            switch change {
+            case "replaced": try Files.write(stored, "other")
+            case "moved": try Files.check(rename(stored, server.directory.path("store/b.bin")), "rename")
+            default: try Files.check(unlink(stored), "unlink")
+            }
+            let reason = "The server does not have it under that name any more"
+            await expectKept(reason + ": it was replaced, moved or removed since.", report, server)
+            #expect(Files.read(path) == Array("first".utf8))
         }
     }
 
@@ -119,7 +137,7 @@ import TransferTestSupport
         let report = try await push(server)
         await server.stop()
         let kept = await #expect(throws: SourceKept.self) { try await client(server).removeSource(of: report) }
-        #expect(kept?.reason.hasPrefix("The server could not be asked whether it has a copy of its own: ") == true)
+        #expect(kept?.reason.hasPrefix("The server could not be asked whether it still has it: ") == true)
         #expect(Files.tree(directory.path("in")) == ["a.bin"])
     }
 
@@ -134,9 +152,9 @@ import TransferTestSupport
             let witness = try #require(names.first { SourceWitness.isName($0) })
             #expect(names.count == 2 && source.witnessPath == witness)
             try Files.check(unlink(directory.path("in/\(witness)")), "unlink")
-            let absent = StatReport(path: source.witnessPath, entry: nil, result: .notFound, message: "")
+            let said = Self.answers(source, report, .notFound)
             let changed = SourceKept(reason: "Its directory changed while the server was asked for it.")
-            #expect(throws: changed) { try source.remove(absent) }
+            #expect(throws: changed) { try source.remove(said) }
             #expect(Files.tree(directory.path("in")) == ["a.bin"])
         }
     }
@@ -148,8 +166,7 @@ import TransferTestSupport
             let report = try await push(server)
             var directories = SourceDirectories(swept: SweptDirectories())
             let source = try MarkedSource(report, mayHaveReplaced: true, &directories)
-            let answer = StatReport(path: source.witnessPath, entry: nil, result: code, message: "No.")
-            #expect(throws: SourceKept.self) { try source.remove(answer) }
+            #expect(throws: SourceKept.self) { try source.remove(Self.answers(source, report, code)) }
             #expect(Files.tree(directory.path("in")) == ["a.bin"])
         }
     }
@@ -163,7 +180,7 @@ import TransferTestSupport
             let source = try MarkedSource(report, mayHaveReplaced: false, &directories)
             try Files.check(rename(directory.path("in"), directory.path("moved")), "rename")
             try Files.write(path, "x")
-            try source.remove(StatReport(path: source.witnessPath, entry: nil, result: .notFound, message: ""))
+            try source.remove(Self.answers(source, report, .notFound))
             #expect(Files.tree(directory.path("in")) == ["a.bin"] && Files.tree(directory.path("moved")) == [])
         }
     }
@@ -182,6 +199,19 @@ import TransferTestSupport
             #expect(results.count == 600 && kept == [300])
             #expect(Files.tree(directory.path("in")).count == 1)
         }
+    }
+
+    /// As a server that has what was pushed.
+    ///
+    /// - Parameter code: what it says of the witness.
+    private static func answers(_ source: MarkedSource, _ report: UploadReport, _ code: ResultCode) -> SourceAnswers {
+        var said = SourceAnswers()
+        said.paths[PathKey(source.witnessPath)] = StatReport(
+            path: source.witnessPath, entry: nil, result: code, message: "No.")
+        said.uploads[report.uploadID] = UploadResult(
+            id: report.uploadID, code: .alreadyStored, isDurable: true, size: report.size, digest: report.digest,
+            storedPath: report.storedPath)
+        return said
     }
 
     private func expectKept(_ reason: String, _ report: UploadReport, _ server: RunningServer) async {

@@ -308,7 +308,7 @@ import TransferTestSupport
             let session = fixture.session()
             #expect(try session.bring(UploadIntent(id: .random(), path: "a", size: 1), [1]) == nil)
             #expect(session.outcomes().map(\.code) == [.committed])
-            let failures = ChangeBatch(fixture.intake.known, fixture.store).make([planned])
+            let failures = ChangeBatch(fixture.intake.known, fixture.store, for: nil).make([planned])
             #expect(failures.map(\.error.code) == [.busy], "\(change)")
             #expect(fixture.files == ["a"])
             #expect(unlink(place) == 0)

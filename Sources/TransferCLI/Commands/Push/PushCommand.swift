@@ -9,9 +9,6 @@ struct PushCommand {
     /// Often enough for an eye, seldom enough for a slow terminal.
     private static let refreshInterval = Duration.milliseconds(200)
 
-    /// Events that are shown together where sources are removed.
-    private static let eventsAtOnce = 256
-
     private let server: ServerAddress
     private let uploads: PushUploads
     private let canGoOn: Bool
@@ -100,16 +97,8 @@ struct PushCommand {
                 input.cancel()
             }
             var wait = waits.map { DeliveryWait($0, for: configuration.recipients, output) }
-            var waiting: [PushEvent] = []
-            for try await event in events {
-                waiting.append(await described(event, client))
-                if case .finished(let report) = event { wait?.add(report) }
-                // The server is asked about many sources at once.
-                if deletesSources, events.areWaiting, waiting.count < Self.eventsAtOnce { continue }
-                await show(waiting, client, reporter, isLast: !events.areWaiting)
-                waiting = []
-                if stopsAtFailure, await reporter.hasFailures { events.cancel() }
-            }
+            let sources = deletesSources ? SourceRemovals(client, reporter) : nil
+            try await show(events, client, reporter, sources) { wait?.add($0) }
             await reporter.count(leftOut: leftOut())
             let code = await reporter.finish(nil)
             guard let wait, code == .success || code == .uploadsFailed else { return code }
@@ -133,36 +122,31 @@ struct PushCommand {
         return .finished(report)
     }
 
-    /// Shows events in their order, with what became of the sources that are to be removed.
-    private func show(
-        _ events: [PushEvent], _ client: TransferClient, _ reporter: PushReporter, isLast: Bool
-    ) async {
-        let removals = await removals(events, client, reporter)
-        for (index, event) in events.enumerated() {
-            await reporter.show(event, isLast: isLast && index == events.count - 1, removals[index])
-        }
-    }
-
-    /// Removes the sources of what is stored, if that is wanted, when their receipts are kept.
+    /// Shows events as they come, and removes the sources that are to go.
     ///
-    /// - Returns: what became of each, by the place of its event.
-    private func removals(
-        _ events: [PushEvent], _ client: TransferClient, _ reporter: PushReporter
-    ) async -> [Int: SourceRemoval] {
-        guard deletesSources else { return [:] }
-        var removals: [Int: SourceRemoval] = [:]
-        var reports: [(index: Int, report: UploadReport)] = []
-        for (index, event) in events.enumerated() {
-            guard case .finished(let report) = event, SourceRemoval.concerns(report) else { continue }
-            if report.receipt != nil, await !reporter.keep(report) {
-                removals[index] = .kept("Its receipt could not be kept.")
-            } else {
-                reports.append((index, report))
+    /// - Parameters:
+    ///   - sources: nil where they stay.
+    ///   - finished: is called with each upload that has ended.
+    private func show(
+        _ events: PushEvents, _ client: TransferClient, _ reporter: PushReporter, _ sources: SourceRemovals?,
+        finished: (UploadReport) -> Void
+    ) async throws(PushFailure) {
+        do throws(PushFailure) {
+            for try await event in events {
+                let event = await described(event, client)
+                if case .finished(let report) = event { finished(report) }
+                if let sources, case .finished(let report) = event, SourceRemoval.concerns(report) {
+                    await sources.add(report)
+                } else {
+                    await reporter.show(event, isLast: !events.areWaiting)
+                }
+                if stopsAtFailure, await reporter.hasFailures { events.cancel() }
             }
+        } catch {
+            await sources?.giveUp()
+            throw error
         }
-        let outcomes = await SourceRemoval.remove(reports.map(\.report), client)
-        for (place, outcome) in zip(reports, outcomes) { if let outcome { removals[place.index] = outcome } }
-        return removals
+        await sources?.settle()
     }
 
     private func refresh(_ reporter: PushReporter) async {

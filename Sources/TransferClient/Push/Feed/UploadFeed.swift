@@ -25,6 +25,11 @@ final class UploadFeed: Sendable {
         var random = SecureRandom()
         /// What was named so far: a file that is named twice is two uploads.
         var named: Set<PathDigest> = []
+        /// Where what was handed out is to be stored, if what is there gives way: nothing of the push gives way to something else of
+        /// it.
+        var destinations: Set<PathDigest> = []
+        /// What was named so far, counted.
+        var opened = 0
     }
 
     private struct Returned {
@@ -65,6 +70,8 @@ final class UploadFeed: Sendable {
     private let rules: PathRules
     /// Whether what a removal that was killed has left gets its name back.
     private let sweeps: Bool
+    /// Whether what is stored there gives way.
+    private let replaces: Bool
     /// Takes what is kept beside files; nothing where they are all that is sent.
     private let archive: ArchiveNotes?
     private let state: Locked<State>
@@ -76,11 +83,13 @@ final class UploadFeed: Sendable {
     ///   - folder: put before every path; may be empty.
     ///   - selection: what of the files is handed out.
     ///   - sweeps: whether what a removal that was killed has left in a directory gets its name back, when it is old.
+    ///   - replaces: whether what is stored there gives way.
     ///   - archive: takes what is kept beside files; nothing where they are all that is sent.
     init(
         _ uploads: some Sequence<Upload> & Sendable, folder: String, selection: Selection = Selection(),
-        sweeps: Bool = false, archive: ArchiveNotes? = nil
+        sweeps: Bool = false, replaces: Bool = false, archive: ArchiveNotes? = nil
     ) {
+        self.replaces = replaces
         self.sweeps = sweeps
         self.folder = folder
         self.selection = selection
@@ -103,6 +112,7 @@ final class UploadFeed: Sendable {
                 if let walk = state.walk { state.leftOut = state.leftOut + walk.leftOut }
                 state.walk = nil
                 guard let upload = state.next() else { return nil }
+                state.opened += 1
                 if let item = open(upload, &state) { return item }
             }
         }
@@ -119,12 +129,16 @@ final class UploadFeed: Sendable {
     /// The files of a whole directory, where they come next and may be asked about together.
     func nextFolder() -> SourceFolder? {
         state.withLock { state in
-            guard !state.walkIsRepeated else { return nil }
+            // Where one of its files may have the name of another one, each is looked at.
+            guard !state.walkIsRepeated, !replaces || state.opened < 2 else { return nil }
             let files = state.walk?.nextFiles(atLeast: SourceFolder.fewest) { try? RelativePath(destination($0)) }
             return files.map { files in
-                SourceFolder(
-                    path: files.path, destination: destination(files.relative), kind: state.walkKind, names: files.names
-                )
+                let destination = destination(files.relative)
+                for name in replaces ? files.names : [] {
+                    state.destinations.insert(PathDigest("\(destination)/\(name)"))
+                }
+                return SourceFolder(
+                    path: files.path, destination: destination, kind: state.walkKind, names: files.names)
             }
         }
     }
@@ -212,7 +226,7 @@ final class UploadFeed: Sendable {
                 }
                 if let archive, archive.takesName(status, path, name, isNamed: true) { return nil }
                 let item = pending(
-                    .file(path: path, followsLinks: follows), path, name, upload.kind, hasOwnID: isRepeated, &state)
+                    .file(path: path, followsLinks: follows), path, name, upload.kind, isRepeated: isRepeated, &state)
                 if case .upload(let pending) = item { pending.expected = upload.expected }
                 return item
             case .directory:
@@ -259,7 +273,7 @@ final class UploadFeed: Sendable {
                 isRepeated = isRepeated || state.named.contains(PathDigest(path.absolutePath + "\0" + relative))
             }
             return pending(
-                .file(path: path, followsLinks: false), path, relative, state.walkKind, hasOwnID: isRepeated, &state)
+                .file(path: path, followsLinks: false), path, relative, state.walkKind, isRepeated: isRepeated, &state)
         case .link(let path, let relative): return link(path, relative)
         case .skipped(let path, let relative, let failure):
             return .report(.failed(path: path, to: destination(relative), failure))
@@ -287,21 +301,35 @@ final class UploadFeed: Sendable {
 
     private func destination(_ name: String) -> String { folder.isEmpty ? name : "\(folder)/\(name)" }
 
+    /// - Parameter isRepeated: whether the same file was named before; nil of what is no file.
     private func pending(
         _ content: PendingUpload.Content, _ label: String, _ name: String, _ kind: ContentKind?,
-        hasOwnID: Bool = true, _ state: inout State
+        isRepeated: Bool? = nil, _ state: inout State
     ) -> Item {
         let destination = destination(name)
-        do throws(RelativePath.Fault) {
-            _ = try RelativePath(destination)
+        do throws(LocalFailure) {
+            try check(destination, isRepeated: isRepeated ?? false, &state)
         } catch {
-            var report = UploadReport.failed(label, LocalFailure(code: .invalidPath, message: error.message))
+            var report = UploadReport.failed(label, error)
             if case .file = content { (report.isPath, report.destination) = (true, destination) }
             return .report(report)
         }
+        let hasOwnID = isRepeated ?? true
         let id = hasOwnID ? UploadID.random(using: &state.random) : .none
         return .upload(
             PendingUpload(content, label: label, destination: destination, kind: kind, id: id, hasOwnID: hasOwnID))
+    }
+
+    /// - Throws: `invalidPath`, and `pathConflict` for what would replace another file of the same push.
+    private func check(_ destination: String, isRepeated: Bool, _ state: inout State) throws(LocalFailure) {
+        do throws(RelativePath.Fault) {
+            _ = try RelativePath(destination)
+        } catch {
+            throw LocalFailure(code: .invalidPath, message: error.message)
+        }
+        guard replaces, !state.destinations.insert(PathDigest(destination)).inserted, !isRepeated else { return }
+        throw LocalFailure(
+            code: .pathConflict, message: "Another file of this push has that name on the server, and is not replaced.")
     }
 
     /// What a path is called where it is stored. `.`, `..` and `/` have no name of their own: the directory they mean

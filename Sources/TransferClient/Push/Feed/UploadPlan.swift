@@ -26,13 +26,15 @@ public struct UploadPlan: Sequence, Sendable {
     ///   - folder: of the server; may be empty.
     ///   - selection: which files are sent.
     ///   - archives: whether folders and links are sent, too; they come behind the files.
+    ///   - replaces: whether files on the server give way. Then two files of the push must not have one name there.
     public init(
         _ uploads: some Sequence<Upload> & Sendable, folder: String = "", selection: Selection = Selection(),
-        archives: Bool = false
+        archives: Bool = false, replaces: Bool = false
     ) {
         self.folder = folder
         archive = archives ? ArchiveNotes(keepsEmptyFolders: selection.takesEverything) : nil
-        feed = UploadFeed(uploads, folder: folder, selection: selection, archive: archive)
+        feed = UploadFeed(
+            uploads, folder: folder, selection: selection, replaces: replaces, archive: archive)
     }
 
     /// Blocks while it looks.

@@ -27,6 +27,8 @@ final class WatchSender: Sendable {
     private let directory: String
     private let wake: WakeUp
     private let state = Locked(State())
+    /// All pushes of a watch are one command for the server: none of its files gives way to another one.
+    private let command = UInt64.random(in: .min ... .max)
 
     /// Reports whose sources are looked at together.
     private static let reportsAtOnce = 256
@@ -51,7 +53,7 @@ final class WatchSender: Sendable {
             (upload.followsLinks, upload.expected) = (false, look)
             return upload
         }
-        let events = client.push(uploads, archive: nil)
+        let events = client.push(uploads, archive: nil, command: command)
         let isStopped = state.withLock { state in
             state.events = events
             return state.isStopped

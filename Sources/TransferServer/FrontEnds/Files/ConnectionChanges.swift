@@ -17,6 +17,12 @@ final class ConnectionChanges {
         changes = TreeChanges(resources.intake, resources.store)
     }
 
+    /// The command of the client that the changes are part of, as far as it has said so.
+    var command: StoringCommand? {
+        get { changes.command }
+        set { changes.command = newValue }
+    }
+
     /// Whether `commit` has to be called before anything else is asked for.
     var mustCommit: Bool { waiting.count >= Self.mostAtOnce }
 

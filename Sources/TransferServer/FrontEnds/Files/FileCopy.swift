@@ -24,6 +24,7 @@ final class FileCopy: RequestAnswer {
     /// Whether all of the content is there, without having been read.
     private let isShared: Bool
     private let sender: Sender?
+    private let command: StoringCommand?
     private let begun = utcNanoseconds()
     private var isDurable = false
 
@@ -34,12 +35,14 @@ final class FileCopy: RequestAnswer {
     /// - Parameters:
     ///   - content: of the source, which the client may see.
     ///   - sender: the connection that the request came over.
+    ///   - command: that the copy is part of.
     /// - Throws: `uploadTooLarge` for more than the client may store, and what the store does.
     init(
         _ request: MakeRequest, from source: RelativePath, _ content: StoredContent, to target: RelativePath,
-        _ resources: LaneResources, _ client: Caller, sender: Sender?
+        _ resources: LaneResources, _ client: Caller, sender: Sender?, command: StoringCommand?
     ) throws(StoreError) {
-        (self.request, self.resources, self.client, self.sender) = (request, resources, client, sender)
+        (self.request, self.resources, self.client) = (request, resources, client)
+        (self.sender, self.command) = (sender, command)
         (self.source, self.target, self.content) = (source, target, content)
         let attributes = content.attributes
         let limit = client.maximumUpload(of: resources.intake.maximumUpload)
@@ -118,7 +121,7 @@ final class FileCopy: RequestAnswer {
             permissions: request.permissions ?? attributes.permissions)
         publication.attributes = client.allowed(request.attributes ?? extra)
         publication.keepsPermissions = request.permissions != nil
-        publication.sender = sender
+        (publication.sender, publication.command) = (sender, command)
         _ = try resources.intake.publish(copy: publication, known?.kind ?? .file, for: client, begun: begun)
         isDurable = resources.store.durability == .commit
     }

@@ -37,6 +37,21 @@ import TransferTestSupport
         #expect(try files.text("a") == "a")
     }
 
+    /// Two sources have one name. The second would replace what the first goes for.
+    @Test(arguments: [false, true]) func whatTheSamePushHasStoredIsNotReplaced(listed: Bool) throws {
+        let server = try RunningServer()
+        let files = try BatchFiles(["a/x", "b/x"])
+        try writeFile(files.home.path("list"), #"{"path":"a/x","name":"x"}\#n{"path":"b/x","name":"x"}\#n"#.utf8)
+        let sources = listed ? ["--manifest", "list"] : ["a/x", "b/x"]
+        let flags = ["--on-conflict", "overwrite", "--delete-source"]
+        let push = try server.push(sources + flags, to: "", files.here)
+        #expect(push.end == .exited(1) && push.errors.contains("pathConflict  b/x: Another file of this push"))
+        #expect(push.errors.contains(", 1 removed here"), "\(push.errors)")
+        #expect(TransferCLITests.files(below: files.home.path) == ["b/x", "list"])
+        #expect(server.visibleFiles == ["x"])
+        #expect(try readFile(server.directory + "/x") == Array("a/x".utf8))
+    }
+
     /// The receipt is on its way to the disk before the file goes.
     @Test func notWithoutTheReceipt() throws {
         let server = try RunningServer()

@@ -172,6 +172,18 @@ import TransferTestSupport
         #expect(verified.end == .exited(0), "\(verified.output)\(verified.errors)")
     }
 
+    /// Two files would get one name.
+    @Test(arguments: ["move", "copy"]) func twoFilesOfOneCommandGetNoCommonName(command: String) throws {
+        let server = try pushed()
+        for (name, text) in [("p/f", "first"), ("q/f", "second")] {
+            #expect(try server.push(["--text", text, "--name", name]).end == .exited(0))
+        }
+        let done = try server.run([command, "--overwrite", "p/f", "q/f", "new/"])
+        #expect(done.end == .exited(1) && done.errors.contains("pathConflict"), "\(done.errors)")
+        #expect(try readFile(server.directory + "/new/f") == Array("first".utf8))
+        #expect(try readFile(server.directory + "/q/f") == Array("second".utf8))
+    }
+
     /// Also a scrub finds all of it as it was acknowledged.
     @Test func foldersAreMadeAndThingsMoved() throws {
         let server = try pushed()

@@ -44,6 +44,19 @@ extension ServerTests {
             }
         }
 
+        /// Two files of one form have one name. Both are acknowledged only if both are there.
+        @Test func aFileOfTheSameFormIsNotReplaced() async throws {
+            try await servingHTTP { server in
+                let client = try HTTPClient(server)
+                let form = Self.file("a", [1]) + Self.file("a", [2]) + Self.end
+                let answer = try client.ask(.post, "/?on-conflict=overwrite", [Self.type], form)
+                #expect(answer.status == 207 && answer.text.contains("\"result\":\"pathConflict\""))
+                #expect(server.content("a") == [1] && server.tree == ["a"])
+                #expect(try client.ask(.post, "/?on-conflict=overwrite", [Self.type], form).status == 207)
+                #expect(server.content("a") == [1])
+            }
+        }
+
         /// A browser is shown the folder, and the form is on that page.
         @Test func aBrowserSeesTheFolderAgain() async throws {
             try await servingHTTP { server in

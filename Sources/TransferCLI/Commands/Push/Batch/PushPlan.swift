@@ -24,7 +24,8 @@ struct PushPlan {
             StandardStream.error.write("\(UploadReport.unusable(path).line)\n")
         }
         let plan = UploadPlan(
-            uploads, folder: server.folder, selection: configuration.selection, archives: configuration.archives)
+            uploads, folder: server.folder, selection: configuration.selection, archives: configuration.archives,
+            replaces: configuration.conflict == .overwrite)
         for step in plan {
             switch step {
             case .upload(let source, let destination, let size, _):

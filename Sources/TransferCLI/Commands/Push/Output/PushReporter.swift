@@ -36,13 +36,11 @@ actor PushReporter {
         progress = output.progress.makeProgress(output.traffic)
     }
 
-    /// - Parameters:
-    ///   - isLast: whether no other event waits, so that what was collected has to be written.
-    ///   - removal: what became of the source of an upload that ended.
-    func show(_ event: PushEvent, isLast: Bool, _ removal: SourceRemoval? = nil) {
+    /// - Parameter isLast: whether no other event waits, so that what was collected has to be written.
+    func show(_ event: PushEvent, isLast: Bool) {
         defer { if isLast { receipts?.flush() } }
         switch event {
-        case .finished(let report): show(report, removal)
+        case .finished(let report): show(report)
         case .known(let folder): show(folder)
         case .reconnecting(let reason, let seconds):
             talk(connection.line(reason, after: seconds))
@@ -55,21 +53,47 @@ actor PushReporter {
         progress?.update(event)
     }
 
-    /// Keeps the receipt of an upload whose source is about to go.
+    /// Shows an upload whose source is to be removed when the server was asked again. A line of JSON says what became of the source,
+    /// so it waits for that.
     ///
-    /// - Returns: whether it is written.
-    func keep(_ report: UploadReport) -> Bool {
-        guard let receipts, let receipt = report.receipt else { return false }
-        receipts.append(receipt)
+    /// - Returns: whether its receipt is written, where it has one.
+    func hold(_ report: UploadReport) -> Bool {
+        progress?.update(.finished(report))
+        if let receipt = report.receipt { receipts?.append(receipt) }
+        count(report)
+        if !output.isJSON { printLine(of: report) }
+        guard report.receipt != nil, let receipts else { return true }
         receipts.flush()
         return receipts.isWell
+    }
+
+    /// Shows what became of the source of an upload that was held.
+    ///
+    /// - Parameter removal: nil where nothing is said of it.
+    func settle(_ report: UploadReport, _ removal: SourceRemoval?) {
+        if let removal { tally.add(removal) }
+        if output.isJSON { printLine(of: report, removal) }
+        guard case .kept(let reason) = removal else { return }
+        print("not removed  \(report.source.escapedForDisplay): \(reason.escapedForDisplay)\n", to: .error)
+    }
+
+    /// Says that the sources of uploads that were held stay.
+    func giveUp(_ reports: [UploadReport]) {
+        guard !reports.isEmpty else { return }
+        let reason = "The push ended before the server was asked again whether it has them."
+        for report in reports {
+            tally.add(.kept(reason))
+            if output.isJSON { printLine(of: report, .kept(reason)) }
+        }
+        let sources = reports.count == 1 ? "1 source" : "\(reports.count) sources"
+        print("not removed  \(sources): \(reason) The same command removes them.\n", to: .error)
     }
 
     /// Shows the paths of a list that nothing can be opened by.
     func show(unusable paths: [[UInt8]]) {
         for path in paths {
             failedList?.append(path)
-            show(.unusable(path), nil)
+            show(.unusable(path))
         }
     }
 
@@ -105,14 +129,21 @@ actor PushReporter {
     /// Whether a signal ends it.
     var isStopped: Bool { Interruption.hasCome }
 
-    private func show(_ report: UploadReport, _ removal: SourceRemoval?) {
-        // That of a source that was to be removed is kept already.
-        if removal == nil, let receipt = report.receipt { receipts?.append(receipt) }
-        let hasFailed = tally.add(report, removal)
-        kept = report.keptFor ?? kept
-        failedList?.settle(report, hasFailed: hasFailed)
+    private func show(_ report: UploadReport) {
+        if let receipt = report.receipt { receipts?.append(receipt) }
+        count(report)
         // Kept before it is shown: who reads of an upload finds its receipt.
         if output.isJSON || !output.isQuiet || !report.result.isSuccess { receipts?.flush() }
+        printLine(of: report)
+    }
+
+    private func count(_ report: UploadReport) {
+        let hasFailed = tally.add(report)
+        kept = report.keptFor ?? kept
+        failedList?.settle(report, hasFailed: hasFailed)
+    }
+
+    private func printLine(of report: UploadReport, _ removal: SourceRemoval? = nil) {
         var report = report
         report.storedPath = report.storedPath.map(output.shown)
         if output.isJSON {
@@ -125,9 +156,6 @@ actor PushReporter {
             print(
                 "\(report.line(colours: output.hasColours(.output), columns: Terminal.columns(of: .output)))\n",
                 to: .output)
-        }
-        if case .kept(let reason) = removal {
-            print("not removed  \(report.source.escapedForDisplay): \(reason.escapedForDisplay)\n", to: .error)
         }
     }
 

@@ -45,13 +45,15 @@ struct PushTally {
     /// Results after which the first failure is no longer seen: a screenful.
     private static let screenful = 24
 
-    /// - Returns: whether it failed.
-    mutating func add(_ report: UploadReport, _ removal: SourceRemoval?) -> Bool {
+    mutating func add(_ removal: SourceRemoval) {
         switch removal {
         case .removed: removed += 1
         case .kept: kept += 1
-        case nil: break
         }
+    }
+
+    /// - Returns: whether it failed.
+    mutating func add(_ report: UploadReport) -> Bool {
         if !firstFailures.isEmpty { resultsSince += 1 }
         switch report.result {
         case .skipped: skipped += 1

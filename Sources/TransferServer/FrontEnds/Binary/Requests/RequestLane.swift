@@ -48,6 +48,11 @@ package final class RequestLane: @unchecked Sendable {
     /// Whether the client takes holes in the content that is sent to it; set as `client` is.
     package var takesHoles = false
 
+    /// The command that the connection is part of, as its client named it.
+    package var run: UInt64? {
+        didSet { changes.command = run.map { StoringCommand(id: $0) } }
+    }
+
     let resources: LaneResources
     let peer: String
     /// Those that are not begun are behind the first ones.
@@ -290,7 +295,8 @@ extension RequestLane {
         }
         let target = try client.makable(make.path)
         return try FileCopy(
-            make, from: source, try files.openSound(source), to: target, resources, client, sender: sender)
+            make, from: source, try files.openSound(source), to: target, resources, client, sender: sender,
+            command: changes.command)
     }
 
     private func begin(_ fetch: FetchRequest) throws(StoreError) -> FileSending {

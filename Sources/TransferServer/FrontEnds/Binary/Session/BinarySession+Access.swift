@@ -38,6 +38,7 @@ extension BinarySession {
     private func welcome(_ hello: Hello) {
         // Before the first upload, so that no thread is in the lane yet.
         lane.intake.run = hello.run
+        requestLane.run = hello.run
         let caller = lane.intake.caller
         progress.established(client: caller.grant.source == .everyone ? nil : caller.sender)
         transport.limits.withLock { $0.establish(number) }

@@ -28,6 +28,8 @@ final class HTTPForm {
     private let target: HTTPTarget
     private let client: Caller
     private let conflict: ConflictPolicy
+    /// Two files of a form may have one name: then the second does not replace the first.
+    private let command = StoringCommand(id: .random(in: .min ... .max))
     private var reader: MultipartReader
     /// What came last and is not complete: at most what the reader wants to see at once.
     private var carry: [UInt8] = []
@@ -95,7 +97,10 @@ final class HTTPForm {
                 let content = UnsafeRawBufferPointer(rebasing: rest[range])
                 uploads.take { (open) throws(StoreError) in try open.append(content) }
             case .endOfPart:
-                if isInFile { uploads.end(DeclaredEnd()) }
+                if isInFile {
+                    uploads.take { (open) throws(StoreError) in open.command = command }
+                    uploads.end(DeclaredEnd())
+                }
                 isInFile = false
             }
         }

@@ -1,0 +1,118 @@
+import Glibc
+import Testing
+import TransferModel
+import TransferTestSupport
+
+@testable import TransferStore
+
+/// One command replaces nothing that it has stored or moved itself.
+@Suite struct CommandFilesTests {
+    private static let two = Array("two".utf8)
+
+    private let fixture: StoreFixture
+
+    init() throws {
+        fixture = try StoreFixture()
+    }
+
+    private func outcome(
+        _ path: String, _ content: [UInt8], _ command: StoringCommand
+    ) throws -> Result<PublicationOutcome, StoreError> {
+        var publication = try fixture.publication(path, content, .overwrite)
+        publication.command = command
+        return fixture.publish([publication])[0]
+    }
+
+    private func isRefused(_ outcome: Result<PublicationOutcome, StoreError>) -> Bool {
+        if case .failure(let error) = outcome { error.code == .pathConflict } else { false }
+    }
+
+    /// As a file system that ignores case: what is asked for by one name is what was stored under the other.
+    private func respell(_ path: String, as other: String) throws {
+        #expect(rename(fixture.path(path), fixture.path(other)) == 0)
+    }
+
+    @Test(arguments: [false, true]) func whatTheCommandHasStoredStays(mayRepeat: Bool) throws {
+        let command = StoringCommand(id: 1, mayRepeat: mayRepeat)
+        #expect(try outcome("A", .one, command) == .success(try .committed("A")))
+        try respell("A", as: "a")
+        #expect(isRefused(try outcome("a", Self.two, command)))
+        #expect(Files.read(fixture.path("a")) == .one && fixture.parts.isEmpty)
+        // The same content is there already.
+        #expect(try outcome("a", .one, command) == .success(try .alreadyStored("a")))
+    }
+
+    /// A client has lost the answer, and its file has changed since. Of a form, or of what is pulled, nothing comes again.
+    @Test func underTheSamePathOnlyWhereItMayComeAgain() throws {
+        for mayRepeat in [true, false] {
+            let command = StoringCommand(id: mayRepeat ? 1 : 2, mayRepeat: mayRepeat)
+            _ = try outcome("\(mayRepeat)", .one, command)
+            let again = try outcome("\(mayRepeat)", Self.two, command)
+            #expect(isRefused(again) == !mayRepeat)
+            #expect(Files.read(fixture.path("\(mayRepeat)")) == (mayRepeat ? Self.two : .one))
+        }
+    }
+
+    /// It was acknowledged for what was there, so that is not replaced either.
+    @Test func whatWasThereAlready() throws {
+        try fixture.publish("a", .one)
+        let command = StoringCommand(id: 1)
+        #expect(try outcome("a", .one, command) == .success(try .alreadyStored("a")))
+        #expect(isRefused(try outcome("a", Self.two, command)))
+    }
+
+    @Test func anotherCommandReplacesIt() throws {
+        _ = try outcome("a", .one, StoringCommand(id: 1))
+        #expect(try outcome("a", Self.two, StoringCommand(id: 2)) == .success(try .committed("a")))
+        #expect(try outcome("a", .one, StoringCommand(id: 1)) == .success(try .committed("a")))
+    }
+
+    /// Somebody has written to it since.
+    @Test func whatOthersHaveChangedIsReplaced() throws {
+        let command = StoringCommand(id: 1)
+        _ = try outcome("a", .one, command)
+        try Files.write(Array("other content".utf8), to: fixture.path("a"))
+        #expect(try outcome("a", Self.two, command) == .success(try .committed("a")))
+    }
+
+    /// Two files of one batch.
+    @Test func inOneBatch() throws {
+        let command = StoringCommand(id: 1)
+        let batch = try [[UInt8].one, Self.two].map { content in
+            var publication = try fixture.publication("a", content, .overwrite)
+            publication.command = command
+            return publication
+        }
+        let outcomes = fixture.publish(batch)
+        #expect(outcomes[0] == .success(try .committed("a")) && isRefused(outcomes[1]))
+        #expect(Files.read(fixture.path("a")) == .one)
+    }
+
+    @Test func movesOfOneCommand() throws {
+        for name in ["p", "q", "r"] { try fixture.publish(name, Array(name.utf8)) }
+        func move(_ path: String, _ command: StoringCommand) throws {
+            let editor = fixture.store.editor(for: command)
+            _ = try editor.move(try RelativePath(path), to: try RelativePath("t"), replaces: true)
+            try editor.commit()
+        }
+        try move("p", StoringCommand(id: 1))
+        let error = #expect(throws: StoreError.self) { try move("q", StoringCommand(id: 1)) }
+        #expect(error?.code == .pathConflict)
+        #expect(Files.read(fixture.path("t")) == Array("p".utf8))
+        #expect(Files.read(fixture.path("q")) == Array("q".utf8))
+        try move("r", StoringCommand(id: 2))
+        #expect(Files.read(fixture.path("t")) == Array("r".utf8))
+    }
+
+    /// What was stored long ago is forgotten, and no memory grows.
+    @Test func thereIsABound() throws {
+        var files = CommandFiles()
+        let (command, path) = (StoringCommand(id: 1), try RelativePath("a"))
+        func version(_ object: Int) -> ContentVersion {
+            ContentVersion(object: UInt64(object), revision: 1, touch: 1, size: 1)
+        }
+        for object in 0..<70_000 { files.add(version(object), of: command, at: path) }
+        try files.check(version(0), command, path)
+        #expect(throws: StoreError.self) { try files.check(version(69_999), command, path) }
+    }
+}
