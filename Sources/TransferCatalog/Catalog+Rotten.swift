@@ -46,6 +46,8 @@ extension CatalogWriter {
     func add(rotten files: [RottenFile]) throws(DatabaseError) {
         let insert = try Statement(RottenFile.insert, in: database)
         let others = try Statement(RottenFile.insertOthers, in: database)
+        // Other names may be among what has arrived.
+        if files.contains(where: \.mayHaveOtherNames) { try settle() }
         try transaction { () throws(DatabaseError) in
             for file in files {
                 try file.write(insert)

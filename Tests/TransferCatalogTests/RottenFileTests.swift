@@ -79,6 +79,25 @@ import TransferSystem
         #expect(try catalog.rotten(at: "a") == nil)
     }
 
+    /// A file is found rotten under one name. The other path has another upload as well, which came to the catalog later, or is known to be
+    /// rotten as another file: that stays known.
+    @Test(arguments: [false, true]) func anotherNameWhoseUploadIsNotTheNewest(isKnown: Bool) throws {
+        let catalog = fixture.open()
+        var entries = (0..<3).map { CatalogEntry.sample($0) }
+        let version = ContentVersion(object: 6, revision: 3, touch: 2, size: 4)
+        for (index, path) in ["a", "b", "b"].enumerated() {
+            (entries[index].path, entries[index].size) = (path, 4)
+            entries[index].version = index < 2 ? version : ContentVersion(object: 7, revision: 3, touch: 2, size: 4)
+        }
+        try catalog.record(entries)
+        _ = try catalog.entries(at: ["b"])
+        var other = Self.file
+        other.path = "b"
+        if isKnown { try catalog.add(rotten: [other]) }
+        try catalog.add(rotten: [RottenFile(path: "a", version: version, digest: Self.file.digest)])
+        #expect(try catalog.rotten(at: "b")?.version == (isKnown ? other.version : version))
+    }
+
     /// New permissions change the time of change alone.
     @Test func isStillTheSameFile() {
         let rotten = RottenFile(

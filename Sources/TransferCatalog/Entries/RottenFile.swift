@@ -36,13 +36,14 @@ extension RottenFile {
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
         """
 
-    /// Every other path whose newest upload says that it has the same file, with what is bound for `insert`. An older one may be of a
-    /// file that has given way.
+    /// Every other path that has an upload of the same file, with what is bound for `insert`. Where that is not the newest upload of the
+    /// path, the file may have given way, and what is known of another one stays.
     static let insertOthers = """
         INSERT OR REPLACE INTO rotten (path, object, touch, revision, size, algorithm, digest)
         SELECT DISTINCT path, ?2, ?3, ?4, ?5, ?6, ?7 FROM uploads
         WHERE object = ?2 AND revision = ?4 AND size = ?5 AND path <> ?1
-            AND number = (SELECT max(number) FROM uploads AS newest WHERE newest.path = uploads.path)
+            AND (NOT EXISTS (SELECT 1 FROM rotten AS known WHERE known.path = uploads.path)
+                OR number = (SELECT max(number) FROM uploads AS newest WHERE newest.path = uploads.path))
         """
 
     /// Has a row where there is any.
