@@ -49,7 +49,7 @@ final class CatalogReader: @unchecked Sendable {
         unfinishedUploads = try Statement(UnfinishedUpload.select, in: database)
         intendedChanges = try Statement(NotedChange.select, in: database)
         anyRotten = try Statement(RottenFile.any, in: database)
-        rotten = try Statement(RottenFile.select + " WHERE path = ?1", in: database)
+        rotten = try Statement(RottenFile.select, in: database)
         sums = try Statement(
             "SELECT state, count(*), total(size / \(Self.unit)), total(size % \(Self.unit)) FROM uploads GROUP BY state",
             in: database)

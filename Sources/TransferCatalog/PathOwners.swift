@@ -50,14 +50,12 @@ package final class PathOwners: Sendable {
 
     /// Keeps that a file is rotten, for a server that runs and for all later ones.
     package func add(rotten file: RottenFile) throws(DatabaseError) {
-        try connection.withLock { (state) throws(DatabaseError) in try state.writer.add(rotten: [file]) }
+        try connection.withLock { (state) throws(DatabaseError) in try state.add(rotten: file) }
     }
 
-    /// A file is well that was found rotten before. Costs nothing when nothing was known to be rotten under its path at the beginning.
-    ///
-    /// What is known of another file that had the path stays: a power cut may bring that file back.
-    package func removeRotten(at path: String, _ file: ContentVersion) throws(DatabaseError) {
-        try connection.withLock { (state) throws(DatabaseError) in try state.removeRotten(at: path, file) }
+    /// A file is well that may have been found rotten before. Costs nothing when no file was known to be rotten at the beginning.
+    package func removeRotten(_ file: ContentVersion) throws(DatabaseError) {
+        try connection.withLock { (state) throws(DatabaseError) in try state.removeRotten(file) }
     }
 
     /// Paths that were not found, in their order.
@@ -95,8 +93,10 @@ private final class ClaimsConnection: @unchecked Sendable {
     let database: Database
     /// Whoever may not write sees what was entered before.
     let writer: CatalogWriter
-    /// The bytes of paths whose files were known to be rotten.
-    private var rotten: Set<[UInt8]> = []
+    /// Whether any file was known to be rotten at the beginning.
+    private let hadRotten: Bool
+    /// Files that were found rotten since. A file on another disk may have the same numbers, and be well.
+    private var found: Set<ContentVersion> = []
     private let mark: Statement
     private let select: Statement
     private let exact: Statement
@@ -117,7 +117,7 @@ private final class ClaimsConnection: @unchecked Sendable {
         writer = try CatalogWriter(database)
         try? writer.settle()
         try Self.fill(database)
-        rotten = try Self.readRotten(database)
+        hadRotten = try Self.pruneRotten(database)
         mark = try Statement("UPDATE claims SET found = 1 WHERE path = ?1", in: database)
         select = try Statement(
             """
@@ -191,17 +191,23 @@ private final class ClaimsConnection: @unchecked Sendable {
         }
     }
 
-    func removeRotten(at path: String, _ file: ContentVersion) throws(DatabaseError) {
-        guard !rotten.isEmpty, rotten.contains(Array(path.utf8)) else { return }
-        try writer.removeRotten(at: path, file)
+    func add(rotten file: RottenFile) throws(DatabaseError) {
+        found.insert(file.version.withoutTouch)
+        try writer.add(rotten: [file])
     }
 
-    private static func readRotten(_ database: Database) throws(DatabaseError) -> Set<[UInt8]> {
-        let select = try Statement(RottenFile.select, in: database)
-        defer { select.reset() }
-        var paths: Set<[UInt8]> = []
-        while try select.next() { paths.insert(Array(select.text(0).utf8)) }
-        return paths
+    func removeRotten(_ file: ContentVersion) throws(DatabaseError) {
+        guard hadRotten, !found.contains(file.withoutTouch) else { return }
+        try writer.removeRotten([file])
+    }
+
+    /// Forgets rotten files that no upload has any more; one that may not write leaves them.
+    ///
+    /// - Returns: whether any file is known to be rotten.
+    private static func pruneRotten(_ database: Database) throws(DatabaseError) -> Bool {
+        guard try database.execute(RottenFile.any) != nil else { return false }
+        if try database.execute("SELECT 1 FROM arrivals LIMIT 1") == nil { _ = try? database.execute(RottenFile.prune) }
+        return true
     }
 
     /// The last of each path comes last, and wins. What is in the trash is no path that anybody was told.
@@ -221,5 +227,12 @@ private final class ClaimsConnection: @unchecked Sendable {
         defer { check.reset() }
         let found = try check.next() ? check.text(0) : "nothing was found"
         guard found == "ok" else { throw DatabaseError(.damaged, "The catalog is damaged: \(found).") }
+    }
+}
+
+extension ContentVersion {
+    /// The same content, whatever names and rights the file has.
+    fileprivate var withoutTouch: ContentVersion {
+        ContentVersion(object: object, revision: revision, touch: 0, size: size)
     }
 }

@@ -68,25 +68,6 @@ import TransferTestSupport
 
     private enum StoreFault: Error {}
 
-    @Test func whatIsRottenComesBack() throws {
-        let fixture = try CatalogFixture()
-        let paths = try Self.paths()
-        do {
-            let catalog = fixture.open()
-            try catalog.add(
-                rotten: paths.indices.map {
-                    RottenFile(
-                        path: paths[$0], version: Self.version($0), digest: Digest(.xxh128, Array(0..<16)))
-                })
-            try catalog.close()
-        }
-        let catalog = fixture.open()
-        for (number, path) in paths.enumerated() {
-            let found = try catalog.rotten(at: path)
-            #expect(found?.path.hasSameBytes(as: path) ?? false && found?.version == Self.version(number))
-        }
-    }
-
     @Test func whatIsUnfinishedComesBack() throws {
         let fixture = try CatalogFixture()
         let paths = try OddNames.paths.map { try RelativePath($0).string }

@@ -62,17 +62,33 @@ import TransferModel
         #expect(try owner(of: file, among: entries) == 2)
     }
 
-    /// A scrub finds another file well under the path. Until that is recorded, a power cut may bring the rotten one back.
-    @Test func theMarkOfAnotherFileStays() throws {
-        let rotten = RottenFile(
-            path: "a", version: ContentVersion(object: 6, revision: 3, touch: 1, size: 4),
-            digest: Digest(.xxh128, Array(0..<16)))
+    /// A file on another disk may have the same numbers: what was found rotten in this scrub stays so.
+    @Test func whatIsFoundWellIsForgotten() throws {
+        let version = ContentVersion(object: 6, revision: 3, touch: 1, size: 4)
+        let rotten = RottenFile(version: version, digest: Digest(.xxh128, Array(0..<16)))
         let catalog = fixture.open()
+        try catalog.record([entry(1, object: 6, revision: 3, touch: 1)])
+        try catalog.settle()
         try catalog.add(rotten: [rotten])
         let owners = try PathOwners(path: fixture.path)
-        try owners.removeRotten(at: "a", ContentVersion(object: 7, revision: 3, touch: 9, size: 4))
-        #expect(try catalog.rotten(at: "a") == rotten)
-        try owners.removeRotten(at: "a", ContentVersion(object: 6, revision: 3, touch: 9, size: 4))
-        #expect(try catalog.rotten(at: "a") == nil)
+        try owners.removeRotten(ContentVersion(object: 7, revision: 3, touch: 9, size: 4))
+        #expect(try catalog.rotten(version) == rotten)
+        try owners.add(rotten: rotten)
+        try owners.removeRotten(version)
+        #expect(try catalog.rotten(version) == rotten)
+        try PathOwners(path: fixture.path).removeRotten(ContentVersion(object: 6, revision: 3, touch: 9, size: 4))
+        #expect(try catalog.rotten(version) == nil)
+    }
+
+    /// Nothing is kept of a file that no upload has any more.
+    @Test func whatNoUploadHasIsForgotten() throws {
+        let catalog = fixture.open()
+        try catalog.record([entry(1, object: 6, revision: 3, touch: 1)])
+        try catalog.settle()
+        let versions = [6, 7].map { ContentVersion(object: $0, revision: 3, touch: 1, size: 4) }
+        let digest = Digest(.xxh128, Array(0..<16))
+        try catalog.add(rotten: versions.map { RottenFile(version: $0, digest: digest) })
+        _ = try PathOwners(path: fixture.path)
+        #expect(try versions.map { try catalog.rotten($0) != nil } == [true, false])
     }
 }

@@ -47,14 +47,11 @@ extension CatalogWriter {
             "DELETE FROM uploads WHERE path = ?1 AND (committed <= ?2 OR number <= ?4) AND object IS NOT ?3",
             in: database)
         delete.bind(4, newest)
-        let rotten = try Statement("DELETE FROM rotten WHERE path = ?1 AND object IS NOT ?2", in: database)
         for file in replaced {
             let object = file.object.map { Int64(bitPattern: $0) }
             delete.bind(2, file.moment)
             delete.bind(3, object)
-            rotten.bind(2, object)
             try run(delete, file.path)
-            try run(rotten, file.path)
         }
     }
 
@@ -72,25 +69,14 @@ extension CatalogWriter {
             ORDER BY committed DESC LIMIT 1
             """,
             in: database)
-        // Content that the disk has lost under one name is lost under the other one as well.
-        let rotten = try Statement(
-            """
-            INSERT OR REPLACE INTO rotten (path, object, touch, revision, size, algorithm, digest)
-            SELECT ?2, object, ?6, ?7, size, algorithm, digest FROM rotten
-            WHERE path = ?1 AND object = ?3 AND revision = ?5
-            """,
-            in: database)
         for link in links {
-            for statement in [adopt, rotten] {
-                statement.bind(3, Int64(bitPattern: link.before.object))
-                statement.bind(5, link.before.revision)
-                statement.bind(6, link.after.touch)
-                statement.bind(7, link.after.revision)
-            }
+            adopt.bind(3, Int64(bitPattern: link.before.object))
             adopt.bind(4, link.before.touch)
+            adopt.bind(5, link.before.revision)
+            adopt.bind(6, link.after.touch)
+            adopt.bind(7, link.after.revision)
             adopt.bind(8, link.moment)
             try run(adopt, link.path, link.target)
-            try run(rotten, link.path, link.target)
         }
     }
 
@@ -108,25 +94,14 @@ extension CatalogWriter {
             WHERE path = ?1 AND (committed <= ?3 OR number <= ?5 OR object = ?4)
             """,
             in: database)
-        // The file may have a mark at the target already, as another name of it, which a worthless one must not replace.
-        let worthless = try Statement(
-            "DELETE FROM rotten WHERE path = ?1 AND object = ?2 AND revision <> ?3", in: database)
-        // Only the mark of this file goes along: a move that was refused names both paths, too.
-        let rotten = try Statement(
-            "UPDATE OR REPLACE rotten SET path = ?2 WHERE path = ?1 AND object = ?3", in: database)
         for file in moves {
             let object = file.object.map { Int64(bitPattern: $0) }
-            worthless.bind(2, object)
-            worthless.bind(3, file.revision)
-            rotten.bind(3, object)
             for statement in [delete, move] {
                 statement.bind(3, file.moment)
                 statement.bind(4, object)
                 statement.bind(5, file.isAlone ? .min : newest)
                 try run(statement, file.path, file.target)
             }
-            try run(worthless, file.path)
-            try run(rotten, file.path, file.target)
         }
     }
 
@@ -152,39 +127,24 @@ extension CatalogWriter {
             WHERE path = ?1 AND object = ?5 AND touch = ?6 AND revision = ?7 AND size = ?8
             """,
             in: database)
-        // Its other names have the new time, too. A file on another disk may have the same numbers, and hardly ever was the same
-        // content lost there.
-        let others = try Statement(
-            """
-            UPDATE rotten SET object = ?2, touch = ?3, revision = ?4
-            WHERE path <> ?1 AND object = ?5 AND revision = ?7 AND size = ?8 AND (algorithm, digest) = (
-                SELECT algorithm, digest FROM rotten WHERE path = ?1 AND object = ?5 AND revision = ?7 AND size = ?8)
-            """,
-            in: database)
-        // A new time brings no content back. Names and rights that have changed since it was found rotten do not matter
-        // (`RottenFile.isStill`).
-        let rotten = try Statement(
-            """
-            UPDATE rotten SET object = ?2, touch = ?3, revision = ?4
-            WHERE path = ?1 AND object = ?5 AND revision = ?7 AND size = ?8
-            """,
-            in: database)
+        let rotten = try Statement(RottenFile.insertRestamped, in: database)
         // Several changes may be about one file, under one name or several.
         let last = Dictionary(changes.map { (FileNumber($0.after), $0.after) }) { $0.touch < $1.touch ? $1 : $0 }
         for change in changes {
             let after = last[FileNumber(change.after)] ?? change.after
-            for statement in [update, others, rotten] {
-                statement.bind(2, Int64(bitPattern: after.object))
-                statement.bind(3, after.touch)
-                statement.bind(4, after.revision)
-                statement.bind(5, Int64(bitPattern: change.before.object))
-                statement.bind(7, change.before.revision)
-                statement.bind(8, Int64(clamping: change.before.size))
-            }
+            update.bind(2, Int64(bitPattern: after.object))
+            update.bind(3, after.touch)
+            update.bind(4, after.revision)
+            update.bind(5, Int64(bitPattern: change.before.object))
             update.bind(6, change.before.touch)
+            update.bind(7, change.before.revision)
+            update.bind(8, Int64(clamping: change.before.size))
             try run(update, change.path)
-            if after.revision != change.before.revision { try run(others, change.path) }
-            try run(rotten, change.path)
+            guard !after.hasSameContent(as: change.before) else { continue }
+            rotten.bind(content: change.before)
+            rotten.bind(4, Int64(bitPattern: after.object))
+            rotten.bind(5, after.revision)
+            try rotten.run()
         }
     }
 }

@@ -62,7 +62,6 @@ extension CatalogWriter {
         delete.bind(2, noted.newest)
         try run(delete, move.target)
         guard try changes() < Self.rowsAtOnce else { return }
-        try run(try Statement("DELETE FROM rotten WHERE \(Self.isBelow)", in: database), move.target)
         let done = try Statement("UPDATE intended SET cleared = 1 WHERE \(Self.isUncleared)", in: database)
         done.bind(3, noted.numbers?.lowerBound)
         done.bind(4, noted.numbers?.upperBound)
@@ -78,15 +77,10 @@ extension CatalogWriter {
                 LIMIT \(Self.rowsAtOnce))
             """,
             in: database)
-        let rotten = try Statement(
-            "UPDATE OR REPLACE rotten SET path = ?2 || substr(path, length(?1) + 1) WHERE \(Self.isBelow)", in: database
-        )
         update.bind(3, move.moment)
         update.bind(4, newest)
         try run(update, move.path, move.target)
-        let moved = try changes()
-        try run(rotten, move.path, move.target)
-        return moved >= Self.rowsAtOnce
+        return try changes() >= Self.rowsAtOnce
     }
 
     /// Rows that the last statement has changed.

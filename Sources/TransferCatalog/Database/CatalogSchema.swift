@@ -154,6 +154,22 @@ enum CatalogSchema {
             "ALTER TABLE intended ADD COLUMN newest INTEGER",
             "ALTER TABLE intended ADD COLUMN cleared INTEGER",
         ],
+        [
+            // By the file: its names, and their changes, say nothing of what the disk has lost.
+            """
+            CREATE TABLE lost (
+                object INTEGER NOT NULL,
+                revision INTEGER NOT NULL,
+                size INTEGER NOT NULL,
+                algorithm INTEGER NOT NULL,
+                digest BLOB NOT NULL,
+                PRIMARY KEY (object, revision, size)
+            ) WITHOUT ROWID
+            """,
+            "INSERT OR IGNORE INTO lost SELECT object, revision, size, algorithm, digest FROM rotten",
+            "DROP TABLE rotten",
+            "ALTER TABLE lost RENAME TO rotten",
+        ],
     ]
 
     static let schema = DatabaseSchema(steps, called: Catalog.name)

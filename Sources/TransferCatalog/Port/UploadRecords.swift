@@ -76,14 +76,14 @@ package protocol UploadRecords: AnyObject, Sendable, IntendedChanges {
     /// Whether any file is known to be rotten.
     func hasRotten() throws(DatabaseError) -> Bool
 
-    /// What is known to be rotten under a path.
-    func rotten(at path: String) throws(DatabaseError) -> RottenFile?
+    /// What a file is known to have lost; nil for one that is not known to be rotten.
+    func rotten(_ file: ContentVersion) throws(DatabaseError) -> RottenFile?
 
     /// Files were read, and are not what was acknowledged.
     func add(rotten files: [RottenFile]) throws(DatabaseError)
 
-    /// What stands under these paths is no longer what was found rotten.
-    func removeRotten(at paths: [String]) throws(DatabaseError)
+    /// These files are well.
+    func removeRotten(_ files: [ContentVersion]) throws(DatabaseError)
 
     /// Brings everything in order and lets go of it, so that another server may use it.
     func close() throws(DatabaseError)

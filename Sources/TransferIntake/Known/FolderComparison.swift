@@ -104,7 +104,7 @@ package final class FolderComparison {
         let versions = intake.store.versions(of: names, in: folder)
         for (place, version) in versions.enumerated() {
             let end = place + 1 < firsts.count ? firsts[place + 1] : files.count
-            if let version, isSound(names[place], version) { add(files[firsts[place]..<end], version) }
+            if let version, isSound(version) { add(files[firsts[place]..<end], version) }
         }
     }
 
@@ -127,9 +127,5 @@ package final class FolderComparison {
         file.function == function && (file.isDurable || intake.store.durability != .commit)
     }
 
-    private func isSound(_ name: String, _ version: ContentVersion) -> Bool {
-        guard hasRotten else { return true }
-        guard let path = try? RelativePath((folder.map { $0.string + "/" } ?? "") + name) else { return false }
-        return !intake.known.mayBeRotten(path, version)
-    }
+    private func isSound(_ version: ContentVersion) -> Bool { !hasRotten || !intake.known.mayBeRotten(version) }
 }

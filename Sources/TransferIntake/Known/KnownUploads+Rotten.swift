@@ -17,19 +17,19 @@ extension KnownUploads {
         }
     }
 
-    /// Whether what stands under a path is known to be rotten, or the catalog cannot say: then it is not told to be stored.
-    func mayBeRotten(_ path: RelativePath, _ file: ContentVersion) -> Bool {
+    /// Whether a file is known to be rotten, or the catalog cannot say: then it is not told to be stored.
+    func mayBeRotten(_ file: ContentVersion) -> Bool {
         do throws(DatabaseError) {
-            return try records.rotten(at: path.string)?.isStill(file) ?? false
+            return try records.rotten(file) != nil
         } catch {
             complain(error, unrecorded: 0)
             return error.reason != .unavailable
         }
     }
 
-    /// Whether what stands under a path is known to be rotten. It is asked every time, because a scrub beside this server
-    /// may have found it just now.
-    package func isRotten(_ path: RelativePath, _ file: ContentVersion) -> Bool { rotten(path, file) != nil }
+    /// Whether a file is known to be rotten. It is asked every time, because a scrub beside this server may have found it just
+    /// now.
+    package func isRotten(_ file: ContentVersion) -> Bool { rotten(file) != nil }
 
     /// A file was read, and is not what was acknowledged.
     package func add(rotten file: RottenFile) {
@@ -49,33 +49,12 @@ extension KnownUploads {
             last.size == file.size
         else { return nil }
         if let known = last.version, known.hasSameContent(as: file) { return digest }
-        return rotten(path, file)?.digest == digest ? digest : nil
+        return rotten(file)?.digest == digest ? digest : nil
     }
 
-    /// Paths whose files are rotten no more, because these uploads were stored or found there. Not those where another file
-    /// has taken the place of the upload since, and was found rotten before the upload was recorded.
-    func healed(by entries: [CatalogEntry]) throws(DatabaseError) -> [String] {
-        var paths: [String] = []
-        for entry in entries {
-            let lost = try records.rotten(at: entry.path)?.version
-            if let lost, let stored = entry.version, lost.hasReplaced(stored) { continue }
-            // The mark belongs to a file that was moved away, and moves with it once the catalog records the move.
-            if lost?.object != entry.version?.object, isMoving(entry.path) { continue }
-            paths.append(entry.path)
-        }
-        return paths
-    }
-
-    /// Whether the catalog may have yet to be told of a change of a path: of one of the last batch, or one that is not settled.
-    private func isMoving(_ path: String) -> Bool {
-        guard let path = RelativePath(stored: path) else { return false }
-        let batch = max(0, recentChanges.moment - 128)
-        return recentChanges.course(of: path, since: batch) != nil || isUnsettled([path], movesFolders: false)
-    }
-
-    private func rotten(_ path: RelativePath, _ file: ContentVersion) -> RottenFile? {
+    private func rotten(_ file: ContentVersion) -> RottenFile? {
         do throws(DatabaseError) {
-            return try records.rotten(at: path.string).flatMap { $0.isStill(file) ? $0 : nil }
+            return try records.rotten(file)
         } catch {
             complain(error, unrecorded: 0)
             return nil

@@ -108,7 +108,8 @@ package final class KnownUploads: Sendable {
         do throws(DatabaseError) {
             let hasRotten = try records.record(entries, with: receipts)
             rejoice()
-            if hasRotten { try records.removeRotten(at: try healed(by: entries)) }
+            // They were written or read just now. A file that the disk has lost, and that is gone, may have had the same numbers.
+            if hasRotten { try records.removeRotten(entries.compactMap(\.version)) }
         } catch {
             complain(error, unrecorded: entries.count)
         }
@@ -149,7 +150,6 @@ package final class KnownUploads: Sendable {
     package func forget(_ paths: [String]) {
         do throws(DatabaseError) {
             try records.remove(paths: paths)
-            if try records.hasRotten() { try records.removeRotten(at: paths) }
         } catch {
             complain(error, unrecorded: 0)
         }

@@ -222,7 +222,7 @@ extension OpenUpload {
 
     /// What is rotten is not left as it is before it is known whether this is what it was.
     private func isToBeHealed(_ path: RelativePath) -> Bool {
-        intake.store.version(at: path).map { intake.known.isRotten(path, $0) } ?? false
+        intake.store.version(at: path).map { intake.known.isRotten($0) } ?? false
     }
 
     private func checkedPath() throws(StoreError) -> RelativePath {

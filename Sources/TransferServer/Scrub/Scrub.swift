@@ -205,7 +205,7 @@ extension Scrub {
             guard recorded != finding.found else {
                 state.withLock { $0.summary.intact.add(size) }
                 return keep { (claims) throws(DatabaseError) in
-                    try claims.removeRotten(at: path.string, file.version)
+                    try claims.removeRotten(file.version)
                 }
             }
             finding.kind = entry.isTouched(file.version) || !file.isUnchanged ? .changed : .rotten
@@ -223,10 +223,7 @@ extension Scrub {
     private func keep(_ finding: ScrubFinding, _ file: StoredFile) {
         guard finding.kind == .rotten, let recorded = finding.recorded else { return }
         keep { (claims) throws(DatabaseError) in
-            try claims.add(
-                rotten: RottenFile(
-                    path: finding.path, version: file.version, digest: recorded,
-                    mayHaveOtherNames: file.mayHaveOtherNames))
+            try claims.add(rotten: RottenFile(version: file.version, digest: recorded))
         }
     }
 

@@ -24,11 +24,6 @@ package final class StoredContent {
         (try? ContentVersion(of: descriptor.number))?.hasSameContent(as: attributes.version) ?? false
     }
 
-    /// Whether it has more than one name, or that cannot be told.
-    package var mayHaveOtherNames: Bool {
-        do throws(SystemError) { return try disk.status(descriptor.number).st_nlink > 1 } catch { return true }
-    }
-
     /// Reads as much as there is at an offset, up to a buffer full.
     ///
     /// - Returns: bytes; less than a buffer full only at the end of the file.

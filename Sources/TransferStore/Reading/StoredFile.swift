@@ -29,11 +29,6 @@ package final class StoredFile: Sendable {
         (try? ContentVersion(of: descriptor.number))?.hasSameContent(as: version) ?? false
     }
 
-    /// Whether it has more than one name, or that cannot be told.
-    package var mayHaveOtherNames: Bool {
-        do throws(SystemError) { return try disk.status(descriptor.number).st_nlink > 1 } catch { return true }
-    }
-
     /// Reads all of it but its holes, from the disk and not from what memory has of it, where the kernel lets go of that; and leaves
     /// nothing there for others to be pushed out.
     ///

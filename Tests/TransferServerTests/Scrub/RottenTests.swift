@@ -255,6 +255,7 @@ extension ServerTests {
                 let client = try server.greetedClient()
                 #expect(try client.remove("a").code == .completed)
             }
+            _ = try fixture.scrub()
             let catalog = Catalog(path: fixture.path(".transfer/catalog.sqlite"), isDurable: false) { _ in }
             let hasRotten = try catalog.hasRotten()
             #expect(!hasRotten)

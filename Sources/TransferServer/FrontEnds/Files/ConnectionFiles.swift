@@ -43,7 +43,7 @@ extension ConnectionFiles {
         let known = resources.intake.known
         let hasRotten = hasRotten ?? known.hasRotten
         self.hasRotten = hasRotten
-        guard !hasRotten || !known.isRotten(path, content.attributes.version) else { throw .contentLost(path) }
+        guard !hasRotten || !known.isRotten(content.attributes.version) else { throw .contentLost(path) }
         return content
     }
 

@@ -412,9 +412,12 @@ extension Medium {
     }
 
     /// The process has died before it could write down what it doubts: then the file system has stopped writing at the failure,
-    /// and what a later sync covers is there again (docs/design/store.md, When a sync fails).
+    /// and what a later sync covers is there again (docs/design/store.md, When a sync fails). A name that was changed since is what it
+    /// has become.
     mutating func stopAtFailure() {
-        for lost in undoubted { directories[lost.directory]?.pending.append((lost.name, lost.object)) }
+        for lost in undoubted where directories[lost.directory]?.seen[lost.name] == lost.object {
+            directories[lost.directory]?.pending.append((lost.name, lost.object))
+        }
         undoubted = []
         version += 1
     }

@@ -212,8 +212,8 @@ final class SimulatedCatalog: @unchecked Sendable {
     private struct Rows {
         /// In the order in which it came to know them.
         var entries: [CatalogEntry] = []
-        /// Versions of files that it knows to be rotten, by their paths.
-        var rotten: [String: ContentVersion] = [:]
+        /// Files that it knows to be rotten.
+        var rotten: [ContentVersion] = []
         /// Whether it is not known what came of a change.
         var hasNotes = false
 
@@ -227,11 +227,12 @@ final class SimulatedCatalog: @unchecked Sendable {
                     entries.append(entry)
                 }
             }
-            let rows = try Statement("SELECT path, object, revision, touch, size FROM rotten", in: database)
+            let rows = try Statement("SELECT object, revision, size FROM rotten", in: database)
             while try rows.next() {
-                rotten[rows.text(0)] = ContentVersion(
-                    object: UInt64(bitPattern: rows.integer(1)), revision: rows.integer(2), touch: rows.integer(3),
-                    size: UInt64(rows.integer(4)))
+                rotten.append(
+                    ContentVersion(
+                        object: UInt64(bitPattern: rows.integer(0)), revision: rows.integer(1), touch: 0,
+                        size: UInt64(rows.integer(2))))
             }
             hasNotes = try database.execute("SELECT 1 FROM intended LIMIT 1") != nil
         }
@@ -247,9 +248,9 @@ final class SimulatedCatalog: @unchecked Sendable {
 
     private var entries: [CatalogEntry] { rows?.entries ?? [] }
 
-    /// Whether it knows that a file at a path is rotten.
-    func isRotten(_ path: String, _ file: ContentVersion) -> Bool {
-        rows?.rotten[path]?.hasSameContent(as: file) ?? false
+    /// Whether it knows that a file is rotten.
+    func isRotten(_ file: ContentVersion) -> Bool {
+        rows?.rotten.contains { $0.hasSameContent(as: file) } ?? false
     }
 
     /// Whether changes are noted of which it is not known what came of them.

@@ -165,7 +165,7 @@ extension World {
         else { return false }
         guard !isRecordDue else { return false }
         records.mend()
-        intake?.known.add(rotten: RottenFile(path: name, version: version, digest: known))
+        intake?.known.add(rotten: RottenFile(version: version, digest: known))
         noteKnownRot(name)
         return true
     }

@@ -22,13 +22,13 @@ extension World {
                 let isIntact = SimulatedGround.digest(of: content, recorded.algorithm.function) == recorded
                 let isChanged = entry.size != version.size || !(entry.version?.hasSameRevision(as: version) ?? true)
                 guard !isIntact else {
-                    try owners.removeRotten(at: path, version)
+                    try owners.removeRotten(version)
                     continue
                 }
                 guard !isChanged else { continue }
                 trace.add(path)
                 done.insert(.scrub)
-                try owners.add(rotten: RottenFile(path: path, version: version, digest: recorded))
+                try owners.add(rotten: RottenFile(version: version, digest: recorded))
                 noteKnownRot(path)
             }
         }
@@ -62,7 +62,7 @@ extension World {
             // Of a name that the catalog does not know, or not as the file is now, the server says nothing: its time may have been
             // set under another name.
             guard let version = disk.medium.version(at: path), records.knows(path, version),
-                !records.isRotten(path, version)
+                !records.isRotten(version)
             else { continue }
             throw Promises.Broken("\(path) was found rotten, and counts as well")
         }

@@ -26,11 +26,7 @@ final class FileSending {
     /// The file, should it turn out to be rotten.
     var suspect: RottenFile? {
         guard delivery == nil else { return nil }
-        return known.map {
-            RottenFile(
-                path: path.string, version: content.attributes.version, digest: $0,
-                mayHaveOtherNames: content.mayHaveOtherNames)
-        }
+        return known.map { RottenFile(version: content.attributes.version, digest: $0) }
     }
 
     private let content: StoredContent

@@ -60,11 +60,7 @@ final class HTTPSending: HTTPAnswer {
     }
 
     var suspect: RottenFile? {
-        known.map {
-            RottenFile(
-                path: place.string, version: content.attributes.version, digest: $0,
-                mayHaveOtherNames: content.mayHaveOtherNames)
-        }
+        known.map { RottenFile(version: content.attributes.version, digest: $0) }
     }
 
     func head(isLast: Bool) -> [UInt8] { HTTPAnswers.head(status, fields, length: length, isLast: isLast) }
