@@ -133,6 +133,27 @@ extension Intake {
         return KnownIntent(upload, expires: isNever ? .max : expires, for: caller)
     }
 
+    /// Finds a place for one more unfinished upload of a client. Where it has its share, or none is free, an older one gives way that
+    /// nobody works on.
+    ///
+    /// - Throws: `busy` when there is none.
+    func makePlace(for caller: Caller) throws(StoreError) {
+        guard case .instead(let uploads) = known.place(for: caller) else { return }
+        guard uploads.contains(where: giveUp) else { throw .tooManyUnfinished }
+    }
+
+    /// - Returns: false where somebody works on it, or it cannot be removed.
+    private func giveUp(_ id: UploadID) -> Bool {
+        guard assemblies.forget(id) else { return false }
+        do throws(StoreError) {
+            try store.removePart(id)
+        } catch {
+            return false
+        }
+        known.forgetUnfinished([id]) { [store, assemblies] id in store.hasPart(id) || assemblies[id] != nil }
+        return true
+    }
+
     /// Removes unfinished uploads that are too old.
     ///
     /// - Parameter leftovers: whether to remove what nobody can resume, which is only known before the first upload.

@@ -285,6 +285,7 @@ extension IntakeSession {
         case .assembly: return intake.assemblies[intent.id]
         case .part(let part): return try enter(part.upload, total: part.total, intent)
         case .append(let append):
+            if append.isNew { try intake.makePlace(for: caller) }
             let assembly = try intake.assemblies.enter(
                 intent.id, total: nil, GrowthMark.function, accountHolder: accountHolder,
                 now: intake.clock.monotonic())
@@ -329,6 +330,9 @@ extension IntakeSession {
         assemblies = assemblies.filter { !$0.value.isFinished }
         guard assemblies.count < Self.mostAssemblies else {
             throw StoreError(.busy, "Too many uploads in parts are unfinished on this connection.")
+        }
+        if isBegun, intake.assemblies[id] == nil, intake.known.unfinished(id) == nil {
+            try intake.makePlace(for: caller)
         }
         let assembly = try intake.assemblies.enter(
             id, total: total, function, accountHolder: accountHolder, now: intake.clock.monotonic())

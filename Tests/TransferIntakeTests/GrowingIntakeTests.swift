@@ -41,6 +41,23 @@ import TransferTestSupport
         #expect(fixture.intake.known.unfinished(id) == nil)
     }
 
+    /// A client begins uploads without end. It has its share of places, and loses its oldest ones; another client finds a place.
+    @Test func aClientLosesItsOldestUploads() throws {
+        let fixture = try IntakeFixture(in: try TemporaryDirectory(prefersMemory: true))
+        let session = fixture.session(of: "a")
+        let ids = (0..<UnfinishedUploads.share + 3).map { UploadID(high: 7, low: UInt64($0)) }
+        for id in ids {
+            #expect(try session.bring(Self.intent(id, 1), [1], declared: DeclaredEnd())?.code == .staged)
+        }
+        #expect(ids.map(fixture.store.hasPart) == [false, false, false] + ids.dropFirst(3).map { _ in true })
+        #expect(fixture.intake.known.unfinished(ids[0]) == nil && fixture.intake.known.unfinished(ids[3]) != nil)
+        #expect(try fixture.intake.known.records.unfinished().count == UnfinishedUploads.share)
+        let other = UploadID.random()
+        #expect(
+            try fixture.session(of: "b").bring(Self.intent(other, 1), [1], declared: DeclaredEnd())?.code == .staged)
+        #expect(fixture.store.hasPart(other) && fixture.store.hasPart(ids[3]))
+    }
+
     /// What a sync that fails was to cover is gone on with by no request, and the id is free for another attempt: behind a question,
     /// and behind a request that goes on.
     @Test(arguments: [false, true]) func aSyncThatFails(isQuestion: Bool) throws {
@@ -154,20 +171,5 @@ import TransferTestSupport
         _ = try session.bring(Self.intent(taken, 3), [1, 2, 3], declared: DeclaredEnd())
         #expect(try session.takeBack(growing: taken))
         #expect(fixture.intake.known.unfinished(taken) == nil)
-    }
-
-    /// Places are few, and each stays taken for a week.
-    @Test func oneClientLeavesPlacesToOthers() throws {
-        let fixture = try IntakeFixture()
-        let (greedy, other) = (fixture.session(of: "a"), fixture.session(of: "b"))
-        for number in 0..<UnfinishedUploads.places / 2 {
-            let id = UploadID(high: 1, low: UInt64(number))
-            _ = fixture.intake.known.begin(
-                UnfinishedUpload(id: id, path: "\(number)", client: greedy.caller.id, begun: 0))
-        }
-        let refused = greedy.begin(Self.intent(.random(), 1), mayEnd: true)
-        #expect(refused.outcome?.code == .busy)
-        #expect(try other.bring(Self.intent(.random(), 1), [1], declared: DeclaredEnd())?.code == .staged)
-        #expect(names(in: fixture.directory.path("store/.transfer/incoming")).count == 2)
     }
 }

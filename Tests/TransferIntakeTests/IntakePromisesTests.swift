@@ -139,6 +139,22 @@ extension IntakePromisesTests {
         #expect(fixture.size("a") == 3)
     }
 
+    /// Holes cost their sender nothing: a place on the disk is for bytes that were sent.
+    @Test func holesHaveNoPlaceOnTheDisk() throws {
+        let fixture = try PromisingIntake()
+        let (session, id) = (fixture.session(), UploadID.random())
+        let zeros = [UInt8](repeating: 0, count: Limits.blockSize)
+        let begun = session.begin(
+            .part(of: id, "a", offset: 0, size: UInt64(zeros.count), total: nil), mayEnd: false)
+        try zeros.withUnsafeBytes { try begun.upload.append($0, isHole: true) }
+        let end = DeclaredEnd(size: UInt64(zeros.count), digest: IntakeFixture.digest(zeros))
+        #expect(try session.seal(begun.upload, end)?.code == .staged)
+        #expect(fixture.store.hasPart(id))
+        session.leave()
+        fixture.intake.assemblies.letGo(desertedUpTo: .max)
+        #expect(fixture.intake.assemblies.isEmpty && !fixture.store.hasPart(id))
+    }
+
     /// Its sender may only be slow.
     @Test func whatSomebodyWorksOnIsNotLetGo() throws {
         let fixture = try PromisingIntake()

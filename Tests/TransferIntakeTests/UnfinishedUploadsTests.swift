@@ -32,46 +32,81 @@ import TransferModel
 
         func upload(_ number: Int) -> UnfinishedUpload {
             var upload = UnfinishedUpload(
-                id: UploadID(high: 1, low: UInt64(number)), path: "a", client: client, begun: 0)
+                id: UploadID(high: 1, low: UInt64(number)), path: "a", client: client, begun: Int64(number))
             upload.sender = sender(number)
             return upload
         }
     }
 
-    /// Half of what is free is for others, whatever one client does, also after a restart.
-    @Test func oneClientLeavesPlacesToOthers() {
+    private func fill(_ unfinished: UnfinishedUploads, _ taker: Taker, _ numbers: Range<Int>) {
+        for number in numbers { _ = unfinished.begin(taker.upload(number)) }
+    }
+
+    private func id(_ number: Int) -> UploadID { UploadID(high: 1, low: UInt64(number)) }
+
+    private func firstLoser(_ place: UnfinishedUploads.Place) -> UploadID? {
+        if case .instead(let uploads) = place { uploads.first } else { nil }
+    }
+
+    private static let share = UnfinishedUploads.share
+
+    /// A client that has its share loses its own oldest upload, also after a restart; others find places.
+    @Test(arguments: [Taker(client: 1), Taker(host: "192.0.2.1")]) private func whoHasItsShareLosesItsOldest(
+        _ taker: Taker
+    ) {
         let unfinished = UnfinishedUploads()
-        let (greedy, other) = (Taker(client: 1), Taker(client: 2))
-        let (near, far) = (Taker(host: "[::1]"), Taker(host: "192.0.2.1"))
-        var number = 0
-        func fill(_ taker: Taker) {
-            while unfinished.leavesEnough(taker.holder) {
-                _ = unfinished.begin(taker.upload(number))
-                number += 1
-            }
-        }
-        fill(greedy)
-        #expect(number == UnfinishedUploads.places / 2 + 1)
-        #expect(unfinished.leavesEnough(other.holder) && unfinished.leavesEnough(near.holder))
-        fill(near)
-        #expect(number < UnfinishedUploads.places && unfinished.leavesEnough(other.holder))
-        #expect(unfinished.leavesEnough(far.holder))
-        // However many addresses they have: who has begun nothing finds a place where others may begin no more.
-        var host = 0
-        while number < UnfinishedUploads.places * 3 / 4 {
-            fill(Taker(host: "[2001:db8:\(String(host, radix: 16))::1]"))
-            host += 1
-        }
-        #expect(unfinished.leavesEnough(far.holder) && unfinished.leavesEnough(other.holder))
-        for host in host..<20_000 { fill(Taker(host: "[2001:db8:\(String(host, radix: 16))::1]")) }
-        #expect(number < UnfinishedUploads.places && unfinished.leavesEnough(other.holder))
+        fill(unfinished, taker, 0..<Self.share - 1)
+        #expect(unfinished.place(for: taker.holder) == .free)
+        fill(unfinished, taker, Self.share - 1..<Self.share)
+        #expect(firstLoser(unfinished.place(for: taker.holder)) == id(0))
+        #expect(unfinished.place(for: Taker(client: 2).holder) == .free)
+        #expect(unfinished.place(for: Taker(host: "[::1]").holder) == .free)
         let later = UnfinishedUploads()
-        later.add(unfinished.all)
-        #expect(!later.leavesEnough(greedy.holder) && !later.leavesEnough(near.holder))
-        #expect(later.leavesEnough(other.holder))
-        // Whoever has ended some may begin others.
-        later.end((0..<number).map { UploadID(high: 1, low: UInt64($0)) })
-        #expect(later.leavesEnough(greedy.holder) && later.leavesEnough(near.holder) && later.all.isEmpty)
+        later.add(unfinished.all.shuffled())
+        #expect(firstLoser(later.place(for: taker.holder)) == id(0))
+        later.end([id(0), id(1)])
+        #expect(later.place(for: taker.holder) == .free)
+    }
+
+    /// Who comes when all places are used takes one of who has most.
+    @Test func aNewcomerTakesFromWhoHasMost() {
+        let unfinished = UnfinishedUploads()
+        for client in 0..<8 {
+            fill(unfinished, Taker(client: UInt64(client)), client * Self.share..<(client + 1) * Self.share)
+        }
+        unfinished.end((0..<10).map { id($0) })
+        fill(unfinished, Taker(client: 9), 20_000..<20_010)
+        // The first client has ten fewer than the others.
+        for newcomer in [Taker(client: 10), Taker(client: 9), Taker(host: "192.0.2.1"), Taker(client: 0)] {
+            let loser = firstLoser(unfinished.place(for: newcomer.holder)).map { Int($0.low) / Self.share }
+            #expect(loser.map { (1..<8).contains($0) } == true, "\(newcomer)")
+        }
+    }
+
+    /// However many addresses they have, those who cannot be told apart leave three quarters to known clients.
+    @Test func theNamelessHaveAQuarter() {
+        let unfinished = UnfinishedUploads()
+        for host in 0..<UnfinishedUploads.namelessShare - 2 {
+            fill(unfinished, Taker(host: "[2001:db8:\(String(host, radix: 16))::1]"), host..<host + 1)
+        }
+        let two = Taker(host: "192.0.2.1")
+        fill(unfinished, two, 20_000..<20_002)
+        #expect(firstLoser(unfinished.place(for: Taker(host: "192.0.2.2").holder)) == id(20_000))
+        #expect(firstLoser(unfinished.place(for: two.holder)) == id(20_000))
+        #expect(unfinished.place(for: Taker(client: 1).holder) == .free)
+    }
+
+    /// What has ended is no place to be had, and no memory grows.
+    @Test func whatHasEndedIsForgotten() {
+        let unfinished = UnfinishedUploads()
+        let taker = Taker(client: 1)
+        fill(unfinished, taker, 0..<Self.share)
+        for number in Self.share..<50_000 {
+            unfinished.end([id(number - Self.share)])
+            _ = unfinished.begin(taker.upload(number))
+        }
+        #expect(unfinished.all.count == Self.share)
+        #expect(firstLoser(unfinished.place(for: taker.holder)) == id(50_000 - Self.share))
     }
 
     /// What is declared once more counts once.
@@ -82,6 +117,7 @@ import TransferModel
             upload.size = UInt64(number)
             _ = unfinished.begin(upload)
         }
-        #expect(unfinished.leavesEnough(Taker(client: 1).holder) && unfinished.all.count == 1)
+        #expect(unfinished.place(for: Taker(client: 1).holder) == .free && unfinished.all.count == 1)
+        #expect(unfinished.all[0].size == UInt64(UnfinishedUploads.places - 1))
     }
 }

@@ -75,7 +75,8 @@ package final class Assemblies: Sendable {
         }
     }
 
-    /// Whether one more of the account holder leaves others as many as he then has. Those that nobody works on are left, too.
+    /// Whether the account holder may work on one more: on an eighth of all at most, and the last eighth is for those who work on
+    /// none yet. Those that nobody works on are left, too.
     private static func leavesEnough(
         _ accountHolder: AccountHolder, _ entries: [UploadID: Entry], _ limit: Int
     ) -> Bool {
@@ -84,7 +85,8 @@ package final class Assemblies: Sendable {
             held += 1
             if entry.accountHolder == accountHolder { own += 1 }
         }
-        return own == 0 || own < limit - held
+        let share = max(1, limit / 8)
+        return own == 0 || own < share && held < limit - share
     }
 
     /// One that nobody enters any more. It has its place until `finish`: whoever came meanwhile would open a file that is
@@ -99,7 +101,7 @@ package final class Assemblies: Sendable {
         init?(_ assembly: Assembly, keepingFrom least: UInt64) {
             guard let ended = assembly.end() else { return nil }
             self.assembly = assembly
-            keepsFile = ended.verified >= least
+            keepsFile = ended.brought >= least
             file = ended.file
         }
     }
@@ -120,7 +122,7 @@ package final class Assemblies: Sendable {
     }
 
     /// Bytes of an upload that stay on the disk when it leaves memory: a place there, of which all clients together have
-    /// 16,384, costs whoever leaves one as much.
+    /// 16,384, costs whoever leaves one as much. Holes cost nothing and do not count.
     private static let leastKept = UInt64(Limits.blockSize)
 
     /// The caller has gone. If it was the last and left nothing, the file goes as well: otherwise whoever only asks could
@@ -150,6 +152,21 @@ package final class Assemblies: Sendable {
     /// Whether some that are neither complete nor given up were worked on last by a push.
     func areUnfinished(of run: UInt64) -> Bool {
         state.withLock { $0.values.contains { !$0.assembly.isFinished && $0.assembly.run == run } }
+    }
+
+    /// Forgets an upload, so that its file can be removed.
+    ///
+    /// - Returns: false when somebody works on it, or has just ended it.
+    func forget(_ id: UploadID) -> Bool {
+        var leaving: Leaving?
+        let mayGo = state.withLock { entries in
+            guard let entry = entries[id] else { return true }
+            guard entry.connections == 0 else { return false }
+            leaving = Leaving(entry.assembly, keepingFrom: .max)
+            return leaving != nil
+        }
+        leaving.map(finish)
+        return mayGo
     }
 
     /// It is published, or its file has no name any more.

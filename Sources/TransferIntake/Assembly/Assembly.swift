@@ -32,6 +32,8 @@ package final class Assembly: Sendable {
         var total: UInt64?
         var place = Place.none
         var parts = VerifiedParts()
+        /// Bytes of them that were sent, and not as holes; all where an earlier server has left some.
+        var brought: UInt64 = 0
         /// Of one that grows at its end, and has no parts.
         var growth: Growth?
         /// Being written: each connection has one at most.
@@ -221,6 +223,7 @@ package final class Assembly: Sendable {
             throw .beingCompleted
         }
         monitor.state.place = if case .success(let content) = made { .open(content) } else { .none }
+        if case .success(let content) = made, !content.isNew { monitor.state.brought = .max }
         return (try made.get(), true)
     }
 
@@ -314,6 +317,7 @@ package final class Assembly: Sendable {
         monitor.lock()
         defer { monitor.unlock() }
         guard monitor.state.release(claim) else { throw .takenOver }
+        monitor.state.brought = monitor.state.brought.addingClamped(claim.brought)
         let digests = claim.isPiece ? [] : digests
         monitor.state.parts.insert(.init(range: claim.range, connection: claim.connection, digests: digests))
         guard claim.isPiece, let block = monitor.state.total.flatMap({ claim.range.block(of: $0) }),
@@ -355,6 +359,7 @@ package final class Assembly: Sendable {
             guard monitor.state.release(claim), size > 0 else { return }
             // What was written may end within a block, but digests are there of whole ones only.
             let range = claim.range.prefix(size)
+            monitor.state.brought = monitor.state.brought.addingClamped(min(claim.brought, size))
             monitor.state.parts.insert(.init(range: range, connection: claim.connection, digests: digests))
         }
     }
@@ -417,14 +422,15 @@ package final class Assembly: Sendable {
 
     /// Ends the assembly, and asks nothing of the disk.
     ///
-    /// - Returns: how many bytes were there and verified, and the file, the caller's from now on; nothing when somebody
+    /// - Returns: how many bytes were there, verified, and not holes, and the file, the caller's from now on; nil when somebody
     ///   else has ended it, who has the file.
-    func end() -> (verified: UInt64, file: (any StagedContent)?)? {
+    func end() -> (brought: UInt64, file: (any StagedContent)?)? {
         monitor.withLock {
             guard !monitor.state.isFinished else { return nil }
             // Its sender was told of it, however little it is.
-            let verified = monitor.state.growth == nil ? monitor.state.parts.size : .max
-            return (verified, close())
+            let isGrowing = monitor.state.growth != nil
+            let brought = isGrowing ? .max : min(monitor.state.brought, monitor.state.parts.size)
+            return (brought, close())
         }
     }
 

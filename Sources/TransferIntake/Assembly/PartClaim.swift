@@ -1,3 +1,4 @@
+import Synchronization
 import TransferModel
 import TransferStore
 
@@ -13,6 +14,7 @@ final class PartClaim: Sendable {
     let isPiece: Bool
 
     private let assembly: Assembly
+    private let sent = Atomic<UInt64>(0)
     let staged: any StagedContent
 
     init(
@@ -29,7 +31,11 @@ final class PartClaim: Sendable {
         try assembly.beginWriting(self)
         defer { assembly.endWriting(self) }
         try staged.write(bytes, at: range.lowerBound + offset)
+        sent.wrappingAdd(UInt64(bytes.count), ordering: .relaxed)
     }
+
+    /// Bytes that were written, and are no holes.
+    var brought: UInt64 { sent.load(ordering: .relaxed) }
 
     /// The same for zeros that need no room.
     ///

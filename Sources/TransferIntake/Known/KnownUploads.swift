@@ -275,9 +275,9 @@ extension KnownUploads {
     /// - Returns: whether somebody has to call `recordUnfinished`, some time.
     func begin(_ upload: UnfinishedUpload) -> Bool { unfinished.begin(upload) }
 
-    /// Whether a client that has begun one more leaves enough places to others.
-    func leavesEnough(_ caller: Caller) -> Bool {
-        unfinished.leavesEnough(UnfinishedUploads.Holder(client: caller.id, sender: caller.sender))
+    /// Where one more upload of a client goes.
+    func place(for caller: Caller) -> UnfinishedUploads.Place {
+        unfinished.place(for: UnfinishedUploads.Holder(client: caller.id, sender: caller.sender))
     }
 
     /// - Returns: nothing for an upload that has not begun, or is over.

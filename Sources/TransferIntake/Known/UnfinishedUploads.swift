@@ -22,6 +22,9 @@ final class UnfinishedUploads: Sendable {
             self = client.map(Self.client) ?? PeerNetwork(address: host).map(Self.network) ?? .host(host)
         }
 
+        /// Whether it can be told from others.
+        var isNamed: Bool { if case .client = self { true } else { false } }
+
         private static func host(of sender: String) -> String {
             let parts = sender.split(separator: ":", omittingEmptySubsequences: false)
             if sender.utf8.first == UInt8(ascii: "[") {
@@ -31,10 +34,23 @@ final class UnfinishedUploads: Sendable {
         }
     }
 
+    /// Where one more upload of a holder goes.
+    enum Place: Equatable {
+        case free
+        /// One of these has to give way: the oldest ones of who has most, the oldest first.
+        case instead([UploadID])
+    }
+
+    /// What one of them has.
+    private struct Holding {
+        var count = 0
+        /// In the order of their beginning. Some may have ended.
+        var order: [UploadID] = []
+    }
+
     private struct State {
         private(set) var uploads: [UploadID: UnfinishedUpload] = [:]
-        /// How many each of them has.
-        private(set) var held: [Holder: Int] = [:]
+        private(set) var held: [Holder: Holding] = [:]
         /// How many all of those have together who cannot be told apart.
         private(set) var nameless = 0
         /// Those that the records don't know as they are.
@@ -43,8 +59,10 @@ final class UnfinishedUploads: Sendable {
         var isAsked = false
 
         mutating func put(_ upload: UnfinishedUpload) {
-            if let old = uploads.updateValue(upload, forKey: upload.id) { release(old) }
-            held[upload.holder, default: 0] += 1
+            // What is declared again is whose it was.
+            guard uploads.updateValue(upload, forKey: upload.id) == nil else { return }
+            held[upload.holder, default: Holding()].count += 1
+            held[upload.holder, default: Holding()].order.append(upload.id)
             if upload.client == nil { nameless += 1 }
         }
 
@@ -56,8 +74,22 @@ final class UnfinishedUploads: Sendable {
 
         private mutating func release(_ upload: UnfinishedUpload) {
             if upload.client == nil { nameless -= 1 }
-            let rest = (held[upload.holder] ?? 1) - 1
-            held[upload.holder] = rest > 0 ? rest : nil
+            guard var holding = held.removeValue(forKey: upload.holder), holding.count > 1 else { return }
+            holding.count -= 1
+            if holding.order.count > 2 * holding.count + mostLooks {
+                holding.order.removeAll { uploads[$0] == nil }
+            }
+            held[upload.holder] = holding
+        }
+
+        /// The oldest ones of a holder.
+        func oldest(of holder: Holder) -> [UploadID] {
+            Array((held[holder]?.order ?? []).lazy.filter { uploads[$0] != nil }.prefix(mostLooks))
+        }
+
+        /// Who has most of all, or of those who cannot be told apart; one who has begun less than that gets a place from them.
+        func greatest(namelessOnly: Bool) -> Holder? {
+            held.lazy.filter { !namelessOnly || !$0.key.isNamed }.max { $0.value.count < $1.value.count }?.key
         }
     }
 
@@ -69,26 +101,36 @@ final class UnfinishedUploads: Sendable {
     /// As many as a directory keeps.
     static let places = FileStore.mostParts
 
+    /// Places that a client may have, or a network whose clients cannot be told apart: an eighth.
+    static let share = places / 8
+
+    /// Places that all may have together who cannot be told apart: a quarter.
+    static let namelessShare = places / 4
+
+    /// Uploads that are looked at for one that may give way: somebody may be working on the others.
+    private static let mostLooks = 64
+
     /// What the records knew. What has begun here since is newer.
     func add(_ uploads: [UnfinishedUpload]) {
         state.withLock { state in
-            for upload in uploads where state.uploads.count < Self.most && state.uploads[upload.id] == nil {
+            let old = uploads.sorted { $0.begun < $1.begun }
+            for upload in old where state.uploads.count < Self.most && state.uploads[upload.id] == nil {
                 state.put(upload)
             }
         }
     }
 
-    /// Whether what one has begun leaves as many places to the others: an upload that nobody brings anything for has its place
-    /// for a week.
-    func leavesEnough(_ holder: Holder) -> Bool {
+    /// Where one more of a client goes: an upload that nobody brings anything for has its place for a week. A client that has its share
+    /// loses its own oldest one. Who finds no place at all takes that of the oldest one of who has most.
+    func place(for holder: Holder) -> Place {
         state.withLock { state in
-            let own = state.held[holder] ?? 0
-            if case .client = holder { return own <= 1 || own <= Self.places - state.uploads.count }
-            // Who cannot be told apart may have many addresses: all together leave as much, and each of them to the others. Who
-            // has begun nothing yet finds a place behind that.
-            let all = state.nameless
-            let share = (Self.places - min(Self.places, state.uploads.count - all)) / 2
-            return own <= 1 ? all <= 1 || all <= share + share / 2 : all <= share && own <= share - all
+            let own = state.held[holder]?.count ?? 0
+            if own >= Self.share { return .instead(state.oldest(of: holder)) }
+            let isShareUsed = !holder.isNamed && state.nameless >= Self.namelessShare
+            guard isShareUsed || state.uploads.count >= Self.places else { return .free }
+            let greatest = state.greatest(namelessOnly: isShareUsed)
+            let loser = greatest.flatMap { state.held[$0]?.count ?? 0 > own ? $0 : nil } ?? holder
+            return .instead(state.oldest(of: loser))
         }
     }
 
@@ -173,4 +215,11 @@ extension UnfinishedUpload {
         (upload.sender, upload.client, upload.begun, upload.run) = (sender, client, begun, run)
         return upload
     }
+}
+
+extension StoreError {
+    static let tooManyUnfinished = StoreError(
+        .busy,
+        "This client has begun as many uploads as it may leave unfinished, and all of them are being worked on: complete some, or "
+            + "delete them.")
 }

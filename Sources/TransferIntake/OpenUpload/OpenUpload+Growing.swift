@@ -32,7 +32,6 @@ extension OpenUpload {
             guard append.isNew else {
                 return try intake.growing(intent.id, for: caller)
             }
-            guard intake.known.leavesEnough(caller) else { throw .tooManyUnfinished }
             let declaration = GrowthDeclaration(statedIntent, append, begun: intake.clock.utc())
             return try intake.store.grow(
                 id: intent.id, size: append.total, declaration: declaration.bytes,
@@ -154,11 +153,6 @@ extension OpenUpload {
 extension StoreError {
     static let noSuchUpload = StoreError(
         .notFound, "There is no such upload: it is complete, was taken back, or has expired.")
-
-    fileprivate static let tooManyUnfinished = StoreError(
-        .busy,
-        "This client has begun as many uploads as one may leave unfinished, because others need places, too: complete some, or "
-            + "delete them.")
 
     static func otherOffset(_ offset: UInt64) -> StoreError {
         StoreError(.incomplete, "The upload has \(offset) bytes: go on there.")
