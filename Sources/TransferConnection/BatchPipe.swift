@@ -99,7 +99,15 @@ extension BatchPipe {
         }
     }
 
-    private var isBehind: Bool {
+    /// Bytes that were received and wait without a buffer for one.
+    package var carried: Int {
+        switch input {
+        case .empty(let carry), .setAside(let carry): carry.count
+        case .filling, .behind: 0
+        }
+    }
+
+    package var isBehind: Bool {
         switch input {
         case .empty, .filling: false
         case .setAside, .behind: true

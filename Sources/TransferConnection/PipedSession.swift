@@ -18,6 +18,10 @@ package protocol PipedSession: DrivenSession {
     /// Whether there is room for what comes of more.
     var takesAnswers: Bool { get }
 
+    /// Whether content may come next, which is worth a buffer of the pool. Who only asks gets little memory of its own: it may leave
+    /// the answers unread for as long as it likes, and would keep others from being read.
+    var expectsContent: Bool { get }
+
     /// Bytes that are received at once at most.
     var mostReceived: Int { get }
 
@@ -56,7 +60,12 @@ package protocol PipedSession: DrivenSession {
 
 // MARK: Reading
 
+/// Bytes of memory for what comes of a client that only asks: the longest frame without content, and some more.
+private let ownMemory = 32 << 10
+
 extension PipedSession {
+    package var expectsContent: Bool { true }
+
     package func takeParsingCost() -> Int { 0 }
 
     package func received(_ count: Int) {}
@@ -75,6 +84,7 @@ extension PipedSession {
             case .wait:
                 // Whoever isn't read must not keep a buffer.
                 handOver()
+                if pipe.isBehind { pipe.setAside() }
                 pauseReading(true)
                 await driver.wake.wait()
             case .takeBuffer:
@@ -104,11 +114,13 @@ extension PipedSession {
 
     private var reading: BatchPipe<Steps>.Reading {
         pipe.reading(
-            isScarce: bufferAccount.map { buffers.isScarce(for: $0) } ?? false, takesAnswers: takesAnswers)
+            isScarce: !expectsContent || (bufferAccount.map { buffers.isScarce(for: $0) } ?? false),
+            takesAnswers: takesAnswers)
     }
 
     /// While the buffers are all in use, this side doesn't read.
     private func takeBuffer() async -> BlockBuffer {
+        guard expectsContent else { return BlockBuffer(ownOf: max(ownMemory, pipe.carried + ownMemory / 2)) }
         if let buffer = buffers.takeNow(for: bufferAccount) { return buffer }
         pauseReading(true)
         defer { pauseReading(false) }

@@ -6,25 +6,32 @@ import TransferSystem
 /// `@unchecked Sendable`: one owner at a time fills or reads it; handing it over is what passes the right to touch it.
 package final class BlockBuffer: @unchecked Sendable {
     package let bytes: UnsafeMutableRawBufferPointer
-    private let pool: BufferPool
-    private let account: BufferAccount
+    /// Nil for one of no pool, which is freed.
+    private let place: (pool: BufferPool, account: BufferAccount)?
 
     fileprivate init(bytes: UnsafeMutableRawBufferPointer, pool: BufferPool, account: BufferAccount) {
         self.bytes = bytes
-        self.pool = pool
-        self.account = account
+        place = (pool, account)
+    }
+
+    /// One of no pool.
+    ///
+    /// - Parameter size: bytes.
+    package init(ownOf size: Int) {
+        bytes = .allocate(byteCount: size, alignment: 16)
+        place = nil
     }
 
     deinit {
-        pool.recycle(bytes, of: account)
+        if let (pool, account) = place { pool.recycle(bytes, of: account) } else { bytes.deallocate() }
     }
 }
 
 /// A bounded number of equal buffers, shared by all connections of a process: what caps its memory. Whoever finds none
 /// left waits its turn and meanwhile doesn't read from its socket.
 ///
-/// Who takes them for several clients gives each an account. An account has no more buffers than it leaves, so that
-/// another one always finds some, and accounts that wait take turns.
+/// Who takes them for several clients gives each an account. An account has no more buffers than it leaves, the last eighth is for
+/// accounts that have none, and accounts that wait take turns.
 package final class BufferPool: Sendable {
     private struct State {
         // Only the pool touches these while they are free.
@@ -95,7 +102,8 @@ package final class BufferPool: Sendable {
 
     private func mayTake(_ account: BufferAccount, _ state: State) -> Bool {
         guard state.used < limit else { return false }
-        return !account.isLimited || account.held == 0 || account.held < limit - state.used - 1
+        guard account.isLimited, account.held > 0 else { return true }
+        return account.held < limit - state.used - 1 && state.used < limit - limit / 8
     }
 
     private func take(for account: BufferAccount, _ state: inout State) {

@@ -61,7 +61,7 @@ import TransferIO
         #expect(all.allSatisfy { $0 != nil })
     }
 
-    /// Another one finds as many as the first has, and so does the next.
+    /// Another one finds as many as the first has, and so does the next; the last eighth is for those who have none.
     @Test func anAccountLeavesAsManyAsItHas() {
         let pool = BufferPool(size: 4096, count: 16)
         var held: [BlockBuffer] = []

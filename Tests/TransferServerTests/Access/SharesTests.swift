@@ -15,10 +15,11 @@ extension ServerTests {
         private let directory: TemporaryDirectory
         private let busy = KeyPair()
         private let other = KeyPair()
+        private let folder: AccessFolder
 
         init() throws {
             directory = try TemporaryDirectory()
-            let folder = try AccessFolder.made(in: directory)
+            folder = try AccessFolder.made(in: directory)
             for (name, pair) in [("busy", busy), ("other", other)] {
                 try folder.admit(AuthorizedKey(pair.key, name: name))
             }
@@ -77,6 +78,37 @@ extension ServerTests {
             }
         }
 
+        /// 64 clients that ask without end and read no answer, over more connections than there are buffers: none of them keeps
+        /// one, and another client is read.
+        @Test func readersThatDoNotReadKeepNoBuffer() async throws {
+            let readers = (0..<64).map { _ in KeyPair() }
+            for (index, pair) in readers.enumerated() {
+                try folder.admit(AuthorizedKey(pair.key, name: "reader \(index)"))
+            }
+            try await serving { [other] server in
+                let transport = server.server.core.transport
+                let client = try Self.connection(of: other, to: server)
+                let uploads = (0..<64).flatMap { Frames.upload("folder/\($0)", [1]) }
+                #expect(try client.codes(64, to: uploads).allSatisfy { $0 == .committed })
+                var requests: [UInt8] = []
+                for id in 0..<1_000 as Range<UInt32> {
+                    Request.list(ListRequest(id: id, path: "folder", wantsDetails: true)).message.encode(into: &requests)
+                }
+                let clients = try readers.flatMap { pair in
+                    try (0..<2).map { _ in
+                        let client = try Self.connection(of: pair, to: server)
+                        client.send(requests)
+                        return client
+                    }
+                }
+                for number in 0..<20 {
+                    #expect(try client.codes(to: Frames.upload("other \(number)", [1, 2, 3])) == [.committed])
+                }
+                try server.waitUntil("all that is received waits outside the buffers") { transport.buffers.used == 0 }
+                withExtendedLifetime(clients) {}
+            }
+        }
+
         /// Uploads that stall behind a disk which answers nothing of one client, over more connections than there are
         /// buffers.
         ///
@@ -94,7 +126,7 @@ extension ServerTests {
                 let clients = try (0..<Transport.bufferCount + 16).map { number in
                     let client = try withGreeting ? server.securedClient(busy) : Self.connection(of: busy, to: server)
                     let begin = Frames.begin("busy/\(number)", size: 1 << 20)
-                    let upload = begin + Frames.data([UInt8](repeating: 1, count: 1_000))
+                    let upload = begin + Frames.data([UInt8](repeating: 1, count: 100_000))
                     client.send(withGreeting ? Frames.hello + upload : upload)
                     if withGreeting { guard case .welcome = try client.nextMessage() else { throw Self.notWelcome } }
                     return client

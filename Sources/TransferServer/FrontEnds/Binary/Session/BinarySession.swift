@@ -59,6 +59,8 @@ actor BinarySession {
     /// What the client has said first, as long as nobody has decided about it.
     private var hello: Hello?
     private var isDecided = false
+    /// Whether something of uploads was found in what came last.
+    private var hasUploads = false
 
     var peer: String { origin.name }
 
@@ -145,6 +147,9 @@ extension BinarySession: PipedFrameSession {
         isDecided = true
     }
 
+    /// Inside an upload, and behind uploads: a push sends many.
+    var expectsContent: Bool { hasUploads || conversation.isReceiving }
+
     func broke(_ fault: ProtocolFault) { end(.fault(fault)) }
 
     func lost(_ reason: String) { end(.lost(reason)) }
@@ -155,6 +160,7 @@ extension BinarySession: PipedFrameSession {
     }
 
     func parsed() {
+        if let batch = pipe.filling { hasUploads = !batch.isEmpty }
         send(conversation.takeAnswers())
         tellLane()
         // Who waits for mail has a use for the connection as long as it is heard of.

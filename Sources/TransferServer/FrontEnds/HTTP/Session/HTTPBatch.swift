@@ -33,11 +33,14 @@ final class HTTPBatch: ReceivedSteps, @unchecked Sendable {
 
     var isComplete: Bool { operations.count >= Self.mostOperations }
 
+    private(set) var hasContent = false
+
     func append(_ operation: Operation) { operations.append(operation) }
 
     /// Adds content whose range counts from the first unparsed byte. What comes right behind other content becomes one piece
     /// with it: each is a call to the disk.
     func append(content range: Range<Int>) {
+        hasContent = true
         let placed = input.placed(range)
         if case .content(let last)? = operations.last, last.upperBound == placed.lowerBound {
             operations[operations.count - 1] = .content(last.lowerBound..<placed.upperBound)

@@ -63,6 +63,8 @@ actor HTTPSession {
     private(set) var restTimer: EventLoop.Timer?
     /// Whether the content of a request is coming.
     private(set) var isReceiving = false
+    /// Whether there was content in what came last.
+    private var hasContent = false
     private(set) var isDraining = false
     private(set) var ending: SessionEnding?
     /// Of an answer that goes on when there is something to tell.
@@ -174,6 +176,9 @@ extension HTTPSession: ServedSession {
 
     var takesAnswers: Bool { hasRoomForAnswers }
 
+    /// Inside a request that has content, and behind one.
+    var expectsContent: Bool { hasContent || isReceiving }
+
     var isUndecided: Bool { undecided != nil }
 
     /// HTTP has no sign of life. Who takes nothing for as long as this is not worth waiting for.
@@ -198,7 +203,10 @@ extension HTTPSession: ServedSession {
         endIfDone()
     }
 
-    func parsed() { endIfDone() }
+    func parsed() {
+        if let batch = pipe.filling { hasContent = batch.hasContent }
+        endIfDone()
+    }
 
     func answersTaken() {
         roomForAnswers.fire()
