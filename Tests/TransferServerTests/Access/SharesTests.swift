@@ -92,7 +92,8 @@ extension ServerTests {
                 #expect(try client.codes(64, to: uploads).allSatisfy { $0 == .committed })
                 var requests: [UInt8] = []
                 for id in 0..<1_000 as Range<UInt32> {
-                    Request.list(ListRequest(id: id, path: "folder", wantsDetails: true)).message.encode(into: &requests)
+                    Request.list(ListRequest(id: id, path: "folder", wantsDetails: true)).message.encode(
+                        into: &requests)
                 }
                 let clients = try readers.flatMap { pair in
                     try (0..<2).map { _ in
