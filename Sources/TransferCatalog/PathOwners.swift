@@ -117,7 +117,7 @@ private final class ClaimsConnection: @unchecked Sendable {
         writer = try CatalogWriter(database)
         try? writer.settle()
         try Self.fill(database)
-        hadRotten = try Self.pruneRotten(database)
+        hadRotten = try Self.pruneRotten(database, writer)
         mark = try Statement("UPDATE claims SET found = 1 WHERE path = ?1", in: database)
         select = try Statement(
             """
@@ -204,9 +204,22 @@ private final class ClaimsConnection: @unchecked Sendable {
     /// Forgets rotten files that no upload has any more; one that may not write leaves them.
     ///
     /// - Returns: whether any file is known to be rotten.
-    private static func pruneRotten(_ database: Database) throws(DatabaseError) -> Bool {
+    private static func pruneRotten(
+        _ database: Database, _ writer: CatalogWriter
+    ) throws(DatabaseError) -> Bool {
         guard try database.execute(RottenFile.any) != nil else { return false }
-        if try database.execute("SELECT 1 FROM arrivals LIMIT 1") == nil { _ = try? database.execute(RottenFile.prune) }
+        guard try database.execute("SELECT 1 FROM arrivals LIMIT 1") == nil else { return true }
+        var forgotten: [ContentVersion] = []
+        let select = try Statement(RottenFile.forgotten, in: database)
+        defer { select.reset() }
+        while try select.next() {
+            forgotten.append(
+                ContentVersion(
+                    object: UInt64(bitPattern: select.integer(0)), revision: select.integer(1), touch: 0,
+                    size: UInt64(clamping: select.integer(2))))
+        }
+        select.reset()
+        try? writer.removeRotten(forgotten)
         return true
     }
 

@@ -120,7 +120,9 @@ extension PipedSession {
 
     /// While the buffers are all in use, this side doesn't read.
     private func takeBuffer() async -> BlockBuffer {
-        guard expectsContent else { return BlockBuffer(ownOf: max(ownMemory, pipe.carried + ownMemory / 2)) }
+        guard expectsContent, pipe.carried <= buffers.size else {
+            return BlockBuffer(ownOf: max(ownMemory, pipe.carried + ownMemory / 2))
+        }
         if let buffer = buffers.takeNow(for: bufferAccount) { return buffer }
         pauseReading(true)
         defer { pauseReading(false) }

@@ -156,14 +156,22 @@ extension Intake {
 
     /// Removes unfinished uploads that are too old.
     ///
-    /// - Parameter leftovers: whether to remove what nobody can resume, which is only known before the first upload.
+    /// - Parameters:
+    ///   - leftovers: whether to remove what nobody can resume, which is only known before the first upload.
+    ///   - age: seconds for which something has been there that came at a moment, in seconds since 1970; nil where nobody sets the
+    ///     machine's clock.
     /// - Returns: what was removed, and what is left.
     package func expire(
-        leftovers: Bool
+        leftovers: Bool, age: ((Int64) -> Int64)? = nil
     ) throws(StoreError) -> (removed: UnfinishedContent, left: UnfinishedContent) {
         var removed = leftovers ? try store.removeLeftovers() : UnfinishedContent()
-        let moment = clock.utc().subtractingReportingOverflow(keepUnfinished).partialValue / 1_000_000_000
-        let old = try store.removeUnfinished(before: Int(moment)) { [assemblies] in assemblies[$0] != nil }
+        let keep = keepUnfinished / 1_000_000_000
+        let now = clock.utc() / 1_000_000_000
+        let isOld = { (written: Int) in
+            let moment = Int64(written)
+            return (age?(moment) ?? now.subtractingReportingOverflow(moment).partialValue) > keep
+        }
+        let old = try store.removeUnfinished(where: isOld, unless: { [assemblies] in assemblies[$0] != nil })
         removed.add(old)
         return (removed, try store.unfinished())
     }

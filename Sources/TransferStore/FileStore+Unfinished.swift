@@ -128,14 +128,14 @@ extension FileStore {
     /// Removes unfinished uploads that nothing was added to for long.
     ///
     /// - Parameters:
-    ///   - moment: seconds since 1970; what was written before goes.
+    ///   - isOld: whether what was written last at a moment goes: seconds since 1970.
     ///   - isInUse: whether somebody works on the upload.
     package func removeUnfinished(
-        before moment: Int, unless isInUse: (UploadID) -> Bool
+        where isOld: (Int) -> Bool, unless isInUse: (UploadID) -> Bool
     ) throws(StoreError) -> UnfinishedContent {
-        try removeSheets(before: moment, unless: isInUse)
+        try removeSheets(where: isOld, unless: isInUse)
         return try removeParts { name, status in
-            guard status.st_mtim.tv_sec < moment, let id = StagedFile.upload(ofPart: name) else { return false }
+            guard isOld(status.st_mtim.tv_sec), let id = StagedFile.upload(ofPart: name) else { return false }
             return !isInUse(id)
         }
     }

@@ -7,6 +7,13 @@ package func monotonicNanoseconds() -> Int64 {
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }
 
+/// Seconds since the kernel was started, those in which it was suspended included (CLOCK_BOOTTIME, clock_gettime(2)).
+package func secondsSinceBoot() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_BOOTTIME, &time)
+    return Int64(time.tv_sec)
+}
+
 /// The moment `nanoseconds` from now on the same clock; the last one there is when that is too far away to be told.
 package func monotonicDeadline(after nanoseconds: Int64) -> Int64 {
     let (deadline, overflow) = monotonicNanoseconds().addingReportingOverflow(nanoseconds)

@@ -103,7 +103,7 @@ import TransferTestSupport
         assemblies.leave(assembly, now: 1)
         assemblies.letGo(desertedUpTo: 1)
         let left = try #require(store.store.part(assembly.id)?.size)
-        #expect(store.parts.count == 1 && left < 2 << 20)
+        #expect(store.parts.count == 1 && left < size / 2)
     }
 
     /// A loop asks, and the disk may be slow to make room for a part.

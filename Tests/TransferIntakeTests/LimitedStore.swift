@@ -68,8 +68,8 @@ final class LimitedStore: ContentStore {
     func removeLeftovers() throws(StoreError) -> UnfinishedContent { try store.removeLeftovers() }
 
     func removeUnfinished(
-        before moment: Int, unless isInUse: (UploadID) -> Bool
+        where isOld: (Int) -> Bool, unless isInUse: (UploadID) -> Bool
     ) throws(StoreError) -> UnfinishedContent {
-        try store.removeUnfinished(before: moment, unless: isInUse)
+        try store.removeUnfinished(where: isOld, unless: isInUse)
     }
 }

@@ -115,7 +115,7 @@ import TransferTestSupport
         for id in ids { try Files.write(.six, to: incoming + "\(id).part") }
         var times = [timeval(tv_sec: 1000, tv_usec: 0), timeval(tv_sec: 1000, tv_usec: 0)]
         for id in ids[..<2] { try Files.check("utimes", utimes(incoming + "\(id).part", &times)) }
-        let removed = try fixture.store.removeUnfinished(before: 2000) { $0 == ids[0] }
+        let removed = try fixture.store.removeUnfinished(where: { $0 < 2000 }, unless: { $0 == ids[0] })
         #expect(removed.count == 1)
         #expect(removed.bytes > 0)
         #expect(names(in: incoming).sorted() == ["\(ids[0]).part", "\(ids[2]).part"].sorted())

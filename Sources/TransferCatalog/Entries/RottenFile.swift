@@ -33,9 +33,9 @@ extension RottenFile {
 
     static let delete = "DELETE FROM rotten WHERE object = ?1 AND revision = ?2 AND size = ?3"
 
-    /// Deletes what no upload says to be stored any more.
-    static let prune = """
-        DELETE FROM rotten WHERE (object, revision, size) NOT IN (
+    /// What no upload says to be stored any more: a second for a million uploads, without the lock that a server needs to write.
+    static let forgotten = """
+        SELECT object, revision, size FROM rotten WHERE (object, revision, size) NOT IN (
             SELECT object, revision, size FROM uploads WHERE object IS NOT NULL AND revision IS NOT NULL)
         """
 

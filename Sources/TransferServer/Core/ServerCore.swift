@@ -6,10 +6,13 @@ import TransferIntake
 import TransferMail
 import TransferModel
 import TransferStore
+import TransferSystem
 
 /// What a server is made of. Its sessions get what they need of it: the intake, the transport, and what is observed.
 final class ServerCore: Sendable {
     let configuration: ServerConfiguration
+    /// For what expires in the directory.
+    let directoryClock = Locked(DirectoryClock())
     let store: FileStore
 
     /// Takes uploads in and acknowledges them.

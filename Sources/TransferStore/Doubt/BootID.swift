@@ -3,9 +3,9 @@ import Glibc
 import TransferSystem
 
 /// Tells one run of the kernel from the next: what its page cache holds is gone with it.
-enum BootID {
+package enum BootID {
     /// Of the running kernel (random(4), boot_id); "unknown" where it doesn't say.
-    static var current: String {
+    package static var current: String {
         do throws(SystemError) { return try read() ?? unknown } catch { return unknown }
     }
 

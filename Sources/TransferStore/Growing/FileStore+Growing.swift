@@ -78,14 +78,14 @@ extension FileStore {
 
     /// Sheets of what was published, and which nobody has asked for.
     ///
-    /// - Parameter moment: seconds since 1970; what was written before goes.
-    func removeSheets(before moment: Int, unless isInUse: (UploadID) -> Bool) throws(StoreError) {
+    /// - Parameter isOld: whether what was written at a moment goes: seconds since 1970.
+    func removeSheets(where isOld: (Int) -> Bool, unless isInUse: (UploadID) -> Bool) throws(StoreError) {
         try attempt("look through the folder of incoming parts") { () throws(SystemError) in
             let folder = incoming.directory
             for name in try folder.names() {
                 guard let id = GrowthSheet.upload(of: name), !isInUse(id) else { continue }
                 // One that cannot be looked at keeps no other.
-                guard let status = try? folder.status(name), status.st_mtim.tv_sec < moment, !hasResumable(id)
+                guard let status = try? folder.status(name), isOld(status.st_mtim.tv_sec), !hasResumable(id)
                 else { continue }
                 try? folder.unlink(name)
             }

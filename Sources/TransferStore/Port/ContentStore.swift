@@ -100,10 +100,10 @@ package protocol ContentStore: AnyObject, Sendable {
     /// Removes unfinished uploads that nothing was added to for long.
     ///
     /// - Parameters:
-    ///   - moment: seconds since 1970; what was written before goes.
+    ///   - isOld: whether what was written last at a moment goes: seconds since 1970.
     ///   - isInUse: whether somebody works on the upload.
     func removeUnfinished(
-        before moment: Int, unless isInUse: (UploadID) -> Bool
+        where isOld: (Int) -> Bool, unless isInUse: (UploadID) -> Bool
     ) throws(StoreError) -> UnfinishedContent
 }
 

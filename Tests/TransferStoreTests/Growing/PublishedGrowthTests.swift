@@ -177,9 +177,9 @@ import TransferTestSupport
         #expect(next.store.hasPart(Self.id))
         #expect(throws: StoreError.self) { try next.store.resume(id: Self.id, size: nil) }
         #expect(try next.store.growing(id: UploadID(high: 1, low: 1)) == nil)
-        _ = try next.store.removeUnfinished(before: .max) { $0 == Self.id }
+        _ = try next.store.removeUnfinished(where: { _ in true }, unless: { $0 == Self.id })
         #expect(next.parts == ["\(Self.id).sheet"])
-        _ = try next.store.removeUnfinished(before: .max) { _ in false }
+        _ = try next.store.removeUnfinished(where: { _ in true }, unless: { _ in false })
         #expect(next.parts.isEmpty && !next.store.hasPart(Self.id))
     }
 }

@@ -44,7 +44,7 @@ import TransferTestSupport
         store.unlock()
         let next = try FileStore(path: directory.path("store"))
         #expect(next.incoming.parts.load(ordering: .relaxed) == 4)
-        _ = try next.removeUnfinished(before: .max, unless: { _ in false })
+        _ = try next.removeUnfinished(where: { _ in true }, unless: { _ in false })
         #expect(next.incoming.parts.load(ordering: .relaxed) == 0)
     }
 }

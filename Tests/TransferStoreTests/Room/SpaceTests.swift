@@ -143,7 +143,7 @@ import TransferTestSupport
         let staged = try fixture.store.resume(id: id, size: size)
         #expect(fixture.store.space?.used == size)
         try [UInt8](repeating: 0, count: 5).withUnsafeBytes { try staged.write($0, at: 0) }
-        _ = try fixture.store.removeUnfinished(before: .max) { _ in false }
+        _ = try fixture.store.removeUnfinished(where: { _ in true }, unless: { _ in false })
         #expect(fixture.store.space?.used == 0)
     }
 
