@@ -194,7 +194,7 @@ final class Lanes: @unchecked Sendable {
     /// Ends those that the server has not answered; what they have begun goes to others.
     func endUnanswered() {
         for session in sessions {
-            session.assumeIsolated { if !$0.hasConnected { $0.end(.lost("the server did not answer")) } }
+            session.assumeIsolated { if !$0.hasConnected { $0.giveUp() } }
         }
     }
 

@@ -139,8 +139,9 @@ extension PushRun {
         context.lanes.found(work: hasFoundWork)
         if hasFoundWork {
             let ending = await lane.converse(with: address)
-            // Those that were ended from here say nothing of the server.
-            wasLost = ending != .complete && ending != .cancelled
+            // Those that were ended from here say nothing of the server, unless they have sent parts in vain.
+            let (isGivenUp, hasLostParts) = await lane.whyItEnded
+            wasLost = ending != .complete && ending != .cancelled && (hasLostParts || !isGivenUp)
             context.feed.putBack(await lane.takeUnacknowledged())
             await lostParts(of: lane)
         }

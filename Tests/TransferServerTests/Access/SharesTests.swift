@@ -1,5 +1,6 @@
 import Testing
 import TransferAccess
+import TransferHTTP
 import TransferIO
 import TransferKeys
 import TransferModel
@@ -107,6 +108,24 @@ extension ServerTests {
                 }
                 try server.waitUntil("all that is received waits outside the buffers") { transport.buffers.used == 0 }
                 withExtendedLifetime(clients) {}
+            }
+        }
+
+        /// The same over HTTP, where requests wait in what was received until their answers are taken.
+        @Test func readersOverHTTPThatDoNotReadKeepNoBuffer() async throws {
+            try await servingHTTP { server in
+                let transport = server.server.core.transport
+                let client = try HTTPClient(server)
+                for number in 0..<64 { #expect(try client.ask(.put, "/folder/\(number)", [], [1]).status == 201) }
+                let requests = String(repeating: "GET /folder/ HTTP/1.1\r\nHost: server\r\n\r\n", count: 2_000)
+                let readers = try (0..<96).map { _ in
+                    let reader = try HTTPClient(server)
+                    reader.send(bytes: requests)
+                    return reader
+                }
+                for number in 0..<20 { #expect(try client.ask(.put, "/\(number)", [], [1, 2]).status == 201) }
+                try server.waitUntil("what waits is outside the buffers") { transport.buffers.used == 0 }
+                withExtendedLifetime(readers) {}
             }
         }
 

@@ -92,8 +92,14 @@ actor ClientSession {
     /// Whether any upload got further here; then the next attempt starts with patience anew.
     var hasProgressed: Bool { uploads.hasProgressed }
 
+    /// Whether it was ended because the server had not answered when there was nothing else to do.
+    private(set) var isGivenUp = false
+
     /// Whether it was lost in the middle of something that the server may take for its own still.
     var hasLostParts = false
+
+    /// `isGivenUp` and `hasLostParts`.
+    var whyItEnded: (isGivenUp: Bool, hasLostParts: Bool) { (isGivenUp, hasLostParts) }
 
     /// - Parameter number: of the lane within its push.
     init(_ run: RunContext, number: Int = 0) {
@@ -170,6 +176,12 @@ actor ClientSession {
     /// Another lane was lost in the middle of something that this one is too old for: all begin anew.
     func laneWasLost() {
         end(.lost("one of the connections was lost"))
+    }
+
+    /// The server has not answered, and others only wait for this lane.
+    func giveUp() {
+        isGivenUp = true
+        end(.lost("the server did not answer"))
     }
 
     func end(_ reason: Ending) {
