@@ -147,6 +147,10 @@ extension World {
             guard let object = naming.object else {
                 // A folder that others make there is not taken for the one that has gone.
                 forgetDurable(naming.path)
+                // An upload that was stored beside a folder or link, and that nobody recorded, gets this name if it comes again.
+                if let gone = naming.replacedObject, medium.seen(of: gone) == nil {
+                    promises.noteChange(of: naming.path)
+                }
                 continue
             }
             for move in naming.moves { note(move) }
