@@ -141,6 +141,9 @@ package final class DirectoryLock: Sendable {
     fileprivate init(_ descriptor: consuming Descriptor) {
         self.descriptor = descriptor
     }
+
+    /// A child that is being started has a copy of the descriptor, and the lock with it, until it executes its program.
+    deinit { flock(descriptor.number, LOCK_UN) }
 }
 
 extension stat {

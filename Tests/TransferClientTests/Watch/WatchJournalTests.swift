@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import Testing
 import TransferModel
+import TransferSystem
 import TransferTestSupport
 
 @testable import TransferClient
@@ -60,6 +61,16 @@ import TransferTestSupport
         #expect(throws: WatchJournal.Fault.taken) { try WatchJournal(path) }
         try journal.keep([(path: PathKey("a"), file: look(1).known)])
         withExtendedLifetime(journal) {}
+    }
+
+    /// A child that is being started has a copy of the descriptor for a moment.
+    @Test func aCopyOfTheDescriptorKeepsNoLock() throws {
+        var journal: WatchJournal? = try WatchJournal(path)
+        let copy = dup(try #require(journal).descriptor.number)
+        #expect(copy >= 0)
+        journal = nil
+        #expect(try known == [])
+        close(copy)
     }
 
     /// A kill or a full disk cuts the last line; the next one begins on a line of its own.

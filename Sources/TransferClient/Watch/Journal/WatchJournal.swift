@@ -16,7 +16,7 @@ final class WatchJournal {
     }
 
     private let path: String
-    private var descriptor: Descriptor
+    private(set) var descriptor: Descriptor
     private var lines = 0
     private(set) var known = KnownFiles()
 
@@ -44,6 +44,9 @@ final class WatchJournal {
             throw .failed(error)
         }
     }
+
+    /// Whoever has a copy of the descriptor would keep the lock: a child that is being started, until it executes its program.
+    deinit { flock(descriptor.number, LOCK_UN) }
 
     /// Remembers files, in one write.
     func keep(_ files: [(path: PathKey, file: KnownFiles.File)]) throws(SystemError) {
