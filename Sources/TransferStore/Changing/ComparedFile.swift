@@ -13,6 +13,8 @@ package struct ComparedFile: Sendable {
         case names
         /// Anything, as long as it is the same object.
         case changes
+        /// What is in a folder. Its number alone would not do: a file that takes the name of an empty folder may get the number, too.
+        case entries
     }
 
     /// Nothing where nothing had the name.
@@ -32,16 +34,17 @@ package struct ComparedFile: Sendable {
     func check(_ found: stat?, _ path: RelativePath) throws(StoreError) {
         guard let found else { return }
         let now = ContentVersion(found)
-        guard let version, now == version || isTolerated(now, version, names: UInt64(found.st_nlink)) else {
+        guard let version, now == version || isTolerated(now, version, found) else {
             throw .changed(path)
         }
     }
 
-    private func isTolerated(_ now: ContentVersion, _ version: ContentVersion, names: UInt64) -> Bool {
+    private func isTolerated(_ now: ContentVersion, _ version: ContentVersion, _ found: stat) -> Bool {
         switch tolerance {
-        case .none: names > 1 && now.hasSameContent(as: version)
+        case .none: found.st_nlink > 1 && now.hasSameContent(as: version)
         case .names: now.hasSameContent(as: version)
         case .changes: now.object == version.object
+        case .entries: now.object == version.object && found.isDirectory
         }
     }
 }

@@ -192,7 +192,9 @@ extension SyncTests {
                 #expect(rmdir("\(back)/empty") == 0 && unlink("\(back)/b") == 0)
                 for name in ["empty", "b"] { try Files.write("\(back)/\(name)", [8]) }
             }
-            #expect(synced.failures.count == 2 && synced.failures.allSatisfy { $0.contains(": sourceChanged ") })
+            #expect(
+                synced.failures.count == 2 && synced.failures.allSatisfy { $0.contains(": sourceChanged ") },
+                "\(synced.lines)")
             for name in ["empty", "b"] { #expect(Files.read("\(back)/\(name)") == [8]) }
             #expect(Files.read("\(back)/a") == [1, 2, 3] && Files.read("\(back)/folder/x") == nil)
             let next = try await pull(server) { $0.deletes = true }

@@ -17,6 +17,20 @@ import TransferTestSupport
         return count < 0 ? nil : String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
+    /// What has a folder's name may have its inode number, too, when that was free again.
+    @Test func aFileIsNotTakenForTheFolderWhoseNumberItHas() throws {
+        let fixture = try StoreFixture()
+        try fixture.publish("a", .one)
+        let file = try #require(Files.status(fixture.path("a")))
+        let folder = try #require(Files.status(fixture.path("")))
+        let earlier = ContentVersion(object: ContentVersion(file).object, revision: 1, touch: 1, size: 0)
+        #expect(throws: StoreError.self) {
+            try ComparedFile(earlier, tolerating: .entries).check(file, try path("a"))
+        }
+        let other = ContentVersion(object: ContentVersion(folder).object, revision: 1, touch: 1, size: 0)
+        #expect(throws: Never.self) { try ComparedFile(other, tolerating: .entries).check(folder, try path("a")) }
+    }
+
     @Test func foldersAndLinksAreMade() throws {
         let fixture = try StoreFixture()
         try fixture.publish("a", .one)

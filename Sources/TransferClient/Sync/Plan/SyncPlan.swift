@@ -93,7 +93,7 @@ struct SyncPlan: Sendable {
     /// one left, which the sync itself may have changed.
     func compared(_ removed: SyncEntry) -> ComparedFile? {
         guard let version = removed.version else { return nil }
-        if removed.isFolder { return ComparedFile(version, tolerating: .changes) }
+        if removed.isFolder { return ComparedFile(version, tolerating: .entries) }
         guard let name = removed.named else { return ComparedFile(version) }
         return ComparedFile(version, tolerating: surviving[name] != nil ? .changes : .names)
     }
