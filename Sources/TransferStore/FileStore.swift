@@ -18,6 +18,9 @@ package final class FileStore: ContentStore {
     /// Everything that a file system can.
     package let abilities = StoreAbilities()
 
+    /// Which directory of this machine it is; nil where that cannot be said.
+    package let identity: [UInt8]?
+
     /// The server's own folder.
     private let own: DirectoryHandle
 
@@ -61,6 +64,7 @@ package final class FileStore: ContentStore {
         } catch {
             throw Self.cannotStore(in: path, error.reason)
         }
+        identity = DirectoryIdentity.of(root.number)
         if let reason = OwnFolder.distrust(of: own) { throw Self.cannotStore(in: path, reason) }
         do throws(SystemError) {
             lock = try own.openFile("lock", flags: O_RDWR | O_CREAT, mode: 0o600)

@@ -100,7 +100,9 @@ extension TransferClient {
         let events = EventQueue<PullEvent>()
         let context = requestContext
         Task(executorPreference: context.loop) { [self] in
-            let isThere = await context.pool.run { access(directory, F_OK) == 0 }
+            let (isThere, ownPath) = await context.pool.run { [places] in
+                (access(directory, F_OK) == 0, places?.path(ofTarget: directory))
+            }
             let opened = await context.pool.run {
                 Result { () throws(StoreError) -> PullPlace in
                     isPreview
@@ -113,7 +115,8 @@ extension TransferClient {
                 events.finish(.failure(PushFailure(reason: .rejected(error.code), message: error.message)))
             case .success(let place):
                 let archive = context.configuration.archives ? PullArchive(self, place, events) : nil
-                let plan = PullPlan(context, downloads, place, events, archive: archive, left: left)
+                let plan = PullPlan(
+                    context, downloads, place, events, archive: archive, ownPath: ownPath, left: left)
                 // It takes no more than an empty one.
                 await run(plan, events) { if !isThere, !isPreview { rmdir(directory) } }
             }

@@ -26,6 +26,8 @@ public final class TransferClient: Sendable {
 
     let sweptDirectories = SweptDirectories()
 
+    private let knownPlaces = KnownPlaces()
+
     /// Chunks of 264 KiB: those that wait, the one being made, and some for a second push.
     private static let buffersPerLane = 6
 
@@ -95,6 +97,13 @@ public final class TransferClient: Sendable {
             security: security)
     }
 
+    /// Recognizes what the server stores in; nil where a push does not go into the server's tree, or by other protocols, in which
+    /// nobody can be asked.
+    var places: ServerPlaces? {
+        guard server.web == nil, configuration.classic == nil, configuration.recipients.isEmpty else { return nil }
+        return ServerPlaces(requestContext, knownPlaces)
+    }
+
     /// Put before the names of uploads: what is for somebody is in no folder of the server.
     private var folder: String { configuration.recipients.isEmpty ? server.folder : "" }
 
@@ -117,7 +126,7 @@ public final class TransferClient: Sendable {
         let channel = EventChannel()
         let feed = UploadFeed(
             uploads, folder: folder, selection: configuration.selection, sweeps: configuration.givesNamesBack,
-            replaces: configuration.conflict == .overwrite, archive: archive)
+            replaces: configuration.conflict == .overwrite, places: places, archive: archive)
         if configuration.countsAhead { count(uploads, channel) }
         // The client must outlive the push: its loop is what the push runs on.
         Task(executorPreference: loops.main) { [self] in
@@ -187,7 +196,7 @@ public final class TransferClient: Sendable {
 
     /// Counts files and bytes beside the push.
     private func count(_ uploads: some Sequence<Upload> & Sendable, _ channel: EventChannel) {
-        let feed = UploadFeed(uploads, folder: folder, selection: configuration.selection)
+        let feed = UploadFeed(uploads, folder: folder, selection: configuration.selection, places: places)
         pool.submit {
             var (files, bytes): (Int, UInt64) = (0, 0)
             while let item = feed.next() {

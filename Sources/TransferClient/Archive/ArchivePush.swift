@@ -98,7 +98,7 @@ extension ArchivePush {
     private func look() async -> (files: Int, bytes: UInt64) {
         let feed = UploadFeed(
             uploads, folder: client.server.folder, selection: configuration.selection,
-            sweeps: configuration.givesNamesBack, archive: notes)
+            sweeps: configuration.givesNamesBack, places: client.places, archive: notes)
         return await client.pool.run { [notes, channel] in
             var (files, bytes): (Int, UInt64) = (0, 0)
             while !channel.isCancelled, let item = feed.next() {

@@ -44,6 +44,8 @@ final class PullPlan: RequestPlan {
     let place: PullPlace
     let selection: Selection
     let events: any PullAudience
+    /// The path on the server of the directory that is pulled to, which is not pulled; nil where it has none.
+    private let ownPath: String?
     /// Takes what is kept beside files; nothing where they are all that is fetched.
     let archive: PullArchive?
     private let counts: Bool
@@ -54,10 +56,10 @@ final class PullPlan: RequestPlan {
 
     init(
         _ context: RequestContext, _ downloads: some Sequence<Download> & Sendable, _ place: PullPlace,
-        _ events: any PullAudience, archive: PullArchive? = nil,
+        _ events: any PullAudience, archive: PullArchive? = nil, ownPath: String? = nil,
         left: (@Sendable ([PullRemainder]) -> Void)? = nil
     ) {
-        self.archive = archive
+        (self.archive, self.ownPath) = (archive, ownPath)
         (self.context, self.place, self.events, self.left) = (context, place, events, left)
         selection = context.configuration.selection
         rules = PathRules(selection)
@@ -71,7 +73,7 @@ final class PullPlan: RequestPlan {
         _ context: RequestContext, fetching files: [PullFile], _ destination: PullDirectory, _ events: any PullAudience
     ) {
         (self.context, place, self.events, left) = (context, .directory(destination), events, nil)
-        archive = nil
+        (archive, ownPath) = (nil, nil)
         (selection, rules, counts) = (Selection(), PathRules(Selection()), false)
         mostFiles = 8192
         state = Locked(State(backlog: PullBacklog()))
@@ -104,6 +106,11 @@ final class PullPlan: RequestPlan {
         news?()
         return item
     }
+
+    /// Whether a folder on the server is the directory that is pulled to.
+    ///
+    /// - Parameter path: below the folder of the server's address.
+    func isTarget(_ path: String) -> Bool { ownPath.map { context.remote(path).hasSameBytes(as: $0) } ?? false }
 
     /// Whether more of a list can be held.
     ///

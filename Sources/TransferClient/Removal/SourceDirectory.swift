@@ -18,6 +18,21 @@ final class SourceDirectory: Sendable {
             })
     }
 
+    /// When the names in it were changed last; nil where that cannot be read.
+    var modified: Timestamp? {
+        var status = stat()
+        return fstat(number, &status) == 0 ? Timestamp(status.st_mtim) : nil
+    }
+
+    /// Sets that back, as far as the file system allows it.
+    func set(modified: Timestamp) {
+        let times = [
+            timespec(tv_sec: 0, tv_nsec: clinux_utime_omit),
+            timespec(tv_sec: Int(clamping: modified.seconds), tv_nsec: Int(modified.nanoseconds)),
+        ]
+        _ = futimens(number, times)
+    }
+
     func unlink(_ name: String) throws(SystemError) {
         try system("unlink") { unlinkat(number, name, 0) }
     }

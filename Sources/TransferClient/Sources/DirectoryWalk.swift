@@ -38,6 +38,7 @@ struct DirectoryWalk {
     private let selection: Selection
     private let findsLinks: Bool
     private let sweepsAt: time_t?
+    private let places: ServerPlaces?
     private let visit: Visit?
     private var levels: [Level] = []
     private var pending: [Found] = []
@@ -57,12 +58,13 @@ struct DirectoryWalk {
     ///   - filter: what holds in the directory.
     ///   - findsLinks: whether symbolic links are wanted; otherwise they are skipped.
     ///   - now: seconds since 1970, where what a removal that was killed has left gets its name back; nothing where that is only told.
+    ///   - places: recognizes folders that the server stores in, which are skipped; nil where none can be.
     ///   - visit: called for each directory that is walked, from the top down.
     init(
         path: String, relative: String, selection: Selection, _ filter: WalkFilter, findsLinks: Bool = false,
-        sweepsAt now: time_t? = nil, visit: Visit?
+        sweepsAt now: time_t? = nil, places: ServerPlaces? = nil, visit: Visit?
     ) {
-        (self.selection, self.findsLinks, sweepsAt) = (selection, findsLinks, now)
+        (self.selection, self.findsLinks, sweepsAt, self.places) = (selection, findsLinks, now, places)
         self.visit = visit
         enter(path, relative, filter)
     }
@@ -187,6 +189,9 @@ struct DirectoryWalk {
     }
 
     private mutating func enter(_ path: String, _ relative: String, _ filter: WalkFilter) {
+        if let places, ServerPlaces.isServers(path), let failure = places.refusal(ofSource: path) {
+            return pending.append(.skipped(path: path, relative: relative, failure))
+        }
         visit?(path, relative, filter)
         guard let stream = opendir(path) else {
             pending.append(

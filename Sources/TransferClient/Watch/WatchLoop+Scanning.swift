@@ -7,6 +7,17 @@ extension WatchLoop {
     /// Looks through the whole directory.
     func scan() {
         let began = MonotonicTime.now
+        if let refusal = places?.refusal(ofSource: root) {
+            guard refusal == .servers else {
+                hold(root, refusal.message)
+                return schedule.ended(began: began, at: .now, isComplete: false)
+            }
+            failure = PushFailure(
+                reason: .rejected(refusal.code),
+                message: "'\(directory.escapedForDisplay)' cannot be watched: the server stores in it, and all that it "
+                    + "stores would be sent again.")
+            return
+        }
         folders?.beginScan()
         journal?.beginScan()
         known.beginScan()
@@ -38,7 +49,7 @@ extension WatchLoop {
         func below(_ path: String) -> String { String(decoding: path.utf8.dropFirst(prefix), as: UTF8.self) }
         let sweepsAt = options.afterwards == .isRemoved ? time(nil) : nil
         var walk = DirectoryWalk(
-            path: path, relative: relative, selection: selection, filter, sweepsAt: sweepsAt
+            path: path, relative: relative, selection: selection, filter, sweepsAt: sweepsAt, places: places
         ) { path, _, filter in self.watch(path, below(path), filter) }
         while !isStopping, let found = walk.next() {
             switch found {
@@ -47,6 +58,8 @@ extension WatchLoop {
                 if Self.mayComeBack(path) { isComplete = false }
                 hold(path, failure.message)
             case .skipped(let path, _, let failure) where failure == .leftByRemoval: hold(path, failure.message)
+            case .skipped(let path, _, let failure) where failure == .servers:
+                if isNew(path, failure.message) { events.send(.notice("left out  \(path): \(failure.message)")) }
             case .link, .skipped: break
             }
         }
@@ -86,9 +99,12 @@ extension WatchLoop {
 
     /// Tells of something that is not sent for now, once.
     func hold(_ source: String, _ reason: String) {
+        if isNew(source, reason) { events.send(.held(source: source, reason: reason)) }
+    }
+
+    private func isNew(_ source: String, _ reason: String) -> Bool {
         if held.count >= Self.mostHeld { held = [] }
-        guard held.insert(PathKey("\(source)\n\(reason)")).inserted else { return }
-        events.send(.held(source: source, reason: reason))
+        return held.insert(PathKey("\(source)\n\(reason)")).inserted
     }
 
     /// More are told again.

@@ -15,6 +15,8 @@ final class WatchLoop: @unchecked Sendable {
     let sender: WatchSender
     let wake: WakeUp
     let moveTarget: MoveTarget?
+    /// Recognizes what the server stores in.
+    let places: ServerPlaces?
     private let isStopped = Locked(false)
 
     var files: SettlingFiles
@@ -57,6 +59,7 @@ final class WatchLoop: @unchecked Sendable {
         self.directory = Self.withoutSlashes(directory)
         self.options = options
         self.events = events
+        places = client.places
         if case .moves(let folder) = options.afterwards { moveTarget = MoveTarget(folder) } else { moveTarget = nil }
         selection = try options.selection(in: directory, without: moveTarget)
         do throws(SystemError) {

@@ -38,6 +38,8 @@ struct FieldTag: RawRepresentable, Hashable {
     static let unlisted = FieldTag(rawValue: 17)
     /// In `begin`, `resume` and `file`: bytes of the content that are not in holes, 8 bytes.
     static let filled = FieldTag(rawValue: 18)
+    /// In `welcome`: which directory of its machine the server stores in, 16 bytes.
+    static let directory = FieldTag(rawValue: 19)
     /// In `begin`: the upload that the content is a part of, where the part starts and how long the upload is.
     static let part = FieldTag(rawValue: 0x80)
     /// In `begin` and `resume`: the content is what the parts of this upload bring. No value.

@@ -82,6 +82,13 @@ package struct Welcome: Equatable, Sendable {
     /// The public key that the server signs receipts with, `serverKeySize` bytes; nothing when it gives none.
     package var serverKey: [UInt8]?
 
+    /// Which directory of its machine the server stores in, `directorySize` bytes; nil when it does not say. A client on the same
+    /// machine recognizes it by that.
+    package var directory: [UInt8]?
+
+    /// Bytes of that: an XXH128 digest.
+    package static let directorySize = 16
+
     /// Bytes of a public key: Ed25519 (RFC 8032, section 5.1.5).
     package static let serverKeySize = 32
 
@@ -89,7 +96,7 @@ package struct Welcome: Equatable, Sendable {
         dataBody: Int = Limits.dataBody, unacknowledgedUploads: Int = Limits.unacknowledgedUploads,
         uploadSize: UInt64 = Limits.uploadSize, heartbeat: UInt32 = 5_000, silence: UInt32 = 20_000,
         agent: String = "", serverName: String = "", keeps: UInt32? = nil, serverKey: [UInt8]? = nil,
-        features: Features = []
+        directory: [UInt8]? = nil, features: Features = []
     ) {
         self.features = features
         self.dataBody = UInt32(dataBody)
@@ -101,6 +108,7 @@ package struct Welcome: Equatable, Sendable {
         self.serverName = serverName
         self.keeps = keeps
         self.serverKey = serverKey
+        self.directory = directory
     }
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
@@ -110,13 +118,17 @@ package struct Welcome: Equatable, Sendable {
         uploadSize = try reader.integer(UInt64.self)
         heartbeat = try reader.integer(UInt32.self)
         silence = try reader.integer(UInt32.self)
-        let fields = try reader.fields(known: [.agent, .serverName, .keeps, .serverKey])
+        let fields = try reader.fields(known: [.agent, .serverName, .keeps, .serverKey, .directory])
         agent = fields.text(.agent)
         serverName = fields.text(.serverName)
         keeps = try fields.number(.keeps)
         serverKey = fields[.serverKey]
         guard serverKey?.count ?? Self.serverKeySize == Self.serverKeySize else {
             throw .malformed("The server key field must have \(Self.serverKeySize) bytes.")
+        }
+        directory = fields[.directory]
+        guard directory?.count ?? Self.directorySize == Self.directorySize else {
+            throw .malformed("The directory field must have \(Self.directorySize) bytes.")
         }
     }
 
@@ -131,6 +143,7 @@ package struct Welcome: Equatable, Sendable {
         bytes.append(field: .serverName, text: serverName)
         if let keeps { bytes.append(field: .keeps, number: keeps) }
         if let serverKey { bytes.append(field: .serverKey, serverKey) }
+        if let directory { bytes.append(field: .directory, directory) }
     }
 }
 

@@ -95,6 +95,11 @@ final class PullFolder: AnswerTaker {
                 inner.expansion?.leave()
                 return nil
             }
+            guard !plan.isTarget(path) else {
+                inner.expansion?.leave()
+                plan.refuse(PullReport(source: path, result: .skipped, size: 0, message: LocalFailure.target.message))
+                return nil
+            }
             if scope.isKept { plan.archive?.add(folder: path, entry, at: place) }
             return .folder(PullFolder(path, to: scope.isKept ? place : nil, inner, plan))
         case .file:

@@ -58,6 +58,8 @@ final class PullOperand: AnswerTaker {
         let isTop = path.isEmpty && download.name == nil
         var item: PullPlan.Item?
         switch (entry.form, target) {
+        case (.directory, _) where plan.isTarget(path):
+            return fail(LocalFailure.target.code, LocalFailure.target.message)
         case (.directory, _) where isTop || target != nil:
             if let target { plan.archive?.add(folder: path, entry, at: target) }
             item = .folder(PullFolder(path, to: target, PullScope(plan.selection), plan))

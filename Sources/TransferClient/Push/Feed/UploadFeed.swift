@@ -72,6 +72,8 @@ final class UploadFeed: Sendable {
     private let sweeps: Bool
     /// Whether what is stored there gives way.
     private let replaces: Bool
+    /// Recognizes folders that the server stores in, which are not sent.
+    private let places: ServerPlaces?
     /// Takes what is kept beside files; nothing where they are all that is sent.
     private let archive: ArchiveNotes?
     private let state: Locked<State>
@@ -84,12 +86,14 @@ final class UploadFeed: Sendable {
     ///   - selection: what of the files is handed out.
     ///   - sweeps: whether what a removal that was killed has left in a directory gets its name back, when it is old.
     ///   - replaces: whether what is stored there gives way.
+    ///   - places: recognizes folders that the server stores in; nil where none can be.
     ///   - archive: takes what is kept beside files; nothing where they are all that is sent.
     init(
         _ uploads: some Sequence<Upload> & Sendable, folder: String, selection: Selection = Selection(),
-        sweeps: Bool = false, replaces: Bool = false, archive: ArchiveNotes? = nil
+        sweeps: Bool = false, replaces: Bool = false, places: ServerPlaces? = nil, archive: ArchiveNotes? = nil
     ) {
         self.replaces = replaces
+        self.places = places
         self.sweeps = sweeps
         self.folder = folder
         self.selection = selection
@@ -230,6 +234,7 @@ final class UploadFeed: Sendable {
                 if case .upload(let pending) = item { pending.expected = upload.expected }
                 return item
             case .directory:
+                if let failure = places?.refusal(ofSource: path) { return refused(path, name, failure) }
                 state.walkIsRepeated = isRepeated
                 state.walk = walk(Self.withoutSlashes(path), name)
                 state.walkKind = upload.kind
@@ -254,10 +259,12 @@ final class UploadFeed: Sendable {
         let (filter, sweepsAt) = (WalkFilter(selection), sweeps ? time(nil) : nil)
         guard let archive else {
             return DirectoryWalk(
-                path: path, relative: relative, selection: selection, filter, sweepsAt: sweepsAt, visit: nil)
+                path: path, relative: relative, selection: selection, filter, sweepsAt: sweepsAt, places: places,
+                visit: nil)
         }
         return DirectoryWalk(
-            path: path, relative: relative, selection: selection, filter, findsLinks: true, sweepsAt: sweepsAt
+            path: path, relative: relative, selection: selection, filter, findsLinks: true, sweepsAt: sweepsAt,
+            places: places
         ) { place, name, _ in archive.add(folder: place, name, isNamed: name.hasSameBytes(as: relative)) }
     }
 

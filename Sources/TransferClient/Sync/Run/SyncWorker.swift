@@ -33,15 +33,19 @@ struct SyncWorker: Sendable {
 
     /// Makes the server's folder the same as a directory here.
     func push(_ directory: String) async throws(PushFailure) -> SyncSummary {
-        let selection = selection
+        let (selection, places) = (selection, client.places)
         let (local, top) = try await onPool { () throws(StoreError) in
+            if let refusal = places?.refusal(ofSource: directory) {
+                throw StoreError(refusal.code, "\(directory.escapedForDisplay) is not sent. \(refusal.message)")
+            }
             let tree = try LocalTree(path: directory)
             return (tree, try tree.top())
         }
         let scan = RemoteScan(
             client, isSource: false, wantsDigests: options.comparesContent, SyncFilter(selection))
         let (scanned, found) = try await BothScans(remote: scan, pool: client.pool) { (isStopped) throws(StoreError) in
-            var scan = LocalScan(local, at: directory, isSource: true, SyncFilter(selection), isStopped: isStopped)
+            var scan = LocalScan(
+                local, at: directory, isSource: true, SyncFilter(selection), places: places, isStopped: isStopped)
             return try scan.run()
         }.run()
         var (source, target) = (scanned.0, found.tree)
@@ -76,11 +80,17 @@ struct SyncWorker: Sendable {
         // Where all is to be fetched, all digests are needed: what arrives is compared with what the server has acknowledged.
         let isFirst = try await onPool { () throws(StoreError) in LocalTree.isAbsentOrEmpty(directory) }
         let wantsDigests = options.comparesContent || isFirst
-        let scan = RemoteScan(client, isSource: true, wantsDigests: wantsDigests, SyncFilter(selection))
+        let (places, folder) = (client.places, client.server.folder)
+        let own = try await onPool { () throws(StoreError) in
+            try Self.ownFolder(places?.path(ofTarget: directory), below: folder)
+        }
+        let scan = RemoteScan(
+            client, isSource: true, wantsDigests: wantsDigests, SyncFilter(selection, without: own))
         let (here, found) = try await BothScans(remote: scan, pool: client.pool) { (isStopped) throws(StoreError) in
-            try Self.look(at: directory, SyncFilter(selection), isStopped)
+            try Self.look(at: directory, SyncFilter(selection), places, isStopped)
         }.run()
-        let ((local, target), source) = (here, found.tree)
+        var ((local, target), source) = (here, found.tree)
+        if let own { source.stranded.append(SyncTree.Fault(path: own.string, message: LocalFailure.target.message)) }
         guard source.top != nil else {
             throw PushFailure(reason: .rejected(.notFound), message: "There is no folder \(client.server).")
         }
@@ -106,13 +116,28 @@ struct SyncWorker: Sendable {
         }
     }
 
+    /// - Parameters:
+    ///   - path: on the server, of the directory that is pulled to, where it has one.
+    ///   - folder: that is pulled.
+    /// - Returns: the path of that directory in the folder; nil where it is not in it.
+    /// - Throws: where the two are one.
+    private static func ownFolder(_ path: String?, below folder: String) throws(StoreError) -> RelativePath? {
+        guard let path, ServerPlaces.holds(folder, path) else { return nil }
+        let own = path.utf8.dropFirst(folder.isEmpty ? 0 : folder.utf8.count + 1)
+        guard !own.isEmpty else {
+            throw StoreError(.sourceSkipped, "The directory is the server's folder itself. Nothing was changed.")
+        }
+        return try? RelativePath(String(Substring(own)))
+    }
+
     /// - Returns: no tree where there is no directory yet.
     private static func look(
-        at directory: String, _ filter: SyncFilter, _ isStopped: @escaping () -> Bool
+        at directory: String, _ filter: SyncFilter, _ places: ServerPlaces?, _ isStopped: @escaping () -> Bool
     ) throws(StoreError) -> (LocalTree?, SyncTree) {
         guard access(directory, F_OK) == 0 else { return (nil, SyncTree(top: nil)) }
         let tree = try LocalTree(path: directory)
-        var scan = LocalScan(tree, at: directory, isSource: false, filter, isStopped: isStopped)
+        var scan = LocalScan(
+            tree, at: directory, isSource: false, filter, places: places, isStopped: isStopped)
         return (tree, try scan.run().0)
     }
 

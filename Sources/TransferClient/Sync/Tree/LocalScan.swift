@@ -8,22 +8,26 @@ struct LocalScan {
     private let path: String
     private let isSource: Bool
     private let isStopped: () -> Bool
+    private let places: ServerPlaces?
     private var filter: SyncFilter
     private var entries: [SyncEntry] = []
     private var specials: [SyncTree.Fault] = []
     private var stranded: [SyncTree.Fault] = []
     private var faults: [SyncTree.Fault] = []
     private var held: Set<RelativePath> = []
+    /// Folders that the server stores in.
+    private var servers: Set<RelativePath> = []
 
     /// - Parameters:
     ///   - isSource: whether ignore files, sizes and times decide what is looked at.
+    ///   - places: recognizes folders that the server stores in, which are left out; nil where none can be.
     ///   - isStopped: whether nobody waits for it any more.
     init(
-        _ tree: LocalTree, at path: String, isSource: Bool, _ filter: SyncFilter,
+        _ tree: LocalTree, at path: String, isSource: Bool, _ filter: SyncFilter, places: ServerPlaces? = nil,
         isStopped: @escaping () -> Bool = { false }
     ) {
         (self.tree, self.path, self.isSource, self.filter) = (tree, path, isSource, filter)
-        self.isStopped = isStopped
+        (self.isStopped, self.places) = (isStopped, places)
     }
 
     /// - Returns: the tree, and what was looked at, for the other one.
@@ -40,6 +44,7 @@ struct LocalScan {
                 faults.append(SyncTree.Fault(path: folder.string, message: error.message))
             }
         }
+        if !servers.isEmpty { entries.removeAll { servers.contains($0.path) } }
         let tree = SyncTree(
             top: SyncTree.Top(
                 modified: top.attributes.modified, permissions: top.attributes.permissions, extra: top.extra),
@@ -49,6 +54,7 @@ struct LocalScan {
 
     private mutating func look(into folder: RelativePath?, _ folders: inout [RelativePath?]) throws(StoreError) {
         let found = try tree.list(folder)
+        if let folder, let failure = refusal(of: folder, with: found) { return leave(folder, failure) }
         if isSource, let name = filter.ignoreFile, found.contains(where: { $0.isFile(name) }) {
             try readIgnoreFile(of: folder)
         }
@@ -64,6 +70,22 @@ struct LocalScan {
                 faults.append(SyncTree.Fault(path: path.string, message: "It cannot be looked at: \(reason)."))
             }
         }
+    }
+
+    private func refusal(of folder: RelativePath, with found: [LocalTree.Found]) -> LocalFailure? {
+        let isServers = found.contains { found in
+            guard case .reserved(let name, isFolder: true) = found else { return false }
+            return name.hasSameBytes(as: RelativePath.reservedName)
+        }
+        return isServers ? places?.refusal(ofSource: "\(path)/\(folder.string)") : nil
+    }
+
+    /// A folder that the server stores in, or may store in, is left as it is on both sides.
+    private mutating func leave(_ folder: RelativePath, _ failure: LocalFailure) {
+        let fault = SyncTree.Fault(path: folder.string, message: failure.message)
+        servers.insert(folder)
+        filter.leaveOut(folder)
+        if failure == .servers { stranded.append(fault) } else { faults.append(fault) }
     }
 
     /// - Parameter rules: those of its folder.

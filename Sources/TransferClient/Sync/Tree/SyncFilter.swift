@@ -10,17 +10,21 @@ final class SyncFilter: Sendable {
     private let left = Locked<Set<RelativePath>>([])
     private let top: WalkFilter
     private let hasRead: Atomic<Bool>
+    /// A folder that is left out, whatever the rules say.
+    private let excluded: RelativePath?
 
-    /// - Parameter source: that of the other tree, when that was looked at before.
-    init(_ selection: Selection, like source: SyncFilter? = nil) {
-        self.selection = selection
+    /// - Parameters:
+    ///   - source: that of the other tree, when that was looked at before.
+    ///   - excluded: a folder that is left out, whatever the selection says.
+    init(_ selection: Selection, like source: SyncFilter? = nil, without excluded: RelativePath? = nil) {
+        (self.selection, self.excluded) = (selection, excluded)
         top = source?.top ?? WalkFilter(selection)
         filters = Locked(source?.filters.withLock { $0 } ?? [:])
         hasRead = Atomic(source?.hasIgnoreFiles ?? false)
     }
 
     private init(_ selection: Selection, top: WalkFilter) {
-        (self.selection, self.top) = (selection, top)
+        (self.selection, self.top, excluded) = (selection, top, nil)
         filters = Locked([:])
         // With the one of the top.
         hasRead = Atomic(true)
@@ -43,7 +47,7 @@ final class SyncFilter: Sendable {
     /// Whether a folder is looked into. To be asked before anything in it.
     func enters(_ path: RelativePath) -> Bool {
         let known = filters.withLock { $0[path] }
-        guard let filter = known ?? filter(of: path.parent).entering(String(path.name)) else {
+        guard path != excluded, let filter = known ?? filter(of: path.parent).entering(String(path.name)) else {
             left.withLock { _ = $0.insert(path) }
             return false
         }

@@ -30,9 +30,9 @@ struct SyncTree: Sendable {
     /// Devices, sockets and the like, which have no content, and what has a name of Transfer's own.
     let specials: [Fault]
 
-    /// What removals that were killed have left under names of their own, and in a target what has a name of Transfer's own: neither
-    /// sent nor removed, and told. Only the first have a path, and are in `leftOut`, too.
-    let stranded: [Fault]
+    /// What removals that were killed have left under names of their own, what the server stores in, and in a target what has a name
+    /// of Transfer's own: neither sent nor removed, and told. All but the last have a path, and are in `leftOut`, too.
+    var stranded: [Fault]
 
     /// What could not be looked at, or cannot be named.
     let faults: [Fault]
