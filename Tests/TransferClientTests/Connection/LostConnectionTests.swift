@@ -26,7 +26,7 @@ import TransferTestSupport
                     down: Bool.random(using: &generator) ? Int.random(in: 60...1500, using: &generator) : nil)
             }
             // The first connection must come about: the welcome passes.
-            let first = CuttingProxy.Cut(down: Int.random(in: 95...3000, using: &generator))
+            let first = CuttingProxy.Cut(down: Int.random(in: CuttingProxy.Cut.welcome...3000, using: &generator))
             let proxy = CuttingProxy(to: server.port, cuts: [first] + cuts)
             defer { proxy.stop() }
             let uploads = contents.sorted { $0.key < $1.key }.map { Upload.bytes($0.value, name: $0.key) }
@@ -49,7 +49,8 @@ import TransferTestSupport
             let address = try server.address
             _ = try await address.outcome([.text("other", name: "photo.png")])
             // The welcome passes, the results don't.
-            let proxy = CuttingProxy(to: server.port, cuts: [.init(down: 90), .init(down: 90)])
+            let proxy = CuttingProxy(
+                to: server.port, cuts: [.init(down: CuttingProxy.Cut.welcome), .init(down: CuttingProxy.Cut.welcome)])
             defer { proxy.stop() }
             let outcome = try await proxy.address.outcome([.text("mine", name: "photo.png")]) {
                 $0.wantsReceipts = withReceipt
@@ -137,7 +138,7 @@ import TransferTestSupport
                     down: Bool.random(using: &generator) ? Int.random(in: 60...1500, using: &generator) : nil)
             }
             // The first connection must come about: the welcome passes.
-            let first = CuttingProxy.Cut(down: Int.random(in: 100...1000, using: &generator))
+            let first = CuttingProxy.Cut(down: Int.random(in: CuttingProxy.Cut.welcome...1000, using: &generator))
             let proxy = CuttingProxy(to: server.port, cuts: [first] + cuts)
             defer { proxy.stop() }
             let outcome = try await proxy.address.outcome([
@@ -231,7 +232,7 @@ import TransferTestSupport
         try await withServer { server in
             let content = SplitMix64(seed: 2).with { $0.bytes(3 << 20) }
             // Behind the welcome, so that the connection has come about, and within the first result.
-            let proxy = CuttingProxy(to: server.port, cuts: [.init(down: 135), .init(down: 135)])
+            let proxy = CuttingProxy(to: server.port, cuts: [.init(down: 154), .init(down: 154)])
             defer { proxy.stop() }
             let outcome = try await proxy.address.outcome([
                 .text("before", name: "before"), .stream(PieceSource([content]), name: "stream"),

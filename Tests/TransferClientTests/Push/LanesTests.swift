@@ -49,7 +49,8 @@ import TransferTestSupport
             let cuts = (0..<8).map { _ in
                 CuttingProxy.Cut(
                     up: Bool.random(using: &generator) ? Int.random(in: 0...60_000_000, using: &generator) : nil,
-                    down: Bool.random(using: &generator) ? Int.random(in: 95...635, using: &generator) : nil)
+                    down: Bool.random(using: &generator)
+                        ? Int.random(in: CuttingProxy.Cut.welcome...654, using: &generator) : nil)
             }
             // The first connection must come about.
             let proxy = CuttingProxy(to: server.port, cuts: [.init(up: 30_000_000)] + cuts)

@@ -8,6 +8,9 @@ final class CuttingProxy: Sendable {
     struct Cut: Sendable {
         var up: Int?
         var down: Int?
+
+        /// Bytes behind which a server's welcome has passed, and no result.
+        static let welcome = 112
         /// Whether it stays open then.
         var stalls = false
     }
