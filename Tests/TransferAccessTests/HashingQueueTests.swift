@@ -17,7 +17,9 @@ final class BusyQueue {
         threads = (0..<count).map { number in
             // Each from a network of its own.
             TestThread { [gate] in
-                _ = queue.isRight("\(number)", from: PeerNetwork(ipv4: UInt32(100 + number))) { gate.pass() }
+                _ = queue.isRight("\(number)", of: "\(number)", from: PeerNetwork(ipv4: UInt32(100 + number))) {
+                    gate.pass()
+                }
             }
         }
         while !queue.isFull(for: PeerNetwork(ipv4: 1)) { sched_yield() }
@@ -48,20 +50,20 @@ extension Monitor<Bool> {
     private let queue = HashingQueue()
 
     @Test(arguments: [true, false]) func saysWhatCameOfIt(isRight: Bool) {
-        #expect(queue.isRight("a", from: nil) { isRight } == isRight)
+        #expect(queue.isRight("a", of: "a", from: nil) { isRight } == isRight)
         // What came of it is nothing to one that comes later.
-        #expect(queue.isRight("a", from: nil) { !isRight } == !isRight)
+        #expect(queue.isRight("a", of: "a", from: nil) { !isRight } == !isRight)
     }
 
     /// A secret that comes while others are hashed waits for its turn.
     @Test func anotherSecretWaits() {
         let gate = Monitor(false)
         let running = (0..<HashingQueue.mostRunning).map { number in
-            TestThread { [queue] in _ = queue.isRight("\(number)", from: nil) { gate.pass() } }
+            TestThread { [queue] in _ = queue.isRight("\(number)", of: "\(number)", from: nil) { gate.pass() } }
         }
         let answer = Locked<Bool?>(nil)
         let waiting = TestThread { [queue] in
-            let isRight = queue.isRight("other", from: nil) { true }
+            let isRight = queue.isRight("other", of: "other", from: nil) { true }
             answer.withLock { $0 = isRight }
         }
         gate.open()
@@ -74,14 +76,30 @@ extension Monitor<Bool> {
         let (gate, network) = (Monitor(false), PeerNetwork(ipv4: 1))
         let count = HashingQueue.mostRunning + HashingQueue.mostOfNetwork
         let guesses = (0..<count).map { number in
-            TestThread { [queue] in _ = queue.isRight("\(number)", from: network) { gate.pass() } }
+            TestThread { [queue] in _ = queue.isRight("\(number)", of: "\(number)", from: network) { gate.pass() } }
         }
         while !queue.isFull(for: network) { sched_yield() }
-        #expect(queue.isRight("one more", from: network) { true } == nil)
+        #expect(queue.isRight("one more", of: "one more", from: network) { true } == nil)
         #expect(!queue.isFull(for: PeerNetwork(ipv4: 2)))
         gate.open()
         for thread in guesses { thread.join() }
-        #expect(queue.isRight("one more", from: network) { true } == true)
+        #expect(queue.isRight("one more", of: "one more", from: network) { true } == true)
+    }
+
+    /// Nor does whoever guesses at one token from many addresses.
+    @Test func oneTokenDoesNotTakeAllPlaces() {
+        let gate = Monitor(false)
+        let guesses = (0..<HashingQueue.mostRunning + HashingQueue.mostOfToken).map { number in
+            TestThread { [queue] in
+                _ = queue.isRight("\(number)", of: "one", from: PeerNetwork(ipv4: UInt32(100 + number))) { gate.pass() }
+            }
+        }
+        while !queue.isFull(for: PeerNetwork(ipv4: 1), "one") { sched_yield() }
+        #expect(queue.isRight("one more", of: "one", from: PeerNetwork(ipv4: 1)) { true } == nil)
+        #expect(!queue.isFull(for: PeerNetwork(ipv4: 1), "another"))
+        gate.open()
+        for thread in guesses { thread.join() }
+        #expect(queue.isRight("one more", of: "one", from: PeerNetwork(ipv4: 1)) { true } == true)
     }
 
     /// One secret on very many connections leaves threads to clients that are known.
@@ -90,7 +108,7 @@ extension Monitor<Bool> {
         let (gate, refused) = (Monitor(false), 23)
         let threads = (0..<1 + HashingQueue.mostJoined + refused).map { _ in
             TestThread { [queue] in
-                let answer = queue.isRight("one", from: nil) { gate.pass() }
+                let answer = queue.isRight("one", of: "one", from: nil) { gate.pass() }
                 answers.withLock { $0.append(answer) }
             }
         }
@@ -103,8 +121,8 @@ extension Monitor<Bool> {
 
     @Test func thereIsAnEnd() {
         let busy = BusyQueue(queue)
-        #expect(queue.isRight("one more", from: PeerNetwork(ipv4: 1)) { true } == nil)
+        #expect(queue.isRight("one more", of: "one more", from: PeerNetwork(ipv4: 1)) { true } == nil)
         busy.release()
-        #expect(queue.isRight("one more", from: PeerNetwork(ipv4: 1)) { true } == true)
+        #expect(queue.isRight("one more", of: "one more", from: PeerNetwork(ipv4: 1)) { true } == true)
     }
 }

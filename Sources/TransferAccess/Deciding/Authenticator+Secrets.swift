@@ -40,7 +40,7 @@ extension Authenticator {
     private func isRight(
         _ secret: AccessSecret, of entry: AccessToken, from network: PeerNetwork?
     ) throws(Refusal) -> Bool {
-        let isRight = hashing.isRight("\(secret.text) \(entry.id) \(entry.hash)", from: network) {
+        let isRight = hashing.isRight("\(secret.text) \(entry.id) \(entry.hash)", of: entry.id, from: network) {
             let isRight = entry.hash.matches(secret)
             // Codes are shown once.
             if isRight, entry.kind != .pairing { state.withLock { $0.proven.insert(secret, of: entry) } }

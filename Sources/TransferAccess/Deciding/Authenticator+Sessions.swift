@@ -29,7 +29,7 @@ extension Authenticator {
         let link = try link(text, credentials, at: now, time)
         let secret = AccessSecret.random(.session)
         var hash: SecretHash?
-        let isHashed = hashing.isRight(secret.text, from: credentials.network) {
+        let isHashed = hashing.isRight(secret.text, of: link.id, from: credentials.network) {
             hash = SecretHash(hashing: secret)
             return hash != nil
         }

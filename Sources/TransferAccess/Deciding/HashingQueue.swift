@@ -5,7 +5,8 @@ import TransferSystem
 ///
 /// A client opens many connections at the same moment, and shows one secret on all of them. The secret is hashed once, and every
 /// connection gets that result. Other secrets wait in a short queue. One network may take half of the queue's places, so wrong secrets from
-/// one address leave the other half to other clients.
+/// one address leave the other half to other clients. Secrets for one token may take a quarter, so wrong ones from many addresses
+/// leave the rest to clients with other tokens.
 final class HashingQueue: Sendable {
     /// Secrets that are hashed at once.
     static let mostRunning = 2
@@ -15,6 +16,9 @@ final class HashingQueue: Sendable {
 
     /// Those of them that one network may have shown.
     static let mostOfNetwork = 4
+
+    /// Those of them that were shown for one token.
+    static let mostOfToken = 2
 
     /// Connections that wait for a result that another connection computes: as many lanes as a push may have.
     static let mostJoined = 16
@@ -30,29 +34,35 @@ final class HashingQueue: Sendable {
         var joined = 0
         /// By what is hashed.
         var jobs: [String: Job] = [:]
-        /// Networks whose secrets wait, with the numbers of their turns; the first one is next.
-        var waiting: [(turn: Int, network: PeerNetwork?)] = []
+        /// Who has shown secrets that wait, and for which token, with the numbers of their turns; the first one is next.
+        var waiting: [(turn: Int, network: PeerNetwork?, token: String)] = []
         var turns = 0
 
-        func isFull(for network: PeerNetwork?) -> Bool {
+        func isFull(for network: PeerNetwork?, _ token: String?) -> Bool {
             running >= HashingQueue.mostRunning
                 && (waiting.count >= HashingQueue.mostWaiting
-                    || waiting.count { $0.network == network } >= HashingQueue.mostOfNetwork)
+                    || waiting.count { $0.network == network } >= HashingQueue.mostOfNetwork
+                    || waiting.count { $0.token == token } >= HashingQueue.mostOfToken)
         }
     }
 
     private let monitor = Monitor(State())
 
     /// Whether a secret that nothing else hashes would be refused.
-    func isFull(for network: PeerNetwork?) -> Bool { monitor.withLock { monitor.state.isFull(for: network) } }
+    ///
+    /// - Parameter token: its id; nil for none that there is.
+    func isFull(for network: PeerNetwork?, _ token: String? = nil) -> Bool {
+        monitor.withLock { monitor.state.isFull(for: network, token) }
+    }
 
     /// Hashes a secret and compares it, on this thread or on one that is at it already.
     ///
     /// - Parameters:
     ///   - subject: what is hashed, and what it is compared with.
+    ///   - token: the id of what it is compared with.
     ///   - network: of the client that has shown it.
     /// - Returns: whether it is right; nil if too many are hashed.
-    func isRight(_ subject: String, from network: PeerNetwork?, _ compare: () -> Bool) -> Bool? {
+    func isRight(_ subject: String, of token: String, from network: PeerNetwork?, _ compare: () -> Bool) -> Bool? {
         monitor.lock()
         defer { monitor.unlock() }
         if let job = monitor.state.jobs[subject] {
@@ -64,10 +74,10 @@ final class HashingQueue: Sendable {
                 monitor.wait()
             }
         }
-        guard !monitor.state.isFull(for: network) else { return nil }
+        guard !monitor.state.isFull(for: network, token) else { return nil }
         let job = Job()
         monitor.state.jobs[subject] = job
-        takeTurn(network)
+        takeTurn(network, token)
         monitor.unlock()
         let isRight = compare()
         monitor.lock()
@@ -79,10 +89,10 @@ final class HashingQueue: Sendable {
     }
 
     /// Waits until fewer are hashed and all that came before have had their turn. With the lock held.
-    private func takeTurn(_ network: PeerNetwork?) {
+    private func takeTurn(_ network: PeerNetwork?, _ token: String) {
         monitor.state.turns += 1
         let turn = monitor.state.turns
-        monitor.state.waiting.append((turn, network))
+        monitor.state.waiting.append((turn, network, token))
         while monitor.state.running >= Self.mostRunning || monitor.state.waiting.first?.turn != turn { monitor.wait() }
         monitor.state.waiting.removeFirst()
         monitor.state.running += 1

@@ -5,7 +5,8 @@
 /// is furthest behind. One that has had nothing to do begins where the others are, so nobody saves up turns, and whoever
 /// comes now and then does not wait for those who always have more.
 ///
-/// An account never has all threads: their work may be long, and others that come have to find one.
+/// An account never has all threads: their work may be long, and others that come have to find one. Of eight threads the last
+/// one is for accounts that are behind, however many others there are.
 struct FairQueue {
     /// That a thread works for an account, to be given back when it is done.
     struct Turn {
@@ -18,6 +19,8 @@ struct FairQueue {
     private(set) var count = 0
 
     private let threads: Int
+    /// Threads that are left to accounts that have used no more than others.
+    private let kept: Int
     private var running = 0
     /// Accounts with work that waits. Those of a server are few, compared with their connections.
     private var ready: [PoolAccount] = []
@@ -33,7 +36,11 @@ struct FairQueue {
     /// - Parameter threads: that take work from it.
     init(threads: Int) {
         self.threads = threads
+        kept = threads / Self.keptPart
     }
+
+    /// One of so many threads is kept.
+    private static let keptPart = 8
 
     mutating func append(_ work: PoolWork, for account: PoolAccount) {
         if account.waiting.count == 0 {
@@ -87,7 +94,10 @@ struct FairQueue {
     /// finds a thread, as far as a few accounts go. Few at once, because they share what is behind them, too: a disk that
     /// has four writes of one client to do, or frees what he threw away, makes another's sync wait for all of them.
     private func mayRun(_ account: PoolAccount, at time: Int64) -> Bool {
-        guard account.isLimited, account.running > 0 else { return running < threads }
+        guard running < threads, account.isLimited else { return running < threads }
+        // Who had nothing to do begins where the others are; whoever has work all the time is ahead of that, or is next anyway.
+        if running >= threads - kept, account.start > now { return false }
+        guard account.running > 0 else { return true }
         let (held, left) = (account.running + 1, threads - running - 1)
         let isAlone = changed.map { time - $0 > Self.memory } ?? true
         return isAlone ? held <= 3 * left : 3 * held <= left

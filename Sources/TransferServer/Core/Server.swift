@@ -290,13 +290,11 @@ extension Server {
             guard !isStopping else { return leave(number, closing: descriptor) }
             core.transport.limits.withLock { $0.begin(number) }
             begin(number, descriptor, from: origin, on: terms)
-        case .refused(isTold: true):
-            core.observability.metrics.refusedConnections[.perAddress]?.add()
-            begin(number, descriptor, from: origin, on: terms, refusal: .tooManyConnections)
-        case .refused(isTold: false):
-            core.observability.metrics.refusedConnections[.perAddress]?.add()
+        case .refused(let shortage, let isTold):
+            count(shortage)
+            if isTold { return begin(number, descriptor, from: origin, on: terms, refusal: shortage.fault) }
             close(descriptor)
-            core.observability.log.write([.refused(peer: origin.name, .tooManyConnections)])
+            core.observability.log.write([.refused(peer: origin.name, shortage.fault)])
         }
     }
 
@@ -315,12 +313,16 @@ extension Server {
         Task(executorPreference: loop) { await connection.run(descriptor) }
     }
 
-    /// Ends a connection whose handshake has taken longest. Its place is free at once, and its descriptor is when this
-    /// returns: otherwise a flood would be accepted faster than closed.
-    private func evict(_ number: Int) async {
-        core.observability.metrics.refusedConnections[.handshakes]?.add()
+    /// Ends a connection for a newcomer. Its place is free at once, and its descriptor is when this returns: otherwise a
+    /// flood would be accepted faster than closed.
+    private func evict(_ victim: ConnectionLimits.Victim) async {
+        count(victim.shortage)
         permits.release()
-        await connections[number]?.evict()
+        await connections[victim.number]?.evict(for: victim.shortage.fault)
+    }
+
+    private func count(_ shortage: ConnectionLimits.Shortage) {
+        core.observability.metrics.refusedConnections[shortage]?.add()
     }
 
     private func over(_ number: Int, wasRefused: Bool) {

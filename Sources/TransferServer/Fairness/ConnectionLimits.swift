@@ -5,6 +5,9 @@ import TransferSystem
 /// A connection is *pending* until its handshake is done. Pending ones cost an attacker nothing but a socket, so they give
 /// way to newcomers: the longest pending one of the network that has most of them. A network that opens thousands
 /// therefore only loses its own.
+///
+/// The last eighth of all places is for networks that have none. When these are used up as well, the network that has most
+/// loses its oldest connection to a network that has none.
 struct ConnectionLimits {
     /// How many there may be of everything, each at least 1.
     struct Limits: Equatable, Sendable {
@@ -18,12 +21,28 @@ struct ConnectionLimits {
         var refusals = 64
     }
 
+    /// Why a newcomer, or a connection that was there, has no place.
+    enum Shortage: String, CaseIterable, Sendable {
+        /// Its network has as many as one may have.
+        case perNetwork = "per_address"
+        /// Too many connections are pending, and it has been so for longest.
+        case pending = "handshakes"
+        /// The places that are left are for networks that have none.
+        case places
+    }
+
     /// What becomes of a newcomer.
     enum Verdict: Equatable {
-        /// It may come in, as soon as there is a place. The number is that of a connection that has to end for it.
-        case admitted(evicting: Int?)
+        /// It may come in, as soon as there is a place.
+        case admitted(evicting: Victim?)
         /// It may not. `refused` has to be called when it was told.
-        case refused(isTold: Bool)
+        case refused(Shortage, isTold: Bool)
+    }
+
+    /// A connection that has to end for a newcomer.
+    struct Victim: Equatable {
+        let number: Int
+        let shortage: Shortage
     }
 
     private var limits: Limits
@@ -53,16 +72,38 @@ struct ConnectionLimits {
     ///   - number: of the connection; they grow.
     ///   - network: where it comes from; nothing for one that is not held against anybody.
     mutating func arrive(_ number: Int, from network: PeerNetwork?) -> Verdict {
-        if let network, counts[network, default: 0] >= limits.perNetwork {
-            guard refusals < limits.refusals else { return .refused(isTold: false) }
+        if let shortage = shortage(for: network) {
+            guard refusals < limits.refusals else { return .refused(shortage, isTold: false) }
             refusals += 1
-            return .refused(isTold: true)
+            return .refused(shortage, isTold: true)
         }
-        let victim = pendingCount >= limits.pending || count >= limits.connections ? longestPending : nil
-        if let victim { leave(victim) }
+        let victim = victim(for: network)
+        if let victim { leave(victim.number) }
         networks[number] = network
         if let network { counts[network, default: 0] += 1 }
         return .admitted(evicting: victim)
+    }
+
+    private func shortage(for network: PeerNetwork?) -> Shortage? {
+        guard let network, let own = counts[network] else { return nil }
+        if own >= limits.perNetwork { return .perNetwork }
+        return count >= limits.connections - limits.connections / Self.keptPart ? .places : nil
+    }
+
+    /// One part of so many of all places is for networks that have none.
+    private static let keptPart = 8
+
+    private func victim(for network: PeerNetwork?) -> Victim? {
+        let isFull = count >= limits.connections
+        if isFull || pendingCount >= limits.pending, let number = longestPending {
+            return Victim(number: number, shortage: .pending)
+        }
+        guard isFull, network != nil, let crowd = counts.max(by: { $0.value < $1.value }), crowd.value > 1 else {
+            return nil
+        }
+        return networks.lazy.filter { $0.value == crowd.key }.map(\.key).min().map {
+            Victim(number: $0, shortage: .places)
+        }
     }
 
     /// Its handshake can begin.

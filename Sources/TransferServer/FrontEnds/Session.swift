@@ -1,3 +1,5 @@
+import TransferProtocol
+
 /// A conversation with one client, in the way of its front end. Lives on the loop of its connection; whoever makes it lets it
 /// run, once.
 protocol Session: Actor {
@@ -14,9 +16,10 @@ protocol Session: Actor {
     /// Waits for nothing more; the client is told, so that it can go on elsewhere or later.
     func stop()
 
-    /// Ends at once, because others need the place and this client has not said yet who it is. The socket is closed
-    /// afterwards.
-    func evict()
+    /// Ends at once, because others need the place. The socket is closed afterwards.
+    ///
+    /// - Parameter fault: what the client is told, where its protocol can say it.
+    func evict(for fault: ProtocolFault)
 }
 
 extension Session {

@@ -96,10 +96,12 @@ actor Connection {
         await session.stop()
     }
 
-    /// Ends at once, because others need the place and its handshake has taken longest.
-    func evict() async {
-        if let session { return await session.evict() }
-        end(.fault(.tooManyHandshakes))
+    /// Ends at once, because others need the place.
+    ///
+    /// - Parameter fault: what the client is told.
+    func evict(for fault: ProtocolFault) async {
+        if let session { return await session.evict(for: fault) }
+        end(.fault(fault))
         // It may not have begun to run; then it will find its end.
         if driver.socket != nil { close() }
     }
@@ -308,11 +310,20 @@ extension Connection: LingeringSession {
     }
 }
 
+extension ConnectionLimits.Shortage {
+    var fault: ProtocolFault {
+        switch self {
+        case .perNetwork: ProtocolFault(.busy, "There are too many connections from this address.")
+        case .pending: ProtocolFault(.busy, "Too many connections have not introduced themselves yet.")
+        case .places:
+            ProtocolFault(
+                .busy,
+                "The server has almost all connections that it may have, and the others are for addresses without one.")
+        }
+    }
+}
+
 extension ProtocolFault {
-    static let tooManyConnections = ProtocolFault(.busy, "There are too many connections from this address.")
-
-    static let tooManyHandshakes = ProtocolFault(.busy, "Too many connections have not introduced themselves yet.")
-
     fileprivate static let encryptionRequired = ProtocolFault(
         .encryptionRequired,
         "This server takes encrypted connections only: connect with TLS, without --plaintext.")

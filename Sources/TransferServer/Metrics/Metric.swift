@@ -80,7 +80,7 @@ enum Metric: String, CaseIterable, Sendable {
         case .unfinishedBytes: "What these take on disk."
         case .connections: "Connections that are open."
         case .accepted: "Connections that have come."
-        case .refusedConnections: "Connections that were turned away."
+        case .refusedConnections: "Connections that were turned away, or gave way to others."
         case .refusedAuthentications: "Clients that were not let in."
         case .requests: "Answers to requests of HTTP."
         case .watchers: "Clients that wait for events."

@@ -93,7 +93,7 @@ extension MetricsPage {
         write(.accepted, metrics.accepted.value)
         write(
             .refusedConnections, "reason",
-            ServerMetrics.ConnectionRefusal.allCases.map { ($0.rawValue, metrics.refusedConnections[$0]?.value ?? 0) })
+            ConnectionLimits.Shortage.allCases.map { ($0.rawValue, metrics.refusedConnections[$0]?.value ?? 0) })
         write(
             .refusedAuthentications, "reason",
             metrics.refusedAuthentications.readings(always: [.authenticationFailed, .authenticationRequired]))

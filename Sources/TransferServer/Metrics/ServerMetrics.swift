@@ -18,14 +18,6 @@ final class ServerMetrics: Sendable {
         }
     }
 
-    /// Why a connection was turned away.
-    enum ConnectionRefusal: String, CaseIterable, Sendable {
-        /// Too many from the same place.
-        case perAddress = "per_address"
-        /// Too many that have not introduced themselves; the longest one had to go.
-        case handshakes
-    }
-
     /// Methods that have a name here.
     static let methods: [HTTPMethod] = [.get, .head, .put, .post, .patch, .delete, .options]
 
@@ -40,8 +32,9 @@ final class ServerMetrics: Sendable {
     let uploadDurations = DurationHistogram()
     let commitDurations = DurationHistogram()
     let accepted = Counter()
+    /// Also those that had a place and lost it.
     let refusedConnections = Dictionary(
-        ConnectionRefusal.allCases.map { ($0, Counter()) }
+        ConnectionLimits.Shortage.allCases.map { ($0, Counter()) }
     ) { first, _ in first }
     let refusedAuthentications = ResultCounters()
     /// By method and the first digit of the status; the last row is for other methods.

@@ -67,6 +67,23 @@ import TransferSystem
         for turn in turns { queue.finished(turn, after: 1) }
     }
 
+    /// However many others have work, all of which may be long.
+    @Test func oneThreadIsLeftToWhoeverComes() {
+        var queue = FairQueue(threads: 8)
+        let crowd = (0..<16).map { _ in PoolAccount() }
+        for account in crowd { append(100, to: &queue, account) }
+        let durations = crowd.enumerated().map { (account: $1, duration: Int64(1000 + $0)) }
+        #expect(turns(160, of: &queue, durations).allSatisfy { $0 > 0 })
+        var running: [FairQueue.Turn] = []
+        while let (_, turn) = queue.next(at: 0) { running.append(turn) }
+        #expect(running.count == 7)
+        let newcomer = PoolAccount()
+        append(2, to: &queue, newcomer)
+        if let (_, turn) = queue.next(at: 0) { running.append(turn) }
+        #expect(newcomer.running == 1 && queue.next(at: 0) == nil)
+        for turn in running { queue.finished(turn, after: 1000) }
+    }
+
     @Test func evenOneThreadWorksForEverybody() {
         for threads in 1...3 {
             var queue = FairQueue(threads: threads)

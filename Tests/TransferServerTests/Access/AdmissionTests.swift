@@ -41,13 +41,13 @@ import TransferTestSupport
         for number in 0..<3 {
             #expect(admission.arrive(number, from: try Self.network(1)) == .admitted(evicting: nil))
         }
-        #expect(admission.arrive(3, from: try Self.network(1)) == .refused(isTold: true))
-        #expect(admission.arrive(4, from: try Self.network(1)) == .refused(isTold: false))
+        #expect(admission.arrive(3, from: try Self.network(1)) == .refused(.perNetwork, isTold: true))
+        #expect(admission.arrive(4, from: try Self.network(1)) == .refused(.perNetwork, isTold: false))
         #expect(admission.arrive(5, from: try Self.network(2)) == .admitted(evicting: nil))
         #expect(admission.leave(0))
         #expect(admission.arrive(6, from: try Self.network(1)) == .admitted(evicting: nil))
         admission.refused()
-        #expect(admission.arrive(7, from: try Self.network(1)) == .refused(isTold: true))
+        #expect(admission.arrive(7, from: try Self.network(1)) == .refused(.perNetwork, isTold: true))
     }
 
     @Test func thisMachineIsNotCounted() {
@@ -62,7 +62,7 @@ import TransferTestSupport
         }
         admission.establish(0)
         #expect(admission.arrive(4, from: nil) == .admitted(evicting: nil))
-        #expect(admission.arrive(5, from: nil) == .admitted(evicting: 1))
+        #expect(admission.arrive(5, from: nil) == .admitted(evicting: .init(number: 1, shortage: .pending)))
         #expect(!admission.leave(1), "its place is taken already")
         #expect(admission.leave(0))
     }
@@ -75,7 +75,9 @@ import TransferTestSupport
             #expect(admission.arrive(number, from: try Self.network(2)) == .admitted(evicting: nil))
         }
         for number in 8..<50 {
-            #expect(admission.arrive(number, from: try Self.network(2)) == .admitted(evicting: number - 7))
+            #expect(
+                admission.arrive(number, from: try Self.network(2))
+                    == .admitted(evicting: .init(number: number - 7, shortage: .pending)))
         }
     }
 
@@ -85,9 +87,42 @@ import TransferTestSupport
             #expect(admission.arrive(number, from: nil) == .admitted(evicting: nil))
         }
         admission.establish(0)
-        #expect(admission.arrive(2, from: nil) == .admitted(evicting: 1))
+        #expect(admission.arrive(2, from: nil) == .admitted(evicting: .init(number: 1, shortage: .pending)))
         admission.establish(2)
         #expect(admission.arrive(3, from: nil) == .admitted(evicting: nil), "it waits until somebody leaves")
+    }
+
+    /// The last places are for networks that have none, and a crowd that has them all gives its oldest ones back.
+    @Test func whoHasNoneGetsAPlace() throws {
+        let admission = Door(connections: 16, perNetwork: 10, pending: 100)
+        func come(_ number: Int, _ network: UInt8) throws -> ConnectionLimits.Verdict {
+            let verdict = admission.arrive(number, from: try Self.network(network))
+            admission.establish(number)
+            return verdict
+        }
+        for number in 0..<14 { #expect(try come(number, number < 8 ? 1 : 2) == .admitted(evicting: nil)) }
+        #expect(try come(14, 1) == .refused(.places, isTold: true))
+        #expect(try come(15, 2) == .refused(.places, isTold: false))
+        for number in 16...17 { #expect(try come(number, UInt8(number)) == .admitted(evicting: nil)) }
+        for (number, victim) in [(18, 0), (19, 1)] {
+            #expect(
+                try come(number, UInt8(number)) == .admitted(evicting: .init(number: victim, shortage: .places)))
+        }
+        // Both have six now, and nobody loses the only one that he has.
+        #expect(admission.count == 16 && admission.leave(16))
+        #expect(try come(20, 17) == .refused(.places, isTold: false))
+        #expect(admission.arrive(21, from: nil) == .admitted(evicting: nil), "this machine's are not counted")
+    }
+
+    @Test func nobodyLosesAnOnlyConnection() throws {
+        let admission = Door(connections: 3, pending: 100)
+        for number in 0..<3 {
+            #expect(admission.arrive(number, from: try Self.network(UInt8(number))) == .admitted(evicting: nil))
+            admission.establish(number)
+        }
+        #expect(
+            admission.arrive(3, from: try Self.network(9)) == .admitted(evicting: nil), "it waits until somebody leaves"
+        )
     }
 
     /// Seeded runs against a plain list of everybody.
@@ -99,9 +134,9 @@ import TransferTestSupport
         for number in 0..<5000 {
             switch admission.arrive(number, from: networks.randomElement(using: &generator) ?? nil) {
             case .admitted(let evicted):
-                if let evicted { #expect(present.remove(evicted) != nil) }
+                if let evicted { #expect(present.remove(evicted.number) != nil) }
                 present.insert(number)
-            case .refused(let isTold): if isTold { admission.refused() }
+            case .refused(_, let isTold): if isTold { admission.refused() }
             }
             if Bool.random(using: &generator) { admission.establish(number) }
             if present.count > 15, let gone = present.randomElement(using: &generator) {

@@ -88,7 +88,7 @@ private actor LineSession: Session, LingeringSession {
         driver.wake.fire()
     }
 
-    func evict() {
+    func evict(for fault: ProtocolFault) {
         isEnding = true
         close()
     }

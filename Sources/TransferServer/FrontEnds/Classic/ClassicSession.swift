@@ -109,8 +109,8 @@ actor ClassicSession {
         end(.shutdown)
     }
 
-    func evict() {
-        end(.fault(.tooManyHandshakes))
+    func evict(for fault: ProtocolFault) {
+        end(.fault(fault))
         close()
     }
 

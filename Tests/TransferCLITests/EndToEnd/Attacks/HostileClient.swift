@@ -11,8 +11,24 @@ import TransferTestSupport
 /// is answered.
 final class HostileClient {
     /// What it orders, over and over.
-    enum Order: Int, CaseIterable {
+    enum Order: Int {
         case ends, numberedNames, questions, listings, details, lookups, fetches, bombs, begins, pings
+        /// Lists whose answers it does not read.
+        case unread
+        /// Uploads in parts that have one block each and no end.
+        case parts
+        /// An upload that stays in the middle of a data frame.
+        case halves
+        /// Empty uploads to one path.
+        case rows
+
+        /// Those that cost the server more than the client.
+        static let costly: [Order] = [
+            .ends, .numberedNames, .questions, .listings, .details, .lookups, .fetches, .bombs, .begins, .pings,
+        ]
+
+        /// Those that hold what is there for all.
+        static let holding: [Order] = [.unread, .parts, .halves, .rows]
     }
 
     /// What it knows of the server: a file `long`, a folder `n` of files of one size with numbered names, and uploads in
@@ -29,96 +45,52 @@ final class HostileClient {
         }
     }
 
-    private let number: Int32
-    private let tls: TLSSide
-    private var waiting: ArraySlice<UInt8> = []
-    private var scratch = [UInt8](repeating: 0, count: 64 << 10)
-    private(set) var isClosed = false
+    private let socket: SecuredSocket
     /// Whether the server has answered since it was last asked for something.
     private var wasAnswered = true
+    private var hasHalf = false
+
+    var isClosed: Bool { socket.isClosed }
 
     init(to address: String, _ key: KeyPair) throws {
-        number = try PeerSocket.connected(to: address)
-        var patience = timeval(tv_sec: Program.patience, tv_usec: 0)
-        setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
-        tls = try TLSSide(.client(.ed25519(seed: key.secret.bytes))) { _, _ in true }
-        waiting = try tls.shake()[...]
-        while !tls.isEstablished {
-            try flush()
-            let count = recv(number, &scratch, scratch.count, 0)
-            guard count > 0 else { throw Program.Failure(description: "the server closed in the handshake") }
-            waiting += try tls.shake(scratch[..<count])
-        }
-        try flush()
-        _ = fcntl(number, F_SETFL, O_NONBLOCK)
-        try say(FrameBytes.of(.hello(Hello(agent: "hostile"))))
+        socket = try SecuredSocket(to: address, .client(.ed25519(seed: key.secret.bytes)))
+        try socket.say(FrameBytes.of(.hello(Hello(agent: "hostile"))))
     }
-
-    deinit { close(number) }
 
     /// Orders something once more, unless the server has yet to take what was ordered before.
     ///
     /// - Parameter number: of the connection.
     func go(_ order: Order, _ number: Int, _ round: Int, _ ground: Ground) throws {
-        drop()
-        guard !isClosed else { return }
-        if waiting.isEmpty, wasAnswered {
-            wasAnswered = false
-            try say(Self.frames(order, number, round, ground))
-        }
-        sendSome()
-    }
-
-    private func say(_ frames: [UInt8]) throws {
-        waiting += try tls.encrypt(frames)
-        sendSome()
-    }
-
-    private func sendSome() {
-        let count = waiting.withUnsafeBytes { Glibc.send(number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-        if count > 0 { waiting = waiting.dropFirst(count) }
-        if count < 0, errno != EAGAIN { isClosed = true }
-        if waiting.isEmpty { waiting = [] }
-    }
-
-    private func flush() throws {
-        while !waiting.isEmpty, !isClosed { sendSome() }
-    }
-
-    /// As it came: there is nothing to be learnt from it.
-    private func drop() {
-        while true {
-            let count = recv(number, &scratch, scratch.count, 0)
-            guard count > 0 else {
-                if count == 0 || errno != EAGAIN { isClosed = true }
-                return
-            }
+        // What is not read is ordered as long as the server takes it.
+        if order == .unread {
+            wasAnswered = true
+        } else if socket.drop() {
             wasAnswered = true
         }
+        guard !isClosed, order != .halves || !hasHalf else { return }
+        if socket.isSent, wasAnswered {
+            (wasAnswered, hasHalf) = (false, order == .halves)
+            try socket.say(Self.frames(order, number, round, ground))
+        }
+        socket.sendSome()
     }
 
     /// Brings an upload in parts, but for its end.
     func send(_ part: UploadID, _ ground: Ground) throws {
         var begin = Begin(id: .random(), path: "part", size: UInt64(ground.long.count), digest: .xxh128)
         begin.scope = .part(.init(of: part, offset: 0, total: begin.size))
-        try say(FrameBytes.of(.begin(begin)))
+        try socket.say(FrameBytes.of(.begin(begin)))
         for start in stride(from: 0, to: ground.long.count, by: 128 << 10) {
             let piece = ground.long[start..<min(start + (128 << 10), ground.long.count)]
-            try say(FrameBytes.data(Array(piece)))
-            try flush()
+            try socket.say(FrameBytes.data(Array(piece)))
+            socket.flush()
         }
-        try say(FrameBytes.of(.end(End(size: UInt64(ground.long.count), digest: ground.digest))))
-        try flush()
-        wasAnswered = false
-        while !wasAnswered, !isClosed { try wait() }
-    }
-
-    private func wait() throws {
-        var ready = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
-        guard poll(&ready, 1, Int32(Program.patience) * 1000) == 1 else {
-            throw Program.Failure(description: "the server said nothing")
+        try socket.say(FrameBytes.of(.end(End(size: UInt64(ground.long.count), digest: ground.digest))))
+        socket.flush()
+        while !isClosed {
+            guard socket.wait(for: POLLIN) else { throw Program.Failure(description: "the server said nothing") }
+            if socket.drop() { break }
         }
-        drop()
     }
 }
 
@@ -155,9 +127,31 @@ extension HostileClient {
             return (0..<64).flatMap { _ in
                 FrameBytes.of(.begin(Begin(id: .random(), path: "a", size: 1 << 30, digest: .xxh128)), .abort)
             }
+        case .unread:
+            return (0..<64).flatMap { FrameBytes.of(.list(ListRequest(id: UInt32($0), path: "n", wantsDetails: true))) }
+        case .parts:
+            return (0..<16).flatMap { _ in
+                var begin = Begin(id: .random(), path: "held", size: UInt64(block.count), digest: .xxh128)
+                begin.scope = .part(.init(of: .random(), offset: 0, total: 1 << 30))
+                return FrameBytes.of(.begin(begin)) + FrameBytes.data(block)
+                    + FrameBytes.of(.end(End(size: UInt64(block.count), digest: digest(block))))
+            }
+        case .halves:
+            return FrameBytes.of(.begin(Begin(id: .random(), path: "half", size: 1 << 20, digest: .xxh128)))
+                + FrameBytes.data(block).dropLast(block.count / 2)
+        case .rows:
+            return (0..<64).flatMap { _ in
+                FrameBytes.of(
+                    .begin(
+                        Begin(id: .random(), path: "rows-\(number)", size: 0, digest: .xxh128, conflict: .overwrite)),
+                    .end(End(size: 0, digest: digest([]))))
+            }
         case .pings: return (0..<256).flatMap { FrameBytes.of(.ping(UInt64($0))) }
         }
     }
+
+    /// As much as a file system gives room for at once.
+    private static let block = [UInt8](repeating: 7, count: 4096)
 
     static func digest(_ content: [UInt8]) -> Digest {
         content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) }

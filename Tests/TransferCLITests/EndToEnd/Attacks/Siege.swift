@@ -5,9 +5,17 @@ import TransferKeys
 import TransferSystem
 import TransferTestSupport
 
-/// Many connections of one hostile client, on a thread of their own, until told to stop. The thread is a nice one: what is
+/// Many connections of hostile clients, on a thread of their own, until told to stop. The thread is a nice one: what is
 /// measured is what the server does for the client, and not what the client does on the same machine.
 final class Siege: Sendable {
+    /// What one connection does.
+    struct Post: Sendable {
+        let key: KeyPair
+        let order: HostileClient.Order
+        /// How many there are of the same order before it.
+        let number: Int
+    }
+
     private struct State {
         var isReady = false
         var isOver = false
@@ -19,10 +27,10 @@ final class Siege: Sendable {
     private let pool = BlockingPool(name: "siege", threads: 1)
 
     /// Begins, and returns when all connections are there.
-    init(_ count: Int, to address: String, _ key: KeyPair, _ ground: HostileClient.Ground) {
+    init(_ posts: [Post], to address: String, _ ground: HostileClient.Ground) {
         pool.submit { [self] in
             setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 19)
-            try? run(count, address, key, ground)
+            try? run(posts, address, ground)
             tell { $0.isOver = true }
         }
         monitor.withLock { while !monitor.state.isReady, !monitor.state.isOver { monitor.wait() } }
@@ -43,24 +51,33 @@ final class Siege: Sendable {
         monitor.wakeAll()
     }
 
-    private func run(_ count: Int, _ address: String, _ key: KeyPair, _ ground: HostileClient.Ground) throws {
-        let orders = HostileClient.Order.allCases
-        var clients = try (0..<count).map { _ in try HostileClient(to: address, key) }
+    private func run(_ posts: [Post], _ address: String, _ ground: HostileClient.Ground) throws {
+        var clients = try posts.map { try HostileClient(to: address, $0.key) }
         tell { $0.isReady = true }
         var round = 0
         while !isStopping.load(ordering: .relaxed) {
-            for index in clients.indices where !isStopping.load(ordering: .relaxed) {
-                let turn = index / orders.count
-                var order = orders[index % orders.count]
-                if order == .questions, turn >= ground.parts.count { order = .fetches }
+            for (index, post) in posts.enumerated() where !isStopping.load(ordering: .relaxed) {
+                var order = post.order
+                if order == .questions, post.number >= ground.parts.count { order = .fetches }
                 // The server remembers what it has read for a question as long as the connection is there.
                 if clients[index].isClosed || order == .questions && round % 4 == 3 {
-                    clients[index] = try HostileClient(to: address, key)
+                    clients[index] = try HostileClient(to: address, post.key)
                 }
-                try clients[index].go(order, turn, round * count + index, ground)
+                try clients[index].go(order, post.number, round * posts.count + index, ground)
             }
             round += 1
             tell { $0.rounds = round }
+        }
+    }
+}
+
+extension [Siege.Post] {
+    /// - Parameters:
+    ///   - connections: of each client.
+    ///   - orders: what they do, one after the other and again.
+    init(_ keys: [KeyPair], connections: Int, _ orders: [HostileClient.Order]) {
+        self = keys.flatMap { key in
+            (0..<connections).map { Siege.Post(key: key, order: orders[$0 % orders.count], number: $0 / orders.count) }
         }
     }
 }

@@ -104,9 +104,9 @@ actor BinarySession {
         end(.shutdown)
     }
 
-    func evict() {
-        end(.fault(.tooManyHandshakes))
-        send(.result(UploadResult(.tooManyHandshakes)))
+    func evict(for fault: ProtocolFault) {
+        end(.fault(fault))
+        send(.result(UploadResult(fault)))
         close()
     }
 

@@ -121,8 +121,8 @@ actor HTTPSession {
 
     func stop() { end(.shutdown) }
 
-    func evict() {
-        end(.fault(.tooManyHandshakes))
+    func evict(for fault: ProtocolFault) {
+        end(.fault(fault))
         close()
     }
 

@@ -1,0 +1,90 @@
+import Glibc
+import TransferIO
+import TransferSystem
+import TransferTestSupport
+
+/// A connection with TLS, whose bytes a test sees: it need not take what it is sent.
+final class SecuredSocket {
+    private let number: Int32
+    private let tls: TLSSide
+    private var waiting: ArraySlice<UInt8> = []
+    private var scratch = [UInt8](repeating: 0, count: 64 << 10)
+    private(set) var isClosed = false
+
+    /// Bytes that are encrypted at once.
+    private static let piece = 128 << 10
+
+    /// Connects, and has shaken hands when it returns.
+    init(to address: String, _ context: TLSContext) throws {
+        number = try PeerSocket.connected(to: address)
+        var patience = timeval(tv_sec: Program.patience, tv_usec: 0)
+        setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        tls = try TLSSide(context) { _, _ in true }
+        waiting = try tls.shake()[...]
+        while !tls.isEstablished {
+            flush()
+            let count = recv(number, &scratch, scratch.count, 0)
+            guard count > 0 else { throw Program.Failure(description: "the server closed in the handshake") }
+            waiting += try tls.shake(scratch[..<count])
+        }
+        flush()
+        _ = fcntl(number, F_SETFL, O_NONBLOCK)
+    }
+
+    deinit { close(number) }
+
+    /// Whether nothing waits that the server has yet to take.
+    var isSent: Bool { waiting.isEmpty }
+
+    func say(_ bytes: [UInt8]) throws {
+        for start in stride(from: 0, to: bytes.count, by: Self.piece) {
+            waiting += try tls.encrypt(Array(bytes[start..<min(start + Self.piece, bytes.count)]))
+        }
+        sendSome()
+    }
+
+    func sendSome() {
+        let count = waiting.withUnsafeBytes { Glibc.send(number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+        if count > 0 { waiting = waiting.dropFirst(count) }
+        if count < 0, errno != EAGAIN { isClosed = true }
+        if waiting.isEmpty { waiting = [] }
+    }
+
+    func flush() {
+        while !waiting.isEmpty, !isClosed {
+            sendSome()
+            if !waiting.isEmpty { _ = wait(for: POLLOUT) }
+        }
+    }
+
+    /// Throws away what has come.
+    ///
+    /// - Returns: whether something had.
+    @discardableResult
+    func drop() -> Bool {
+        var hasCome = false
+        while receive() > 0 { hasCome = true }
+        return hasCome
+    }
+
+    /// Waits for something, and reads it.
+    ///
+    /// - Returns: nothing at the end.
+    func read() throws -> [UInt8] {
+        guard wait(for: POLLIN) else { throw Program.Failure(description: "the server said nothing") }
+        let count = receive()
+        return count > 0 ? try tls.decrypt(scratch[..<count]).bytes : []
+    }
+
+    /// - Returns: whether that was possible within a test's patience.
+    func wait(for events: Int32) -> Bool {
+        var ready = pollfd(fd: number, events: Int16(events), revents: 0)
+        return poll(&ready, 1, Int32(Program.patience) * 1000) == 1
+    }
+
+    private func receive() -> Int {
+        let count = recv(number, &scratch, scratch.count, 0)
+        if count == 0 || count < 0 && errno != EAGAIN { isClosed = true }
+        return count
+    }
+}
