@@ -11,8 +11,9 @@ struct LineEndSearch {
     /// - Throws: `malformedFrame` when it is no JSON object that begins there, `frameTooLarge` when it does not end.
     mutating func end(in bytes: RawSpan) throws(ClassicFault) -> Int? {
         let shown = bytes.extracting(first: ClassicLimits.head + 2)
-        try checkFront(shown)
         let found = shown.withUnsafeBytes { Self.find($0, from: searched) }
+        // What is behind the line end may be there by now, or not.
+        try checkFront(shown.extracting(first: found ?? shown.byteCount), isWhole: found != nil)
         if let found { return found }
         guard shown.byteCount < ClassicLimits.head + 2 else {
             throw ClassicFault(.frameTooLarge, "A head has more than \(ClassicLimits.head) bytes.")
@@ -23,10 +24,10 @@ struct LineEndSearch {
     }
 
     /// So that whoever speaks something else is told so at once.
-    private mutating func checkFront(_ shown: RawSpan) throws(ClassicFault) {
+    private mutating func checkFront(_ shown: RawSpan, isWhole: Bool) throws(ClassicFault) {
         guard !isObject else { return }
         let first = shown.withUnsafeBytes { $0.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } }
-        guard let first else { return }
+        guard first != nil || isWhole else { return }
         guard first == UInt8(ascii: "{") else {
             throw ClassicFault(.malformedFrame, "A head begins with something else than a JSON object.")
         }
