@@ -22,8 +22,16 @@ package final class Catalog: UploadRecords {
     /// What messages call it.
     static let name = "catalog"
 
-    /// Arrivals that may wait to be settled: 4 MiB of memory, and 0.03 s when they are.
-    static let mostArrivals = 16_384
+    /// Arrivals that may wait to be settled, and bytes of them: paths may be long.
+    static let mostArrivals = (count: 16_384, bytes: 8 << 20)
+
+    /// Acknowledgements of one path that are kept of each state, the newest ones: no question about a path reads more. Other
+    /// ones are forgotten when newer ones are settled.
+    package static let mostOfPath = 64
+
+    /// Rows that a transaction changes before the next one begins, so that nobody waits for long. It ends with the change or the
+    /// batch of arrivals that it is at.
+    package static let rowsAtOnce = 512
 
     /// Whether it knew nothing when it was opened, so that all it knows came since.
     package let wasEmpty: Bool
@@ -89,21 +97,31 @@ package final class Catalog: UploadRecords {
             let hasRotten = try writer.append(batches)
             for batch in batches {
                 batch.sawRotten.store(hasRotten, ordering: .relaxed)
-                connections.arrivals.add(batch.entries)
+                connections.arrivals.add(batch.entries, bytes: batch.bytes.count)
             }
             waiting.withLock { $0.removeAll { batch in batches.contains { $0 === batch } } }
         }
         // These are recorded, whatever becomes of that.
-        if connections.arrivals.count >= Self.mostArrivals { try? settle() }
+        let arrivals = connections.arrivals
+        if arrivals.count >= Self.mostArrivals.count || arrivals.bytes >= Self.mostArrivals.bytes { try? settle() }
         return own.sawRotten.load(ordering: .relaxed)
     }
 
     /// Enters what was recorded in the table of uploads. Recording only writes it down, which is much cheaper; this is for
-    /// when nobody waits, and done by itself when much has come.
+    /// when nobody waits, and done by itself when much has come. What arrives meanwhile may stay unsettled.
     package func settle() throws(DatabaseError) {
+        var (last, end): (Int64?, Int) = (nil, 0)
         try connections.write { (writer) throws(DatabaseError) in
-            try writer.settle()
-            connections.arrivals.removeAll()
+            (last, end) = (try writer.lastArrival(), connections.arrivals.end)
+            if last == nil { connections.arrivals.remove(before: end) }
+        }
+        guard let last else { return }
+        var isMore = true
+        while isMore {
+            try connections.writeStep { (writer) throws(DatabaseError) in
+                isMore = try writer.settleSome(upTo: last)
+                if !isMore { connections.arrivals.remove(before: end) }
+            }
         }
     }
 
@@ -126,9 +144,13 @@ package final class Catalog: UploadRecords {
     package func recordUnfinished(
         _ uploads: [UnfinishedUpload], forgetting given: [UploadID] = []
     ) throws(DatabaseError) {
-        guard !uploads.isEmpty || !given.isEmpty else { return }
-        try connections.write { (writer) throws(DatabaseError) in
-            try writer.writeUnfinished(uploads, deleting: given)
+        for some in uploads.chunks(of: Self.rowsAtOnce) {
+            try connections.writeStep { (writer) throws(DatabaseError) in try writer.writeUnfinished(Array(some)) }
+        }
+        for some in given.chunks(of: Self.rowsAtOnce) {
+            try connections.writeStep { (writer) throws(DatabaseError) in
+                try writer.writeUnfinished([], deleting: Array(some))
+            }
         }
     }
 
@@ -139,27 +161,33 @@ package final class Catalog: UploadRecords {
         return try connections.read { (reader) throws(DatabaseError) in try reader.unfinished() }
     }
 
-    /// Forgets uploads, all of them or none; ids that it doesn't know are no failure.
+    /// Forgets uploads, in steps: one that fails leaves the rest. IDs that it doesn't know are no failure.
     package func remove(_ ids: [UploadID]) throws(DatabaseError) {
         guard !ids.isEmpty else { return }
         try settle()
-        try connections.write { (writer) throws(DatabaseError) in try writer.delete(ids) }
+        for some in ids.chunks(of: Self.rowsAtOnce) {
+            try connections.writeStep { (writer) throws(DatabaseError) in try writer.delete(Array(some)) }
+        }
     }
 
-    /// Forgets what was acknowledged under paths whose files were removed, all of it or nothing.
+    /// Forgets what was acknowledged under paths whose files were removed, in steps: one that fails leaves the rest.
     package func remove(paths: [String]) throws(DatabaseError) {
         guard !paths.isEmpty else { return }
         try settle()
-        try connections.write { (writer) throws(DatabaseError) in try writer.delete(paths: paths) }
+        var rest = paths[...]
+        while !rest.isEmpty {
+            var done = 0
+            try connections.writeStep { (writer) throws(DatabaseError) in done = try writer.deleteSome(paths: rest) }
+            rest = rest.dropFirst(done)
+        }
     }
 
-    /// What was acknowledged under each of these paths and has been settled: of each the newest 64, in no order. Anybody who
-    /// may push can have as many there as he likes.
+    /// What was acknowledged under each of these paths and has been settled: of each state the newest `mostOfPath`, in no order.
     package func entries(at paths: [String]) throws(DatabaseError) -> [[CatalogEntry]] {
         try connections.read { (reader) throws(DatabaseError) in try reader.entries(at: paths) }
     }
 
-    /// What has stored a file under a path, and has been settled: the newest 64, in no order.
+    /// What has stored a file under a path, and has been settled: the newest `mostOfPath`, in no order.
     package func stored(at path: String) throws(DatabaseError) -> [CatalogEntry] {
         try connections.read { (reader) throws(DatabaseError) in try reader.stored(at: path) }
     }
@@ -236,5 +264,14 @@ package final class Catalog: UploadRecords {
         try connections.write { (writer) throws(DatabaseError) in
             try writer.keep(number: Int64(clamping: receiptNumber))
         }
+    }
+}
+
+extension Array {
+    /// The elements in their order, some in each.
+    ///
+    /// - Parameter count: how many, at least 1; of the last ones perhaps fewer.
+    func chunks(of count: Int) -> [ArraySlice<Element>] {
+        stride(from: 0, to: self.count, by: count).map { self[$0..<Swift.min($0 + count, self.count)] }
     }
 }

@@ -24,9 +24,6 @@ final class CatalogReader: @unchecked Sendable {
     /// Rows read at once when all are wanted: few enough that nobody waits for the lock.
     private static let pageSize = 512
 
-    /// Entries of one path that are read.
-    private static let mostOfPath = 64
-
     /// Bytes of the unit that sizes are summed up in beside what is left over: sums of two columns that cannot overflow.
     private static let unit: UInt64 = 1 << 20
 
@@ -60,7 +57,7 @@ final class CatalogReader: @unchecked Sendable {
         """
         SELECT * FROM (
             SELECT \(CatalogColumns.names) FROM uploads WHERE path = ?1 AND state = \(state.rawValue)
-            ORDER BY number DESC LIMIT \(mostOfPath))
+            ORDER BY number DESC LIMIT \(Catalog.mostOfPath))
         """
     }
 

@@ -10,6 +10,7 @@ final class CatalogWriter: @unchecked Sendable {
     private let commit: Statement
     private let arrive: Statement
     private let arrivals: Statement
+    private let foldPath: Statement
     private let sign: Statement
     private let dropArrivals: Statement
     private let upsert: Statement
@@ -34,15 +35,18 @@ final class CatalogWriter: @unchecked Sendable {
         commit = try Statement("COMMIT", in: database, kind: .commit)
         arrive = try Statement("INSERT INTO arrivals (entries) VALUES (?1)", in: database)
         sign = try Statement(KeptReceipts.insert, in: database)
-        arrivals = try Statement("SELECT entries FROM arrivals ORDER BY number", in: database)
-        dropArrivals = try Statement("DELETE FROM arrivals", in: database)
+        arrivals = try Statement(
+            "SELECT number, entries FROM arrivals WHERE number <= ?1 ORDER BY number", in: database)
+        dropArrivals = try Statement("DELETE FROM arrivals WHERE number <= ?1", in: database)
+        foldPath = try Statement(Self.foldPath, in: database)
         upsert = try Statement(CatalogColumns.upsert, in: database)
         insertUnfinished = try Statement(UnfinishedUpload.insert, in: database)
         delete = try Statement("DELETE FROM uploads WHERE id = ?1", in: database)
         deleteUnfinished = try Statement("DELETE FROM unfinished WHERE id = ?1", in: database)
         deleteEnded = try Statement("DELETE FROM unfinished WHERE id = ?1 AND begun <= ?2", in: database)
         anyRotten = try Statement(RottenFile.any, in: database)
-        deletePath = try Statement("DELETE FROM uploads WHERE path = ?1", in: database)
+        deletePath = try Statement(
+            "DELETE FROM uploads WHERE number IN (SELECT number FROM uploads WHERE path = ?1 LIMIT ?2)", in: database)
     }
 
     func isEmpty() throws(DatabaseError) -> Bool {
@@ -75,39 +79,108 @@ final class CatalogWriter: @unchecked Sendable {
         return try anyRotten.next()
     }
 
-    /// Moves what arrived to the table of uploads, over whatever has the same ids; it is unfinished no more.
+    /// The number of the batch that arrived last; nil where all is settled.
+    func lastArrival() throws(DatabaseError) -> Int64? {
+        try database.execute("SELECT number FROM arrivals ORDER BY number DESC LIMIT 1")
+    }
+
+    /// Moves all that arrived to the table of uploads.
     func settle() throws(DatabaseError) {
-        guard try database.execute("SELECT 1 FROM arrivals LIMIT 1") != nil else { return }
-        try transaction { () throws(DatabaseError) in
-            defer { arrivals.reset() }
-            let hasUnfinished = try database.execute("SELECT 1 FROM unfinished LIMIT 1") != nil
-            var number = try numberBehindNotes()
-            let upsert = number == nil ? upsert : try Statement(CatalogColumns.numberedUpsert, in: database)
-            let keep = number == nil ? nil : try Statement(CatalogColumns.keepOther, in: database)
-            while try arrivals.next() {
-                for entry in arrivals.withBlob(0, CatalogRecord.decode) {
-                    if let next = number {
-                        upsert.bind(CatalogColumns.numberParameter, next)
-                        number = try following(next)
-                    }
-                    if let keep { try CatalogColumns.keepOther(keep, entry) }
-                    try CatalogColumns.run(upsert, entry)
-                    if hasUnfinished { try end(entry) }
-                }
-            }
-            arrivals.reset()
+        guard let last = try lastArrival() else { return }
+        while try settleSome(upTo: last) {}
+    }
+
+    /// Moves some of what arrived to the table of uploads, over whatever has the same ids; it is unfinished no more. That costs no
+    /// sync: a power cut that takes it leaves what arrived.
+    ///
+    /// - Parameter last: the number of the last batch that is moved.
+    /// - Returns: whether there may be more.
+    func settleSome(upTo last: Int64) throws(DatabaseError) -> Bool {
+        var isMore = false
+        try transaction(isSynced: false) { () throws(DatabaseError) in
+            let (entries, end) = try arrived(upTo: last)
+            guard let end else { return }
+            try enter(entries)
+            dropArrivals.bind(1, end)
             try dropArrivals.run()
+            isMore = end < last
         }
+        return isMore
+    }
+
+    /// The first batches that arrived.
+    ///
+    /// - Returns: with the number of the last of them; nil where there is none.
+    private func arrived(upTo last: Int64) throws(DatabaseError) -> (entries: [CatalogEntry], end: Int64?) {
+        defer { arrivals.reset() }
+        arrivals.bind(1, last)
+        var (entries, end): ([CatalogEntry], Int64?) = ([], nil)
+        while entries.count < Catalog.rowsAtOnce, try arrivals.next() {
+            entries += arrivals.withBlob(1, CatalogRecord.decode)
+            end = arrivals.integer(0)
+        }
+        return (entries, end)
+    }
+
+    private func enter(_ entries: [CatalogEntry]) throws(DatabaseError) {
+        let hasUnfinished = try database.execute("SELECT 1 FROM unfinished LIMIT 1") != nil
+        let noted = try newestNoted()
+        var number = try noted.map { (noted) throws(DatabaseError) in try numberBehind(noted) }
+        let upsert = number == nil ? upsert : try Statement(CatalogColumns.numberedUpsert, in: database)
+        let keep = number == nil ? nil : try Statement(CatalogColumns.keepOther, in: database)
+        for entry in entries {
+            if let next = number {
+                upsert.bind(CatalogColumns.numberParameter, next)
+                number = try following(next)
+            }
+            if let keep { try CatalogColumns.keepOther(keep, entry) }
+            try CatalogColumns.run(upsert, entry)
+            if hasUnfinished { try end(entry) }
+        }
+        // What is noted to be moved is still known under its old path.
+        var room = Catalog.rowsAtOnce + entries.count
+        for path in Set(entries.lazy.map { PathKey($0.path) }) where room > 0 {
+            room -= try fold(path.string, behind: noted ?? .min, atMost: room)
+        }
+    }
+
+    /// Forgets what was acknowledged under a path but for the newest ones of each state.
+    ///
+    /// - Parameters:
+    ///   - first: only rows behind this one count.
+    ///   - last: and only rows up to this one.
+    ///   - most: how many are forgotten of each state.
+    /// - Returns: how many rows were changed.
+    func fold(
+        _ path: String, behind first: Int64, upTo last: Int64 = .max, atMost most: Int
+    ) throws(DatabaseError) -> Int {
+        let before = database.totalChanges
+        foldPath.bind(3, first)
+        foldPath.bind(4, last)
+        foldPath.bind(5, Int64(most))
+        for state in CatalogEntry.State.allCases {
+            foldPath.bind(2, state.rawValue)
+            try run(foldPath, path)
+        }
+        return database.totalChanges - before
+    }
+
+    /// The index has the rows of one path and state in the order of their numbers.
+    private static let foldPath = """
+        DELETE FROM uploads WHERE number IN (
+            SELECT number FROM uploads WHERE path = ?1 AND state = ?2 AND number > ?3 AND number <= ?4
+            ORDER BY number DESC LIMIT ?5 OFFSET \(Catalog.mostOfPath))
+        """
+
+    /// The last row that was there when the last of the open notes of changes was written; nil where none are open.
+    func newestNoted() throws(DatabaseError) -> Int64? {
+        try database.execute("SELECT newest FROM intended ORDER BY newest DESC LIMIT 1")
     }
 
     /// The first number for uploads that arrive while notes of changes are open: above all that the notes are about
     /// (`NotedChanges.newest`). SQLite would use the number of a removed row again, and an upload that comes again keeps its own.
-    ///
-    /// - Returns: nil where no notes are open.
-    private func numberBehindNotes() throws(DatabaseError) -> Int64? {
-        let select = "SELECT newest FROM intended ORDER BY newest DESC LIMIT 1"
-        guard let newest = try database.execute(select) else { return nil }
-        return try following(max(newest, try database.execute("SELECT max(number) FROM uploads") ?? 0))
+    private func numberBehind(_ newest: Int64) throws(DatabaseError) -> Int64 {
+        try following(max(newest, try database.execute("SELECT max(number) FROM uploads") ?? 0))
     }
 
     private func following(_ number: Int64) throws(DatabaseError) -> Int64 {
@@ -138,16 +211,22 @@ final class CatalogWriter: @unchecked Sendable {
         }
     }
 
-    /// Deletes whatever was acknowledged under these paths, all or none.
-    func delete(paths: [String]) throws(DatabaseError) {
+    /// Deletes some of what was acknowledged under these paths, from the first of them on.
+    ///
+    /// - Returns: how many of them nothing is left of.
+    func deleteSome(paths: ArraySlice<String>) throws(DatabaseError) -> Int {
+        var done = 0
         try transaction { () throws(DatabaseError) in
-            for path in paths {
-                try path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
-                    deletePath.bind(1, text: path)
-                    try deletePath.run()
-                }
+            var room = Catalog.rowsAtOnce
+            for path in paths where room > 0 {
+                deletePath.bind(2, Int64(room))
+                let before = database.totalChanges
+                try run(deletePath, path)
+                room -= database.totalChanges - before
+                if room > 0 { done += 1 }
             }
         }
+        return done
     }
 
     /// Keeps a number in place of the last one.
@@ -170,10 +249,12 @@ final class CatalogWriter: @unchecked Sendable {
     ) throws(DatabaseError) {
         try sync(isSynced && isDurable)
         try begin.run()
+        let before = database.totalChanges
         do throws(DatabaseError) {
             try body()
             try commit.run()
             database.calls.committed?(syncs)
+            database.calls.changed?(database.totalChanges - before)
         } catch {
             // Some failures have rolled back already. When this one fails too, the connection has to go.
             if database.isInTransaction { _ = try? database.execute("ROLLBACK") }

@@ -11,7 +11,7 @@ final class FolderQuery {
 
     /// The newest of one path in one state, which the index has one behind the other.
     private static func newest(_ state: CatalogEntry.State) -> String {
-        "SELECT * FROM (\(select) WHERE path = ?1 AND state = \(state.rawValue) ORDER BY number DESC LIMIT \(mostOfPath))"
+        "SELECT * FROM (\(select) WHERE path = ?1 AND state = \(state.rawValue) ORDER BY number DESC LIMIT \(Catalog.mostOfPath))"
     }
 
     /// Rows read at once: few enough that nobody waits for the lock.
@@ -19,10 +19,6 @@ final class FolderQuery {
 
     /// Folders in the folder that are passed over at once: each is a search of its own.
     private static let mostFolders = 64
-
-    /// Rows of one path that are read in their order, and of the newest of each state where there are more. Anybody who may push can have
-    /// as many there as he likes.
-    private static let mostOfPath = 64
 
     private let statement: Statement
     private let newest: Statement
@@ -83,7 +79,7 @@ final class FolderQuery {
             }
             if let last, last.hasSameBytes(as: name) {
                 ofLast += 1
-                guard ofLast < Self.mostOfPath else {
+                guard ofLast < Catalog.mostOfPath else {
                     page.files.removeLast(while: { $0.name.hasSameBytes(as: name) })
                     page.files += try newest(query, prefix, name)
                     return Self.behind(prefix, name)

@@ -76,14 +76,19 @@ extension PathOwners: IntendedChanges {
 
     package func acknowledged(below move: PathMove, after noted: NotedChanges) throws(DatabaseError) -> [LateUpload] {
         try connection.withLock { (state) throws(DatabaseError) in
-            try LateUpload.all(below: move, after: noted, in: state.database)
+            try LateUpload.all(below: move, after: noted) { (body) throws(DatabaseError) in try body(state.database) }
         }
     }
 
     package func complete(_ noted: NotedChanges, _ changes: KnownChanges) throws(DatabaseError) {
         try connection.withLock { (state) throws(DatabaseError) in
             for folder in changes.folders { while try state.writer.moveSome(folder, noted) {} }
-            try state.writer.complete(noted, changes)
+            var (rest, isOver) = (changes.ofFiles[...], false)
+            while !isOver {
+                let done: Int
+                (done, isOver) = try state.writer.completeSome(noted, rest)
+                rest = rest.dropFirst(done)
+            }
         }
     }
 }

@@ -48,6 +48,9 @@ package final class Database {
     /// Whether a transaction is open.
     package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
+    /// Rows that this connection has inserted, changed and deleted so far, those of its triggers included.
+    package var totalChanges: Int { Int(sqlite3_total_changes(handle)) }
+
     /// Closing leaves the file as it is from now on.
     package func leaveAlone() {
         _ = csqlite_keep_log(handle)

@@ -11,6 +11,9 @@ package struct DatabaseCalls: Sendable {
     /// Told of each transaction of the writing connection that was committed, and whether it was synced.
     package var committed: (@Sendable (_ isSynced: Bool) -> Void)?
 
+    /// Told of each transaction of the writing connection that was committed, and how many rows it has changed.
+    package var changed: (@Sendable (_ rows: Int) -> Void)?
+
     /// What is about to be called.
     package enum Call: Sendable {
         case open

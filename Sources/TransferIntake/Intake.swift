@@ -45,6 +45,9 @@ package final class Intake: Sendable {
     /// Content that may be in a mailbox, and may not, because the ledger has failed meanwhile.
     let doubtfulMail = Locked([Mail]())
 
+    /// How many of them are kept in memory; each has a name and a note of some KiB at most.
+    static let mostDoubtful = 1024
+
     /// Gives receipts to callers that ask; nothing where acknowledgements don't promise enough for that.
     let issuer: ReceiptIssuer?
 

@@ -162,7 +162,7 @@ import TransferTestSupport
 
     @Test func settlesByItselfWhenMuchHasCome() throws {
         let catalog = fixture.open(isDurable: false)
-        let entries = (0..<Catalog.mostArrivals).map { CatalogEntry.sample($0) }
+        let entries = (0..<Catalog.mostArrivals.count).map { CatalogEntry.sample($0) }
         try catalog.record(Array(entries.dropLast()))
         #expect(try fixture.database().execute("SELECT count(*) FROM uploads") == 0)
         try catalog.record([entries[entries.count - 1]])

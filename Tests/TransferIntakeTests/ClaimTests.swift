@@ -2,6 +2,7 @@ import Testing
 import TransferAccess
 import TransferCatalog
 import TransferModel
+import TransferStore
 import TransferSystem
 import TransferTestSupport
 
@@ -57,5 +58,31 @@ import TransferTestSupport
         #expect(!known.hasStored(clients[0], path, file))
         #expect(known.hasStored(clients[1], path, file))
         known.close()
+    }
+
+    /// The catalog forgets uploads whose path has had many since. A late copy of one of them, over a connection that was lost, replaces
+    /// nothing all the same; and one that begins anew is the client's own wish.
+    @Test func aLateCopyOfAForgottenUploadReplacesNothing() throws {
+        let fixture = try IntakeFixture()
+        func intent(_ content: [UInt8], _ id: UploadID = .random()) -> UploadIntent {
+            UploadIntent(id: id, path: "a", size: UInt64(content.count), conflict: .overwrite)
+        }
+        let (late, session, first) = (fixture.session(), fixture.session(), UploadID.random())
+        #expect(try late.bring(intent([0], first), [0]) == nil)
+        #expect(try session.bring(intent([0], first), [0]) == nil)
+        #expect(session.outcomes().map(\.code) == [.committed])
+        for number in 1...Catalog.mostOfPath + 10 {
+            let content = [UInt8](repeating: 1, count: number)
+            #expect(try session.bring(intent(content), content) == nil)
+            #expect(session.outcomes().map(\.code) == [.committed])
+        }
+        fixture.intake.known.settle()
+        #expect(try fixture.intake.known.records.entry(for: first) == nil)
+        #expect(try fixture.intake.known.records.count() == Catalog.mostOfPath)
+        #expect(late.outcomes().map(\.code) == [.busy])
+        #expect(fixture.store.version(at: try RelativePath("a"))?.size == UInt64(Catalog.mostOfPath + 10))
+        let again = fixture.session()
+        #expect(try again.bring(intent([0], first), [0]) == nil)
+        #expect(again.outcomes().map(\.code) == [.committed])
     }
 }

@@ -36,6 +36,47 @@ import Testing
         #expect(try ledger.openPaths() == [mail.path])
     }
 
+    /// The sum that is kept is the one that another server counts: each upload once, as long as anybody can still have it.
+    @Test func whatAClientHasWaitingIsKeptAsASum() throws {
+        let ledger = try fixture.open()
+        let mails = (1...3 as ClosedRange<UInt64>).map { LedgerFixture.mail($0) }
+        for mail in mails { try ledger.queue(mail, to: ["bob", "carol"]) }
+        func expect(_ count: UInt64) throws {
+            #expect(try ledger.openBytes(of: 9) == 5 * count)
+            ledger.close()
+            #expect(try ledger.openBytes(of: 9) == 5 * count)
+            #expect(try ledger.openBytes(of: 8) == 0)
+        }
+        try expect(3)
+        _ = try ledger.settle([mails[0].id], by: "bob", as: .delivered, at: 1)
+        try expect(3)
+        _ = try ledger.settle([mails[0].id], by: "carol", as: .declined, at: 1)
+        try expect(2)
+        // It is received although it was declined, and then sent anew.
+        _ = try ledger.settle([mails[0].id], by: "carol", as: .delivered, at: 1)
+        try ledger.queue(mails[0], to: ["dora"])
+        try expect(3)
+        // Its content is gone: what comes again takes its place.
+        try ledger.noteRotten(mails[1].id)
+        try ledger.queue(LedgerFixture.mail(2), to: ["bob"])
+        try expect(3)
+        for name in ["bob", "carol"] { _ = try ledger.settle([mails[1].id], by: name, as: .declined, at: 1) }
+        try expect(2)
+    }
+
+    /// To forget is done in steps.
+    @Test func manyMailsAreForgotten() throws {
+        let ledger = try fixture.open()
+        for number in 1...1100 as ClosedRange<UInt64> {
+            let mail = LedgerFixture.mail(number)
+            try ledger.queue(mail, to: ["bob"])
+            _ = try ledger.settle([mail.id], by: "bob", as: .delivered, at: 1)
+        }
+        try ledger.queue(LedgerFixture.mail(2000), to: ["bob"])
+        try ledger.forget(endedBefore: .min)
+        #expect(try ledger.sent(by: "alice", after: 0, limit: 2000).count == 1)
+    }
+
     /// `é` as one scalar and as two are two people.
     @Test func namesAreBytes() throws {
         let ledger = try fixture.open()

@@ -21,25 +21,33 @@ extension Catalog {
     /// What was acknowledged below the old path of a folder after its move was noted.
     package func acknowledged(below move: PathMove, after noted: NotedChanges) throws(DatabaseError) -> [LateUpload] {
         try settle()
-        return try connections.read { (reader) throws(DatabaseError) in
-            try LateUpload.all(below: move, after: noted, in: reader.database)
+        return try LateUpload.all(below: move, after: noted) { (body) throws(DatabaseError) in
+            try connections.read { (reader) throws(DatabaseError) in try body(reader.database) }
         }
     }
 
-    /// Lets files be known as they are by now, and forgets what was noted of that.
+    /// Lets files be known as they are by now, and forgets what was noted of that. That is done in steps, between which others have
+    /// their turn; the notes go with the last one, so that a later server begins with the first one again where this one ends.
     package func complete(_ noted: NotedChanges, _ changes: KnownChanges) throws(DatabaseError) {
         guard noted.numbers != nil || !changes.isEmpty else { return }
         if !changes.isEmpty { try settle() }
         for folder in changes.folders {
             var isOver = false
-            // Others have their turn between two steps of a large folder.
             while !isOver {
-                try connections.write { (writer) throws(DatabaseError) in
+                try connections.writeStep { (writer) throws(DatabaseError) in
                     isOver = try !writer.moveSome(folder, noted)
                 }
             }
         }
-        try connections.write { (writer) throws(DatabaseError) in try writer.complete(noted, changes) }
+        var rest = changes.ofFiles[...]
+        var isOver = false
+        while !isOver {
+            var done = 0
+            try connections.writeStep { (writer) throws(DatabaseError) in
+                (done, isOver) = try writer.completeSome(noted, rest)
+            }
+            rest = rest.dropFirst(done)
+        }
     }
 }
 

@@ -20,14 +20,49 @@ extension CatalogWriter {
         return noted
     }
 
-    /// All but the entries of what is in folders.
-    func complete(_ noted: NotedChanges, _ changes: KnownChanges) throws(DatabaseError) {
+    /// Makes some changes, one after the other, and deletes the notes with the last one, but for those that are kept.
+    ///
+    /// - Returns: how many were made, and whether all is done: the first of the others may have been made in part.
+    func completeSome(
+        _ noted: NotedChanges, _ changes: ArraySlice<KnownChange>
+    ) throws(DatabaseError) -> (done: Int, isOver: Bool) {
+        var result = (done: 0, isOver: false)
         try transaction { () throws(DatabaseError) in
-            try forget(changes.replaced, noted.newest)
-            try link(changes.links)
-            try moveFiles(changes.moves.filter { $0.object != nil }, noted.newest)
-            try restamp(changes.versions)
+            let start = database.totalChanges
+            let statements = try ChangeStatements(database)
+            for change in changes {
+                guard database.totalChanges - start < Catalog.rowsAtOnce, try foldPaths(of: change, noted) else {
+                    return
+                }
+                try make(change, noted, statements)
+                result.done += 1
+            }
             try delete(noted)
+            result.isOver = true
+        }
+        return result
+    }
+
+    /// Leaves of the paths of a change as much as one step may change. Older servers have kept any number of acknowledgements of a path.
+    ///
+    /// - Returns: false where there is more.
+    private func foldPaths(of change: KnownChange, _ noted: NotedChanges) throws(DatabaseError) -> Bool {
+        let (first, last) = noted.numbers == nil ? (try newestNoted() ?? .min, .max) : (.min, noted.newest)
+        for path in change.paths {
+            let folded = try fold(path, behind: first, upTo: last, atMost: Catalog.rowsAtOnce)
+            guard folded < Catalog.rowsAtOnce else { return false }
+        }
+        return true
+    }
+
+    private func make(
+        _ change: KnownChange, _ noted: NotedChanges, _ statements: ChangeStatements
+    ) throws(DatabaseError) {
+        switch change {
+        case .forget(let replaced): try forget(replaced, noted.newest, statements)
+        case .link(let link): try self.link(link, statements)
+        case .move(let move): try self.move(move, noted, statements)
+        case .restamp(let change, let after): try restamp(change, as: after, statements)
         }
     }
 
@@ -41,68 +76,60 @@ extension CatalogWriter {
         }
     }
 
-    private func forget(_ replaced: [KnownChanges.Replaced], _ newest: Int64) throws(DatabaseError) {
-        guard !replaced.isEmpty else { return }
-        let delete = try Statement(
-            "DELETE FROM uploads WHERE path = ?1 AND (committed <= ?2 OR number <= ?4) AND object IS NOT ?3",
-            in: database)
-        delete.bind(4, newest)
-        for file in replaced {
-            let object = file.object.map { Int64(bitPattern: $0) }
-            delete.bind(2, file.moment)
-            delete.bind(3, object)
-            try run(delete, file.path)
-        }
+    private func forget(
+        _ file: KnownChanges.Replaced, _ newest: Int64, _ statements: ChangeStatements
+    ) throws(DatabaseError) {
+        statements.forget.bind(2, file.moment)
+        statements.forget.bind(3, file.object.map { Int64(bitPattern: $0) })
+        statements.forget.bind(4, newest)
+        try run(statements.forget, file.path)
     }
 
-    private func link(_ links: [PathLink]) throws(DatabaseError) {
-        guard !links.isEmpty else { return }
-        let adopt = try Statement(
-            """
-            INSERT INTO uploads (id, state, durable, kind, size, begun, committed, algorithm, digest, object, touch, revision,
-                path, sender, client)
-            SELECT randomblob(16), \(CatalogEntry.State.committed.rawValue), durable, kind, size, ?8, ?8, algorithm, digest, object,
-                ?6, ?7, ?2, sender, client
-            FROM uploads AS known
-            WHERE path = ?1 AND object = ?3 AND touch = ?4 AND revision = ?5 AND digest IS NOT NULL AND NOT EXISTS (
-                SELECT 1 FROM uploads WHERE path = ?2 AND object = known.object AND touch = ?6 AND revision = ?7)
-            ORDER BY committed DESC LIMIT 1
-            """,
-            in: database)
-        for link in links {
-            adopt.bind(3, Int64(bitPattern: link.before.object))
-            adopt.bind(4, link.before.touch)
-            adopt.bind(5, link.before.revision)
-            adopt.bind(6, link.after.touch)
-            adopt.bind(7, link.after.revision)
-            adopt.bind(8, link.moment)
-            try run(adopt, link.path, link.target)
-        }
+    private func link(_ link: PathLink, _ statements: ChangeStatements) throws(DatabaseError) {
+        let adopt = statements.adopt
+        adopt.bind(3, Int64(bitPattern: link.before.object))
+        adopt.bind(4, link.before.touch)
+        adopt.bind(5, link.before.revision)
+        adopt.bind(6, link.after.touch)
+        adopt.bind(7, link.after.revision)
+        adopt.bind(8, link.moment)
+        try run(adopt, link.path, link.target)
     }
 
-    private func moveFiles(_ moves: [PathMove], _ newest: Int64) throws(DatabaseError) {
-        guard !moves.isEmpty else { return }
-        let delete = try Statement(
-            """
-            DELETE FROM uploads
-            WHERE path = ?2 AND ?1 <> ?2 AND (committed <= ?3 OR number <= ?5) AND object IS NOT ?4
-            """,
-            in: database)
-        let move = try Statement(
-            """
-            UPDATE uploads SET id = randomblob(16), receipt = NULL, path = ?2
-            WHERE path = ?1 AND (committed <= ?3 OR number <= ?5 OR object = ?4)
-            """,
-            in: database)
-        for file in moves {
-            let object = file.object.map { Int64(bitPattern: $0) }
-            for statement in [delete, move] {
-                statement.bind(3, file.moment)
-                statement.bind(4, object)
-                statement.bind(5, file.isAlone ? .min : newest)
-                try run(statement, file.path, file.target)
-            }
+    /// What was known of the target goes once: nothing of it was there any more when the file came. A later server that makes the move
+    /// again finds there what was known of the file itself.
+    private func move(
+        _ file: PathMove, _ noted: NotedChanges, _ statements: ChangeStatements
+    ) throws(DatabaseError) {
+        guard !file.path.hasSameBytes(as: file.target) else { return }
+        var steps = [statements.move]
+        if try !isNoted(file, in: noted, .move, cleared: true) { steps.insert(statements.clear, at: 0) }
+        for statement in steps {
+            statement.bind(3, file.moment)
+            statement.bind(4, file.object.map { Int64(bitPattern: $0) })
+            statement.bind(5, file.isAlone ? .min : noted.newest)
+            try run(statement, file.path, file.target)
         }
+        try noteCleared(file, in: noted, .move)
+    }
+
+    private func restamp(
+        _ change: VersionChange, as after: ContentVersion, _ statements: ChangeStatements
+    ) throws(DatabaseError) {
+        let update = statements.restamp
+        update.bind(2, Int64(bitPattern: after.object))
+        update.bind(3, after.touch)
+        update.bind(4, after.revision)
+        update.bind(5, Int64(bitPattern: change.before.object))
+        update.bind(6, change.before.touch)
+        update.bind(7, change.before.revision)
+        update.bind(8, Int64(clamping: change.before.size))
+        try run(update, change.path)
+        guard !after.hasSameContent(as: change.before) else { return }
+        statements.rotten.bind(content: change.before)
+        statements.rotten.bind(4, Int64(bitPattern: after.object))
+        statements.rotten.bind(5, after.revision)
+        try statements.rotten.run()
     }
 
     func run(_ statement: Statement, _ path: String, _ target: String) throws(DatabaseError) {
@@ -118,41 +145,48 @@ extension CatalogWriter {
             try statement.run()
         }
     }
+}
 
-    private func restamp(_ changes: [VersionChange]) throws(DatabaseError) {
-        guard !changes.isEmpty else { return }
-        let update = try Statement(
+/// What changes the rows of one path each.
+private struct ChangeStatements {
+    let forget: Statement
+    let adopt: Statement
+    let clear: Statement
+    let move: Statement
+    let restamp: Statement
+    let rotten: Statement
+
+    init(_ database: Database) throws(DatabaseError) {
+        forget = try Statement(
+            "DELETE FROM uploads WHERE path = ?1 AND (committed <= ?2 OR number <= ?4) AND object IS NOT ?3",
+            in: database)
+        adopt = try Statement(
+            """
+            INSERT INTO uploads (id, state, durable, kind, size, begun, committed, algorithm, digest, object, touch, revision,
+                path, sender, client)
+            SELECT randomblob(16), \(CatalogEntry.State.committed.rawValue), durable, kind, size, ?8, ?8, algorithm, digest, object,
+                ?6, ?7, ?2, sender, client
+            FROM uploads AS known
+            WHERE path = ?1 AND object = ?3 AND touch = ?4 AND revision = ?5 AND digest IS NOT NULL AND NOT EXISTS (
+                SELECT 1 FROM uploads WHERE path = ?2 AND object = known.object AND touch = ?6 AND revision = ?7)
+            ORDER BY committed DESC LIMIT 1
+            """,
+            in: database)
+        clear = try Statement(
+            "DELETE FROM uploads WHERE path = ?2 AND (committed <= ?3 OR number <= ?5) AND object IS NOT ?4",
+            in: database)
+        move = try Statement(
+            """
+            UPDATE uploads SET id = randomblob(16), receipt = NULL, path = ?2
+            WHERE path = ?1 AND (committed <= ?3 OR number <= ?5 OR object = ?4)
+            """,
+            in: database)
+        restamp = try Statement(
             """
             UPDATE uploads SET object = ?2, touch = ?3, revision = ?4
             WHERE path = ?1 AND object = ?5 AND touch = ?6 AND revision = ?7 AND size = ?8
             """,
             in: database)
-        let rotten = try Statement(RottenFile.insertRestamped, in: database)
-        // Several changes may be about one file, under one name or several.
-        let last = Dictionary(changes.map { (FileNumber($0.after), $0.after) }) { $0.touch < $1.touch ? $1 : $0 }
-        for change in changes {
-            let after = last[FileNumber(change.after)] ?? change.after
-            update.bind(2, Int64(bitPattern: after.object))
-            update.bind(3, after.touch)
-            update.bind(4, after.revision)
-            update.bind(5, Int64(bitPattern: change.before.object))
-            update.bind(6, change.before.touch)
-            update.bind(7, change.before.revision)
-            update.bind(8, Int64(clamping: change.before.size))
-            try run(update, change.path)
-            guard !after.hasSameContent(as: change.before) else { continue }
-            rotten.bind(content: change.before)
-            rotten.bind(4, Int64(bitPattern: after.object))
-            rotten.bind(5, after.revision)
-            try rotten.run()
-        }
+        rotten = try Statement(RottenFile.insertRestamped, in: database)
     }
-}
-
-/// What tells a file from others in a batch of changes. Two disks may have one number; they hardly have one size as well.
-private struct FileNumber: Hashable {
-    let object: UInt64
-    let size: UInt64
-
-    init(_ version: ContentVersion) { (object, size) = (version.object, version.size) }
 }

@@ -21,24 +21,47 @@ package struct LateUpload: Equatable, Sendable {
 extension LateUpload {
     // Behind a slash comes a zero: all paths below a folder are between the two.
     private static let select = """
-        SELECT path, object FROM uploads
-        WHERE path > ?1 || '/' AND path < ?1 || '0' AND committed > ?2 AND number > ?3 AND object IS NOT NULL
+        SELECT number, path, object, path > ?1 || '/' AND path < ?1 || '0' AND committed > ?2 AND object IS NOT NULL
+        FROM uploads WHERE number > ?3 ORDER BY number LIMIT \(Catalog.rowsAtOnce)
         """
 
-    static func all(
-        below move: PathMove, after noted: NotedChanges, in database: Database
-    ) throws(DatabaseError) -> [LateUpload] {
+    /// Those among some rows of uploads.
+    ///
+    /// - Parameter last: the number of the row behind which it begins.
+    /// - Returns: with the number of the last row; nil at the end.
+    static func some(
+        below move: PathMove, behind last: Int64, in database: Database
+    ) throws(DatabaseError) -> (found: [LateUpload], end: Int64?) {
         let select = try Statement(Self.select, in: database)
         return try move.path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
             select.bind(1, text: path)
             select.bind(2, move.moment)
-            select.bind(3, noted.newest)
+            select.bind(3, last)
             defer { select.reset() }
-            var found: [LateUpload] = []
+            var (found, end): ([LateUpload], Int64?) = ([], nil)
             while try select.next() {
-                found.append(LateUpload(select.text(0), object: UInt64(bitPattern: select.integer(1))))
+                end = select.integer(0)
+                guard select.integer(3) != 0 else { continue }
+                found.append(LateUpload(select.text(1), object: UInt64(bitPattern: select.integer(2))))
             }
-            return found
+            return (found, end)
         }
+    }
+
+    /// - Parameter read: lends the database for a moment.
+    static func all(
+        below move: PathMove, after noted: NotedChanges,
+        _ read: ((Database) throws(DatabaseError) -> (found: [LateUpload], end: Int64?)) throws(DatabaseError)
+            -> (found: [LateUpload], end: Int64?)
+    ) throws(DatabaseError) -> [LateUpload] {
+        var (all, last): ([LateUpload], Int64?) = ([], noted.newest)
+        while let row = last {
+            let page = try read { (database) throws(DatabaseError) in
+                try some(below: move, behind: row, in: database)
+            }
+            all += page.found
+            last = page.end
+        }
+        return all
     }
 }

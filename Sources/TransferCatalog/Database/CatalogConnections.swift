@@ -1,3 +1,5 @@
+import Glibc
+import Synchronization
 import TransferDatabase
 import TransferSystem
 
@@ -26,6 +28,11 @@ final class CatalogConnections: Sendable {
     private let retryInterval: Int64
     private let report: @Sendable (Catalog.Damage) -> Void
     private let writing = Locked(Writing())
+    /// Threads that wait for the writer's lock.
+    private let waiting = Atomic(0)
+
+    /// How long a step gives way at most: as often as that, so many microseconds.
+    private static let givingWay = (times: 100, pause: UInt32(200))
     private let reading = Locked(Reading())
 
     /// - Parameters:
@@ -74,8 +81,24 @@ final class CatalogConnections: Sendable {
         }
     }
 
+    /// Whether a thread waits to write.
+    var hasWaiting: Bool { waiting.load(ordering: .relaxed) > 0 }
+
+    /// One step of many: lets those write first who wait. The lock is nobody's turn: who lets go of it and wants it again at once mostly
+    /// has it again.
+    func writeStep(_ body: (CatalogWriter) throws(DatabaseError) -> Void) throws(DatabaseError) {
+        var times = 0
+        while hasWaiting, times < Self.givingWay.times {
+            usleep(Self.givingWay.pause)
+            times += 1
+        }
+        try write(body)
+    }
+
     func write(_ body: (CatalogWriter) throws(DatabaseError) -> Void) throws(DatabaseError) {
+        waiting.add(1, ordering: .relaxed)
         try writing.withLock { (state) throws(DatabaseError) in
+            waiting.subtract(1, ordering: .relaxed)
             do throws(DatabaseError) {
                 try attempt(body, &state)
             } catch {

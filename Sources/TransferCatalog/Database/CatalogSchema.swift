@@ -170,7 +170,27 @@ enum CatalogSchema {
             "DROP TABLE rotten",
             "ALTER TABLE lost RENAME TO rotten",
         ],
+        [
+            // Receipts can only be made again from all the uploads that they were signed with: when one of these is known no more,
+            // the row of their signature is of no use.
+            """
+            CREATE TRIGGER receipt_deleted AFTER DELETE ON uploads WHEN old.receipt IS NOT NULL
+            BEGIN \(deleteSignature) END
+            """,
+            """
+            CREATE TRIGGER receipt_replaced AFTER UPDATE OF receipt ON uploads
+            WHEN old.receipt IS NOT NULL AND old.receipt IS NOT new.receipt
+            BEGIN \(deleteSignature) END
+            """,
+        ],
     ]
+
+    /// Deletes the row of the signature that a receipt has, by its number.
+    private static let deleteSignature = """
+        DELETE FROM receipts
+        WHERE first = (SELECT max(first) FROM receipts WHERE first <= old.receipt)
+            AND old.receipt - first < length(uploads) / \(UploadID.size);
+        """
 
     static let schema = DatabaseSchema(steps, called: Catalog.name)
 }

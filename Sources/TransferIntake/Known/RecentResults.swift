@@ -8,25 +8,35 @@ import TransferSystem
 /// meet what its own first attempt is about to leave.
 final class RecentResults: Sendable {
     /// Where an entry is.
-    private struct Place {
+    private struct Place: Equatable {
         let batch: Int
         let index: Int
-        /// Whether the answer may be wrong by now: what is left is that the upload was completed, and when.
-        var isForgotten = false
+    }
 
-        func isSame(as other: Place) -> Bool { batch == other.batch && index == other.index }
+    /// Uploads that were added together.
+    private struct Batch {
+        let ids: [UploadID]
+        /// None where they took too much memory: the catalog has them, and that the uploads were completed stays known.
+        var entries: [CatalogEntry]
+        /// Of the names in `entries`.
+        var bytes: Int
     }
 
     private struct State {
         /// By their numbers, which grow. As they came: copying their entries would cost more than all else here.
-        var batches: [Int: [CatalogEntry]] = [:]
+        var batches: [Int: Batch] = [:]
         var oldest = 0
         var next = 0
+        /// The first that has its entries.
+        var firstWhole = 0
         /// Entries in all of them, also those whose id came again.
         var count = 0
+        /// Of all their names.
+        var bytes = 0
         var places: [UploadID: Place] = [:]
         /// Uploads that are being completed, and not added yet.
         var claims: Set<UploadID> = []
+        var forgotten = ForgottenPaths()
     }
 
     /// An upload that is all there.
@@ -38,6 +48,9 @@ final class RecentResults: Sendable {
 
     /// A client replays at most its window of unacknowledged uploads; this holds that of four clients.
     static let capacity = 16_384
+
+    /// Bytes of paths and senders: 512 for each.
+    static let mostBytes = 8 << 20
 
     private let state = Locked(State())
     private let batches = Atomic(0)
@@ -69,20 +82,26 @@ final class RecentResults: Sendable {
     /// - Returns: what is known of the id.
     func find(_ id: UploadID) -> CatalogEntry? {
         state.withLock { state in
-            state.places[id].flatMap { place in
-                place.isForgotten ? nil : state.batches[place.batch]?[place.index]
-            }
+            guard let place = state.places[id], let entries = state.batches[place.batch]?.entries,
+                place.index < entries.count
+            else { return nil }
+            let entry = entries[place.index]
+            return state.forgotten.isForgotten(entry.path, ofBatch: place.batch) ? nil : entry
         }
     }
 
     func add(_ entries: [CatalogEntry]) {
+        let bytes = entries.reduce(0) { $0 + $1.path.utf8.count + $1.sender.utf8.count }
+        let batch = Batch(ids: entries.map(\.id), entries: entries, bytes: bytes)
         state.withLock { state in
-            for index in entries.indices { state.places[entries[index].id] = Place(batch: state.next, index: index) }
-            state.batches[state.next] = entries
+            for (index, id) in batch.ids.enumerated() { state.places[id] = Place(batch: state.next, index: index) }
+            state.batches[state.next] = batch
             state.next += 1
             batches.store(state.next, ordering: .releasing)
             state.count += entries.count
+            state.bytes += bytes
             while state.count > Self.capacity { Self.forgetOldest(&state) }
+            while state.bytes > Self.mostBytes, state.firstWhole < state.next { Self.stripFirst(&state) }
         }
     }
 
@@ -90,23 +109,49 @@ final class RecentResults: Sendable {
     /// refused by `claim`.
     func forget(_ paths: Set<PathKey>) {
         state.withLock { state in
-            for (id, place) in state.places {
-                guard let entry = state.batches[place.batch]?[place.index], paths.contains(PathKey(entry.path)) else {
-                    continue
-                }
-                state.places[id]?.isForgotten = true
-            }
+            for path in paths { state.forgotten.add(path, before: state.next, oldest: state.oldest) }
         }
     }
 
     private static func forgetOldest(_ state: inout State) {
-        let entries = state.batches.removeValue(forKey: state.oldest) ?? []
-        for (index, entry) in entries.enumerated() {
-            let place = Place(batch: state.oldest, index: index)
+        let batch = state.batches.removeValue(forKey: state.oldest)
+        for (index, id) in (batch?.ids ?? []).enumerated() {
             // It may have come again.
-            if state.places[entry.id]?.isSame(as: place) ?? false { state.places[entry.id] = nil }
+            if state.places[id] == Place(batch: state.oldest, index: index) { state.places[id] = nil }
         }
-        state.count -= entries.count
+        state.count -= batch?.ids.count ?? 0
+        state.bytes -= batch?.bytes ?? 0
         state.oldest += 1
+        state.firstWhole = max(state.firstWhole, state.oldest)
+    }
+
+    private static func stripFirst(_ state: inout State) {
+        state.bytes -= state.batches[state.firstWhole]?.bytes ?? 0
+        state.batches[state.firstWhole]?.entries = []
+        state.batches[state.firstWhole]?.bytes = 0
+        state.firstWhole += 1
+    }
+}
+
+/// Paths whose results may be wrong by now: no more than a look at each, however many results there are of it.
+private struct ForgottenPaths {
+    /// The number behind the last batch whose results may be wrong.
+    private var ends: [PathKey: Int] = [:]
+    private var bytes = 0
+    /// All results of earlier batches count as forgotten: the catalog has them.
+    private var endOfAll = 0
+
+    mutating func add(_ path: PathKey, before end: Int, oldest: Int) {
+        if ends.updateValue(end, forKey: path) == nil { bytes += path.string.utf8.count }
+        guard ends.count > RecentResults.capacity || bytes > RecentResults.mostBytes else { return }
+        ends = ends.filter { $0.value > oldest }
+        bytes = ends.keys.reduce(0) { $0 + $1.string.utf8.count }
+        // Where little was gained this would be done again and again.
+        guard ends.count > RecentResults.capacity / 2 || bytes > RecentResults.mostBytes / 2 else { return }
+        (ends, bytes, endOfAll) = ([:], 0, end)
+    }
+
+    func isForgotten(_ path: String, ofBatch batch: Int) -> Bool {
+        batch < endOfAll || batch < ends[PathKey(path)] ?? 0
     }
 }

@@ -51,7 +51,7 @@ extension Intake {
             queued = try mailroom.queue(mails) { [store] in store.version(at: $0) != nil }
         } catch {
             // It may be in the ledger all the same, so its content has to stay until that is known.
-            doubtfulMail.withLock { $0 += mails.map(\.mail) }
+            doubt(mails.map(\.mail))
             let failure = StoreError(mail: error)
             return mails.map { _ in .failure(failure) }
         }
@@ -106,12 +106,21 @@ extension Intake {
         }
         guard !doubtful.isEmpty else { return }
         do throws(DatabaseError) {
-            let open = try mailroom.ledger.openPaths()
-            free(doubtful.filter { !open.contains($0.path) })
+            var gone: [Mail] = []
+            for mail in doubtful {
+                let deliveries = try mailroom.ledger.deliveries(of: mail.id)
+                if !deliveries.contains(where: { $0.state.isOpen && $0.mail.path == mail.path }) { gone.append(mail) }
+            }
+            free(gone)
         } catch {
-            doubtfulMail.withLock { $0 += doubtful }
+            doubt(doubtful)
             throw error
         }
+    }
+
+    /// What is one too many is looked at when the next server starts.
+    private func doubt(_ mails: [Mail]) {
+        doubtfulMail.withLock { doubtful in doubtful += mails.prefix(max(0, Self.mostDoubtful - doubtful.count)) }
     }
 }
 

@@ -33,6 +33,9 @@ final class MailConnection: @unchecked Sendable {
     /// Whether transactions are synced now.
     private var isSyncing = true
 
+    /// Mails that one transaction forgets, so that nobody waits for long.
+    static let rowsAtOnce: Int64 = 512
+
     /// - Parameter clock: nanoseconds of a clock that nobody sets.
     init(_ database: Database, _ clock: @escaping @Sendable () -> Int64) throws(DatabaseError) {
         (self.database, self.clock, opened) = (database, clock, clock())
@@ -280,6 +283,15 @@ extension MailConnection {
             let sender = MailSender(rows.text(0), isUnproven: rows.integer(3) != 0)
             totals.add(UInt64(clamping: rows.integer(2)), from: sender, to: rows.text(1))
         }
+        let mails = try Statement(
+            """
+            SELECT client, size FROM mails m WHERE client IS NOT NULL AND EXISTS
+            (SELECT 1 FROM deliveries d WHERE d.mail = m.number AND d.state < 3)
+            """, in: database)
+        defer { mails.reset() }
+        while try mails.next() {
+            totals.open(UInt64(clamping: mails.integer(1)), from: UInt64(bitPattern: mails.integer(0)))
+        }
         return totals
     }
 
@@ -291,13 +303,18 @@ extension MailConnection {
         return try all(rows)
     }
 
-    /// Forgets mails all of whose deliveries ended before a moment of the ledger's own clock.
-    func forget(endedBefore moment: Int64) throws(DatabaseError) {
+    /// Forgets mails all of whose deliveries ended before a moment of the ledger's own clock, some of them.
+    ///
+    /// - Returns: whether there may be more.
+    func forget(endedBefore moment: Int64) throws(DatabaseError) -> Bool {
         try database.execute(
             """
-            DELETE FROM mails WHERE since < \(moment) AND NOT EXISTS
-            (SELECT 1 FROM deliveries d WHERE d.mail = mails.number AND (d.state < 3 OR d.since >= \(moment)))
+            DELETE FROM mails WHERE number IN (
+                SELECT number FROM mails WHERE since < \(moment) AND NOT EXISTS
+                (SELECT 1 FROM deliveries d WHERE d.mail = mails.number AND (d.state < 3 OR d.since >= \(moment)))
+                LIMIT \(Self.rowsAtOnce))
             """)
+        return try database.execute("SELECT changes()") ?? 0 >= Self.rowsAtOnce
     }
 
     /// Where the content is that somebody can still have.
@@ -311,15 +328,5 @@ extension MailConnection {
             if let path = RelativePath(mail: rows.text(0)) { paths.insert(path) }
         }
         return paths
-    }
-
-    /// Bytes that a client has sent and that still wait.
-    func openBytes(of client: UInt64) throws(DatabaseError) -> UInt64 {
-        let sum = try database.execute(
-            """
-            SELECT coalesce(sum(size), 0) FROM mails m WHERE client = \(Int64(bitPattern: client)) AND EXISTS
-            (SELECT 1 FROM deliveries d WHERE d.mail = m.number AND d.state < 3)
-            """)
-        return UInt64(clamping: sum ?? 0)
     }
 }

@@ -46,7 +46,7 @@ extension MailLedger {
 
     /// Bytes that a client has sent and that still wait.
     package func openBytes(of client: UInt64) throws(DatabaseError) -> UInt64 {
-        try read { (connection) throws(DatabaseError) in try connection.openBytes(of: client) }
+        try read { (_, totals) throws(DatabaseError) in totals.sent(by: client).bytes }
     }
 
     /// Where the content is that somebody can still have.

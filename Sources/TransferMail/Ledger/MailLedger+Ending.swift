@@ -105,9 +105,12 @@ extension MailLedger {
     ///
     /// - Parameter age: nanoseconds by the ledger's own clock.
     package func forget(endedBefore age: Int64) throws(DatabaseError) {
-        try write { (connection, _) throws(DatabaseError) in
-            try connection.keepTime()
-            try connection.forget(endedBefore: connection.now.subtractingClamped(age))
+        try write { (connection, _) throws(DatabaseError) in try connection.keepTime() }
+        var isMore = true
+        while isMore {
+            isMore = try write { (connection, _) throws(DatabaseError) in
+                try connection.forget(endedBefore: connection.now.subtractingClamped(age))
+            }
         }
     }
 
@@ -122,7 +125,9 @@ extension MailLedger {
         ended.deliveries.append(changed)
         guard delivery.state.isOpen else { return }
         totals.remove(delivery.mail.size, from: delivery.mail.from, to: delivery.recipient)
-        if try !connection.isMailOpen(of: delivery.number) { ended.freed.append(delivery.mail) }
+        guard try !connection.isMailOpen(of: delivery.number) else { return }
+        totals.close(delivery.mail.size, from: delivery.mail.client)
+        ended.freed.append(delivery.mail)
     }
 }
 

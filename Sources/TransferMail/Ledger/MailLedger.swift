@@ -83,8 +83,14 @@ package final class MailLedger: Sendable {
     }
 
     func read<T: Sendable>(_ body: (MailConnection) throws(DatabaseError) -> T) throws(DatabaseError) -> T {
+        try read { (connection, _) throws(DatabaseError) in try body(connection) }
+    }
+
+    func read<T: Sendable>(
+        _ body: (MailConnection, MailTotals) throws(DatabaseError) -> T
+    ) throws(DatabaseError) -> T {
         try state.withLock { (state) throws(DatabaseError) in
-            try attempt(&state) { (connection, _) throws(DatabaseError) in try body(connection) }
+            try attempt(&state) { (connection, totals) throws(DatabaseError) in try body(connection, totals) }
         }
     }
 

@@ -50,6 +50,10 @@ struct MailTotals: Sendable {
     private var pairs: [Pair: Total] = [:]
     /// Of them, for each recipient, what came over wires without keys.
     private var unproven: [PathKey: Total] = [:]
+    /// What clients have sent that somebody can still have, each upload once.
+    private var clients: [UInt64: Total] = [:]
+
+    func sent(by client: UInt64) -> Total { clients[client] ?? Total() }
 
     func total(for recipient: String) -> Total { recipients[PathKey(recipient)] ?? Total() }
 
@@ -91,6 +95,16 @@ struct MailTotals: Sendable {
         } else {
             Self.remove(size, at: Pair(sender.name, recipient), from: &pairs)
         }
+    }
+
+    /// A mail has got its first recipient who can still have it.
+    mutating func open(_ size: UInt64, from client: UInt64?) {
+        if let client { clients[client, default: Total()].add(size) }
+    }
+
+    /// The last recipient who could have a mail has it, or does not want it.
+    mutating func close(_ size: UInt64, from client: UInt64?) {
+        if let client { Self.remove(size, at: client, from: &clients) }
     }
 
     private static func remove<Key>(_ size: UInt64, at key: Key, from totals: inout [Key: Total]) {

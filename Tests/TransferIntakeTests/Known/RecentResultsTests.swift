@@ -56,4 +56,44 @@ import TransferProtocol
         recent.add([entry(id, size: 1)])
         #expect(recent.find(id) == entry(id, size: 1))
     }
+
+    /// To forget a path is one look, however many results there are of it; what comes later is known.
+    @Test func aPathIsForgottenAsItWasThen() {
+        let recent = RecentResults()
+        let early = (0..<500).map { _ in entry(.random(), size: 1) }
+        let other = entry(.random(), size: 2)
+        recent.add(early + [other])
+        recent.forget([PathKey("p1")])
+        let late = entry(.random(), size: 1)
+        recent.add([late])
+        #expect(early.allSatisfy { recent.find($0.id) == nil })
+        #expect(recent.find(other.id) == other && recent.find(late.id) == late)
+    }
+
+    /// Paths that are forgotten take memory, too. Where they are too many all is forgotten, and the catalog is asked.
+    @Test func forgottenPathsHaveABound() {
+        let recent = RecentResults()
+        let first = entry(.random(), size: 1)
+        recent.add([first])
+        for number in 0...RecentResults.capacity { recent.forget([PathKey("q\(number)")]) }
+        #expect(recent.find(first.id) == nil)
+        #expect(recent.claim([.init(id: first.id, begun: 0)]) == [0])
+        let second = entry(.random(), size: 2)
+        recent.add([second])
+        #expect(recent.find(second.id) == second)
+    }
+
+    /// Long names leave room for fewer results. That the uploads were completed stays known.
+    @Test func longNamesLeaveRoomForFewerResults() {
+        let recent = RecentResults()
+        let path = String(repeating: "n", count: 4000)
+        let ids = (0..<4096).map { _ in UploadID.random() }
+        for id in ids {
+            recent.add([CatalogEntry(id: id, state: .committed, path: path, size: 1, begun: 0, committed: 0)])
+        }
+        let known = ids.count { recent.find($0) != nil }
+        #expect(known == RecentResults.mostBytes / 4000)
+        #expect(recent.find(ids[4095]) != nil)
+        #expect(recent.claim([.init(id: ids[0], begun: 0)]) == [0])
+    }
 }

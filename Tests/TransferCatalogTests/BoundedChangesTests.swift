@@ -1,0 +1,272 @@
+import Foundation
+import Testing
+import TransferDatabase
+import TransferModel
+import TransferSystem
+
+@testable import TransferCatalog
+
+/// What clients can have in the catalog, and what they can have done with it, has bounds: few rows of one path, and few in one
+/// transaction.
+@Suite struct BoundedChangesTests {
+    /// What the transactions of a catalog have changed.
+    private final class Transactions: Sendable {
+        private let rows = Locked([Int]())
+        /// Called behind each, with the lock of the catalog held.
+        let then = Locked<(@Sendable (_ number: Int) -> Void)?>(nil)
+
+        var calls: DatabaseCalls {
+            var calls = DatabaseCalls()
+            calls.changed = { [self] count in
+                let number = rows.withLock { rows in
+                    rows.append(count)
+                    return rows.count
+                }
+                then.withLock { $0 }?(number)
+            }
+            return calls
+        }
+
+        var count: Int { rows.withLock { $0.count } }
+
+        func take() -> [Int] {
+            rows.withLock { rows in
+                defer { rows = [] }
+                return rows
+            }
+        }
+    }
+
+    /// Rows of a step, and what the change that it ends with may have beside: the rows of two paths and their signatures.
+    private static let most = Catalog.rowsAtOnce + 8 * Catalog.mostOfPath
+
+    private let fixture: CatalogFixture
+    private let transactions = Transactions()
+
+    init() throws { fixture = try CatalogFixture() }
+
+    private func entry(
+        _ number: UInt64, _ path: String, _ state: CatalogEntry.State = .committed, object: UInt64? = nil
+    ) -> CatalogEntry {
+        CatalogEntry(
+            id: UploadID(high: 1, low: number), state: state, path: path, size: number, begun: 1,
+            committed: Int64(number),
+            version: ContentVersion(object: object ?? number, revision: 2, touch: 3, size: number))
+    }
+
+    /// As an older server has left them.
+    private func insert(_ count: Int, _ path: String, object: UInt64 = 1) throws {
+        try fixture.database().execute(
+            """
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+            INSERT INTO uploads (id, state, durable, kind, size, begun, committed, object, touch, revision, path, sender)
+            SELECT randomblob(16), 1 + i % 2, 1, 0, 0, 1, 1, \(object), 3, 2, '\(path)', '' FROM n
+            """)
+    }
+
+    private func rows(_ condition: String = "1", of table: String = "uploads") throws -> Int64? {
+        try fixture.database().execute("SELECT count(*) FROM \(table) WHERE \(condition)")
+    }
+
+    /// Behind 2,000 uploads of it a path has as many rows as are read of it, and these are the newest.
+    @Test func aPathHasFewRows() throws {
+        let catalog = fixture.open()
+        let states = CatalogEntry.State.allCases
+        for batch in 0..<20 {
+            try catalog.record(
+                (0..<100).map { entry(UInt64(batch * 100 + $0), "a", states[$0 % 2]) }
+                    + [entry(UInt64(9000 + batch), "b")])
+            if batch.isMultiple(of: 3) { try catalog.settle() }
+        }
+        try catalog.settle()
+        #expect(try rows("path = 'a'") == Int64(2 * Catalog.mostOfPath))
+        #expect(try rows("path = 'b'") == 20)
+        let newest = Set((2000 - 2 * Catalog.mostOfPath..<2000).map { UInt64($0) })
+        #expect(try Set(catalog.entries(at: ["a"])[0].map(\.size)) == newest)
+        #expect(try catalog.entry(for: entry(0, "a").id) == nil)
+        #expect(try catalog.entry(for: entry(1999, "a").id)?.size == 1999)
+    }
+
+    /// What an older server has left is forgotten as newer uploads come, some at once.
+    @Test func aPathThatHadManyRowsLosesThem() throws {
+        let catalog = fixture.open(transactions.calls)
+        try catalog.record([entry(1, "a")])
+        try catalog.settle()
+        try insert(5000, "a")
+        _ = transactions.take()
+        for number in 2..<8 {
+            try catalog.record([entry(UInt64(number), "a")])
+            try catalog.settle()
+        }
+        #expect(try rows("path = 'a'") == Int64(2 * Catalog.mostOfPath))
+        #expect(transactions.take().max() ?? 0 <= 2 * Self.most)
+    }
+
+    /// Of what is noted to be moved nothing is forgotten before it is, whatever comes to its path meanwhile.
+    @Test func whatIsBeingMovedIsNotForgotten() throws {
+        let catalog = fixture.open()
+        try catalog.record([entry(1, "a")])
+        let version = ContentVersion(object: 1, revision: 2, touch: 3, size: 1)
+        let noted = try catalog.intend([IntendedChange(.move, "a", to: "b", before: version, at: 1)])
+        try catalog.record((2..<400).map { entry(UInt64($0), "a") })
+        var changes = KnownChanges()
+        changes.moves = [PathMove("a", to: "b", object: 1, at: 1)]
+        try catalog.complete(noted, changes)
+        #expect(try catalog.stored(at: "b").map(\.size) == [1])
+        #expect(try rows("path = 'a'") == Int64(Catalog.mostOfPath))
+    }
+
+    /// Of receipts that nobody can have again nothing stays.
+    @Test func signaturesGoWithTheirUploads() throws {
+        let catalog = fixture.open()
+        for batch in 0..<30 as Range<UInt64> {
+            let entries = (0..<10 as Range<UInt64>).map { index in
+                var entry = entry(batch * 10 + index, "a")
+                entry.receipt = 1000 + batch * 10 + index
+                return entry
+            }
+            let seal = BatchSeal(
+                number: 1000 + batch * 10, time: 1, count: 10, signature: [UInt8](repeating: 1, count: 64), sender: "s")
+            try catalog.record(entries, with: seal)
+        }
+        try catalog.settle()
+        // The oldest of the rows that stay is in the middle of a batch, whose receipts cannot be made again.
+        #expect(try rows(of: "receipts") == Int64(Catalog.mostOfPath / 10))
+        #expect(try catalog.receipts(with: 1299)?.uploads.count == 10)
+        #expect(try catalog.receipts(with: 1000) == nil)
+        try catalog.remove(paths: ["a"])
+        #expect(try rows(of: "receipts") == 0)
+    }
+
+    @Test func aSignatureStaysWhereAnotherOneHasGone() throws {
+        let catalog = fixture.open()
+        for (number, path) in [(10, "a"), (20, "b")] as [(UInt64, String)] {
+            var entry = entry(number, path)
+            entry.receipt = number
+            let seal = BatchSeal(
+                number: number, time: 1, count: 1, signature: [UInt8](repeating: 1, count: 64), sender: "s")
+            try catalog.record([entry], with: seal)
+        }
+        var stray = entry(30, "c")
+        // Its signature is not there, and the one before it is another.
+        stray.receipt = 15
+        try catalog.record([stray])
+        try catalog.remove(paths: ["c", "b"])
+        #expect(try catalog.receipts(with: 10) != nil)
+        #expect(try catalog.receipts(with: 20) == nil)
+    }
+
+    @Test func noTransactionIsLong() throws {
+        let catalog = fixture.open(transactions.calls)
+        for batch in 0..<100 as Range<UInt64> {
+            try catalog.record((0..<200).map { entry(batch * 200 + $0, "d/\(batch * 200 + $0)") })
+        }
+        try catalog.settle()
+        try insert(3000, "x")
+        try insert(3000, "y", object: 2)
+        var changes = KnownChanges()
+        changes.moves = [PathMove("d", to: "n", at: .max), PathMove("x", to: "y", object: 1, at: .max)]
+        changes.moves += (0..<128).map { PathMove("m\($0)", to: "k\($0)", object: 1, at: .max) }
+        for number in 0..<128 {
+            try insert(60, "m\(number)")
+            try insert(60, "k\(number)", object: 2)
+        }
+        let noted = try catalog.intend([IntendedChange(.folder, "d", to: "n", before: Self.version(7), at: 9)])
+        try catalog.complete(noted, changes)
+        #expect(try rows("path > 'n/' AND path < 'n0'") == 20_000)
+        #expect(try rows("path = 'x'") == 0)
+        #expect(try rows("path = 'y' AND object = 1") == Int64(2 * Catalog.mostOfPath))
+        #expect(try rows("path LIKE 'k%' AND object = 1") == 128 * 60)
+        try catalog.remove(paths: (0..<20_000).map { "n/\($0)" } + ["y"])
+        #expect(try rows() == 128 * 60)
+        let all = transactions.take()
+        #expect(all.max() ?? 0 <= Self.most, "\(all)")
+        #expect(all.count > 200)
+    }
+
+    private static func version(_ object: UInt64) -> ContentVersion {
+        ContentVersion(object: object, revision: 2, touch: 3, size: 4)
+    }
+
+    /// While a folder with 20,000 uploads is moved, an upload is recorded.
+    @Test func othersHaveTheirTurnBetweenTwoSteps() throws {
+        let catalog = fixture.open(transactions.calls)
+        for batch in 0..<100 as Range<UInt64> {
+            try catalog.record((0..<200).map { entry(batch * 200 + $0, "d/\(batch * 200 + $0)") })
+        }
+        try catalog.settle()
+        _ = transactions.take()
+        let recorded = Locked(0)
+        let isDone = DispatchSemaphore(value: 0)
+        transactions.then.withLock { then in
+            then = { [transactions, entry = entry(90_000, "other")] number in
+                guard number == 2 else { return }
+                Thread {
+                    _ = try? catalog.record([entry])
+                    recorded.withLock { $0 = transactions.count }
+                    isDone.signal()
+                }.start()
+                while !catalog.connections.hasWaiting { sched_yield() }
+            }
+        }
+        var changes = KnownChanges()
+        changes.moves = [PathMove("d", to: "n", at: .max)]
+        try catalog.complete(.none, changes)
+        isDone.wait()
+        #expect(transactions.count >= 40)
+        #expect(recorded.withLock { $0 } < transactions.count)
+        #expect(try catalog.entry(for: entry(90_000, "").id) != nil)
+    }
+
+    /// A server that ends between two steps leaves the notes. The next one begins anew, and what it finds moved already stays.
+    @Test(arguments: 1...4) func aServerThatEndsBetweenTwoSteps(_ step: Int) throws {
+        let names = 0..<60
+        do {
+            let steps = Locked(0)
+            let calls = DatabaseCalls { call in
+                guard call == .commit else { return 0 }
+                // Of the steps behind the note.
+                return steps.withLock { steps in
+                    if steps > 0 { steps += 1 }
+                    return steps > step + 1 ? 5 : 0
+                }
+            }
+            let catalog = fixture.open(calls)
+            try catalog.record([entry(1, "z")])
+            try catalog.settle()
+            for name in names {
+                // A copy of the directory, whose files have other numbers than the catalog knows.
+                try insert(40, "a\(name)", object: 1)
+                try insert(40, "b\(name)", object: 2)
+            }
+            let noted = try catalog.intend(
+                names.map { IntendedChange(.move, "a\($0)", to: "b\($0)", before: Self.version(77), at: 9) })
+            steps.withLock { $0 = 1 }
+            var changes = KnownChanges()
+            changes.moves = names.map { PathMove("a\($0)", to: "b\($0)", object: 77, at: 9) }
+            #expect(throws: DatabaseError.self) { try catalog.complete(noted, changes) }
+            catalog.abandon()
+        }
+        let next = fixture.open()
+        #expect(try next.intended().count == names.count)
+        _ = try next.settleIntended { (path) throws(DatabaseError) in
+            path.string.hasPrefix("b") ? FoundObject(.file, Self.version(77)) : nil
+        }
+        #expect(try next.intended().isEmpty)
+        #expect(try rows("path LIKE 'a%'") == 0)
+        #expect(try rows("path LIKE 'b%' AND object = 1") == 60 * 40)
+        #expect(try rows("path LIKE 'b%' AND object = 2") == 0)
+    }
+
+    /// Long paths take no more memory than short ones before they are settled.
+    @Test func longPathsAreSettledEarlier() throws {
+        let catalog = fixture.open()
+        let long = String(repeating: "p", count: 4000)
+        for batch in 0..<25 {
+            try catalog.record((0..<100).map { entry(UInt64(batch * 100 + $0), "\(long)\(batch)-\($0)") })
+        }
+        #expect(catalog.connections.arrivals.bytes < Catalog.mostArrivals.bytes)
+        #expect(try rows() ?? 0 > 1500)
+        #expect(try catalog.count() == 2500)
+    }
+}
