@@ -10,6 +10,7 @@ final class CatalogReader: @unchecked Sendable {
     private let byPath: Statement
     private let storedByPath: Statement
     private let page: Statement
+    private let pageByPath: Statement
     private let folders: FolderQuery
     private let receipts: Statement
     private let sums: Statement
@@ -39,6 +40,11 @@ final class CatalogReader: @unchecked Sendable {
         page = try Statement(
             "SELECT number, \(CatalogColumns.names) FROM uploads WHERE number > ?1 ORDER BY number LIMIT ?2",
             in: database)
+        pageByPath = try Statement(
+            """
+            SELECT number, state, \(CatalogColumns.names) FROM uploads WHERE (path, state, number) > (?1, ?2, ?3)
+            ORDER BY path, state, number LIMIT ?4
+            """, in: database)
         folders = try FolderQuery(database)
         begin = try Statement("BEGIN", in: database)
         commit = try Statement("COMMIT", in: database)
@@ -126,6 +132,37 @@ final class CatalogReader: @unchecked Sendable {
         var rows: [(number: Int64, entry: CatalogEntry?)] = []
         while try page.next() { rows.append((page.integer(0), CatalogColumns.read(page, from: 1))) }
         return rows
+    }
+
+    /// A row in the order of paths, states and numbers.
+    struct Place: Sendable {
+        /// As it stands there, UTF-8 or not.
+        let path: [UInt8]
+        let state: Int64
+        let number: Int64
+
+        /// Before all rows.
+        static let start = Place(path: [], state: .min, number: .min)
+    }
+
+    /// The next rows behind one, in the order of their paths; those that cannot be read are left out.
+    ///
+    /// - Returns: with where the last of them is; nil at the end.
+    func rows(behind place: Place) throws(DatabaseError) -> (entries: [CatalogEntry], end: Place?) {
+        try place.path.withUnsafeBufferPointer { (path) throws(DatabaseError) in
+            pageByPath.bind(1, text: path)
+            pageByPath.bind(2, place.state)
+            pageByPath.bind(3, place.number)
+            pageByPath.bind(4, Int64(Self.pageSize))
+            defer { pageByPath.reset() }
+            var (entries, end): ([CatalogEntry], Place?) = ([], nil)
+            while try pageByPath.next() {
+                end = Place(
+                    path: pageByPath.blob(13), state: pageByPath.integer(1), number: pageByPath.integer(0))
+                if let entry = CatalogColumns.read(pageByPath, from: 2) { entries.append(entry) }
+            }
+            return (entries, end)
+        }
     }
 
     func unfinished() throws(DatabaseError) -> [UnfinishedUpload] {

@@ -139,8 +139,9 @@ extension Intake {
     /// Finds a place for one more unfinished upload of a client. Where it has its share, or none is free, an older one gives way that
     /// nobody works on.
     ///
-    /// - Throws: `busy` when there is none.
+    /// - Throws: `busy` when there is none; `insufficientStorage`.
     func makePlace(for caller: Caller) throws(StoreError) {
+        try store.checkRoom()
         guard case .instead(let uploads) = known.place(for: caller) else { return }
         guard uploads.contains(where: giveUp) else { throw .tooManyUnfinished }
     }

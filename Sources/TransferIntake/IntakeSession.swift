@@ -375,7 +375,7 @@ extension IntakeSession {
 
 extension IntakeSession {
     /// Whether so much is sealed that it is to be published.
-    package var hasMuchSealed: Bool { completion.sealedCount >= intake.filesAtOnce }
+    package var hasMuchSealed: Bool { completion.sealedCount >= intake.filesAtOnce || completion.hasLongNames }
 
     /// Publishes what is sealed: one sync pass for all of it.
     package func publish() -> Completion.Publishing {

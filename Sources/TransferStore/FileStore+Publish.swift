@@ -64,6 +64,20 @@ extension FileStore {
         return ContentVersion(status)
     }
 
+    package func exists(_ path: RelativePath) -> Bool {
+        guard let status = try? tree.open(path.parent).status(String(path.name)) else { return false }
+        return status.isFile || status.isDirectory || status.isLink
+    }
+
+    package func missingFolders(_ folder: RelativePath?, below top: RelativePath?) -> [RelativePath] {
+        var (missing, next): ([RelativePath], RelativePath?) = ([], folder)
+        while let folder = next, folder != top, (try? tree.open(folder)) == nil {
+            missing.append(folder)
+            next = folder.parent
+        }
+        return missing
+    }
+
     /// The same for many paths at once, in their order. Those of one folder should stand together: it is opened once then.
     package func versions(at paths: [RelativePath]) -> [ContentVersion?] {
         let reader = StoreReader(tree)

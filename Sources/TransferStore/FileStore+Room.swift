@@ -33,6 +33,11 @@ extension FileStore {
     /// - Returns: those that hold now.
     package func change(_ limits: SpaceLimits) -> SpaceLimits { space?.change(limits) ?? SpaceLimits() }
 
+    /// Whether as much of the disk is free as has to stay free, before something is written that is no content.
+    ///
+    /// - Throws: `insufficientStorage`.
+    package func checkRoom() throws(StoreError) { try space?.check() }
+
     /// Bytes that count against the quota, and the quota; nothing without one.
     package var quota: (used: UInt64, limit: UInt64)? { space?.quota.map { ($0.used, $0.currentLimit) } }
 }

@@ -10,12 +10,13 @@ import TransferTestSupport
     private static let plain = "ed25519 \(base64) laptop"
 
     @Test func everyOption() throws {
-        let line = #"folder="in/a \"b\\",quota=20G,max-upload=1.5M,read-only,expires=2026-12-31 ed25519 "#
+        let line = #"folder="in/a \"b\\",quota=20G,max-files=12,max-upload=1.5M,read-only,expires=2026-12-31 ed25519 "#
         let list = AuthorizedKeys(Array("\(line)\(Self.base64) Ann's phone \n".utf8))
         let entry = try #require(list.entries.first)
         #expect(list.faults.isEmpty && entry.name == "Ann's phone")
         #expect(entry.options.folder?.string == #"in/a "b\"#)
         #expect(entry.options.quota == 20 << 30 && entry.options.maximumUpload == 3 << 19)
+        #expect(entry.options.maximumFiles == 12)
         #expect(entry.options.rights == .readOnly && entry.options.expires?.description == "2026-12-31T00:00:00Z")
         let again = try AuthorizedKey(line: entry.line)
         #expect(again == entry && list[entry.key] == entry)
@@ -89,6 +90,7 @@ import TransferTestSupport
         "ed25519", "ed25519 \(base64)", "ed25519 \(base64) ", "ed25519 AAAA name", "ssh-ed25519 \(base64) name",
         "ed25519 \(base64)= name", "bogus \(plain)", "quota \(plain)", "quota= \(plain)", "quota=x \(plain)",
         "quota=1,quota=2 \(plain)", "quota=-1 \(plain)", "quota=99999999999999999999 \(plain)", "read-only=1 \(plain)",
+        "max-files=1K \(plain)", "max-files=-1 \(plain)", "max-files=99999999999999999999 \(plain)",
         "read-only,write-only \(plain)", "no-remove,read-only \(plain)", "no-remove=1 \(plain)",
         "folder=.. \(plain)", "folder=/etc \(plain)", "folder=a/../b \(plain)",
         "folder=.transfer \(plain)", "folder=\"a\tb\" \(plain)", "folder=a\u{202E}b \(plain)", "folder=\"a \(plain)",

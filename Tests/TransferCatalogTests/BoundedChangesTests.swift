@@ -94,7 +94,7 @@ import TransferSystem
         try catalog.settle()
         try insert(5000, "a")
         _ = transactions.take()
-        for number in 2..<8 {
+        for number in 2..<16 {
             try catalog.record([entry(UInt64(number), "a")])
             try catalog.settle()
         }

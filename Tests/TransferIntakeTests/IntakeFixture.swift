@@ -44,6 +44,13 @@ final class IntakeFixture {
         intake.known.load()
     }
 
+    /// Another server behind one that has ended, with less room.
+    init(in directory: TemporaryDirectory, limits: SpaceLimits, people: [MailPerson]) throws {
+        self.directory = directory
+        store = try FileStore(path: directory.path("store"), limits: limits)
+        intake = Self.intake(store, in: directory, try Self.mailroom(directory, people, DatabaseCalls()))
+    }
+
     /// A server on calls that fail, or behind another one that has ended.
     init(
         in directory: TemporaryDirectory, disk: Disk = Disk(), fileSystem: FileSystem? = nil,

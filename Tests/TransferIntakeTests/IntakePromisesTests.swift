@@ -220,7 +220,7 @@ extension IntakePromisesTests {
     @Test func aQuotaThatCannotBeCountedIsNotEmpty() throws {
         let fixture = try PromisingIntake(hasCatalog: false)
         let intent = UploadIntent(id: .random(), path: "a", size: 1)
-        #expect(fixture.session { $0.quota = 100 }.send(intent, [1]).code == .busy)
+        #expect(fixture.session { $0.quota = 100_000 }.send(intent, [1]).code == .busy)
         #expect(fixture.size("a") == nil)
         #expect(fixture.session().send(intent, [1]).code == .committed)
     }
@@ -231,8 +231,9 @@ extension IntakePromisesTests {
             #expect(fixture.session().send(UploadIntent(id: .random(), path: "a", size: 3), [1, 2, 3]).code == code)
         }
         // Counted when it is first asked for.
-        let session = fixture.session { $0.quota = 100 }
-        #expect(fixture.intake.quotas.quota(for: session.caller.grant)?.used == 3)
+        let session = fixture.session { $0.quota = 100_000 }
+        let price = QuotaPrice.file("a") + QuotaPrice.row("a")
+        #expect(fixture.intake.quotas.quota(for: session.caller.grant)?.used == 3 + price)
     }
 
     /// As the server does that takes away a second name, which a power cut has left.
@@ -246,8 +247,8 @@ extension IntakePromisesTests {
         while fixture.store.version(at: path) == before {
             try #require(chmod(fixture.directory.path("store/a"), 0o600) == 0)
         }
-        let session = fixture.session { $0.quota = 100 }
-        #expect(fixture.intake.quotas.quota(for: session.caller.grant)?.used == 3)
+        let session = fixture.session { $0.quota = 100_000 }
+        #expect(fixture.intake.quotas.quota(for: session.caller.grant)?.used == 3 + QuotaPrice.file("a"))
     }
 }
 

@@ -18,6 +18,14 @@ final class LimitedStore: ContentStore {
         try store.admit(path, size: size, conflict: conflict)
     }
 
+    func exists(_ path: RelativePath) -> Bool { store.exists(path) }
+
+    func missingFolders(_ folder: RelativePath?, below top: RelativePath?) -> [RelativePath] {
+        store.missingFolders(folder, below: top)
+    }
+
+    func checkRoom() throws(StoreError) { try store.checkRoom() }
+
     func version(at path: RelativePath) -> ContentVersion? { store.version(at: path) }
 
     func versions(at paths: [RelativePath]) -> [ContentVersion?] { store.versions(at: paths) }

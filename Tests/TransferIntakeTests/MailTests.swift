@@ -215,7 +215,7 @@ import Testing
 
     @Test func itCountsForItsSendersQuotaAsLongAsItWaits() throws {
         var options = AccessOptions()
-        options.quota = 10
+        options.quota = 10 + QuotaPrice.mail("photos/a.png", note: 0)
         let session = fixture.session(of: "alice", options)
         _ = try session.bring(intent(), content)
         _ = try acknowledged(session.outcomes())

@@ -120,4 +120,19 @@ import TransferModel
         #expect(unfinished.place(for: Taker(client: 1).holder) == .free && unfinished.all.count == 1)
         #expect(unfinished.all[0].size == UInt64(UnfinishedUploads.places - 1))
     }
+
+    /// Long paths use a client's share up earlier. Others find places.
+    @Test func longPathsTakePlacesToo() {
+        let unfinished = UnfinishedUploads()
+        let path = String(repeating: "p", count: 4000)
+        let count = UnfinishedUploads.mostBytes / 8 / 4000
+        for number in 0...count {
+            #expect(unfinished.place(for: .client(1)) == .free)
+            _ = unfinished.begin(UnfinishedUpload(id: id(number), path: path, client: 1, begun: Int64(number)))
+        }
+        #expect(firstLoser(unfinished.place(for: .client(1))) == id(0))
+        #expect(unfinished.place(for: .client(2)) == .free)
+        unfinished.end((0..<count).map(id))
+        #expect(unfinished.place(for: .client(1)) == .free)
+    }
 }

@@ -32,7 +32,7 @@ import Testing
         #expect(try ledger.inbox(of: "alice", after: 0, limit: 10) == [])
         #expect(try ledger.sent(by: "alice", after: 0, limit: 10).map(\.recipient) == ["bob", "carol"])
         #expect(try ledger.sent(by: "bob", after: 0, limit: 10) == [])
-        #expect(try ledger.openBytes(of: 9) == 5)
+        #expect(try ledger.open(from: 9) == (1, mail.cost))
         #expect(try ledger.openPaths() == [mail.path])
     }
 
@@ -42,10 +42,10 @@ import Testing
         let mails = (1...3 as ClosedRange<UInt64>).map { LedgerFixture.mail($0) }
         for mail in mails { try ledger.queue(mail, to: ["bob", "carol"]) }
         func expect(_ count: UInt64) throws {
-            #expect(try ledger.openBytes(of: 9) == 5 * count)
+            #expect(try ledger.open(from: 9) == (Int(count), mails[0].cost * count))
             ledger.close()
-            #expect(try ledger.openBytes(of: 9) == 5 * count)
-            #expect(try ledger.openBytes(of: 8) == 0)
+            #expect(try ledger.open(from: 9) == (Int(count), mails[0].cost * count))
+            #expect(try ledger.open(from: 8) == (0, 0))
         }
         try expect(3)
         _ = try ledger.settle([mails[0].id], by: "bob", as: .delivered, at: 1)

@@ -17,6 +17,7 @@ extension AccessOptions {
         switch name {
         case "folder": folder = try Self.folder(Self.value(name, value))
         case "quota": quota = try Self.size(name, Self.value(name, value))
+        case "max-files": maximumFiles = try Self.count(name, Self.value(name, value))
         case "max-upload": maximumUpload = try Self.size(name, Self.value(name, value))
         case "mail-from": mailFrom = try Self.names(name, value)
         case "expires": expires = try Self.time(Self.value(name, value))
@@ -81,6 +82,14 @@ extension AccessOptions {
         } catch {
             throw AccessFault("'\(text.escapedForDisplay)' is not a size for '\(name)'")
         }
+    }
+
+    private static func count(_ name: String, _ text: String) throws(AccessFault) -> UInt64 {
+        guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let count = UInt64(text)
+        else {
+            throw AccessFault("'\(text.escapedForDisplay)' is not a number for '\(name)'")
+        }
+        return count
     }
 
     private static func time(_ text: String) throws(AccessFault) -> UTCTime {

@@ -8,6 +8,9 @@ package struct AccessOptions: Hashable, Sendable {
     /// Bytes that it may have stored.
     package var quota: UInt64?
 
+    /// Files, folders and links that it may have made.
+    package var maximumFiles: UInt64?
+
     /// Bytes of its largest upload.
     package var maximumUpload: UInt64?
 
@@ -31,6 +34,7 @@ extension AccessOptions: CustomStringConvertible {
         var options: [String] = []
         if let folder { options.append("folder=" + Self.quoted(folder.string)) }
         if let quota { options.append("quota=\(quota)") }
+        if let maximumFiles { options.append("max-files=\(maximumFiles)") }
         if let maximumUpload { options.append("max-upload=\(maximumUpload)") }
         switch rights {
         case .readWrite: break

@@ -16,7 +16,8 @@ extension CatalogWriter {
     /// - Returns: whether there may be more.
     func moveSome(_ move: PathMove, _ noted: NotedChanges) throws(DatabaseError) -> Bool {
         var isMore = true
-        try transaction { () throws(DatabaseError) in
+        // The note stays until all is done, and that is synced.
+        try transaction(isSynced: noted.numbers == nil) { () throws(DatabaseError) in
             // What was not begun need not be undone.
             let back = PathMove(move.target, to: move.path, at: move.moment)
             guard try !isNoted(back, in: noted, .folder, cleared: false) else { return isMore = false }

@@ -52,7 +52,11 @@ package protocol UploadRecords: AnyObject, Sendable, IntendedChanges {
     @discardableResult
     func forEachEntry(_ body: (CatalogEntry) -> Void) throws(DatabaseError) -> Int
 
-    /// Forgets what was acknowledged under paths whose files were removed, all of it or nothing.
+    /// Calls `body` with all acknowledged uploads that it knows, in the order of their paths' bytes. Those that cannot be read are left
+    /// out.
+    func forEachEntryByPath(_ body: (CatalogEntry) -> Void) throws(DatabaseError)
+
+    /// Forgets what was acknowledged under paths whose files were removed, in steps: one that fails leaves the rest.
     func remove(paths: [String]) throws(DatabaseError)
 
     /// Keeps what is about to be changed, all or nothing, as durably as the records are, until it is known what came of it.

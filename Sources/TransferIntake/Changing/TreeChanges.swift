@@ -1,3 +1,4 @@
+package import TransferAccess
 package import TransferModel
 package import TransferStore
 
@@ -11,6 +12,9 @@ package final class TreeChanges {
     private let makeBatch: (_ moment: Int64) -> TrashBatch
     /// The command of the client that the changes are part of, as far as it has said so.
     package var command: StoringCommand?
+
+    /// Whose changes they are, where what clients have has limits.
+    package var grant: Grant?
 
     /// What this connection puts into the trash stands together there.
     private var batch: TrashBatch?
@@ -57,6 +61,7 @@ package final class TreeChanges {
         defer { intake.changing.end(turn) }
         var results: [Result<Void, StoreError>] = []
         var planned: [PlannedChange] = []
+        var shares: [Int: MadeShare] = [:]
         var touched = TouchedPaths()
         for change in changes.prefix(Self.mostAtOnce) {
             let trashed = place(of: change)
@@ -70,6 +75,10 @@ package final class TreeChanges {
                     guard !intake.known.isUnsettled(looked + changed, movesFolders: change.movesFolders) else {
                         throw .isUnsettled(change.path)
                     }
+                    if change.makesMore { try intake.store.checkRoom() }
+                    shares[results.count] = try grant.flatMap { (grant) throws(StoreError) in
+                        try intake.quotas.share(for: change, of: grant)
+                    }
                     let moment = intake.clock.utc()
                     planned.append(
                         try PlannedChange(results.count, change, trashed: trashed, at: moment, in: store))
@@ -77,6 +86,11 @@ package final class TreeChanges {
         }
         let failures = ChangeBatch(intake.known, store, for: command).make(planned)
         for (index, error) in failures { results[index] = .failure(error) }
+        for (index, change) in zip(results.indices, changes) {
+            guard case .success = results[index] else { continue }
+            if let (path, target) = change.moved(to: place(of: change)) { intake.quotas.moved(path, to: target) }
+            shares[index]?.keep()
+        }
         return results
     }
 
@@ -90,6 +104,25 @@ package final class TreeChanges {
 }
 
 extension TreeChange {
+    /// Whether it needs room that stays used. What moves things or takes them out of sight may be a way to have room again.
+    fileprivate var makesMore: Bool {
+        switch self {
+        case .folder, .link, .hardLink, .set: true
+        case .move, .discard: false
+        }
+    }
+
+    /// From where to where it moves something.
+    ///
+    /// - Parameter trashed: where it goes if it is discarded.
+    fileprivate func moved(to trashed: RelativePath?) -> (RelativePath, RelativePath)? {
+        switch self {
+        case .move(let path, let target, _, _): (path, target)
+        case .discard(let path, _, _): trashed.map { (path, $0) }
+        case .folder, .link, .hardLink, .set: nil
+        }
+    }
+
     /// Whether a folder has another path behind it, with all that is in it.
     fileprivate var movesFolders: Bool {
         switch self {

@@ -104,11 +104,18 @@ package final class Completion {
     /// as many uploads on their way.
     private static let mostUnsigned = (uploads: 1024, bytes: UInt64(8 << 20))
 
+    /// Bytes of paths and notes that uploads may have in memory before they are published or signed for.
+    private static let mostNames = 256 << 10
+
     private let intake: Intake
     private var sealed: [SealedUpload] = []
     private var published: [Published] = []
     /// Bytes of content in them, each counted up to a limit.
     private var unsignedBytes: UInt64 = 0
+    /// Bytes of names in them.
+    private var unsignedNames = 0
+    /// Of those that wait to be published.
+    private var sealedNames = 0
     /// `RecentChanges.moment` before the first of them was published.
     private var changes = 0
     /// Whether a publication ended since it was last asked for.
@@ -124,11 +131,17 @@ package final class Completion {
     /// Uploads that wait to be published.
     package var sealedCount: Int { sealed.count }
 
+    /// Whether their names take so much memory that they are to be published.
+    var hasLongNames: Bool { sealedNames >= Self.mostNames }
+
     /// Whether uploads are published and have no outcome so far.
     package var isWaiting: Bool { !published.isEmpty }
 
     /// An upload is all there and as declared.
-    func add(_ upload: SealedUpload) { sealed.append(upload) }
+    func add(_ upload: SealedUpload) {
+        sealed.append(upload)
+        sealedNames += upload.upload.bytesOfNames
+    }
 
     /// Nobody waits for what is sealed and not published. What came in parts stays for whoever goes on with it.
     func giveUp() {
@@ -140,6 +153,7 @@ package final class Completion {
             }
         }
         sealed.removeAll()
+        sealedNames = 0
     }
 
     /// Whether acknowledgements may wait for those of the next batch, to have one signature with them: only while each
@@ -149,7 +163,7 @@ package final class Completion {
     package func mayWait(moreFollows: Bool) -> Bool {
         defer { hasPublished = false }
         return issuer != nil && hasPublished && published.count < Self.mostUnsigned.uploads && moreFollows
-            && unsignedBytes < Self.mostUnsigned.bytes
+            && unsignedBytes < Self.mostUnsigned.bytes && unsignedNames < Self.mostNames
     }
 }
 
@@ -173,8 +187,12 @@ extension Completion {
     ) -> Publishing {
         var report = Publishing()
         refuse(unless: authorize, &report)
+        takeShares(for: caller, &report)
         claim(for: caller, run: run, receipts: &receipts, &report)
-        guard !sealed.isEmpty else { return report }
+        guard !sealed.isEmpty else {
+            sealedNames = 0
+            return report
+        }
         if published.isEmpty { changes = intake.known.recentChanges.moment }
         let outcomes = intake.store.publish(
             sealed.map(\.publication), acknowledged: intake.known.acknowledged(at:_:),
@@ -185,10 +203,13 @@ extension Completion {
             published.append(
                 Published(
                     sealed, outcome, isDurable: intake.store.durability == .commit, caller, begun: begun, at: utc))
+            sealed.share.map(published[published.count - 1].keep)
             unsignedBytes += min(sealed.publication.size, Self.mostUnsigned.bytes)
+            unsignedNames += sealed.upload.bytesOfNames
             if case .success(.healed(let path, _)) = outcome { report.healed.append(path) }
         }
         sealed.removeAll(keepingCapacity: true)
+        sealedNames = 0
         hasPublished = true
         return report
     }
@@ -200,6 +221,20 @@ extension Completion {
         for index in sealed.indices.reversed() {
             do throws(StoreError) {
                 try authorize(sealed[index].upload)
+            } catch {
+                let (upload, publication) = withdraw(index)
+                report.ended.append(EndedUpload(upload: upload, outcome: .refused(error, size: publication.size)))
+            }
+        }
+    }
+
+    /// Has room for what the uploads leave beside their content, of a client that may have only so much.
+    private func takeShares(for caller: Caller, _ report: inout Publishing) {
+        guard intake.quotas.limits(for: caller.grant) != nil else { return }
+        for index in sealed.indices.reversed() {
+            do throws(StoreError) {
+                sealed[index].share = try intake.quotas.share(
+                    for: sealed[index].publication, sealed[index].upload.mailed, of: caller.grant)
             } catch {
                 let (upload, publication) = withdraw(index)
                 report.ended.append(EndedUpload(upload: upload, outcome: .refused(error, size: publication.size)))
@@ -250,7 +285,7 @@ extension Completion {
         guard !published.isEmpty else { return Ended(uploads: [], seal: nil) }
         defer {
             published.removeAll(keepingCapacity: true)
-            unsignedBytes = 0
+            (unsignedBytes, unsignedNames) = (0, 0)
         }
         return release(record(sign(deliver(published), for: caller)))
     }
@@ -414,6 +449,17 @@ extension Completion.Published {
                 isNew: file.isNew, replaced: file.replaced,
                 path: mail == nil ? file.path : upload.statedPath ?? file.path, size: size,
                 digest: publication.digest, isDurable: isDurable, entry: entry, mail: mail))
+    }
+
+    /// What it has left beside its content is its sender's.
+    fileprivate func keep(_ share: ClientShare) {
+        guard case .stored(let stored) = ending else { return }
+        guard stored.mail == nil else { return share.keepAll() }
+        // A name that was there before has been paid for, and one more row has come.
+        guard stored.isNew, stored.replaced == .nothing else {
+            return share.keep(names: 0, bytes: QuotaPrice.row(stored.entry.path))
+        }
+        share.keepAll()
     }
 
     /// What is for somebody.

@@ -65,6 +65,7 @@ extension Intake {
     package func publish(
         copy publication: Publication, _ kind: ContentKind, for caller: Caller, begun: Int64
     ) throws(StoreError) -> RelativePath? {
+        let share = try quotas.share(for: publication, of: caller.grant)
         let moment = known.recentChanges.moment
         let outcome = store.publish(
             [publication], acknowledged: known.acknowledged(at:_:), mayReplace: mayReplace(caller))[0]
@@ -72,6 +73,7 @@ extension Intake {
         let entry = file.entry(
             of: publication, kind, isDurable: store.durability == .commit, by: caller, begun: begun, at: clock.utc())
         record([entry], with: nil, since: moment)
+        share?.keepAll()
         return file.path
     }
 

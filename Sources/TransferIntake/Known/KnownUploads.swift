@@ -208,12 +208,12 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// Calls `body` with all that the catalog knows of one client.
+    /// Calls `body` with all that the catalog knows of one client, in the order of paths.
     ///
     /// - Returns: false where that cannot be read.
-    func forEachEntry(from client: KnownCaller, _ body: (CatalogEntry) -> Void) -> Bool {
+    func forEachEntryByPath(from client: KnownCaller, _ body: (CatalogEntry) -> Void) -> Bool {
         do throws(DatabaseError) {
-            try records.forEachEntry { if client.hasSent($0) { body($0) } }
+            try records.forEachEntryByPath { if client.hasSent($0) { body($0) } }
             return true
         } catch {
             complain(error, unrecorded: 0)

@@ -44,6 +44,8 @@ final class UnfinishedUploads: Sendable {
     /// What one of them has.
     private struct Holding {
         var count = 0
+        /// Of their paths.
+        var bytes = 0
         /// In the order of their beginning. Some may have ended.
         var order: [UploadID] = []
     }
@@ -53,6 +55,8 @@ final class UnfinishedUploads: Sendable {
         private(set) var held: [Holder: Holding] = [:]
         /// How many all of those have together who cannot be told apart.
         private(set) var nameless = 0
+        /// Of all paths.
+        private(set) var bytes = 0
         /// Those that the records don't know as they are.
         var waiting: Set<UploadID> = []
         /// Whether somebody was asked to write them, who has not begun to.
@@ -60,10 +64,18 @@ final class UnfinishedUploads: Sendable {
 
         mutating func put(_ upload: UnfinishedUpload) {
             // What is declared again is whose it was.
-            guard uploads.updateValue(upload, forKey: upload.id) == nil else { return }
+            let before = uploads.updateValue(upload, forKey: upload.id)
+            let more = upload.path.utf8.count - (before?.path.utf8.count ?? 0)
+            bytes += more
+            held[upload.holder, default: Holding()].bytes += more
+            guard before == nil else { return }
             held[upload.holder, default: Holding()].count += 1
             held[upload.holder, default: Holding()].order.append(upload.id)
             if upload.client == nil { nameless += 1 }
+        }
+
+        func mayHave(_ upload: UnfinishedUpload) -> Bool {
+            uploads.count < most && bytes + upload.path.utf8.count <= 2 * mostBytes
         }
 
         mutating func remove(_ id: UploadID) -> UnfinishedUpload? {
@@ -74,8 +86,10 @@ final class UnfinishedUploads: Sendable {
 
         private mutating func release(_ upload: UnfinishedUpload) {
             if upload.client == nil { nameless -= 1 }
+            bytes -= upload.path.utf8.count
             guard var holding = held.removeValue(forKey: upload.holder), holding.count > 1 else { return }
             holding.count -= 1
+            holding.bytes -= upload.path.utf8.count
             if holding.order.count > 2 * holding.count + mostLooks {
                 holding.order.removeAll { uploads[$0] == nil }
             }
@@ -107,6 +121,9 @@ final class UnfinishedUploads: Sendable {
     /// Places that all may have together who cannot be told apart: a quarter.
     static let namelessShare = places / 4
 
+    /// Bytes that their paths may have in memory: 1 KiB for each place. A client has an eighth of that as well.
+    static let mostBytes = 16 << 20
+
     /// Uploads that are looked at for one that may give way: somebody may be working on the others.
     private static let mostLooks = 64
 
@@ -114,7 +131,7 @@ final class UnfinishedUploads: Sendable {
     func add(_ uploads: [UnfinishedUpload]) {
         state.withLock { state in
             let old = uploads.sorted { $0.begun < $1.begun }
-            for upload in old where state.uploads.count < Self.most && state.uploads[upload.id] == nil {
+            for upload in old where state.mayHave(upload) && state.uploads[upload.id] == nil {
                 state.put(upload)
             }
         }
@@ -125,9 +142,12 @@ final class UnfinishedUploads: Sendable {
     func place(for holder: Holder) -> Place {
         state.withLock { state in
             let own = state.held[holder]?.count ?? 0
-            if own >= Self.share { return .instead(state.oldest(of: holder)) }
+            if own >= Self.share || state.held[holder]?.bytes ?? 0 >= Self.mostBytes / 8 {
+                return .instead(state.oldest(of: holder))
+            }
             let isShareUsed = !holder.isNamed && state.nameless >= Self.namelessShare
-            guard isShareUsed || state.uploads.count >= Self.places else { return .free }
+            let isFull = state.uploads.count >= Self.places || state.bytes >= Self.mostBytes
+            guard isShareUsed || isFull else { return .free }
             let greatest = state.greatest(namelessOnly: isShareUsed)
             let loser = greatest.flatMap { state.held[$0]?.count ?? 0 > own ? $0 : nil } ?? holder
             return .instead(state.oldest(of: loser))
@@ -149,7 +169,7 @@ final class UnfinishedUploads: Sendable {
                 guard declared != known else { return false }
                 state.put(declared)
             } else {
-                guard state.uploads.count < Self.most else { return false }
+                guard state.mayHave(upload) else { return false }
                 state.put(upload)
             }
             state.waiting.insert(upload.id)

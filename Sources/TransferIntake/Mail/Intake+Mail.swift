@@ -45,6 +45,12 @@ extension Intake {
             free(mails.map(\.mail))
             return mails.map { _ in .failure(.noMailboxes) }
         }
+        do throws(StoreError) {
+            try store.checkRoom()
+        } catch {
+            free(mails.map(\.mail))
+            return mails.map { _ in .failure(error) }
+        }
         let queued: [QueuedMail]
         do throws(DatabaseError) {
             try settleDoubtfulMail(mailroom)

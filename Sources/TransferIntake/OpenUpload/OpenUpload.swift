@@ -111,6 +111,14 @@ package final class OpenUpload {
         }
     }
 
+    /// What is for somebody: the name that its sender gives it, and bytes of its note.
+    var mailed: (name: String, note: Int)? {
+        intent.isMail ? (statedIntent.path, intent.note?.count ?? 0) : nil
+    }
+
+    /// Bytes of its names in memory, and of its note: each path stands there as its sender and as the server calls it.
+    var bytesOfNames: Int { statedIntent.path.utf8.count + intent.path.utf8.count + (intent.note?.count ?? 0) }
+
     var limit: UInt64 { caller.maximumUpload(of: intake.maximumUpload) }
 }
 
@@ -332,6 +340,9 @@ extension OpenUpload {
 struct SealedUpload {
     let upload: OpenUpload
     let publication: Publication
+
+    /// What it may leave beside its content, of a client that has limits.
+    var share: ClientShare?
 }
 
 extension OpenUpload {

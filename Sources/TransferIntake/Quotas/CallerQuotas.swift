@@ -6,85 +6,223 @@ import TransferModel
 package import TransferStore
 import TransferSystem
 
-/// What the clients with a quota have stored. One that is not asked for is not counted.
+/// What the clients with a quota have stored: bytes, with what files, folders, and what the server remembers of them cost beside their
+/// content (`QuotaPrice`), and names. One that is not asked for is not counted.
 package final class CallerQuotas: Sendable {
+    private struct Account {
+        let client: KnownCaller
+        /// The client's folder, which is not counted.
+        let top: RelativePath?
+        let made = MadeNames()
+        var bytes: Quota?
+        var names: Quota?
+    }
+
     private let known: KnownUploads
     private let store: any ContentStore
     private let mailroom: Mailroom?
-    private let quotas = Locked([Grant.Source: (client: KnownCaller, quota: Quota)]())
+    private let accounts = Locked([Grant.Source: Account]())
 
     init(_ known: KnownUploads, _ store: any ContentStore, _ mailroom: Mailroom?) {
         (self.known, self.store, self.mailroom) = (known, store, mailroom)
     }
 
-    /// - Returns: nothing for a client without one.
-    package func quota(for grant: Grant) -> Quota? {
-        guard let limit = grant.options.quota else { return nil }
-        let quota = quotas.withLock { quotas in
-            if let known = quotas[grant.source] { return known.quota }
-            let client = KnownCaller(grant)
-            let made = make(limit, client)
-            quotas[grant.source] = (client, made)
-            return made
+    /// What counts against the bytes that a client may have.
+    ///
+    /// - Returns: nothing for a client without such a limit.
+    package func quota(for grant: Grant) -> Quota? { limits(for: grant)?.bytes }
+
+    /// - Returns: nil for a client that may have as much as it likes.
+    func limits(for grant: Grant) -> ClientLimits? {
+        let options = grant.options
+        guard options.quota != nil || options.maximumFiles != nil else { return nil }
+        let account = accounts.withLock { accounts in
+            var account =
+                accounts[grant.source] ?? Account(client: KnownCaller(grant), top: grant.options.folder)
+            if let limit = options.quota, account.bytes == nil { account.bytes = bytes(limit, account) }
+            if let limit = options.maximumFiles, account.names == nil { account.names = names(limit, account) }
+            accounts[grant.source] = account
+            return account
         }
-        quota.change(limit: limit)
-        return quota
+        if let limit = options.quota { account.bytes?.change(limit: limit) }
+        if let limit = options.maximumFiles { account.names?.change(limit: limit) }
+        return ClientLimits(
+            bytes: options.quota == nil ? nil : account.bytes,
+            names: options.maximumFiles == nil ? nil : account.names)
     }
+
+    private var all: [Account] { accounts.withLock { Array($0.values) } }
 
     /// Gives back what removed files took, to those who had sent them. To be called before the catalog forgets them.
     package func removed(_ files: [Removal.File]) {
-        let quotas = quotas.withLock { Array($0.values) }
-        guard !quotas.isEmpty else { return }
-        for (file, entries) in zip(files, known.entries(at: files.map(\.path.string))) where file.isLast {
-            guard let entry = entries.first(where: { $0.version?.hasSameContent(as: file.version) ?? false }) else {
-                continue
+        let accounts = all
+        guard !accounts.isEmpty else { return }
+        for (file, entries) in zip(files, known.entries(at: files.map(\.path.string))) {
+            for account in accounts {
+                let own = entries.filter(account.client.hasSent)
+                account.bytes?.removed(QuotaPrice.row(file.path.string) * UInt64(own.count))
+                guard file.isLast,
+                    let entry = entries.first(where: { $0.version?.hasSameContent(as: file.version) ?? false }),
+                    account.client.hasSent(entry)
+                else { continue }
+                account.bytes?.removed(entry.size.addingClamped(QuotaPrice.name))
+                account.names?.removed(1)
             }
-            for (client, quota) in quotas where client.hasSent(entry) { quota.removed(entry.size) }
         }
     }
 
     /// Gives back what was for somebody and is not needed any more.
     package func removed(_ mails: [Mail]) {
-        let quotas = quotas.withLock { Array($0.values) }
-        for mail in mails {
-            for (client, quota) in quotas where client.hasSent(mail) { quota.removed(mail.size) }
+        for account in all {
+            for mail in mails where account.client.hasSent(mail) {
+                account.bytes?.removed(mail.cost)
+                account.names?.removed(1)
+            }
         }
     }
 
-    private func make(_ limit: UInt64, _ client: KnownCaller) -> Quota {
+    private func bytes(_ limit: UInt64, _ account: Account) -> Quota {
         Quota(limit: limit) { limit, room in
-            "This client may store \(limit) bytes on the server, and of these \(room) are left: files of its have to be "
-                + "removed there, or its quota raised."
-        } count: { [known, store, mailroom] parts in
-            Self.count(client, parts, known, store, mailroom)
+            "This client may store \(limit) bytes on the server, and of these \(room) are left: each file and folder "
+                + "takes \(QuotaPrice.name) beside its content. Files of its have to be removed there, or its quota raised."
+        } count: { [weak self] parts in
+            guard let use = self?.use(of: account, parts) else { return nil }
+            return Quota.Count(stored: use.bytes, parts: use.parts)
         }
     }
 
-    /// What the catalog says that the client has sent, as far as it is still there as it was.
+    private func names(_ limit: UInt64, _ account: Account) -> Quota {
+        Quota(limit: limit) { limit, room in
+            "This client may have \(limit) files, folders and links on the server, and of these \(room) are left: some of "
+                + "its have to be removed there, or its max-files raised."
+        } count: { [weak self] _ in
+            guard let use = self?.use(of: account, []) else { return nil }
+            return Quota.Count(stored: use.names)
+        }
+    }
+}
+
+// MARK: What a client has
+
+extension CallerQuotas {
+    private struct Use {
+        var names: UInt64 = 0
+        var bytes: UInt64 = 0
+        var parts: [UploadID: UInt64] = [:]
+
+        mutating func add(names count: UInt64) {
+            names = names.addingClamped(count)
+            let (cost, overflow) = count.multipliedReportingOverflow(by: QuotaPrice.name)
+            bytes = overflow ? .max : bytes.addingClamped(cost)
+        }
+    }
+
+    /// What the catalog says that the client has sent, as far as it is still there as it was, with the folders that it is in; what the
+    /// server remembers of it; what it has made since the server began; and what waits for others. Paths are looked at in their order,
+    /// so that none has to be kept.
     ///
     /// - Parameter parts: that count already.
-    /// - Returns: nothing where the catalog cannot say.
-    private static func count(
-        _ client: KnownCaller, _ parts: [UploadID], _ known: KnownUploads, _ store: any ContentStore,
-        _ mailroom: Mailroom?
-    ) -> Quota.Count? {
-        var count = Quota.Count(stored: 0, parts: [:])
-        var paths: Set<RelativePath> = []
-        for id in parts + known.unfinished(of: client).map(\.id) { count.parts?[id] = store.part(id)?.size }
-        let isComplete = known.forEachEntry(from: client) { entry in
-            guard let path = RelativePath(stored: entry.path), let version = store.version(at: path),
-                entry.version?.hasSameContent(as: version) ?? false, paths.insert(path).inserted
-            else { return }
-            count.stored = count.stored.addingClamped(entry.size)
+    /// - Returns: nil where catalog or ledger cannot say.
+    private func use(of account: Account, _ parts: [UploadID]) -> Use? {
+        var use = Use()
+        for id in parts + known.unfinished(of: account.client).map(\.id) { use.parts[id] = store.part(id)?.size }
+        var made = account.made.paths
+        var folders = FolderCount(below: account.top)
+        // What has the path of the last entry.
+        var there: (path: RelativePath, version: ContentVersion?)?
+        let isComplete = known.forEachEntryByPath(from: account.client) { [store] entry in
+            guard let path = RelativePath(stored: entry.path) else { return }
+            if there?.path != path { there = (path, store.version(at: path)) }
+            // The client cannot remove what somebody has taken away on the server, nor what is remembered of it.
+            guard let version = there?.version else { return }
+            use.bytes = use.bytes.addingClamped(QuotaPrice.row(entry.path))
+            guard path != folders.last, entry.version?.hasSameContent(as: version) ?? false else { return }
+            let new = folders.folders(above: path)
+            if !made.isEmpty { for name in new + [path] { made.remove(name) } }
+            use.add(names: UInt64(new.count + 1))
+            use.bytes = use.bytes.addingClamped(entry.size)
         }
+        guard isComplete else { return nil }
+        let gone = made.filter { !store.exists($0) }
+        account.made.remove(gone)
+        use.add(names: UInt64(made.count - gone.count).addingClamped(account.made.others))
         do throws(DatabaseError) {
             // A ledger that cannot be opened takes nothing that could count.
-            if let id = client.id, let mailroom, mailroom.isOpen {
-                count.stored = count.stored.addingClamped(try mailroom.ledger.openBytes(of: id))
+            if let id = account.client.id, let mailroom, mailroom.isOpen {
+                let mails = try mailroom.ledger.open(from: id)
+                use.names = use.names.addingClamped(UInt64(mails.count))
+                use.bytes = use.bytes.addingClamped(mails.bytes)
             }
         } catch {
             return nil
         }
-        return isComplete ? count : nil
+        return use
+    }
+}
+
+// MARK: What a client is about to have
+
+extension CallerQuotas {
+    /// What an upload or a copy may leave beside its content, before it is published.
+    ///
+    /// - Parameter mail: what is for somebody, and the name that its sender gives it.
+    /// - Returns: nil for a client without limits.
+    func share(
+        for publication: Publication, _ mail: (name: String, note: Int)? = nil, of grant: Grant
+    ) throws(StoreError) -> ClientShare? {
+        guard let limits = limits(for: grant) else { return nil }
+        if let mail {
+            return try ClientShare(of: limits, names: 1, bytes: QuotaPrice.mail(mail.name, note: mail.note))
+        }
+        // What is there gives way or stays, unless another name is found.
+        let isThere = publication.conflict != .keepBoth && store.exists(publication.path)
+        let names = isThere ? 0 : UInt64(1 + missing(publication.path.parent, grant).count)
+        return try ClientShare(
+            of: limits, names: names, bytes: names * QuotaPrice.name + QuotaPrice.row(publication.path.string))
+    }
+
+    /// Folders and links that a client is about to make.
+    ///
+    /// - Returns: nil for a client without limits, and for a change that makes nothing.
+    func share(for change: TreeChange, of grant: Grant) throws(StoreError) -> MadeShare? {
+        let paths: [RelativePath]
+        switch change {
+        case .set, .discard: return nil
+        case .folder(let path, _, _, _): paths = missing(path, grant)
+        case .link(let path, _, _, _, _), .hardLink(let path, _, _, _, _): paths = missing(path.parent, grant) + [path]
+        case .move(_, let target, _, _): paths = missing(target.parent, grant)
+        }
+        guard !paths.isEmpty, let limits = limits(for: grant),
+            let made = accounts.withLock({ $0[grant.source]?.made })
+        else { return nil }
+        let count = UInt64(paths.count)
+        return MadeShare(try ClientShare(of: limits, names: count, bytes: count * QuotaPrice.name), paths, made)
+    }
+
+    /// What clients have made below a path is below another one now.
+    func moved(_ path: RelativePath, to target: RelativePath) {
+        for account in all { account.made.move(path, to: target) }
+    }
+
+    private func missing(_ folder: RelativePath?, _ grant: Grant) -> [RelativePath] {
+        guard grant.options.quota != nil || grant.options.maximumFiles != nil else { return [] }
+        return store.missingFolders(folder, below: grant.options.folder)
+    }
+}
+
+/// The share of names that are about to be made.
+struct MadeShare: Sendable {
+    private let share: ClientShare
+    private let paths: [RelativePath]
+    private let made: MadeNames
+
+    init(_ share: ClientShare, _ paths: [RelativePath], _ made: MadeNames) {
+        (self.share, self.paths, self.made) = (share, paths, made)
+    }
+
+    /// They are there.
+    func keep() {
+        share.keepAll()
+        made.add(paths)
     }
 }

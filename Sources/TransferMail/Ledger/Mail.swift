@@ -54,6 +54,11 @@ package struct Mail: Equatable, Sendable {
     }
 }
 
+extension Mail {
+    /// Bytes that it costs its sender's quota as long as it waits.
+    package var cost: UInt64 { size.addingClamped(QuotaPrice.mail(name, note: note?.count ?? 0)) }
+}
+
 /// One upload on its way to one person.
 package struct Delivery: Equatable, Sendable {
     /// Grows with every delivery of the server.

@@ -34,7 +34,7 @@ final class MailConnection: @unchecked Sendable {
     private var isSyncing = true
 
     /// Mails that one transaction forgets, so that nobody waits for long.
-    static let rowsAtOnce: Int64 = 512
+    static let rowsAtOnce: Int64 = 256
 
     /// - Parameter clock: nanoseconds of a clock that nobody sets.
     init(_ database: Database, _ clock: @escaping @Sendable () -> Int64) throws(DatabaseError) {
@@ -285,12 +285,14 @@ extension MailConnection {
         }
         let mails = try Statement(
             """
-            SELECT client, size FROM mails m WHERE client IS NOT NULL AND EXISTS
+            SELECT client, size, name, length(note) FROM mails m WHERE client IS NOT NULL AND EXISTS
             (SELECT 1 FROM deliveries d WHERE d.mail = m.number AND d.state < 3)
             """, in: database)
         defer { mails.reset() }
         while try mails.next() {
-            totals.open(UInt64(clamping: mails.integer(1)), from: UInt64(bitPattern: mails.integer(0)))
+            let price = QuotaPrice.mail(mails.text(2), note: max(0, Int(clamping: mails.integer(3))))
+            let cost = UInt64(clamping: mails.integer(1)).addingClamped(price)
+            totals.open(cost, from: UInt64(bitPattern: mails.integer(0)))
         }
         return totals
     }

@@ -44,9 +44,12 @@ extension MailLedger {
         try read { (connection) throws(DatabaseError) in try connection.newestNumber() }
     }
 
-    /// Bytes that a client has sent and that still wait.
-    package func openBytes(of client: UInt64) throws(DatabaseError) -> UInt64 {
-        try read { (_, totals) throws(DatabaseError) in totals.sent(by: client).bytes }
+    /// What a client has sent and still waits: how many uploads, and bytes of the client's quota.
+    package func open(from client: UInt64) throws(DatabaseError) -> (count: Int, bytes: UInt64) {
+        try read { (_, totals) throws(DatabaseError) in
+            let total = totals.sent(by: client)
+            return (total.count, total.bytes)
+        }
     }
 
     /// Where the content is that somebody can still have.

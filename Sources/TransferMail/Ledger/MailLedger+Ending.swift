@@ -126,7 +126,7 @@ extension MailLedger {
         guard delivery.state.isOpen else { return }
         totals.remove(delivery.mail.size, from: delivery.mail.from, to: delivery.recipient)
         guard try !connection.isMailOpen(of: delivery.number) else { return }
-        totals.close(delivery.mail.size, from: delivery.mail.client)
+        totals.close(delivery.mail.cost, from: delivery.mail.client)
         ended.freed.append(delivery.mail)
     }
 }

@@ -60,8 +60,8 @@ extension MailLedger {
         } else {
             number = try connection.insert(mail)
         }
-        if isOpen, !isGood, let known { totals.close(known.mail.size, from: known.mail.client) }
-        if !isOpen || !isGood { totals.open(mail.size, from: mail.client) }
+        if isOpen, !isGood, let known { totals.close(known.mail.cost, from: known.mail.client) }
+        if !isOpen || !isGood { totals.open(mail.cost, from: mail.client) }
         for name in fresh {
             if let ended = found[PathKey(name)] { try connection.delete(delivery: ended.number) }
             try connection.queue(number, to: name, at: mail.queued)

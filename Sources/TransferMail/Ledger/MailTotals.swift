@@ -98,6 +98,8 @@ struct MailTotals: Sendable {
     }
 
     /// A mail has got its first recipient who can still have it.
+    ///
+    /// - Parameter size: bytes of its sender's quota.
     mutating func open(_ size: UInt64, from client: UInt64?) {
         if let client { clients[client, default: Total()].add(size) }
     }

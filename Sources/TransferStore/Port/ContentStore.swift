@@ -18,6 +18,21 @@ package protocol ContentStore: AnyObject, Sendable {
     /// - Throws: `invalidPath`, `pathConflict`, `storageFailed`.
     func admit(_ path: RelativePath, size: UInt64?, conflict: ConflictPolicy) throws(StoreError) -> PublicationOutcome?
 
+    /// Whether something has the path.
+    func exists(_ path: RelativePath) -> Bool
+
+    /// The folders that are not there of one and those above it, the lowest first.
+    ///
+    /// - Parameters:
+    ///   - folder: nil for the store's directory itself.
+    ///   - top: one of those above, which does not count; nil for none.
+    func missingFolders(_ folder: RelativePath?, below top: RelativePath?) -> [RelativePath]
+
+    /// Whether as much of the disk is free as has to stay free, before something is written that is no content.
+    ///
+    /// - Throws: `insufficientStorage`.
+    func checkRoom() throws(StoreError)
+
     /// What has the path, without a look at its content.
     ///
     /// - Returns: nothing when there is none, or something that is no file.

@@ -68,7 +68,7 @@ struct Mix: Sendable {
         faultWait = [2, 4, 8, 16][Int(random.next() % 4)]
         interludeRate = [1, 2, 4][Int(random.next() % 3)]
         hasSecondDisk = random.next() % 4 == 0
-        guestQuota = random.next() % 3 == 0 ? [6_000, 30_000][Int(random.next() % 2)] : nil
+        guestQuota = random.next() % 3 == 0 ? [40_000, 150_000][Int(random.next() % 2)] : nil
         names = Self.some(Self.names, &random) + (hasSecondDisk ? ["a", "b"].map { "\(Medium.mount)/\($0)" } : [])
         hasFreshDirectories = random.next() % 2 == 0
         conflicts = Self.some(ConflictPolicy.allCases, &random)

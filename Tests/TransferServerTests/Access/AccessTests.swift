@@ -239,7 +239,8 @@ extension ServerTests {
         /// What it has stored counts, also after a restart, and what is on its way; what others have does not.
         @Test func aClientStoresNoMoreThanItsQuota() async throws {
             let other = KeyPair()
-            try admit(pair.key) { $0.quota = 10 }
+            let quota = 10 + 2 * QuotaPrice.file("a")
+            try admit(pair.key) { $0.quota = quota }
             try folder.admit(AuthorizedKey(other.key, name: "other"))
             try await secured { [pair] server in
                 try expect(
@@ -247,17 +248,18 @@ extension ServerTests {
                 let client = try server.securedClient(pair)
                 client.send(Frames.hello)
                 try expect([.committed], from: client, to: Frames.upload("a", [UInt8](repeating: 1, count: 6)))
-                let refused = Frames.upload("b", [UInt8](repeating: 2, count: 5))
+                let refused = Frames.upload("b", [UInt8](repeating: 2, count: 5 + Int(QuotaPrice.file("b"))))
                 client.send(refused)
                 let result = try client.result()
-                #expect(result.code == .quotaExceeded && result.message.contains("10 bytes"), "\(result.message)")
+                #expect(result.code == .quotaExceeded && result.message.contains("\(quota) bytes"), "\(result.message)")
                 #expect(server.tree == ["a", "o"])
             }
             try await secured { [pair] server in
                 let client = try server.securedClient(pair)
                 client.send(Frames.hello)
                 // Of unknown size: counted as it comes.
-                let stream = Frames.begin("c", size: nil) + Frames.data([1, 2, 3, 4, 5]) + Frames.end([1, 2, 3, 4, 5])
+                let five = [UInt8](repeating: 5, count: 5 + Int(QuotaPrice.file("c")))
+                let stream = Frames.begin("c", size: nil) + Frames.data(five) + Frames.end(five)
                 try expect([.quotaExceeded], from: client, to: stream)
                 try expect([.committed], from: client, to: Frames.upload("b", [1, 2, 3, 4]))
                 let parted = PartedUpload("big", SplitMix64.bytes(seed: 7, Limits.blockSize + 1))
@@ -276,7 +278,9 @@ extension ServerTests {
 
         /// Equal strings can be two files, and each takes its room.
         @Test func namesThatLookAlikeCountTwice() async throws {
-            try admit(pair.key) { $0.quota = 10 }
+            try admit(pair.key) {
+                $0.quota = 10 + QuotaPrice.file("\u{E9}") + QuotaPrice.file("e\u{301}") + QuotaPrice.file("c")
+            }
             try await secured { [pair] server in
                 let client = try server.securedClient(pair)
                 client.send(Frames.hello)

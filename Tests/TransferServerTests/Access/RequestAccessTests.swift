@@ -165,7 +165,7 @@ extension ServerTests {
 
         /// Also when somebody else removes what it has sent.
         @Test func aQuotaIsGivenBackToWhoHadSentIt() async throws {
-            try await admitted({ $0.quota = 10 }) { [other] (server, client) throws in
+            try await admitted({ $0.quota = 10 + QuotaPrice.file("c") }) { [other] (server, client) throws in
                 let eight = [UInt8](repeating: 1, count: 8)
                 #expect(try client.codes(to: Frames.upload("c", eight)) == [.committed])
                 #expect(try client.codes(to: Frames.upload("d", eight)) == [.quotaExceeded])
@@ -178,10 +178,11 @@ extension ServerTests {
 
         /// A key and a token of one name are two clients, and a key is one whatever it is called.
         @Test func aQuotaIsTheClientsAndNotTheNames() async throws {
-            let options = AccessOptions.withQuota(10)
+            let options = AccessOptions.withQuota(10 + QuotaPrice.file("c"))
             let token = try folder.issue(.token, name: "laptop", options: options, at: .now)
             let eight = [UInt8](repeating: 1, count: 8)
-            try await admitted({ $0.quota = 10 }) { [pair, other, folder] (server, client) throws in
+            let bounds = { @Sendable (options: inout AccessOptions) in options.quota = 10 + QuotaPrice.file("c") }
+            try await admitted(bounds) { [pair, other, folder] (server, client) throws in
                 #expect(try client.codes(to: Frames.upload("c", eight)) == [.committed])
                 let second = try server.securedClient()
                 let hello = Frames.encoded(.hello(Hello(agent: "test", token: token.text)))

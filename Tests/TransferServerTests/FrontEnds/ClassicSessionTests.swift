@@ -183,7 +183,7 @@ import TransferTestSupport
     }
 
     @Test func aQuotaIsForAllClientsOfAListener() async throws {
-        try await serving(Self.sized, [("quota", "6000")]) { server, endpoint in
+        try await serving(Self.sized, [("quota", "12000")]) { server, endpoint in
             for result in [1, 0] as [UInt8] {
                 let client = try RawClient(endpoint)
                 client.send(Self.sized(3, Self.png))

@@ -59,7 +59,7 @@ class OptionTests(unittest.TestCase):
 class ListenerTests(ServedCase):
     """Each listener has bounds of its own."""
 
-    classic = ("sized,max-upload=1000,folder=small", "header7,quota=10000,folder=little", "tagged37", "text")
+    classic = ("sized,max-upload=1000,folder=small", "header7,quota=15000,folder=little", "tagged37", "text")
 
     def test_the_largest_upload(self) -> None:
         since, content = now(), b"y" * 1_000

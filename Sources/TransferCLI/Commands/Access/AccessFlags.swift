@@ -45,12 +45,21 @@ enum AccessFlags {
         folder.sets(\.folder),
         Flag(
             name: "quota", placeholder: "SIZE", help: "Let it store so much at most.",
-            details: SizeNotation.description
+            details: SizeNotation.description + " Each file and folder costs 4 KiB beside its content."
         ).size.sets(\.quota),
+        maximumFiles.sets(\.maximumFiles),
         Flag(name: "max-upload", placeholder: "SIZE", help: "Refuse its uploads that are larger.").size
             .sets(\.maximumUpload),
         mailFrom.sets(\.mailFrom),
     ]
+
+    private static let maximumFiles = FlagKey<UInt64?, UsageError>(
+        Flag(name: "max-files", placeholder: "N", help: "Let it have so many files, folders and links at most.")
+    ) { (arguments, flag) throws(UsageError) in
+        try arguments.values(of: flag).last.map { (text) throws(UsageError) in
+            UInt64(try arguments.count(text, of: flag, in: 0...Int.max))
+        }
+    }
 
     private static let mailFrom = FlagKey<[String]?, UsageError>(
         Flag(

@@ -24,6 +24,7 @@ extension AccessOutput {
             "kind": .string(kind), "id": .string(id), "name": .string(name),
             "folder": options.folder.map { .string($0.string) } ?? .null,
             "quota": options.quota.map { .integer($0) } ?? .null,
+            "maxFiles": options.maximumFiles.map { .integer($0) } ?? .null,
             "maxUpload": options.maximumUpload.map { .integer($0) } ?? .null,
             "rights": .string(options.rights.name),
             "expires": options.expires.map { .string($0.description) } ?? .null,

@@ -9,7 +9,7 @@ enum ClassicFlags {
     static let listeners = Flag(
         name: "classic", placeholder: "NAME=ADDRESS", help: "Also receive from clients that speak a classic framing.",
         details:
-            "NAME is \(names). Behind the address may follow, each after a comma: folder=, quota=, max-upload= as in "
+            "NAME is \(names). Behind the address may follow, each after a comma: folder=, quota=, max-files=, max-upload= as in "
             + "'transfer access add', for sized total=content where clients don't count the 8 bytes of the head, and "
             + "answer=no for those that read no answer, and for jsonline people=alice+bob for names in the lists that its "
             + "clients, who cannot prove any, may have. May be given several times. These framings know no encryption and "
@@ -41,7 +41,7 @@ enum ClassicFlags {
 
 /// A listener as people write it, taken apart: `NAME=ADDRESS[,OPTION=VALUE]...`.
 private struct ListenerText {
-    private static let accessOptions = ["folder", "quota", "max-upload"]
+    private static let accessOptions = ["folder", "quota", "max-files", "max-upload"]
     private static let peopleOption = "people"
 
     private let text: ClassicText

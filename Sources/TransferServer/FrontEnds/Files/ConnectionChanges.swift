@@ -37,6 +37,7 @@ final class ConnectionChanges {
 
 extension ConnectionChanges {
     func make(_ request: MakeRequest, _ client: Caller) throws(StoreError) {
+        changes.grant = client.grant
         let isFolder = request.form == .directory
         let hasAttributes = request.permissions != nil || request.modified != nil || request.attributes != nil
         let path = isFolder ? try client.makable(request.path) : try client.changeable(request.path)
@@ -62,6 +63,7 @@ extension ConnectionChanges {
     }
 
     func move(_ request: MoveRequest, _ client: Caller) throws(StoreError) {
+        changes.grant = client.grant
         let target = try client.makable(request.target)
         if request.replaces { _ = try client.changeable(request.target) }
         waiting.append(

@@ -1,0 +1,53 @@
+import TransferModel
+import TransferSystem
+
+/// What one client may have on a server; nil for as much as it likes.
+package struct ClientLimits: Sendable {
+    package let bytes: Quota?
+
+    /// Of files, folders and links, each of which counts 1.
+    package let names: Quota?
+
+    package init(bytes: Quota?, names: Quota?) { (self.bytes, self.names) = (bytes, names) }
+}
+
+/// A share of what a client may have, taken before something is made for it. What is not kept is given back with the share.
+package final class ClientShare: Sendable {
+    private let limits: ClientLimits
+    private let taken: Locked<(names: UInt64, bytes: UInt64)>
+
+    /// - Throws: `quotaExceeded`, or `busy` where nobody can say how much the client has.
+    package init(of limits: ClientLimits, names: UInt64, bytes: UInt64) throws(StoreError) {
+        try limits.names?.hold(names)
+        do throws(StoreError) {
+            try limits.bytes?.hold(bytes)
+        } catch {
+            limits.names?.release(names)
+            throw error
+        }
+        self.limits = limits
+        taken = Locked((names, bytes))
+    }
+
+    deinit { giveBack() }
+
+    /// So much of it was made, and is the client's from now on.
+    package func keep(names: UInt64, bytes: UInt64) {
+        let kept = taken.withLock { taken in (names: min(names, taken.names), bytes: min(bytes, taken.bytes)) }
+        limits.names?.stored(kept.names, replacing: 0)
+        limits.bytes?.stored(kept.bytes, replacing: 0)
+        giveBack()
+    }
+
+    /// All of it was made.
+    package func keepAll() { keep(names: .max, bytes: .max) }
+
+    private func giveBack() {
+        let taken = taken.withLock { taken in
+            defer { taken = (0, 0) }
+            return taken
+        }
+        limits.names?.release(taken.names)
+        limits.bytes?.release(taken.bytes)
+    }
+}

@@ -1,0 +1,160 @@
+import Glibc
+import Testing
+import TransferAccess
+import TransferCatalog
+import TransferDatabase
+import TransferMail
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@testable import TransferIntake
+
+/// What a client costs beside the content of its files.
+@Suite struct CallerQuotasTests {
+    private func options(_ change: (inout AccessOptions) -> Void) -> AccessOptions {
+        var options = AccessOptions()
+        change(&options)
+        return options
+    }
+
+    private func upload(
+        _ path: String, _ session: IntakeSession, _ content: [UInt8] = [], _ conflict: ConflictPolicy = .overwrite
+    ) throws -> ResultCode? {
+        let intent = UploadIntent(id: .random(), path: path, size: UInt64(content.count), conflict: conflict)
+        return try session.bring(intent, content)?.code ?? session.outcomes().first?.code
+    }
+
+    private func make(_ changes: [TreeChange], _ fixture: IntakeFixture, _ session: IntakeSession) -> [ResultCode?] {
+        let tree = TreeChanges(fixture.intake, fixture.store)
+        tree.grant = session.caller.grant
+        return tree.perform(changes).map { result in if case .failure(let error) = result { error.code } else { nil } }
+    }
+
+    /// Files without content have a block each, and what is remembered of them has its price.
+    @Test func emptyFilesHaveAPrice() throws {
+        let fixture = try IntakeFixture()
+        let session = fixture.session(of: "alice", options { $0.quota = 3 * QuotaPrice.file("a") })
+        for name in ["a", "b", "c"] { #expect(try upload(name, session) == .committed) }
+        #expect(try upload("d", session) == .quotaExceeded)
+        #expect(fixture.files == ["a", "b", "c"])
+        // Of the same content no other file comes, but one more row.
+        #expect(try upload("c", session) == .quotaExceeded)
+        let removals = StoredRemovals(fixture.intake, fixture.store)
+        let removal = try removals.begin(try RelativePath("b"), isRecursive: false)
+        var gone: UInt64 = 0
+        #expect(try removals.goOn(removal, gone: &gone))
+        try removals.commit([removal])
+        #expect(try upload("d", session) == .committed)
+    }
+
+    @Test func anyNumberOfUploadsOfOnePathHasAPrice() throws {
+        let fixture = try IntakeFixture()
+        let limit = QuotaPrice.file("a") + 10 * QuotaPrice.row("a")
+        let session = fixture.session(of: "alice", options { $0.quota = limit })
+        let codes = try (0..<13).map { _ in try upload("a", session) }
+        #expect(
+            codes == [.committed] + [ResultCode?](repeating: .alreadyStored, count: 10) + [
+                .quotaExceeded, .quotaExceeded,
+            ])
+    }
+
+    /// Folders on the way count, once each, also for another server.
+    @Test func namesAreCounted() throws {
+        let fixture = try IntakeFixture()
+        let options = options { $0.maximumFiles = 5 }
+        let session = fixture.session(of: "alice", options)
+        #expect(try upload("d/e/a", session) == .committed)
+        #expect(try upload("d/e/f/b", session) == .committed)
+        #expect(try upload("c", session) == .quotaExceeded)
+        #expect(try upload("d/e/a", session, [1]) == .committed)
+        let names = try #require(fixture.intake.quotas.limits(for: session.caller.grant)?.names)
+        #expect(names.used == 5)
+        session.leave()
+        fixture.intake.known.settle()
+        let next = try IntakeFixture(after: fixture)
+        let again = next.session(of: "alice", options)
+        #expect(next.intake.quotas.limits(for: again.caller.grant)?.names?.used == 5)
+        #expect(try upload("c", again) == .quotaExceeded)
+        #expect(try upload("c", next.session(of: "bob")) == .committed)
+    }
+
+    /// What is made by requests counts as well, and a folder that is moved takes its names along.
+    @Test func whatIsMadeCounts() throws {
+        let fixture = try IntakeFixture()
+        let session = fixture.session(of: "alice", options { ($0.maximumFiles, $0.quota) = (4, 1 << 20) })
+        let folder = TreeChange.folder(try RelativePath("d/e"), replaces: false, nil)
+        #expect(make([folder], fixture, session) == [nil])
+        #expect(make([folder], fixture, session) == [nil])
+        let link = TreeChange.link(try RelativePath("d/l"), to: Array("e".utf8), replaces: false, nil)
+        #expect(make([link], fixture, session) == [nil])
+        let move = TreeChange.move(try RelativePath("d"), to: try RelativePath("m"), replaces: false)
+        #expect(make([move], fixture, session) == [nil])
+        #expect(make([.folder(try RelativePath("n/o"), replaces: false, nil)], fixture, session) == [.quotaExceeded])
+        #expect(make([.folder(try RelativePath("n"), replaces: false, nil)], fixture, session) == [nil])
+        #expect(make([.folder(try RelativePath("p"), replaces: false, nil)], fixture, session) == [.quotaExceeded])
+        let limits = try #require(fixture.intake.quotas.limits(for: session.caller.grant))
+        #expect(limits.names?.used == 4 && limits.bytes?.used == 4 * QuotaPrice.name)
+        let made = MadeNames()
+        made.add(try ["d", "d/e", "de"].map { try RelativePath($0) })
+        made.move(try RelativePath("d"), to: try RelativePath("m/n"))
+        #expect(Set(made.paths.map(\.string)) == ["m/n", "m/n/e", "de"])
+    }
+
+    /// What fails leaves nothing behind that counts.
+    @Test func whatIsNotStoredIsGivenBack() throws {
+        let fixture = try IntakeFixture()
+        let session = fixture.session(of: "alice", options { ($0.maximumFiles, $0.quota) = (2, 1 << 20) })
+        #expect(try upload("a", session) == .committed)
+        for _ in 0..<3 { #expect(try upload("a", session, [1], .fail) == .pathConflict) }
+        for _ in 0..<3 { #expect(try upload("a", session, [1], .skip) == .skipped) }
+        let limits = try #require(fixture.intake.quotas.limits(for: session.caller.grant))
+        #expect(limits.names?.used == 1 && limits.bytes?.used == QuotaPrice.file("a"))
+    }
+
+    @Test func foldersAreCountedOnce() throws {
+        var count = FolderCount(below: try RelativePath("t/o"))
+        let paths = ["t/o/a", "t/o/p-b/x", "t/o/p/b", "t/o/p/c/d", "t/o/p/c/e", "t/q/a"]
+        #expect(
+            paths.map { path in RelativePath(stored: path).map { count.folders(above: $0).map(\.string) } ?? [] }
+                == [[], ["t/o/p-b"], ["t/o/p"], ["t/o/p/c"], [], ["t/q"]])
+    }
+
+    /// A disk that is as full as it may be takes no folders, attributes, mail or beginnings of uploads. What is there can be moved and
+    /// removed.
+    @Test func aFullDiskStopsWhatIsNoContent() throws {
+        let fixture = try IntakeFixture(people: [MailPerson("bob")], calls: DatabaseCalls())
+        let session = fixture.session(of: "alice")
+        #expect(try upload("a", session) == .committed)
+        fixture.end()
+        let full = try IntakeFixture(
+            in: fixture.directory, limits: SpaceLimits(minimumFree: .max), people: [MailPerson("bob")])
+        let next = full.session(of: "alice")
+        let a = try RelativePath("a")
+        let attributes = TreeChange.Attributes(permissions: 0o600, modified: nil, extra: nil)
+        let folder = TreeChange.folder(try RelativePath("d"), replaces: false, nil)
+        #expect(make([folder, .set(a, attributes)], full, next) == [.insufficientStorage, .insufficientStorage])
+        let mail = UploadIntent(id: .random(), path: "m", size: 0, recipients: ["bob"])
+        #expect(throws: StoreError.self) {
+            if case .refused(let error, _)? = try next.bring(mail, []) ?? next.outcomes().first { throw error }
+        }
+        #expect(try full.intake.mailroom?.ledger.waiting().count == 0)
+        let error = #expect(throws: StoreError.self) { try full.intake.makePlace(for: next.caller) }
+        #expect(error?.code == .insufficientStorage && error?.message.contains("min-free") ?? false)
+        #expect(make([.move(a, to: try RelativePath("b"), replaces: false)], full, next) == [nil])
+        #expect(make([.discard(try RelativePath("b"), isRecursive: false)], full, next) == [nil])
+    }
+
+    /// A server that is over keeps no descriptor.
+    @Test func nothingIsKeptBehindTheServer() throws {
+        weak var quotas: CallerQuotas?
+        do {
+            let fixture = try IntakeFixture()
+            let session = fixture.session(of: "alice", options { ($0.maximumFiles, $0.quota) = (9, 1 << 20) })
+            #expect(try upload("a", session) == .committed)
+            quotas = fixture.intake.quotas
+            #expect(quotas != nil)
+        }
+        #expect(quotas == nil)
+    }
+}
