@@ -63,6 +63,8 @@ def _entry(lines: list[str], name: str) -> Mutant:
         missing.append("becomes")
     if missing:
         raise ListError(f"{where}: {', '.join(missing)} missing")
+    if kinds[0] is Kind.EXPRESSION and _is_several(fields[Kind.EXPRESSION.value]):
+        raise ListError(f"{where}: an expression has no comma outside of brackets; take one condition of a list")
     return Mutant(
         number=int(head[1]),
         file=head[2],
@@ -74,6 +76,16 @@ def _entry(lines: list[str], name: str) -> Mutant:
         promise=fields["promise"],
         excuse=fields.get("unnoticeable", ""),
     )
+
+
+def _is_several(expression: str) -> bool:
+    """Whether it is a list of conditions or arguments, which would become a tuple beside its mutant."""
+    depth = 0
+    for character in expression:
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0:
+            return True
+    return False
 
 
 def _fields(lines: list[str], where: str) -> dict[str, str]:

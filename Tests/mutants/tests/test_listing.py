@@ -40,6 +40,7 @@ class ListingTests(unittest.TestCase):
             (_ENTRY.replace("suite:", "suit:"), "suit"),
             (_ENTRY + "promise: another\n", "twice"),
             (_ENTRY + "statement: c()\n", "one of"),
+            (_ENTRY.replace("a == b", "f(a, b), c"), "no comma"),
         ]:
             with self.subTest(reason), self.assertRaisesRegex(listing.ListError, reason):
                 listing.parse(text, "a.txt")
