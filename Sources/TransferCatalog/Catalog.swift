@@ -36,6 +36,9 @@ package final class Catalog: UploadRecords {
     /// Whether it knew nothing when it was opened, so that all it knows came since.
     package let wasEmpty: Bool
 
+    /// Why it could not be opened at first; nil when it could.
+    package let fault: DatabaseError?
+
     let connections: CatalogConnections
 
     /// What is to be recorded. Whoever comes first records it for all: a transaction costs a sync, whatever is in it.
@@ -76,7 +79,11 @@ package final class Catalog: UploadRecords {
 
     init(_ connections: CatalogConnections) {
         self.connections = connections
-        wasEmpty = (try? connections.open()) ?? false
+        do throws(DatabaseError) {
+            (wasEmpty, fault) = (try connections.open(), nil)
+        } catch {
+            (wasEmpty, fault) = (false, error)
+        }
     }
 
     /// Records uploads, all of them or none, over what it knew of their ids. When this returns they are as durable as it

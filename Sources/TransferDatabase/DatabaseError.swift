@@ -27,8 +27,8 @@ package struct DatabaseError: Error, Equatable, Sendable {
         self.message = message
     }
 
-    /// Whether the file is of no more use to this program.
-    package var condemns: Bool { reason == .damaged || reason == .unknownVersion }
+    /// Whether the file is of no more use to any program. One of another version is: to the program that wrote it.
+    package var condemns: Bool { reason == .damaged }
 }
 
 extension DatabaseError {

@@ -57,10 +57,14 @@ package struct DatabaseSchema: Sendable {
     /// - Returns: the version that the file has.
     private func check(_ database: Database) throws(DatabaseError) -> Int64 {
         let found = try database.execute("PRAGMA user_version") ?? 0
-        guard (0...version).contains(found) else {
+        guard found >= 0 else {
+            throw DatabaseError(.damaged, "The \(name) is damaged: it has version \(found).")
+        }
+        guard found <= version else {
             throw DatabaseError(
                 .unknownVersion,
-                "The \(name) has version \(found) and this program knows none above \(version): a newer one wrote it.")
+                "The \(name) has version \(found) and this program knows none above \(version): a newer one wrote it. Start that "
+                    + "one, or restore a backup from before it.")
         }
         return found
     }

@@ -42,12 +42,23 @@ import TransferTestSupport
         #expect(read(try #require(fixture.damages.first?.movedTo)) == content)
     }
 
-    @Test func aVersionThatIsNotKnown() throws {
-        try fixture.open().fill([.sample(1), .sample(2)])
+    /// The program that wrote it knows what it says: it is left where it is, and nothing is recorded.
+    @Test func aNewerProgramsStays() throws {
+        let uploads = [CatalogEntry.sample(1), .sample(2)]
+        try fixture.open().fill(uploads)
         try fixture.database().execute("PRAGMA user_version = 99")
         let catalog = fixture.open()
-        #expect(catalog.wasEmpty)
-        try checkReplaced(catalog, .unknownVersion)
+        #expect(!catalog.wasEmpty && catalog.fault?.reason == .unknownVersion)
+        #expect(throws: DatabaseError.self) { try catalog.record([.sample(3)]) }
+        #expect(fixture.damages.isEmpty)
+        try fixture.database().execute("PRAGMA user_version = \(CatalogSchema.schema.version)")
+        #expect(try fixture.open().count() == 2)
+    }
+
+    @Test func aVersionThatNoProgramWrites() throws {
+        try fixture.open().fill([.sample(1), .sample(2)])
+        try fixture.database().execute("PRAGMA user_version = -1")
+        try checkReplaced(fixture.open(), .damaged)
         let moved = try Database(
             path: try #require(fixture.damages.first?.movedTo), called: Catalog.name, calls: DatabaseCalls())
         #expect(try moved.execute("SELECT count(*) FROM uploads") == 2)

@@ -48,6 +48,7 @@ package actor Server {
         self.identity = identity.events
         core = ServerCore(
             configuration: configuration, store: store, log: log, identity: identity, on: foundations)
+        try core.checkCatalog()
         try core.checkChat()
         core.settleIntended()
         core.expire(leftovers: true)

@@ -15,6 +15,9 @@ final class ServerCore: Sendable {
     let directoryClock = Locked(DirectoryClock())
     let store: FileStore
 
+    /// Why the catalog could not be opened; nil when it could.
+    private let catalogFault: DatabaseError?
+
     /// Takes uploads in and acknowledges them.
     let intake: Intake
 
@@ -44,9 +47,10 @@ final class ServerCore: Sendable {
         frontEnds = foundations.frontEnds(configuration.http)
         let metrics = ServerMetrics()
         let gate = configuration.authenticator.map { AccessGate($0, log: log, metrics.refusedAuthentications) }
+        let catalog = Self.openCatalog(configuration, store, log, on: foundations)
+        catalogFault = catalog.fault
         let intake = Intake(
-            Intake.Configuration(configuration), store: store,
-            records: Self.openCatalog(configuration, store, log, on: foundations), signer: identity.signer,
+            Intake.Configuration(configuration), store: store, records: catalog, signer: identity.signer,
             mailroom: Self.openMailroom(configuration, store, log, gate, on: foundations)
         ) { event in log.write([LogEvent(event)]) }
         self.intake = intake
@@ -69,8 +73,7 @@ final class ServerCore: Sendable {
     private static func openCatalog(
         _ configuration: ServerConfiguration, _ store: FileStore, _ log: Log, on foundations: ServerFoundations
     ) -> Catalog {
-        let path = "\(configuration.directory)/\(RelativePath.reservedName)/\(Catalog.fileName)"
-        return foundations.openCatalog(path, store.durability == .commit) { damage in
+        foundations.openCatalog(configuration.catalogPath, store.durability == .commit) { damage in
             log.write([.catalogDamaged(damage)])
         }
     }
@@ -91,6 +94,14 @@ final class ServerCore: Sendable {
         let mailroom = Mailroom(opened, people, MailLimits(bytes: configuration.mailboxQuota))
         gate?.reserve { [weak mailroom] name in mailroom?.isKnown(name) ?? false }
         return mailroom
+    }
+
+    /// What a newer program has acknowledged is not for this one to acknowledge, count, or forget.
+    ///
+    /// - Throws: `ServerError` where the catalog is of a newer program.
+    func checkCatalog() throws(ServerError) {
+        guard let catalogFault, catalogFault.reason == .unknownVersion else { return }
+        throw ServerError(catalogFault.message)
     }
 
     /// Those who speak to one another over this server have nothing else here.
@@ -124,6 +135,10 @@ private struct Nobody: MailPeople {
 }
 
 extension ServerConfiguration {
+    /// The path of the server's own folder, and of the catalog in it.
+    var ownFolder: String { "\(directory)/\(RelativePath.reservedName)" }
+    fileprivate var catalogPath: String { "\(ownFolder)/\(Catalog.fileName)" }
+
     /// Whether clients speak to one another, under names that they cannot prove.
     fileprivate var hasChat: Bool { classic.contains(where: \.framing.isChat) }
 }
