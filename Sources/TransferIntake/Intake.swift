@@ -3,10 +3,10 @@ package import TransferMail
 package import Synchronization
 package import TransferCatalog
 import TransferKeys
-import TransferModel
+package import TransferModel
 package import TransferReceipts
 package import TransferStore
-import TransferSystem
+package import TransferSystem
 
 /// The one place that takes uploads in and acknowledges them, whatever way they came: what all callers share. Each of them
 /// calls through an `IntakeSession` of its own.
@@ -38,6 +38,9 @@ package final class Intake: Sendable {
     package let assemblies: Assemblies
 
     package let quotas: CallerQuotas
+
+    /// Lets what was acknowledged hold in a copy of the directory.
+    package let adoption: Adoption
 
     /// What is for somebody; nothing where nobody has a name.
     package let mailroom: Mailroom?
@@ -75,10 +78,12 @@ package final class Intake: Sendable {
     ///   - records: what is remembered of uploads.
     ///   - mailroom: the mailboxes, where there are any.
     ///   - signer: whose receipts are given; nothing for none.
+    ///   - mark: of the store's directory; nil where that cannot be a copy.
     ///   - report: is told what an operator has to hear of, from any thread.
     package init(
         _ configuration: Configuration, store: any ContentStore, records: any UploadRecords, signer: ServerIdentity?,
-        mailroom: Mailroom? = nil, clock: IntakeClock = .system, report: @escaping @Sendable (IntakeEvent) -> Void
+        mailroom: Mailroom? = nil, mark: DirectoryMark? = nil, clock: IntakeClock = .system,
+        report: @escaping @Sendable (IntakeEvent) -> Void
     ) {
         self.store = store
         self.clock = clock
@@ -93,7 +98,9 @@ package final class Intake: Sendable {
             return ReceiptIssuer(signer, numbers: numbers, utc: clock.utc)
         }
         self.mailroom = mailroom
-        quotas = CallerQuotas(known, store, mailroom)
+        let adoption = Adoption(known, store, mark, report: report)
+        self.adoption = adoption
+        quotas = CallerQuotas(known, store, mailroom, adoption)
         assemblies = Assemblies(limit: configuration.maximumAssemblies) { id in
             guard known.unfinished(id) != nil else { return }
             known.forgetUnfinished([id]) { store.hasPart($0) }
@@ -188,4 +195,13 @@ package enum IntakeEvent: Sendable {
 
     /// - Parameter unrecorded: uploads that were acknowledged without it meanwhile.
     case catalogWorks(unrecorded: Int)
+
+    /// The directory is a copy of one that a server has stored in; its files are compared with what was acknowledged.
+    case directoryCopied
+
+    /// A file of the copy could not be read, and is tried again.
+    case notAdopted(RelativePath, SystemError)
+
+    /// All of them were.
+    case directoryAdopted(Adoption.Progress)
 }

@@ -214,7 +214,8 @@ extension IntakeSession {
     /// What was acknowledged before, for a caller that asks before it sends.
     ///
     /// - Parameter ids: the server's.
-    /// - Returns: for each what still holds; nothing where the content has to be sent.
+    /// - Returns: for each what still holds; nothing where the content has to be sent. In a copy of the directory files are read, and
+    ///   perhaps only the first of them are answered, at least one.
     package func lookup(_ ids: [UploadID], _ function: DigestFunction) -> [Acknowledgement?] {
         guard refusal == nil else { return ids.map { _ in nil } }
         let stored = intake.stillStored(ids, function, for: caller, hasRotten: intake.known.hasRotten)

@@ -6,7 +6,7 @@ import TransferSystem
 extension FileStore {
     package func publish(
         _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest? = { _, _ in nil },
-        mayReplace: ((RelativePath, ContentVersion) -> Bool)? = nil
+        mayReplace: ((RelativePath, ContentVersion) throws(StoreError) -> Bool)? = nil
     ) -> [Result<PublicationOutcome, StoreError>] {
         if space != nil, let refused = refusal(batch) { return refused }
         let publisher = Publisher(

@@ -52,15 +52,18 @@ final class IntakeFixture {
     }
 
     /// A server on calls that fail, or behind another one that has ended.
+    ///
+    /// - Parameter mark: of the directory; nil for one that is never a copy.
     init(
         in directory: TemporaryDirectory, disk: Disk = Disk(), fileSystem: FileSystem? = nil,
-        calls: DatabaseCalls = DatabaseCalls(), clock: IntakeClock = .system
+        calls: DatabaseCalls = DatabaseCalls(), clock: IntakeClock = .system, mark: DirectoryMark? = nil,
+        report: @escaping @Sendable (IntakeEvent) -> Void = { _ in }
     ) throws {
         self.directory = directory
         store = try FileStore(path: directory.path("store"), durability: .commit, fileSystem: fileSystem, disk: disk)
         let file = CatalogFile(path: directory.path("catalog"), isDurable: true, calls: calls)
         let catalog = Catalog(CatalogConnections(file, retryInterval: 0) { _ in })
-        intake = Self.intake(store, catalog, clock: clock)
+        intake = Self.intake(store, catalog, clock: clock, mark: mark, report: report)
     }
 
     /// The server is no more; what its catalog had not committed is gone.
@@ -76,12 +79,12 @@ final class IntakeFixture {
     }
 
     private static func intake(
-        _ store: FileStore, _ catalog: Catalog, _ mailroom: Mailroom? = nil, clock: IntakeClock = .system
+        _ store: FileStore, _ catalog: Catalog, _ mailroom: Mailroom? = nil, clock: IntakeClock = .system,
+        mark: DirectoryMark? = nil, report: @escaping @Sendable (IntakeEvent) -> Void = { _ in }
     ) -> Intake {
         Intake(
             Intake.Configuration(maximumAssemblies: 8, filesAtOnce: 100, maximumUpload: 1 << 40, keepUnfinished: .max),
-            store: store, records: catalog, signer: nil, mailroom: mailroom, clock: clock
-        ) { _ in }
+            store: store, records: catalog, signer: nil, mailroom: mailroom, mark: mark, clock: clock, report: report)
     }
 
     deinit { intake.known.close() }

@@ -34,6 +34,10 @@ final class LimitedStore: ContentStore {
         store.versions(of: names, in: folder)
     }
 
+    func reread(_ queries: [ContentQuery], progress: (Int) -> Bool) throws(StoreError) -> [ContentReading] {
+        try store.reread(queries, progress: progress)
+    }
+
     func stage(
         id: UploadID, size: UInt64?, filled: UInt64?, permissions: UInt16?, quota: Quota?
     ) throws(StoreError) -> StagedFile {
@@ -56,7 +60,7 @@ final class LimitedStore: ContentStore {
 
     func publish(
         _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest?,
-        mayReplace: ((RelativePath, ContentVersion) -> Bool)?
+        mayReplace: ((RelativePath, ContentVersion) throws(StoreError) -> Bool)?
     ) -> [Result<PublicationOutcome, StoreError>] {
         store.publish(batch, acknowledged: acknowledged, mayReplace: mayReplace)
     }

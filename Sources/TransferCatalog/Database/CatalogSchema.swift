@@ -171,6 +171,19 @@ enum CatalogSchema {
             "ALTER TABLE lost RENAME TO rotten",
         ],
         [
+            // Where the directory was when a server looked last (`DirectoryHome`), one row at most; and whether what was
+            // acknowledged in the directory that it is a copy of is still to be adopted.
+            """
+            CREATE TABLE home (
+                token INTEGER NOT NULL,
+                object INTEGER NOT NULL,
+                touch INTEGER NOT NULL,
+                catalog INTEGER NOT NULL,
+                adopting INTEGER NOT NULL
+            )
+            """
+        ],
+        [
             // Receipts can only be made again from all the uploads that they were signed with: when one of these is known no more,
             // the row of their signature is of no use.
             """

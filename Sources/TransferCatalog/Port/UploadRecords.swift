@@ -89,6 +89,31 @@ package protocol UploadRecords: AnyObject, Sendable, IntendedChanges {
     /// These files are well.
     func removeRotten(_ files: [ContentVersion]) throws(DatabaseError)
 
+    /// Where the directory was when a server looked last; nil where none has.
+    func home() throws(DatabaseError) -> KnownHome?
+
+    /// Keeps where the directory is, with its rotten files as they are there.
+    ///
+    /// - Parameters:
+    ///   - rotten: added to the marks that there are.
+    ///   - voidsOthers: whether those go.
+    func keep(_ home: KnownHome, rotten: [RottenFile], voidsOthers: Bool) throws(DatabaseError)
+
+    /// Rotten files, each with the paths that uploads say it has.
+    func rottenPaths() throws(DatabaseError) -> [(path: String, file: RottenFile)]
+
+    /// Some paths that uploads have, in the order of their bytes, behind some; none at the end.
+    func paths(after last: [UInt8]) throws(DatabaseError) -> (paths: [String], end: [UInt8])
+
+    /// How many paths uploads have.
+    func pathCount() throws(DatabaseError) -> Int
+
+    /// Lets all that was acknowledged of these files hold for them as they are now.
+    func adopt(_ adoptions: Adoptions) throws(DatabaseError)
+
+    /// Nothing of a copied directory is left to be adopted.
+    func endAdoption() throws(DatabaseError)
+
     /// Brings everything in order and lets go of it, so that another server may use it.
     func close() throws(DatabaseError)
 }

@@ -31,9 +31,13 @@ final class RecentChanges: Sendable {
 
     private let last = Locked<[Change]>([])
     private let count = Atomic(0)
+    private let moved = Atomic(0)
 
     /// Grows with each change. Ask for it before a publication, and compare behind its record.
     var moment: Int { count.load(ordering: .acquiring) }
+
+    /// Grows with each change that gives something another path.
+    var moves: Int { moved.load(ordering: .acquiring) }
 
     /// To be called when the change was made, before the catalog is told of it.
     func add(_ change: IntendedChange) {
@@ -46,6 +50,7 @@ final class RecentChanges: Sendable {
                 Change(number: number, form: change.form, path: path, target: target, revision: change.revision))
             if changes.count > Self.capacity { changes.removeFirst(changes.count - Self.capacity) }
             count.store(number &+ 1, ordering: .releasing)
+            if change.form == .move || change.form == .folder { moved.wrappingAdd(1, ordering: .releasing) }
         }
     }
 

@@ -75,6 +75,7 @@ package final class TreeChanges {
                     guard !intake.known.isUnsettled(looked + changed, movesFolders: change.movesFolders) else {
                         throw .isUnsettled(change.path)
                     }
+                    if let path = change.restamped { try intake.prepareChange(of: path) }
                     if change.makesMore { try intake.store.checkRoom() }
                     shares[results.count] = try grant.flatMap { (grant) throws(StoreError) in
                         try intake.quotas.share(for: change, of: grant)
@@ -120,6 +121,15 @@ extension TreeChange {
         case .move(let path, let target, _, _): (path, target)
         case .discard(let path, _, _): trashed.map { (path, $0) }
         case .folder, .link, .hardLink, .set: nil
+        }
+    }
+
+    /// A file that gets another time of modification.
+    fileprivate var restamped: RelativePath? {
+        switch self {
+        case .set(let path, let attributes, _): attributes.modified == nil ? nil : path
+        case .hardLink(_, let source, _, _, _): source
+        case .folder, .link, .move, .discard: nil
         }
     }
 

@@ -360,25 +360,69 @@ extension Intake {
         _ id: UploadID, _ function: DigestFunction, for caller: Caller, hasRotten: Bool
     ) -> Completion.StillStored? {
         guard let entry = known.entry(for: id), let promised = promised(entry, function, to: caller),
-            let version = store.version(at: promised.path), isKept(promised, version, hasRotten: hasRotten)
+            let version = store.version(at: promised.path)
         else { return nil }
-        return promised
+        if isKept(promised, version, hasRotten: hasRotten) { return promised }
+        guard adoption.isOpen else { return nil }
+        return stillStored([id], function, for: caller, hasRotten: hasRotten).first ?? nil
+    }
+
+    /// Whether an upload may still hold in a copy of the directory, and the file is too large to be read while its sender waits.
+    ///
+    /// - Returns: when to ask again; nil for any other upload.
+    func isChecked(for id: UploadID) -> Interval? {
+        guard adoption.isOpen, let entry = known.entry(for: id), let path = RelativePath(stored: entry.path),
+            let version = store.version(at: path), adoption.isPending(entry, version),
+            case .later(let interval) = adoption.adopt(path, version)
+        else { return nil }
+        return interval
     }
 
     /// The same for many uploads at once, in their order.
+    ///
+    /// - Returns: one for each; in a copy of the directory perhaps only for the first of them, because files are read.
     func stillStored(
         _ ids: [UploadID], _ function: DigestFunction, for caller: Caller, hasRotten: Bool
     ) -> [Completion.StillStored?] {
         let promised = known.entries(for: ids).map { entry in
             entry.flatMap { self.promised($0, function, to: caller) }
         }
-        var versions = store.versions(at: promised.compactMap { $0?.path })[...]
-        return promised.map { promised in
-            guard let promised, let version = versions.popFirst() ?? nil,
-                isKept(promised, version, hasRotten: hasRotten)
-            else { return nil }
+        let versions = self.versions(of: promised)
+        var found = zip(promised, versions).map { promised, version -> Completion.StillStored? in
+            guard let promised, let version, isKept(promised, version, hasRotten: hasRotten) else { return nil }
             return promised
         }
+        guard adoption.isOpen else { return found }
+        var (pending, bytes) = ([Int](), UInt64(0))
+        for (index, (promised, version)) in zip(promised, versions).enumerated() where found[index] == nil {
+            guard let promised, let version, adoption.isPending(promised.entry, version) else { continue }
+            let more = bytes.addingClamped(version.size)
+            guard pending.isEmpty || pending.count < Adoption.filesAtOnce && more <= Adoption.mostAtOnce else {
+                found.removeSubrange(index...)
+                break
+            }
+            pending.append(index)
+            bytes = more
+        }
+        guard !pending.isEmpty else { return found }
+        _ = adoption.adopt(
+            pending.compactMap { index in
+                versions[index].flatMap { version in promised[index].map { ($0.path, version) } }
+            })
+        // Also those that were adopted just before.
+        let adopted = known.entries(for: pending.map { ids[$0] }).map { entry in
+            entry.flatMap { self.promised($0, function, to: caller) }
+        }
+        for (index, (promised, version)) in zip(pending, zip(adopted, self.versions(of: adopted))) {
+            guard let promised, let version, isKept(promised, version, hasRotten: true) else { continue }
+            found[index] = promised
+        }
+        return found
+    }
+
+    private func versions(of promised: [Completion.StillStored?]) -> [ContentVersion?] {
+        var versions = store.versions(at: promised.compactMap { $0?.path })[...]
+        return promised.map { $0 == nil ? nil : versions.popFirst() ?? nil }
     }
 
     /// What an entry promises, before its file is looked at; nothing where a new acknowledgement would promise more.

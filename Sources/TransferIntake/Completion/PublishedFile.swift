@@ -78,7 +78,8 @@ extension Intake {
     }
 
     /// Whether a client may replace a file; nil for a client that may replace all.
-    func mayReplace(_ caller: Caller) -> ((RelativePath, ContentVersion) -> Bool)? {
-        caller.mayReplaceAll ? nil : { [known] path, file in known.hasStored(caller, path, file) }
+    func mayReplace(_ caller: Caller) -> ((RelativePath, ContentVersion) throws(StoreError) -> Bool)? {
+        guard !caller.mayReplaceAll else { return nil }
+        return { (path, file) throws(StoreError) in try self.hasStored(caller, path, file) }
     }
 }

@@ -27,6 +27,11 @@ package enum UploadOutcome: Equatable, Sendable {
         }
     }
 
+    /// When a refused upload may be tried again; nil where the server has no opinion.
+    package var retryAfter: Interval? {
+        if case .refused(let error, _) = self { error.retryAfter } else { nil }
+    }
+
     /// Bytes of content that the server took in.
     package var size: UInt64 {
         switch self {

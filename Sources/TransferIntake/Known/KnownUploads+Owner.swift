@@ -25,6 +25,29 @@ extension KnownUploads {
     }
 }
 
+extension Intake {
+    /// The same, also in a copy of the directory.
+    ///
+    /// - Throws: `busy` where that can only be told later.
+    func hasStored(_ client: Caller, _ path: RelativePath, _ file: ContentVersion) throws(StoreError) -> Bool {
+        if known.hasStored(client, path, file) { return true }
+        guard adoption.isOpen else { return false }
+        switch adoption.adopt(path, file) {
+        case .known: return known.hasStored(client, path, file)
+        case .later(let interval): throw .isChecked(path, interval)
+        case .unknown: throw .isChecked(path, nil)
+        }
+    }
+
+    /// Lets a file be known as it is before it gets another time of modification: behind that it could not be told from other files.
+    ///
+    /// - Throws: `busy` where that can only be done later.
+    func prepareChange(of path: RelativePath) throws(StoreError) {
+        guard adoption.isOpen, let version = store.version(at: path) else { return }
+        if case .later(let interval) = adoption.adopt(path, version) { throw .isChecked(path, interval) }
+    }
+}
+
 extension StoreError {
     /// To whoever wants to replace what somebody else has stored.
     static func notYours(_ path: RelativePath) -> StoreError {

@@ -164,6 +164,7 @@ extension OpenUpload {
     func admit(_ path: RelativePath, mayEnd: Bool) throws(StoreError) -> UploadOutcome? {
         earlier = try acknowledgement()
         if let earlier { return mayEnd ? .acknowledged(earlier) : nil }
+        if mayEnd, let interval = intake.isChecked(for: intent.wholeID) { throw .isChecked(path, interval) }
         guard mayEnd || !isAdmittedAnyway else { return nil }
         // What has its name may come from itself, under a server that has died: it is compared.
         if let size = sizeOfAll, intake.store.version(at: path)?.size == size { return nil }
@@ -223,7 +224,7 @@ extension OpenUpload {
     /// same.
     private func checkReplacing(_ path: RelativePath) throws(StoreError) {
         guard intent.conflict == .overwrite, !caller.mayReplaceAll, let file = intake.store.version(at: path),
-            intent.uploadSize.map({ $0 != file.size }) ?? false, !intake.known.hasStored(caller, path, file)
+            intent.uploadSize.map({ $0 != file.size }) ?? false, try !intake.hasStored(caller, path, file)
         else { return }
         throw .notYours(path)
     }

@@ -22,9 +22,10 @@ package final class CallerQuotas: Sendable {
     private let store: any ContentStore
     private let mailroom: Mailroom?
     private let accounts = Locked([Grant.Source: Account]())
+    private let adoption: Adoption
 
-    init(_ known: KnownUploads, _ store: any ContentStore, _ mailroom: Mailroom?) {
-        (self.known, self.store, self.mailroom) = (known, store, mailroom)
+    init(_ known: KnownUploads, _ store: any ContentStore, _ mailroom: Mailroom?, _ adoption: Adoption) {
+        (self.known, self.store, self.mailroom, self.adoption) = (known, store, mailroom, adoption)
     }
 
     /// What counts against the bytes that a client may have.
@@ -62,7 +63,7 @@ package final class CallerQuotas: Sendable {
                 let own = entries.filter(account.client.hasSent)
                 account.bytes?.removed(QuotaPrice.row(file.path.string) * UInt64(own.count))
                 guard file.isLast,
-                    let entry = entries.first(where: { $0.version?.hasSameContent(as: file.version) ?? false }),
+                    let entry = entries.first(where: { adoption.counts($0, as: file.version) }),
                     account.client.hasSent(entry)
                 else { continue }
                 account.bytes?.removed(entry.size.addingClamped(QuotaPrice.name))
@@ -130,13 +131,13 @@ extension CallerQuotas {
         var folders = FolderCount(below: account.top)
         // What has the path of the last entry.
         var there: (path: RelativePath, version: ContentVersion?)?
-        let isComplete = known.forEachEntryByPath(from: account.client) { [store] entry in
+        let isComplete = known.forEachEntryByPath(from: account.client) { [store, adoption] entry in
             guard let path = RelativePath(stored: entry.path) else { return }
             if there?.path != path { there = (path, store.version(at: path)) }
             // The client cannot remove what somebody has taken away on the server, nor what is remembered of it.
             guard let version = there?.version else { return }
             use.bytes = use.bytes.addingClamped(QuotaPrice.row(entry.path))
-            guard path != folders.last, entry.version?.hasSameContent(as: version) ?? false else { return }
+            guard path != folders.last, adoption.counts(entry, as: version) else { return }
             let new = folders.folders(above: path)
             if !made.isEmpty { for name in new + [path] { made.remove(name) } }
             use.add(names: UInt64(new.count + 1))

@@ -51,6 +51,8 @@ package actor Server {
         try core.checkCatalog()
         try core.checkChat()
         core.settleIntended()
+        // Behind what says which paths files have.
+        core.intake.adoption.begin()
         core.expire(leftovers: true)
         permits = Permits(configuration.maximumConnections)
         do throws(SystemError) {
@@ -100,6 +102,7 @@ package actor Server {
             core.observability.log.write(identity + announcements + listening)
         }
         scheduleExpiry()
+        core.adopt()
         await core.transport.pool.run { [core] in core.logCatalog() }
         tellStatus()
         beDiscovered()
@@ -129,6 +132,7 @@ package actor Server {
         while !connections.isEmpty { await ended.wait() }
         loop.cancel(timer)
         await core.transport.pool.run { [core, discovery] in
+            core.intake.adoption.stop()
             core.intake.forgetUnfinished()
             core.intake.known.close()
             core.intake.mailroom?.close()

@@ -51,7 +51,8 @@ final class ServerCore: Sendable {
         catalogFault = catalog.fault
         let intake = Intake(
             Intake.Configuration(configuration), store: store, records: catalog, signer: identity.signer,
-            mailroom: Self.openMailroom(configuration, store, log, gate, on: foundations)
+            mailroom: Self.openMailroom(configuration, store, log, gate, on: foundations),
+            mark: DirectoryMark(in: configuration.ownFolder, catalog: configuration.catalogPath)
         ) { event in log.write([LogEvent(event)]) }
         self.intake = intake
         let transport = Transport(configuration, identity, gate)

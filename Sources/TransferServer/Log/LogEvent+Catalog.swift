@@ -2,12 +2,16 @@ import TransferDatabase
 import TransferCatalog
 import TransferIntake
 import TransferModel
+import TransferSystem
 
 extension LogEvent {
     init(_ event: IntakeEvent) {
         switch event {
         case .catalogFailed(let error, let unrecorded): self = .catalogFailed(error, unrecorded: unrecorded)
         case .catalogWorks(let unrecorded): self = .catalogWorks(unrecorded: unrecorded)
+        case .directoryCopied: self = .directoryCopied
+        case .notAdopted(let path, let error): self = .notAdopted(path, error)
+        case .directoryAdopted(let progress): self = .directoryAdopted(progress)
         }
     }
 
@@ -15,6 +19,36 @@ extension LogEvent {
         LogEvent(
             .info, "catalog", "the catalog knows \(uploads) uploads",
             [("uploads", .unsigned(UInt64(clamping: uploads)))])
+    }
+
+    private static let directoryCopied = LogEvent(
+        .info, "directoryCopied",
+        "the directory is a copy, or was restored: its files are compared with what was acknowledged, which holds for those that "
+            + "are the same", [])
+
+    private static func directoryAdopted(_ progress: Adoption.Progress) -> LogEvent {
+        LogEvent(
+            progress.lost > 0 ? .warning : .info, "directoryAdopted",
+            "\(progress.adopted) files of the copied directory are what was acknowledged"
+                + (progress.lost > 0 ? ", and \(progress.lost) are not although nobody has changed them" : ""),
+            [
+                ("adopted", .unsigned(UInt64(clamping: progress.adopted))),
+                ("lost", .unsigned(UInt64(clamping: progress.lost))), ("bytes", .unsigned(progress.bytes)),
+            ])
+    }
+
+    private static func notAdopted(_ path: RelativePath, _ error: SystemError) -> LogEvent {
+        LogEvent(
+            .warning, "notAdopted",
+            "\(path) cannot be read, so it is not known whether it is what was acknowledged; it is tried again: \(error.reason)",
+            [("path", .string(path.string)), ("message", .string(error.description))])
+    }
+
+    static func notAdopting(_ error: SystemError) -> LogEvent {
+        LogEvent(
+            .warning, "notAdopting",
+            "files of a copied directory are compared with what was acknowledged only when clients ask for them: \(error)",
+            [("message", .string(error.description))])
     }
 
     /// What was going on with names and attributes when the last server ended.

@@ -3,6 +3,7 @@ import Glibc
 import TransferCatalog
 import TransferModel
 import TransferProtocol
+import TransferStore
 import TransferSystem
 
 /// Makes the catalog say what is there, as far as that can be: strangers enter it, what was changed gets new entries, and
@@ -13,6 +14,8 @@ import TransferSystem
 final class CatalogRepair: Sendable {
     private struct State {
         var found: [CatalogEntry] = []
+        /// Files of a copied directory that are what was acknowledged.
+        var adoptions = Adoptions()
         /// Paths whose entries have to go.
         var verdicts: [RelativePath: ScrubFinding.Kind] = [:]
         /// New entries of changed files, which must not go.
@@ -80,8 +83,31 @@ final class CatalogRepair: Sendable {
         try catalog.record(full)
     }
 
+    /// Lets what was acknowledged hold for a file that is the same in a copy of the directory.
+    ///
+    /// - Parameter sync: makes names durable; nothing is adopted where it throws.
+    func adopt(_ file: AdoptedFile, sync: () throws(StoreError) -> Void) throws(DatabaseError) {
+        let full = state.withLock { state -> Adoptions in
+            state.adoptions.files.append(file)
+            guard state.adoptions.files.count >= Self.batchSize else { return Adoptions() }
+            defer { state.adoptions = Adoptions() }
+            return state.adoptions
+        }
+        try adopt(full, sync)
+    }
+
+    private func adopt(_ adoptions: Adoptions, _ sync: () throws(StoreError) -> Void) throws(DatabaseError) {
+        guard !adoptions.isEmpty else { return }
+        do throws(StoreError) { try sync() } catch { throw DatabaseError(.failed, error.message) }
+        try catalog.adopt(adoptions)
+        state.withLock { $0.done.adopted += adoptions.files.count }
+    }
+
     /// Does what has to wait until everything is known.
-    func finish() throws(DatabaseError) -> ScrubSummary.Repairs {
+    ///
+    /// - Parameter sync: as in `adopt`.
+    func finish(sync: () throws(StoreError) -> Void) throws(DatabaseError) -> ScrubSummary.Repairs {
+        try adopt(state.withLock { $0.adoptions }, sync)
         let state = state.withLock { $0 }
         try catalog.record(state.found)
         var done = state.done

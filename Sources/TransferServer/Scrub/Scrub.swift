@@ -122,7 +122,7 @@ package final class Scrub: Sendable {
         try lookAgain()
         var summary = state.withLock { $0.summary }
         do throws(DatabaseError) {
-            summary.repairs = try repair?.finish()
+            summary.repairs = try repair?.finish { [files] () throws(StoreError) in try files.syncNames() }
         } catch {
             throw ServerError(error.message)
         }
@@ -194,6 +194,8 @@ extension Scrub {
         var finding = ScrubFinding(kind: .stranger, path: path.string, size: size, recorded: entry?.digest)
         if repair != nil || entry?.digest != nil {
             do throws(SystemError) {
+                // What a copy has, nobody may have synced.
+                if repair != nil, entry?.isCopied(to: file.version) ?? false { try file.sync() }
                 finding.found = try digest(file, entry?.digest?.algorithm.function ?? .xxh128, buffer)
             } catch {
                 finding.kind = .unreadable
@@ -204,6 +206,11 @@ extension Scrub {
         if let entry, let recorded = entry.digest {
             guard recorded != finding.found else {
                 state.withLock { $0.summary.intact.add(size) }
+                if let repair, entry.isCopied(to: file.version), file.isUnchanged {
+                    try repair.adopt(AdoptedFile(path: path.string, digest: recorded, version: file.version)) {
+                        [files] () throws(StoreError) in try files.syncNames()
+                    }
+                }
                 return keep { (claims) throws(DatabaseError) in
                     try claims.removeRotten(file.version)
                 }
@@ -309,6 +316,11 @@ extension Scrub {
 }
 
 extension CatalogEntry {
+    /// Whether a file is another one that may be a copy of what this upload has stored.
+    fileprivate func isCopied(to file: ContentVersion) -> Bool {
+        version.map { $0 != file && $0.hasSameRevision(as: file) } ?? false
+    }
+
     /// Whether somebody has changed the file: that gives it another revision. That it is another object, or was
     /// touched, alone says little, because a copy of the whole directory has others.
     fileprivate func isTouched(_ file: ContentVersion) -> Bool {

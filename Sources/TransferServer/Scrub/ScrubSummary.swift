@@ -44,6 +44,9 @@ package struct ScrubSummary: Sendable {
         package var updated = 0
         package var removed = 0
 
+        /// Files of a copied directory for which what was acknowledged holds again.
+        package var adopted = 0
+
         /// Where the catalog is that was of no more use.
         package var movedTo: String?
     }

@@ -21,7 +21,8 @@ extension ServerCore {
             connections: connections.map { ServerStatus.Connection($0, $1, at: now) },
             uploads: uploads(connections.map(\.1), at: now), room: store.room, quota: store.quota,
             minimumFree: transport.settings.space.minimumFree, figures: observability.figures.present(), mail: mail,
-            isInDoubt: store.isInDoubt, restarts: configuration.supervision?.restarts, crashes: observability.crashes,
+            isInDoubt: store.isInDoubt, adoption: intake.adoption.progress,
+            restarts: configuration.supervision?.restarts, crashes: observability.crashes,
             crashFolder: observability.crashReports.path)
     }
 

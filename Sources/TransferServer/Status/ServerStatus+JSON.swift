@@ -1,5 +1,6 @@
 import TransferAccess
 import TransferCatalog
+import TransferIntake
 import TransferModel
 import TransferStore
 import TransferSystem
@@ -25,7 +26,7 @@ extension ServerStatus {
                 "omitted": .integer(uploads.count - listedUploads.count),
             ]),
             "space": .object(space), "inDoubt": .bool(isInDoubt), "restarts": restarts.map { .integer($0) } ?? .null,
-            "crashes": .object(crashReports),
+            "crashes": .object(crashReports), "adoption": adoption.map { .object($0.json) } ?? .null,
             "mail": mail.map { .object($0.json) } ?? .null,
             "catalog": figures.catalog.map { .object(Self.totals($0)) } ?? .null,
         ]
@@ -80,6 +81,16 @@ extension ServerStatus {
     /// Whole bytes a second.
     fileprivate static func rate(_ value: Double) -> JSONValue {
         .integer(UInt64(exactly: max(0, value).rounded()) ?? 0)
+    }
+}
+
+extension Adoption.Progress {
+    fileprivate var json: JSONLine {
+        [
+            "paths": paths.map { .integer($0) } ?? .null, "looked": .integer(looked), "adopted": .integer(adopted),
+            "lost": .integer(lost), "unreadable": .integer(unreadable), "bytes": .integer(bytes),
+            "waiting": .bool(isWaiting),
+        ]
     }
 }
 

@@ -1,5 +1,6 @@
 import TransferAccess
 import TransferCatalog
+import TransferIntake
 import TransferModel
 import TransferProtocol
 import TransferStore
@@ -73,6 +74,8 @@ struct ServerStatus: Sendable {
     var mail: Mail?
     /// Whether a sync has failed, or was cut short, since the machine was started.
     var isInDoubt = false
+    /// How far the comparison of a copied directory is; nil where there is none.
+    var adoption: Adoption.Progress?
     /// Times that a server that is supervised was started again; nothing for one that isn't.
     var restarts: Int?
     var crashes: [CrashReports.Entry] = []

@@ -46,6 +46,13 @@ package protocol ContentStore: AnyObject, Sendable {
     /// - Parameter folder: nothing for the store's directory itself.
     func versions(of names: [String], in folder: RelativePath?) -> [ContentVersion?]
 
+    /// Reads stored files again, from the disk, once they and their names are as durable as the store is.
+    ///
+    /// - Parameter progress: is told of every piece that was read, in bytes; false ends it.
+    /// - Returns: one reading for each query, in their order.
+    /// - Throws: where nothing that is read proves anything now.
+    func reread(_ queries: [ContentQuery], progress: (Int) -> Bool) throws(StoreError) -> [ContentReading]
+
     /// A place for the bytes of one upload, which goes with whoever holds it.
     ///
     /// - Parameters:
@@ -86,7 +93,7 @@ package protocol ContentStore: AnyObject, Sendable {
     /// - Returns: one outcome for each publication, in order.
     func publish(
         _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest?,
-        mayReplace: ((RelativePath, ContentVersion) -> Bool)?
+        mayReplace: ((RelativePath, ContentVersion) throws(StoreError) -> Bool)?
     ) -> [Result<PublicationOutcome, StoreError>]
 
     /// Whether there is a part of the upload that somebody could go on with, or what says what has become of it. One that cannot

@@ -7,8 +7,10 @@ package struct StoreError: Error, Equatable, Sendable {
     /// A sentence for people, without paths of the server's machine outside its directory.
     package let message: String
 
-    package init(_ code: ResultCode, _ message: String) {
-        self.code = code
-        self.message = message
+    /// When it may be tried again; nil where the server has no opinion.
+    package let retryAfter: Interval?
+
+    package init(_ code: ResultCode, _ message: String, retryAfter: Interval? = nil) {
+        (self.code, self.message, self.retryAfter) = (code, message, retryAfter)
     }
 }

@@ -12,7 +12,7 @@ final class Publisher {
     private let rights: OwnerRights
     private let committer: Committer
     private let acknowledged: (RelativePath, ContentVersion) -> Digest?
-    private let mayReplace: ((RelativePath, ContentVersion) -> Bool)?
+    private let mayReplace: ((RelativePath, ContentVersion) throws(StoreError) -> Bool)?
     private let directories: BatchDirectories
     /// Files of others whose content has to be.
     private var found: [FoundFile] = []
@@ -35,7 +35,7 @@ final class Publisher {
     init(
         tree: DirectoryTree, umask: UInt32, rights: OwnerRights = .none, committer: Committer,
         acknowledged: @escaping (RelativePath, ContentVersion) -> Digest? = { _, _ in nil },
-        mayReplace: ((RelativePath, ContentVersion) -> Bool)? = nil
+        mayReplace: ((RelativePath, ContentVersion) throws(StoreError) -> Bool)? = nil
     ) {
         (self.acknowledged, self.mayReplace) = (acknowledged, mayReplace)
         directories = BatchDirectories(tree, committer)
@@ -260,7 +260,7 @@ final class Publisher {
         guard let mayReplace else { return nil }
         let file = try target.version()
         // Links and pipes are the operator's: no upload makes one.
-        let isAllowed = if let file { mayReplace(publication.path, file) } else { try target.isFree() }
+        let isAllowed = if let file { try mayReplace(publication.path, file) } else { try target.isFree() }
         guard isAllowed else {
             throw StoreError(
                 .forbidden,

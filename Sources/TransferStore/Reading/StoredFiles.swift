@@ -94,6 +94,13 @@ package final class StoredFiles: Sendable {
         }
     }
 
+    /// Makes all names durable that there are.
+    package func syncNames() throws(StoreError) {
+        try attempt("make the directory durable") { () throws(SystemError) in
+            try tree.root.disk.syncAll(tree.root.number)
+        }
+    }
+
     /// What there is of unfinished uploads.
     package func unfinished() throws(StoreError) -> UnfinishedContent {
         var found = UnfinishedContent()

@@ -1,5 +1,6 @@
 import Testing
 import TransferAccess
+import TransferIntake
 import TransferModel
 import TransferProtocol
 import TransferTestSupport
@@ -37,6 +38,20 @@ import TransferTestSupport
         var status = Self.status(connections: 0, uploads: 0)
         status.isInDoubt = isInDoubt
         #expect(status.json.text.contains(#","inDoubt":\#(isInDoubt),"#), "\(status.json.text)")
+    }
+
+    @Test func aCopiedDirectory() {
+        var status = Self.status(connections: 0, uploads: 0)
+        #expect(status.json.text.contains(#","adoption":null,"#))
+        var progress = Adoption.Progress()
+        (progress.looked, progress.adopted, progress.lost, progress.unreadable) = (9, 6, 2, 1)
+        (progress.bytes, progress.isWaiting) = (7, true)
+        status.adoption = progress
+        let counts = #""looked":9,"adopted":6,"lost":2,"unreadable":1,"bytes":7,"waiting":true}"#
+        #expect(status.json.text.contains(#","adoption":{"paths":null,"# + counts), "\(status.json.text)")
+        progress.paths = 10
+        status.adoption = progress
+        #expect(status.json.text.contains(#","adoption":{"paths":10,"# + counts), "\(status.json.text)")
     }
 
     /// Whatever there is, the document stays small, and says what it left out.

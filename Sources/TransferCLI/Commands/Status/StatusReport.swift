@@ -26,7 +26,7 @@ struct StatusReport {
             ["connections", connections], ["uploads", uploads], ["space", space.joined(separator: "; ")],
             ["stored", stored],
         ]
-        for (name, value) in [("mail", mail), ("doubt", doubt), ("crashes", crashes)] {
+        for (name, value) in [("mail", mail), ("doubt", doubt), ("adopting", adoption), ("crashes", crashes)] {
             if let value { lines.append([name, value]) }
         }
         return lines
@@ -86,6 +86,22 @@ struct StatusReport {
         guard answer["inDoubt"] == .bool(true) else { return nil }
         return "a sync failed, or was cut short: until the machine is started again, a file that no acknowledgement is "
             + "known of is not taken for stored"
+    }
+
+    /// Nil when no copied directory is being compared, and of a server that is too old to say so.
+    private var adoption: String? {
+        guard let adoption = answer["adoption"], adoption != .null else { return nil }
+        let total = adoption["paths"].flatMap { $0 == .null ? nil : adoption.number("paths") }
+        let (lost, unreadable) = (adoption.number("lost"), adoption.number("unreadable"))
+        var parts = [
+            "\(adoption.number("looked"))\(total.map { " of \($0)" } ?? "") paths of a copied directory compared with what was "
+                + "acknowledged",
+            "\(adoption.number("adopted")) files known again, \(ByteFormat.size(adoption.number("bytes"))) read",
+        ]
+        if lost > 0 { parts.append("\(lost) not what was acknowledged") }
+        if unreadable > 0 { parts.append("\(unreadable) cannot be read") }
+        if adoption["waiting"] == .bool(true) { parts.append("waiting, because the disk or the catalog fails") }
+        return parts.joined(separator: "; ")
     }
 
     /// Nothing where there is nothing to say.

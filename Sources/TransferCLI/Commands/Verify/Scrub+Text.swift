@@ -75,6 +75,7 @@ extension ScrubSummary {
         line.append("added", repairs.map { .integer($0.added) } ?? .null)
         line.append("updated", repairs.map { .integer($0.updated) } ?? .null)
         line.append("removed", repairs.map { .integer($0.removed) } ?? .null)
+        line.append("adopted", repairs.map { .integer($0.adopted) } ?? .null)
         line.append("message", .string(catalogFault ?? keepingFault ?? ""))
         return line
     }
@@ -83,7 +84,9 @@ extension ScrubSummary {
 extension ScrubSummary.Repairs {
     fileprivate var lines: [String] {
         let moved = movedTo.map { "the old catalog was of no more use; it is now '\($0.escapedForDisplay)'" }
-        return [moved, "catalog: \(added) added, \(updated) brought up to date, \(removed) removed"].compactMap(\.self)
+        var counts = "catalog: \(added) added, \(updated) brought up to date, \(removed) removed"
+        if adopted > 0 { counts += "; \(adopted) files known again in a copy of the directory" }
+        return [moved, counts].compactMap(\.self)
     }
 }
 

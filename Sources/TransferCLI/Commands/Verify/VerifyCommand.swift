@@ -56,9 +56,9 @@ extension VerifyCommand: ProgramCommand {
     private static let repair = Flag(
         name: "repair-catalog", help: "Make the catalog say what is there.",
         details:
-            "Strangers are added, changed files brought up to date and missing ones removed. A catalog that "
-            + "is lost or damaged is made anew from the files. Stored files are never touched. No server may be "
-            + "running."
+            "Strangers are added, changed files brought up to date and missing ones removed. Of a directory that was "
+            + "copied or restored, files that are the same as before are known again. A catalog that is lost or damaged "
+            + "is made anew from the files. Stored files are never touched. No server may be running."
     ).isOn
 
     private static let json = Flag(

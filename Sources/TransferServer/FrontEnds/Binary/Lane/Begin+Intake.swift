@@ -30,9 +30,10 @@ extension UploadResult {
     ///   - id: as the client knows it.
     ///   - path: that the client asked for, in the server's directory; nothing where it named none.
     init(_ outcome: UploadOutcome, of id: UploadID, askedFor path: String?, by caller: Caller) {
+        let pause = outcome.retryAfter.map { UInt32(clamping: $0.nanoseconds / 1_000_000) } ?? Self.patience
         self.init(
             id: id, code: outcome.code, isDurable: outcome.isDurable, size: outcome.size, digest: outcome.digest,
-            message: caller.shown(outcome.message), retryAfter: outcome.code == .busy ? Self.patience : nil)
+            message: caller.shown(outcome.message), retryAfter: outcome.code == .busy ? pause : nil)
         guard case .acknowledged(let acknowledgement) = outcome else { return }
         receipt = acknowledgement.receipt
         hasReplaced = acknowledgement.replaced == .other

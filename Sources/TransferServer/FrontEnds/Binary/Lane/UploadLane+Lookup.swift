@@ -5,11 +5,14 @@ import TransferProtocol
 /// What was acknowledged before, for a client that asks before it sends.
 extension UploadLane {
     /// Answers at once: the client may hold back what it has to send.
-    func answer(_ lookup: Lookup) {
+    ///
+    /// - Returns: what is to be answered later, because files are read for it: others have their turn first.
+    func answer(_ lookup: Lookup) -> Lookup? {
         let found = intake.lookup(lookup.ids.map(intake.caller.inner), lookup.digest)
+        let ids = Array(lookup.ids.prefix(found.count))
         var frames: [UInt8] = []
         var unknown: [UploadID] = []
-        for (id, acknowledgement) in zip(lookup.ids, found) {
+        for (id, acknowledgement) in zip(ids, found) {
             guard let acknowledgement else {
                 unknown.append(id)
                 continue
@@ -23,6 +26,8 @@ extension UploadLane {
         let known = found.count - unknown.count
         if known > 0 { uploads.events.append(.known(known, peer: uploads.peer)) }
         if !unknown.isEmpty { Message.unknown(unknown).encode(into: &frames) }
-        early.send(frames, settled: lookup.ids)
+        early.send(frames, settled: ids)
+        guard !found.isEmpty, ids.count < lookup.ids.count else { return nil }
+        return Lookup(Array(lookup.ids.dropFirst(ids.count)), digest: lookup.digest)
     }
 }

@@ -6,8 +6,17 @@ import TransferProtocol
 import TransferStore
 import TransferSystem
 
-/// A client's question what there is of an upload, as long as it is being answered.
-struct OpenQuestion {
+/// A client's question, as long as it is being answered.
+enum OpenQuestion {
+    /// What there is of an upload.
+    case presence(OpenQuery)
+
+    /// What was acknowledged of uploads, the rest of them.
+    case lookup(Lookup)
+}
+
+/// A client's question what there is of an upload.
+struct OpenQuery {
     fileprivate var query: PresenceQuery
     fileprivate var report: BlockReport
 
@@ -26,14 +35,24 @@ extension UploadLane {
     func resume(_ begin: Begin) {
         switch intake.have(UploadIntent(begin, of: intake.caller)) {
         case .ended(let upload, let outcome): uploads.settle(upload, outcome)
-        case .query(let query): question = OpenQuestion(query, begin.id)
+        case .query(let query): question = .presence(OpenQuery(query, begin.id))
         }
     }
 
-    /// Reads on for the open question: some blocks for each call, because others wait, with all threads only where nobody
-    /// does, and no further than the first of them for a client that has gone.
+    /// Reads on for the open question: some blocks or files for each call, because others wait.
     func goOnAnswering() {
-        guard var open = question.take() else { return }
+        switch question.take() {
+        case .presence(let open): goOn(with: open)
+        case .lookup(let lookup):
+            guard !isEnding.load(ordering: .relaxed), intake.sender?.isGone() != true else { return }
+            question = answer(lookup).map { .lookup($0) }
+        case nil: return
+        }
+    }
+
+    /// With all threads only where nobody waits, and no further than the first blocks for a client that has gone.
+    private func goOn(with open: OpenQuery) {
+        var open = open
         do throws(StoreError) {
             guard !isEnding.load(ordering: .relaxed), open.query.count == 0 || intake.sender?.isGone() != true else {
                 return
@@ -44,19 +63,19 @@ extension UploadLane {
             for block in blocks { open.report.add(block.index, block.digest, to: &frames) }
             open.report.finish(to: &frames)
             early.send(frames)
-            question = open
+            question = .presence(open)
         } catch {
             uploads.settle(open.query.upload, .refused(error, size: 0))
         }
     }
 
-    private func end(_ question: OpenQuestion) {
-        let query = question.query
+    private func end(_ open: OpenQuery) {
+        let query = open.query
         if query.count > 0, query.isFirst {
             uploads.events.append(.resumed(query.upload.intent, blocks: query.count, peer: uploads.peer))
         }
         var frame: [UInt8] = []
-        Message.accept(question.id).encode(into: &frame)
-        early.send(frame, settled: [question.id])
+        Message.accept(open.id).encode(into: &frame)
+        early.send(frame, settled: [open.id])
     }
 }

@@ -119,7 +119,7 @@ package final class UploadLane: @unchecked Sendable {
         switch operation {
         case .begin(let begin): start(begin)
         case .resume(let begin): resume(begin)
-        case .lookup(let lookup): answer(lookup)
+        case .lookup(let lookup): question = answer(lookup).map { .lookup($0) }
         case .data(let piece):
             uploads.take { (upload) throws(StoreError) in try take(piece, batch.bytes(piece), upload) }
         case .block(let block):

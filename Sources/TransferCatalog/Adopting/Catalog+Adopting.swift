@@ -1,0 +1,189 @@
+package import TransferDatabase
+import TransferModel
+
+/// What a directory was copied from is known by the versions of files that a copy has not. These give them those of the copy.
+extension Catalog {
+    /// Where the directory was when a server looked last; nil where none has.
+    package func home() throws(DatabaseError) -> KnownHome? {
+        try connections.read { (reader) throws(DatabaseError) in
+            let select = try Statement(KnownHome.select, in: reader.database)
+            return try select.next() ? KnownHome(select) : nil
+        }
+    }
+
+    /// Keeps where the directory is, with its rotten files as they are there, as durably as the catalog is.
+    ///
+    /// - Parameters:
+    ///   - rotten: added to the marks that there are.
+    ///   - voidsOthers: whether those go: they are about files of another file system, whose numbers the files of this one may have by
+    ///     chance.
+    package func keep(
+        _ home: KnownHome, rotten: [RottenFile], voidsOthers: Bool
+    ) throws(DatabaseError) {
+        try settle()
+        try connections.write { (writer) throws(DatabaseError) in
+            try writer.transaction { () throws(DatabaseError) in
+                try writer.database.execute("DELETE FROM home")
+                try home.write(in: writer.database)
+                if voidsOthers { try writer.database.execute("DELETE FROM rotten") }
+                let insert = try Statement(RottenFile.insert, in: writer.database)
+                for file in rotten { try file.write(insert) }
+            }
+        }
+    }
+
+    /// Rotten files, each with the paths that uploads say it has. Reads all rows where there are any: 1 s for a million.
+    package func rottenPaths() throws(DatabaseError) -> [(path: String, file: RottenFile)] {
+        try settle()
+        return try connections.read { (reader) throws(DatabaseError) in
+            guard try reader.hasRotten() else { return [] }
+            let select = try Statement(
+                """
+                SELECT DISTINCT rotten.algorithm, rotten.digest, path, rotten.object, rotten.revision, rotten.size
+                FROM uploads CROSS JOIN rotten ON rotten.object = uploads.object AND rotten.revision = uploads.revision
+                    AND rotten.size = uploads.size
+                """,
+                in: reader.database)
+            var found: [(path: String, file: RottenFile)] = []
+            while try select.next() {
+                let version = ContentVersion(
+                    object: UInt64(bitPattern: select.integer(3)), revision: select.integer(4), touch: 0,
+                    size: UInt64(clamping: select.integer(5)))
+                if let file = RottenFile(select, of: version) { found.append((select.text(2), file)) }
+            }
+            return found
+        }
+    }
+
+    /// Paths that uploads have, in the order of their bytes.
+    ///
+    /// - Parameter last: only paths behind these bytes.
+    /// - Returns: 128 at most, and none at the end. One that is no text is repaired, and `end` says where to go on.
+    package func paths(after last: [UInt8]) throws(DatabaseError) -> (paths: [String], end: [UInt8]) {
+        try connections.read { (reader) throws(DatabaseError) in
+            // One search for each: a path can have any number of rows.
+            let next = try Statement(
+                "SELECT path FROM uploads WHERE path > ?1 ORDER BY path LIMIT 1", in: reader.database)
+            var (paths, end): ([String], [UInt8]) = ([], last)
+            for _ in 0..<Self.pathsAtOnce {
+                let found = try end.withUnsafeBufferPointer { (end) throws(DatabaseError) -> [UInt8]? in
+                    next.bind(1, text: end)
+                    defer { next.reset() }
+                    return try next.next() ? next.blob(0) : nil
+                }
+                guard let found else { break }
+                paths.append(String(decoding: found, as: UTF8.self))
+                end = found
+            }
+            return (paths, end)
+        }
+    }
+
+    /// How many paths uploads have: 0.1 s of a core for a million.
+    package func pathCount() throws(DatabaseError) -> Int {
+        try settle()
+        return try connections.read { (reader) throws(DatabaseError) in
+            Int(clamping: try reader.database.execute("SELECT count(DISTINCT path) FROM uploads") ?? 0)
+        }
+    }
+
+    /// Lets all that was acknowledged of these files hold for them as they are now. Others have their turn between two steps of a
+    /// path with many uploads.
+    package func adopt(_ adoptions: Adoptions) throws(DatabaseError) {
+        guard !adoptions.isEmpty else { return }
+        try settle()
+        var rest = adoptions.files.flatMap { file in
+            CatalogEntry.State.allCases.map { CatalogWriter.Adopting(file: file, state: $0, after: .min) }
+        }
+        var rotten = adoptions.rotten
+        repeat {
+            try connections.write { (writer) throws(DatabaseError) in
+                rest = try writer.adoptSome(rest, rotten: rotten)
+            }
+            rotten = []
+        } while !rest.isEmpty
+    }
+
+    /// Nothing of a copied directory is left to be adopted.
+    package func endAdoption() throws(DatabaseError) {
+        try connections.write { (writer) throws(DatabaseError) in
+            try writer.transaction { () throws(DatabaseError) in
+                try writer.database.execute("UPDATE home SET adopting = 0")
+            }
+        }
+    }
+
+    /// Paths read at once: few enough that nobody waits for the lock.
+    private static let pathsAtOnce = 128
+}
+
+extension CatalogWriter {
+    /// A file whose rows of one state are adopted, behind a number.
+    struct Adopting {
+        let file: AdoptedFile
+        let state: CatalogEntry.State
+        var after: Int64
+    }
+
+    /// Rows of one path that are looked at in one transaction.
+    private static let rowsOfPath: Int64 = 512
+
+    /// - Returns: what is left to be done.
+    func adoptSome(_ wanted: [Adopting], rotten: [RottenFile]) throws(DatabaseError) -> [Adopting] {
+        let last = try Statement(
+            """
+            SELECT max(number), count(*) FROM (
+                SELECT number FROM uploads WHERE path = ?1 AND state = ?2 AND number > ?3
+                ORDER BY number LIMIT \(Self.rowsOfPath))
+            """,
+            in: database)
+        let update = try Statement(
+            """
+            UPDATE uploads SET object = ?4, touch = ?5
+            WHERE path = ?1 AND state = ?2 AND number > ?3 AND number <= ?6 AND revision = ?7 AND size = ?8
+                AND algorithm = ?9 AND digest = ?10 AND (object IS NOT ?4 OR touch IS NOT ?5)
+            """,
+            in: database)
+        let well = try Statement(RottenFile.delete, in: database)
+        let insert = try Statement(RottenFile.insert, in: database)
+        var rest: [Adopting] = []
+        try transaction { () throws(DatabaseError) in
+            for adopting in wanted {
+                guard let (end, isMore) = try end(of: adopting, last) else { continue }
+                update.bind(2, adopting.state.rawValue)
+                update.bind(3, adopting.after)
+                update.bind(6, end)
+                try run(update, adopting.file)
+                well.bind(content: adopting.file.version)
+                try well.run()
+                if isMore { rest.append(Adopting(file: adopting.file, state: adopting.state, after: end)) }
+            }
+            for file in rotten { try file.write(insert) }
+        }
+        return rest
+    }
+
+    /// The last row of a step, and whether there may be more behind it; nil where there are none.
+    private func end(of adopting: Adopting, _ last: Statement) throws(DatabaseError) -> (Int64, Bool)? {
+        try adopting.file.path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
+            last.bind(1, text: path)
+            last.bind(2, adopting.state.rawValue)
+            last.bind(3, adopting.after)
+            defer { last.reset() }
+            guard try last.next(), let end = last.optionalInteger(0) else { return nil }
+            return (end, last.integer(1) >= Self.rowsOfPath)
+        }
+    }
+
+    private func run(_ update: Statement, _ file: AdoptedFile) throws(DatabaseError) {
+        update.bind(4, Int64(bitPattern: file.version.object))
+        update.bind(5, file.version.touch)
+        update.bind(7, file.version.revision)
+        update.bind(8, Int64(clamping: file.version.size))
+        update.bind(9, Int64(file.digest.algorithm.rawValue))
+        try file.digest.bytes.span.bytes.withUnsafeBytes { (digest) throws(DatabaseError) in
+            update.bind(10, blob: digest)
+            try run(update, file.path)
+        }
+    }
+}
