@@ -158,6 +158,7 @@ extension Step.Kind {
         case .restore: 2
         case .remove: 1
         case .copy: 2
+        case .migrate: 1
         }
     }
 }

@@ -16,7 +16,7 @@ public enum Operation: String, CaseIterable, Sendable {
     // Mailboxes.
     case mail, fetchMail, receiveMail, declineMail, expireMail, sweepMail, introduce
     // The server by itself.
-    case settleChanges, expire, scrub
+    case settleChanges, expire, scrub, adopt
 
     /// What is done by a change of names.
     init(_ change: TreeChange) {

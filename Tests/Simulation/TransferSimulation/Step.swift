@@ -14,6 +14,7 @@ public struct Step: Equatable, Sendable, CustomStringConvertible {
         case kill, rest, powerCut, failDisk, failRecords, mend
         case mail, mailAgain, settle, expireMail, introduce, failLedger
         case rearrange, discard, restore, remove, copy
+        case migrate
     }
 
     let kind: Kind

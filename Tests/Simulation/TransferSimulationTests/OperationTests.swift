@@ -105,6 +105,8 @@ import TransferTestSupport
 
     /// What can be called of the intake and of the mailroom from outside, by the file that declares it, and how it is simulated.
     private static let entries: [String: Simulated] = [
+        "Adoption begin": .by(.adopt), "Adoption step": .by(.adopt),
+        "Adoption stop": .not(because: "a simulated server only ends by death, which leaves more behind"),
         "Assemblies letGo": .by(.part), "Completion acknowledge": .by(.acknowledge),
         "FolderComparison step": .by(.compareFolders),
         "CallerQuotas quota": .by(.copy, .begin), "CallerQuotas removed": .by(.remove),

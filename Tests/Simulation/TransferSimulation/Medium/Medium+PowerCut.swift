@@ -42,15 +42,21 @@ extension Medium {
     }
 
     /// Makes what a power cut leaves, in a new directory.
-    func cut(to path: String, _ random: inout SplitMix64) -> Medium {
+    ///
+    /// - Parameter isCopied: whether all of it is copied to another disk then, where files have other numbers and were changed just
+    ///   now, with the times of modification that they had.
+    func cut(to path: String, isCopied: Bool = false, _ random: inout SplitMix64) -> Medium {
         var cut = Medium(root: path, after: self)
-        var copies = Copies(names: namesLeft(&random))
+        var copies = Copies(isWhole: isCopied, names: namesLeft(&random))
         copy(root, to: path, cut.root, into: &cut, &copies, &random)
+        cut.origins = copies.objects
         return cut
     }
 
     /// Files that were copied already, by what they were, and where to.
     private struct Copies {
+        /// Whether nothing is what it was.
+        let isWhole: Bool
         var objects: [Object: Object] = [:]
         var paths: [Object: String] = [:]
         /// Directories that have a name already: none has two.
@@ -150,14 +156,13 @@ extension Medium {
             return copy
         }
         let content = Self.content(of: file, &random)
-        let isSame = file.pending.isEmpty && !file.isLost
+        let isSame = file.pending.isEmpty && !file.isLost && !copies.isWhole
         let new = isSame ? object : newObject()
         Self.make(target, content)
         adopt(new, target)
         files[new] = File(
             seen: content, certain: content, isForeign: file.isForeign, isRotten: file.isRotten,
-            modified: file.modified,
-            changed: file.changed)
+            modified: file.modified, changed: copies.isWhole ? stamp() : file.changed)
         copies.objects[object] = new
         copies.paths[object] = target
         return new

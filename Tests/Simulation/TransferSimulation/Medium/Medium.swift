@@ -105,6 +105,8 @@ struct Medium {
     var made: Set<Object> = []
     /// Renames that a sync may not have covered, the oldest first.
     var renames: [Rename] = []
+    /// What files are now that were something else before the last power cut.
+    var origins: [Object: Object] = [:]
     /// Whether a sync has failed since the power was last cut.
     var hasFailedSync = false
     /// Names that a failed sync has lost, while the server has had no time to write down that it doubts them.
@@ -143,6 +145,8 @@ struct Medium {
         var status = stat()
         if fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { inodes[status.st_ino] = object }
     }
+
+    func stamp() -> Int64 { clock.stamp() }
 
     /// Something of a file has changed.
     ///

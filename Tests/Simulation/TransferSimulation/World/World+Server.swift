@@ -66,10 +66,12 @@ extension World {
         let intake = Intake(
             Intake.Configuration(
                 maximumAssemblies: 8, filesAtOnce: 7, maximumUpload: 1 << 40, keepUnfinished: Self.week),
-            store: store, records: try records.open(), signer: signer, mailroom: mailroom, clock: clock.clock
+            store: store, records: try records.open(), signer: signer, mailroom: mailroom,
+            mark: hasMigrated ? mark : nil, clock: clock.clock
         ) { _ in }
         self.intake = intake
         if intake.settleIntended(in: store) > 0 { done.insert(.settleChanges) }
+        intake.adoption.begin()
         try checkKnown()
         _ = try? intake.expire(leftovers: true)
         try sweepMail()
@@ -146,13 +148,15 @@ extension World {
     }
 
     /// The power fails, and the server is started on what is left.
-    func cutPower() throws {
+    ///
+    /// - Parameter isCopied: whether that is first copied to another disk.
+    func cutPower(isCopied: Bool = false) throws {
         let old = path
         kill()
         number += 1
         path = directory.path("\(number)")
         mkdir(path, 0o755)
-        let medium = disk.medium.cut(to: path, &random)
+        let medium = disk.medium.cut(to: path, isCopied: isCopied, &random)
         try records.cutPower(&random)
         try ledger?.cutPower()
         renewDisk(medium)

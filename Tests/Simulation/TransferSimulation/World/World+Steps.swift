@@ -12,6 +12,7 @@ extension World {
         if options.tells { print("  \(step)") }
         let isFaulty = arm(for: step)
         try perform(step)
+        if hasMigrated { adopt() }
         if isFaulty { disk.arm(nil as SimulatedDisk.Fault?) }
         if let trouble { throw trouble }
         try check()
@@ -79,6 +80,7 @@ extension World {
         case .remove: try remove(step)
         case .copy: try copyStored(step)
         case .introduce: try introduce(step)
+        case .migrate: try migrate(step)
         }
     }
 

@@ -28,6 +28,10 @@ final class World {
     let options: Options
     var mix: Mix { options.mix }
     let directory: TemporaryDirectory
+    /// Where the directory is, as a mark in it says; nil where it has none, or that of another disk.
+    let home = SimulatedHome()
+    /// Whether it was ever copied: a server that need not look for that costs no call.
+    var hasMigrated = false
     /// Power cuts so far, each of which leaves another directory.
     var number = 0
     var path: String
