@@ -67,7 +67,7 @@ import TransferTestSupport
                 ["\(Features.zlib.rawValue)", "zlib"], ["\(Features.folders.rawValue)", "folders"],
                 ["\(Features.pieces.rawValue)", "pieces"], ["\(Features.trees.rawValue)", "trees"],
                 ["\(Features.owners.rawValue)", "owners"], ["\(Features.holes.rawValue)", "holes"],
-                ["\(Features.trashes.rawValue)", "trashes"],
+                ["\(Features.trashes.rawValue)", "trashes"], ["\(Features.versions.rawValue)", "versions"],
             ])
     }
 

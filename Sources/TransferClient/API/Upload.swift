@@ -27,6 +27,10 @@ public struct Upload: Sendable {
     /// What the file under a path has to be, where nothing else is to be sent.
     var expected: SourceFile.Identity?
 
+    /// What it may take the place of, where it overwrites; `FileVersion.none` for nothing, and nil for whatever is there. Only of a path,
+    /// and for servers with the feature `versions`.
+    var replaceable: FileVersion?
+
     /// A file or a directory.
     public static func path(_ path: String, name: String? = nil, kind: ContentKind? = nil) -> Upload {
         Upload(source: .path(path), name: name, kind: kind)

@@ -46,7 +46,9 @@ struct StateFolder: Sendable {
     }
 
     /// Removes what nobody has come back for.
-    func sweep() {
+    ///
+    /// - Parameter age: seconds.
+    func sweep(keeping age: Int64 = Self.age) {
         guard let directory = opendir(path) else { return }
         defer { closedir(directory) }
         let now = Timestamp.now.seconds
@@ -57,7 +59,7 @@ struct StateFolder: Sendable {
             }
             var status = stat()
             let file = "\(path)/\(name)"
-            let limit = name.utf8.contains(UInt8(ascii: ".")) ? Self.draftAge : Self.age
+            let limit = name.utf8.contains(UInt8(ascii: ".")) ? Self.draftAge : age
             guard lstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
                 now.subtractingReportingOverflow(Int64(status.st_mtim.tv_sec)).partialValue > limit
             else { continue }

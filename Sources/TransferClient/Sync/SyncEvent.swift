@@ -46,6 +46,10 @@ public struct SyncChange: Sendable, Equatable {
         case removed
         /// Something is in the way of what the source has, and is removed.
         case cleared
+        /// The target has something of its own, which stays: another one has changed it.
+        case conflict
+        /// A file of the target is newer, and stays.
+        case kept
         /// Some of the source cannot be looked at, or have a path on the other side.
         case unreadable
         /// Something is neither a file nor a folder nor a link.
@@ -60,6 +64,9 @@ public struct SyncChange: Sendable, Equatable {
 
     /// Of what is moved, where it was; of what gets another name, the name that it has.
     public var origin: String?
+
+    /// Of a conflict, the path at which the target has what the source has; nil where it has not.
+    public var copy: String?
 
     /// Bytes of content; 0 of what is no file.
     public var size: UInt64 = 0
@@ -103,6 +110,12 @@ public struct SyncSummary: Sendable, Equatable {
     /// Files, folders and links that were removed.
     public var deleted = 0
 
+    /// Files that both sides have changed.
+    public var conflicts = 0
+
+    /// Files of the target that are newer, and stay.
+    public var kept = 0
+
     /// What was not done, or is not known.
     public var failed = 0
 
@@ -111,6 +124,6 @@ public struct SyncSummary: Sendable, Equatable {
 
     /// Whether the two were the same already.
     public var isUnchanged: Bool {
-        sent + moved + made + attributes + deleted + failed == 0 && deletionStop == nil
+        sent + moved + made + attributes + deleted + conflicts + failed == 0 && deletionStop == nil
     }
 }

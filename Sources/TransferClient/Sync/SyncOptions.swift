@@ -17,6 +17,28 @@ public struct SyncOptions: Sendable {
     /// Whether owners are made the same, which takes root on the side that is changed.
     public var keepsOwners = true
 
+    /// What is done with a file of the target that no sync has seen as it is, and that is not older than that of the source either.
+    public enum ConflictChoice: String, Sendable, CaseIterable {
+        /// The source's replaces it.
+        case source
+        /// The source's replaces it where that is newer, by the times of both; otherwise it stays. With the same time, as `both`.
+        case newer
+        /// It stays, and the source's is stored beside it, as `NAME.conflict-HOST-DATE`.
+        case both
+        /// It stays, and nothing is stored.
+        case fail
+    }
+
+    /// What is done in a conflict.
+    public var conflicts = ConflictChoice.both
+
+    /// Whether files stay that are newer in the target, by the times of both.
+    public var skipsNewer = false
+
+    /// The folder, of this user's own, for what syncs have seen, so that the next one of the same two sides knows what somebody else has
+    /// changed since; nil to go by the times of files. It need not be there.
+    public var records: String?
+
     /// Whether it is only told what would be done.
     public var isDryRun = false
 

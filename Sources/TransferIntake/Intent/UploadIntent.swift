@@ -34,6 +34,9 @@ package struct UploadIntent: Equatable, Sendable {
     /// Of the whole upload, how many bytes are not in holes as far as its sender can tell; nothing for content that has none.
     package var filled: UInt64?
 
+    /// What it may take the place of, where it overwrites; `FileVersion.none` for nothing, and nil for whatever is there.
+    package var replaceable: FileVersion?
+
     /// The people that it is for, each once; nobody for one that is stored under its path.
     package var recipients: [String]
 

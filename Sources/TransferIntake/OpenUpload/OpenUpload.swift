@@ -169,6 +169,7 @@ extension OpenUpload {
         // What has its name may come from itself, under a server that has died: it is compared.
         if let size = sizeOfAll, intake.store.version(at: path)?.size == size { return nil }
         try checkReplacing(path)
+        try checkVersion(path)
         guard try intake.store.admit(path, size: intent.uploadSize, conflict: intent.conflict) == .skipped,
             !isToBeHealed(path)
         else {
@@ -227,6 +228,15 @@ extension OpenUpload {
             intent.uploadSize.map({ $0 != file.size }) ?? false, try !intake.hasStored(caller, path, file)
         else { return }
         throw .notYours(path)
+    }
+
+    /// Spares content that could not be published: it is compared again when the upload gets its path. What has its size may have its
+    /// content.
+    private func checkVersion(_ path: RelativePath) throws(StoreError) {
+        guard let version = intent.replaceable, let file = intake.store.version(at: path), file.told != version,
+            intent.uploadSize.map({ $0 != file.size }) ?? false
+        else { return }
+        throw .isNotSeen(path)
     }
 
     /// What is rotten is not left as it is before it is known whether this is what it was.
@@ -452,7 +462,7 @@ extension OpenUpload {
                 modified: intent.modified, permissions: intent.permissions)
             publication.keepsPermissions = intent.keepsPermissions
             publication.attributes = intent.attributes
-            publication.condition = condition
+            (publication.condition, publication.replaceable) = (condition, intent.replaceable)
             publication.command = command ?? run.map { StoringCommand(id: $0, mayRepeat: true) }
             return publication
         }

@@ -60,7 +60,7 @@ struct FieldTag: RawRepresentable, Hashable {
     static let attributes = FieldTag(rawValue: 0x86)
     /// In `list`, `fetch`, `remove` and `move`: the path is in this part of the trash; empty for the trash itself.
     static let trash = FieldTag(rawValue: 0x87)
-    /// In `make`, `move` and `remove`: what has the path has to be of this version, 16 bytes.
+    /// In `make`, `move`, `remove`, `begin` and `resume`: what has the path has to be of this version, 16 bytes.
     static let version = FieldTag(rawValue: 0x88)
 
     /// Whether a receiver that doesn't know the tag must refuse the message.

@@ -41,6 +41,9 @@ package struct Begin: Equatable, Sendable {
     /// none. More than the size counts as the size.
     package var filled: UInt64?
 
+    /// What the upload may take the place of, where it overwrites; `FileVersion.none` for nothing, and nil for whatever is there.
+    package var version: FileVersion?
+
     /// What of an upload a `begin` opens.
     package enum Scope: Equatable, Sendable {
         /// All of it.
@@ -114,13 +117,14 @@ extension Begin {
         note = fields[.note]
         attributes = try ExtraAttributes(fields)
         filled = try fields.longNumber(.filled)
+        version = try FileVersion(fields)
         guard (note?.count ?? 0) + (recipients?.encoded.count ?? 0) <= Recipients.mostBytes else {
             throw .malformed("The recipients and their note are too long.")
         }
     }
 
     /// Made once: it would be an allocation for every small file.
-    private static let tags: [FieldTag] = [.part, .assembly, .recipients, .note, .attributes, .filled]
+    private static let tags: [FieldTag] = [.part, .assembly, .recipients, .note, .attributes, .filled, .version]
 
     /// Stands for a path that was not UTF-8. It contains NUL, so that `RelativePath` refuses it.
     package static let undecodablePath = "\u{FFFD}\0"
@@ -147,6 +151,7 @@ extension Begin {
         if let attributes, !attributes.isEmpty, recipients == nil, note == nil {
             bytes.append(field: .attributes, attributes.encoded)
         }
+        version?.encodeField(into: &bytes)
         if let note { bytes.append(field: .note, note.prefix(Recipients.mostBytes - (recipients?.encoded.count ?? 0))) }
     }
 }

@@ -211,6 +211,9 @@ package struct Features: OptionSet, Hashable, Sendable {
     /// In `welcome`: what is removed goes to the trash, also where nobody asks for that.
     package static let trashes = Features(rawValue: 1024)
 
+    /// In `welcome`: the server takes `version` in `begin`.
+    package static let versions = Features(rawValue: 2048)
+
     /// What the other side may send `data` as, of what has to be agreed on.
     package var encodings: Set<BodyEncoding> {
         var encodings: Set<BodyEncoding> = []

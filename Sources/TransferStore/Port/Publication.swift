@@ -51,6 +51,9 @@ package struct Publication {
     /// What it may take the place of, where it replaces anything; nothing for whatever is there.
     package var compared: ComparedFile?
 
+    /// The same as clients know it, `FileVersion.none` for nothing: compared when the publication gets its path.
+    package var replaceable: FileVersion?
+
     /// What has to have the path when the publication gets it; nil for anything. With one, an upload only takes a free name or replaces
     /// a file: `conflict` is `overwrite` or `fail`.
     package var condition: PublicationCondition?
@@ -73,6 +76,15 @@ package struct Publication {
         self.conflict = conflict
         self.modified = modified
         self.permissions = permissions
+    }
+}
+
+extension Publication {
+    /// - Parameter found: what has the path; where nothing has, nothing can be lost.
+    /// - Throws: `pathConflict` when it is another version than the client has seen.
+    func checkVersion(_ found: stat?) throws(StoreError) {
+        guard let replaceable, let found, ContentVersion(found).told != replaceable else { return }
+        throw .isNotSeen(path)
     }
 }
 
@@ -101,6 +113,11 @@ package struct PublicationCondition: Sendable {
 }
 
 extension StoreError {
+    /// The same as an upload may not replace it: unlike `otherVersion`, to send it again is of no use.
+    package static func isNotSeen(_ path: RelativePath) -> StoreError {
+        StoreError(.pathConflict, "\(path) has changed since the client has looked at it; it is left as it is.")
+    }
+
     /// The client made its request depend on something else than what is there.
     package static let conditionFails = StoreError(
         .pathConflict, "What is stored there is not what the request demands.")

@@ -247,6 +247,7 @@ final class Publisher {
             let there = try target.status()
             guard there?.isDirectory != true else { throw .isDirectory(publication.path) }
             try publication.compared?.check(there, publication.path)
+            try publication.checkVersion(there)
             if let there { try publication.staged.incoming.check(there, publication.command, publication.path) }
             let now = mayReplace == nil ? nil : try target.version()
             if now == nil || now != seen { try checkRight(target, publication) }

@@ -97,7 +97,7 @@ import TransferTestSupport
             var configuration = plain.requestContext.configuration
             if ignores { configuration.selection.ignoreFile = ".ignored" }
             let client = try TransferClient(server: plain.server, configuration: configuration)
-            var options = SyncOptions()
+            var options = SyncTests.options
             #expect(await Synced(client.sync(from: source, options: options)).failures == [])
             (options.deletes, options.keepsInTrash) = (true, false)
             for round in 1...2 {

@@ -72,7 +72,7 @@ extension SyncTests {
             let scan = RemoteScan(client, isSource: false, wantsDigests: true, SyncFilter(Selection()))
             let trees = (source: try local.run().0, target: try await scan.run().tree)
             let known = KnownDigests(tree)
-            var options = SyncOptions()
+            var options = Self.options
             options.deletes = true
             var plan = BoundUser.run {
                 var planner = SyncPlanner(trees.source, trees.target, options) { entry, there in

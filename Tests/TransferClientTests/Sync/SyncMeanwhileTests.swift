@@ -23,7 +23,7 @@ extension SyncTests {
         let scan = RemoteScan(client, isSource: true, wantsDigests: true, SyncFilter(Selection()))
         var local = LocalScan(try LocalTree(path: back), at: back, isSource: false, SyncFilter(Selection()))
         let trees = (source: try await scan.run().tree, target: try local.run().0)
-        var options = SyncOptions()
+        var options = Self.options
         (options.deletes, options.keepsInTrash) = (deletes, keepsInTrash)
         let plan = try withoutActuallyEscaping(body) { body in
             var planner = SyncPlanner(trees.source, trees.target, options) { entry, _ in

@@ -24,7 +24,7 @@ extension SyncTests {
         var local = LocalScan(tree, at: source, isSource: true, SyncFilter(Selection()))
         let scan = RemoteScan(client, isSource: false, wantsDigests: true, SyncFilter(Selection()))
         let trees = (source: try local.run().0, target: try await scan.run().tree)
-        var options = SyncOptions()
+        var options = Self.options
         (options.deletes, options.keepsInTrash) = (true, keepsInTrash)
         let known = KnownDigests(tree)
         var planner = SyncPlanner(trees.source, trees.target, options) { entry, there in
@@ -32,7 +32,8 @@ extension SyncTests {
         }
         let plan = planner.run()
         try await body()
-        let target = RemoteTarget(client: client, directory: source, keepsOwners: false, plan: plan)
+        let target = RemoteTarget(
+            client: client, directory: source, keepsOwners: false, plan: plan, comparesContent: true)
         let events = EventQueue<SyncEvent>()
         let read = LocalSource(path: source, top: try tree.top(), pool: client.pool)
         let run = SyncRun(read, trees, plan, options) { events.send($0) }
@@ -72,6 +73,34 @@ extension SyncTests {
             let next = try await push(server)
             #expect(next.failures == [] && next.lines.contains("changed one"))
             #expect(copy(server).lines == TreeFacts(source).lines)
+        }
+    }
+
+    /// The server compares when the upload gets its path, and not only when it is listed.
+    @Test func whatAnotherClientStoresIsNotReplaced() async throws {
+        for name in ["one", "two", "same"] { try write(name, [1, 2, 3]) }
+        #expect(symlink("one", "\(source)/link") == 0)
+        try await withServer { server in
+            _ = try await push(server)
+            for name in ["one", "two", "same", "new", "new too", "long"] {
+                try write(name, SplitMix64.bytes(seed: 7, name == "long" ? Limits.blockSize + 1 : 5))
+            }
+            #expect(unlink("\(source)/link") == 0)
+            try write("link", [1, 2, 3])
+            let synced = try await push(server) {
+                for name in ["one", "new", "link", "long"] { try await overwrite(server, name, [9, 9, 9]) }
+                try await overwrite(server, "same", SplitMix64.bytes(seed: 7, 5))
+            }
+            // What has the content already is told as well, because it has another time.
+            let told = ["changed one", "new long", "new new", "changed link", "attributes same"].map {
+                "\($0): sourceChanged "
+            }
+            #expect(synced.failures.count == 5, "\(synced.failures)")
+            for line in told { #expect(synced.failures.contains { $0.hasPrefix(line) }, "\(line): \(synced.failures)") }
+            for name in ["one", "new", "link", "long"] { #expect(stored(server, name) == [9, 9, 9]) }
+            for name in ["two", "same", "new too"] { #expect(stored(server, name) == SplitMix64.bytes(seed: 7, 5)) }
+            let next = try await push(server)
+            #expect(next.failures == [] && copy(server).lines == TreeFacts(source).lines)
         }
     }
 
@@ -216,14 +245,14 @@ extension SyncTests {
             let clients = try sources.map { _ in try client(server) }
             let synced = await withTaskGroup(of: Synced.self) { group -> [Synced] in
                 for (top, client) in zip(sources, clients) {
-                    group.addTask { await Synced(client.sync(from: top, options: SyncOptions())) }
+                    group.addTask { await Synced(client.sync(from: top, options: Self.options)) }
                 }
                 return await group.reduce(into: []) { $0.append($1) }
             }
             for one in synced { #expect(one.failure == nil) }
             if isOneSource { for one in synced { #expect(one.failures == []) } }
             // Whatever of each has come last, the next one finds all that is another's.
-            let next = await Synced(try client(server).sync(from: other, options: SyncOptions()))
+            let next = await Synced(try client(server).sync(from: other, options: Self.options))
             #expect(next.failures == [] && copy(server).lines == TreeFacts(other).lines)
         }
     }

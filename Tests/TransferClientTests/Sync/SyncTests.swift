@@ -20,14 +20,21 @@ import TransferTestSupport
         try TransferClient(server: server.address(folder), configuration: .plain())
     }
 
-    func push(_ server: RunningServer, _ change: (inout SyncOptions) -> Void = { _ in }) async throws -> Synced {
+    /// Those of a target that is nobody else's: see `SyncChangesTests` for others.
+    static let options = {
         var options = SyncOptions()
+        options.conflicts = .source
+        return options
+    }()
+
+    func push(_ server: RunningServer, _ change: (inout SyncOptions) -> Void = { _ in }) async throws -> Synced {
+        var options = Self.options
         change(&options)
         return await Synced(try client(server).sync(from: source, options: options))
     }
 
     func pull(_ server: RunningServer, _ change: (inout SyncOptions) -> Void = { _ in }) async throws -> Synced {
-        var options = SyncOptions()
+        var options = Self.options
         change(&options)
         return await Synced(try client(server).sync(to: back, options: options))
     }

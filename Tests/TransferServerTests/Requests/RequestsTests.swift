@@ -41,7 +41,7 @@ extension ServerTests {
                     guard case .welcome(let welcome) = try client.nextMessage() else {
                         throw RawClient.Failure(description: "no welcome")
                     }
-                    let usual: Features = [.files, .folders, .trees, .zstd, .holes, .pieces]
+                    let usual: Features = [.files, .folders, .trees, .zstd, .holes, .pieces, .versions]
                     #expect(welcome.features == (isRoot ? usual.union(.owners) : usual))
                 }
             }

@@ -51,6 +51,10 @@ extension ManualPage {
             "~/.config/transfer/known_servers",
             "The keys of servers that were seen before; see 'transfer help trust list'."
         ),
+        (
+            "~/.config/transfer/syncs",
+            "What syncs have seen, so that they replace nothing that somebody else has changed."
+        ),
         ("~/.config/transfer/key.pem", "The key that servers know this user by; see 'transfer help key'."),
     ]
 }

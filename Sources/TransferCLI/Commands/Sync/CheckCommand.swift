@@ -7,7 +7,7 @@ struct CheckCommand {
     init(_ arguments: ParsedArguments) throws(UsageError) {
         var options = SyncOptions()
         for effect in SyncFlags.comparing { try effect(arguments, on: &options) }
-        (options.isDryRun, options.deletes, options.isForced) = (true, true, true)
+        (options.isDryRun, options.deletes, options.isForced, options.conflicts) = (true, true, true, .source)
         runner = try SyncRunner(arguments, options, .comparing)
     }
 

@@ -18,7 +18,7 @@ enum SyncWords {
         case (.comparing, .changed): "differs"
         case (.comparing, .moved): "moved"
         case (.comparing, .removed), (.comparing, .cleared): "extra"
-        case (_, .unreadable), (_, .skipped): action.rawValue
+        case (_, .unreadable), (_, .skipped), (_, .conflict), (_, .kept): action.rawValue
         }
     }
 }
@@ -27,7 +27,7 @@ extension SyncChange {
     /// One line for people.
     func line(_ words: SyncWords) -> String {
         let shown = path.isEmpty ? "." : path
-        var text = isDone || action == .skipped ? "\(words.word(action))  " : "\(result)  "
+        var text = isDone || [.skipped, .conflict].contains(action) ? "\(words.word(action))  " : "\(result)  "
         if let origin, action == .moved { text += "\(origin.escapedForDisplay) -> " }
         text += shown.escapedForDisplay
         if let origin, action == .hardLink { text += " = \(origin.escapedForDisplay)" }
@@ -43,7 +43,8 @@ extension SyncChange {
     func json(isDryRun: Bool) -> JSONLine {
         [
             "schema": .string(JSONSchema.syncChange), "action": .string(action.rawValue), "path": .string(path),
-            "origin": origin.map { .string($0) } ?? .null, "size": .integer(size), "count": .integer(UInt64(count)),
+            "origin": origin.map { .string($0) } ?? .null, "copy": copy.map { .string($0) } ?? .null,
+            "size": .integer(size), "count": .integer(UInt64(count)),
             "result": .string(result.name), "message": .string(message), "dryRun": .bool(isDryRun),
         ]
     }
@@ -67,6 +68,8 @@ extension SyncSummary {
             parts.append("\(different.grouped) different or missing")
         }
         if leftOut > 0 { parts.append("\(leftOut.grouped) left out") }
+        if kept > 0 { parts.append("\(kept.grouped) newer there") }
+        if conflicts > 0 { parts.append("\(conflicts.grouped) in conflict") }
         if deleted > 0 { parts.append("\(deleted.grouped) \(words == .doing ? "deleted" : "extra")") }
         if failed > 0 { parts.append("\(failed.grouped) failed") }
         return parts.joined(separator: ", ") + ", in \(seconds.shown(decimals: 2)) s"
@@ -79,6 +82,7 @@ extension SyncSummary {
             "unchanged": .integer(UInt64(unchanged)), "leftOut": .integer(UInt64(leftOut)),
             "moved": .integer(UInt64(moved)), "made": .integer(UInt64(made)),
             "attributes": .integer(UInt64(attributes)), "deleted": .integer(UInt64(deleted)),
+            "conflicts": .integer(UInt64(conflicts)), "kept": .integer(UInt64(kept)),
             "failed": .integer(UInt64(failed)), "deletionStop": deletionStop.map { .string($0) } ?? .null,
             "dryRun": .bool(isDryRun), "seconds": .double(seconds),
         ]

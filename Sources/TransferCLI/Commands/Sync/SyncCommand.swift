@@ -1,4 +1,5 @@
 private import TransferClient
+private import TransferSystem
 
 /// `transfer sync`: makes a folder on a server the same as a directory here, or the other way round.
 struct SyncCommand {
@@ -10,6 +11,7 @@ struct SyncCommand {
         guard options.deletes || options.mostDeletions == nil, options.deletes || options.keepsInTrash else {
             throw arguments.error("--max-delete and --no-trash are about what --delete removes; add --delete")
         }
+        options.records = ConfigurationFolder.path.map { "\($0)/syncs" }
         runner = try SyncRunner(arguments, options, .doing)
     }
 
@@ -17,7 +19,7 @@ struct SyncCommand {
 }
 
 extension SyncCommand: ProgramCommand {
-    private static let choices = SyncFlags.removing + SyncFlags.comparing + [SyncFlags.isDryRun]
+    private static let choices = SyncFlags.removing + SyncFlags.replacing + SyncFlags.comparing + [SyncFlags.isDryRun]
 
     static let definition = Command(
         name: "sync", summary: "Make a folder on a server the same as a directory here, or the other way round.",
@@ -27,6 +29,8 @@ extension SyncCommand: ProgramCommand {
                 + "empty ones, symbolic links as links, hard links, permissions, times, extended attributes of users, and owners "
                 + "where whoever stores is root. A file is changed when its size or time is another one. A file that was only "
                 + "renamed is moved and not sent again, with --delete.",
+            "What somebody else has changed in the target since the last sync of the two is not replaced: both stay, and it is told "
+                + "(--on-conflict). What syncs have seen is in ~/.config/transfer/syncs.",
             "As with rsync, SOURCE/ is what is in the folder, and SOURCE the folder itself, which goes into TARGET.",
             "What is printed are the changes. Devices, sockets and FIFOs are told and left out, and so are files and folders here that are "
                 + "called .transfer or .transfer-parts; a name that is not UTF-8 cannot go to a server, is told, and counts as a failure. "

@@ -41,6 +41,21 @@ enum SyncFlags {
         ).isOn.sets(\.isForced),
     ]
 
+    /// What becomes of files of the target that somebody else has changed.
+    static let replacing: [FlagEffect<SyncOptions>] = [
+        Flag(
+            name: "on-conflict", placeholder: "CHOICE", help: "What to do with a file that both sides have changed.",
+            details: "That is one of the target that is not what a sync of these two has seen last or, in their first "
+                + "one, that is not older than the source's. both leaves it, and stores the source's beside it as NAME.conflict-HOST-DATE, which "
+                + "--delete doesn't remove; fail leaves it, and stores nothing; both are told, and the sync exits with 1. newer takes "
+                + "the newer one, source the source's. What --delete would remove stays where the target has changed it, but with source."
+        ).choice(default: SyncOptions().conflicts).sets(\.conflicts),
+        Flag(
+            name: "update", short: "u", help: "Leave files that are newer in the target.",
+            details: "By the times of both; that is no conflict."
+        ).isOn.sets(\.skipsNewer),
+    ]
+
     static let isDryRun: FlagEffect<SyncOptions> = Flag(
         name: "dry-run", short: "n", help: "Look at both sides, print what would be done, and change nothing."
     ).isOn.sets(\.isDryRun)

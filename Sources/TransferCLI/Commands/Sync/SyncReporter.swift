@@ -55,7 +55,7 @@ actor SyncReporter: Asker {
     /// A check is about whether there is a difference.
     private func isGood(_ summary: SyncSummary) -> Bool {
         switch words {
-        case .doing: summary.failed == 0 && summary.deletionStop == nil
+        case .doing: summary.failed + summary.conflicts == 0 && summary.deletionStop == nil
         case .comparing: summary.isUnchanged
         }
     }
@@ -76,6 +76,7 @@ actor SyncReporter: Asker {
     private func count(_ change: SyncChange) {
         guard change.isDone else { return }
         switch change.action {
+        case .kept: break
         case .new, .changed: (work.files, work.bytes) = (work.files + 1, work.bytes.addingClamped(change.size))
         default: work.others += 1
         }

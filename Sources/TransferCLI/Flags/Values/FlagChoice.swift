@@ -18,6 +18,10 @@ extension ClientConfiguration.Compression: FlagChoice {
     var flagValue: String { rawValue }
 }
 
+extension SyncOptions.ConflictChoice: FlagChoice {
+    var flagValue: String { rawValue }
+}
+
 extension ContentKind: FlagChoice {
     var flagValue: String { name }
 }

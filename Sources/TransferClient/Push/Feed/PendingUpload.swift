@@ -53,6 +53,9 @@ final class PendingUpload: @unchecked Sendable {
     /// What the file has to be, where nothing else is to be sent.
     var expected: SourceFile.Identity?
 
+    /// What it may take the place of; nil for whatever is there.
+    var replaceable: FileVersion?
+
     /// The server was asked about it and doesn't have it, so it is sent.
     var isUnknown = false
 
@@ -132,14 +135,14 @@ final class PendingUpload: @unchecked Sendable {
     convenience init(_ content: Content, of whole: PendingUpload, id: UploadID = .random()) {
         self.init(
             content, label: whole.label, destination: whole.destination, kind: whole.kind, id: id, sealed: whole.sealed)
-        kind = whole.kind
+        (kind, replaceable) = (whole.kind, whole.replaceable)
     }
 
     /// The same upload with its content in memory.
     func holding(_ bytes: [UInt8]) -> PendingUpload {
         let held = PendingUpload(
             .bytes(bytes), label: label, destination: destination, kind: wantedKind, id: id, sealed: sealed)
-        held.started = started
+        (held.started, held.replaceable) = (started, replaceable)
         return held
     }
 

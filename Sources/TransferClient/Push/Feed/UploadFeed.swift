@@ -231,7 +231,9 @@ final class UploadFeed: Sendable {
                 if let archive, archive.takesName(status, path, name, isNamed: true) { return nil }
                 let item = pending(
                     .file(path: path, followsLinks: follows), path, name, upload.kind, isRepeated: isRepeated, &state)
-                if case .upload(let pending) = item { pending.expected = upload.expected }
+                if case .upload(let pending) = item {
+                    (pending.expected, pending.replaceable) = (upload.expected, upload.replaceable)
+                }
                 return item
             case .directory:
                 if let failure = places?.refusal(ofSource: path) { return refused(path, name, failure) }

@@ -347,7 +347,7 @@ extension LaneProducer {
             begin.scope = .part(.init(of: split.whole.id, offset: range.lowerBound, total: split.knownSize))
             begin.filled = split.filled
         } else if !pending.isDrop {
-            begin.filled = reader.filled
+            (begin.filled, begin.version) = (reader.filled, pending.replaceable)
             // What ends an upload says what all of it is.
             begin.note = try pending.sealed?.note()
             if sealing == nil, let kept = configuration.kept {

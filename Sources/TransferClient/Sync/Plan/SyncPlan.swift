@@ -14,6 +14,29 @@ struct SyncPlan: Sendable {
         let entry: SyncEntry
         /// Whether nothing has its path.
         let isNew: Bool
+        /// Where it is stored; nil for its own path.
+        var copy: RelativePath?
+        /// Whether it takes the place of nothing, whatever is there.
+        var replacesNothing = false
+        /// What was sent of it, where that is known.
+        var sent: SyncRecord.Version?
+
+        /// Where it is stored.
+        var target: RelativePath { copy ?? entry.path }
+    }
+
+    /// A file that both sides have changed.
+    struct Conflict {
+        /// Of the source; of the target, where the source lacks it.
+        let entry: SyncEntry
+        let there: SyncEntry
+        /// Where the source's is stored; nil where it is not.
+        var copy: RelativePath?
+        /// Whether that is done already.
+        var isStored = false
+        /// Whether both may have one content.
+        var isDoubtful = false
+        let message: String
     }
 
     /// A name of a file that has another one.
@@ -47,6 +70,13 @@ struct SyncPlan: Sendable {
     var replacedLinks: Set<RelativePath> = []
     var moves: [Move] = []
     var files: [File] = []
+    var conflicts: [Conflict] = []
+
+    /// Files of the source that are newer in the target, and stay so.
+    var kept: [SyncEntry] = []
+
+    /// Files of the source that have a conflict in which the target keeps both, as an earlier sync has settled it.
+    var settled: Set<RelativePath> = []
     var links: [SyncEntry] = []
     var hardLinks: [HardLink] = []
 
@@ -76,7 +106,11 @@ struct SyncPlan: Sendable {
     mutating func leave(unreadable reasons: [RelativePath: String]) {
         guard !reasons.isEmpty else { return }
         unreadable = files.compactMap { file in reasons[file.entry.path].map { (file.entry.path, $0) } }
+        unreadable += conflicts.compactMap { conflict in
+            reasons[conflict.entry.path].map { (conflict.entry.path, $0) }
+        }
         files.removeAll { reasons[$0.entry.path] != nil }
+        conflicts.removeAll { reasons[$0.entry.path] != nil }
         // What would have given way to it stays.
         obstacles.removeAll { reasons[$0.entry.path] != nil }
     }

@@ -13,6 +13,8 @@ struct SyncPlanner {
     private let options: SyncOptions
     private let keeping: AttributeKeeping
     private let hasSameContent: ContentComparison
+    private let record: SyncRecord?
+    private let names: ConflictName
     private var plan = SyncPlan()
     /// Files that are sent or moved, so that their other names are made anew.
     private var renewed: Set<RelativePath> = []
@@ -33,12 +35,16 @@ struct SyncPlanner {
     /// Folders of the target in which, or in a folder of which, something has a name that no path can have: it would go with them.
     private let holding: Set<RelativePath>
 
-    /// - Parameter rights: what the side that is changed leaves its own user of what it stores.
+    /// - Parameters:
+    ///   - rights: what the side that is changed leaves its own user of what it stores.
+    ///   - record: what the last sync of the two has seen; nil where it is the first.
+    ///   - names: of what is stored beside what stays.
     init(
         _ source: SyncTree, _ target: SyncTree, _ options: SyncOptions, rights: OwnerRights = .none,
-        hasSameContent: @escaping ContentComparison
+        record: SyncRecord? = nil, names: ConflictName = .here, hasSameContent: @escaping ContentComparison
     ) {
         (self.source, self.target, self.options) = (source, target, options)
+        (self.record, self.names) = (record, names)
         keeping = AttributeKeeping(owners: options.keepsOwners, rights: rights)
         let unlisted = target.unlisted.compactMap { try? RelativePath($0.folder) } + target.held
         holding = Set(unlisted).union(unlisted.flatMap(\.folders))
@@ -80,6 +86,10 @@ extension SyncPlanner {
         guard !target.leftOut.contains(entry.path) else {
             return block(entry, "Something that is left out of the sync is in the way.")
         }
+        guard givesWay(there, to: entry) else {
+            blockedFolders.insert(entry.path)
+            return
+        }
         if let there, there.isFile { clear(there) }
         if let there, there.isLink {
             plan.replacedLinks.insert(there.path)
@@ -95,7 +105,7 @@ extension SyncPlanner {
             remember(there, at: entry.path)
             return plan.attributes.append(entry)
         }
-        guard makeRoom(for: entry, there) else { return }
+        guard makeRoom(for: entry, there), givesWay(there, to: entry) else { return }
         if let there, there.isFile { clear(there) } else { remember(there, at: entry.path) }
         plan.links.append(entry)
         touch(entry)
@@ -106,8 +116,10 @@ extension SyncPlanner {
             if let first = firsts[name] { return compare(otherNameOf: first, entry, there) }
             firsts[name] = entry.path
         }
+        var isDoubtful = false
         if let there, there.form == entry.form {
             let isSame = isSame(entry, there)
+            isDoubtful = isSame == nil
             // What is not known may turn out to be the same when it is sent.
             if isSame ?? true, let name = there.named {
                 guard kept[name] == nil else { return part(entry, there) }
@@ -119,7 +131,7 @@ extension SyncPlanner {
                 return plan.attributes.append(entry)
             }
         }
-        guard makeRoom(for: entry, there) else { return }
+        guard makeRoom(for: entry, there), givesWay(there, to: entry, isDoubtful: isDoubtful) else { return }
         remember(there, at: entry.path)
         plan.files.append(SyncPlan.File(entry: entry, isNew: there == nil))
         renewed.insert(entry.path)
@@ -137,7 +149,7 @@ extension SyncPlanner {
         if let there, there.named != nil, there.named == target[first]?.named, !renewed.contains(first) {
             return plan.unchanged += 1
         }
-        guard makeRoom(for: entry, there) else { return }
+        guard makeRoom(for: entry, there), givesWay(there, to: entry) else { return }
         remember(there, at: entry.path)
         plan.hardLinks.append(SyncPlan.HardLink(entry: entry, first: first))
         touch(entry)
@@ -163,6 +175,76 @@ extension SyncPlanner {
     private mutating func touch(_ entry: SyncEntry) { touched.insert(entry.path.parent) }
 }
 
+// MARK: What both sides have changed
+
+extension SyncPlanner {
+    /// Whether a file of the target may be replaced by what the source has. One that may not is told, or stored beside it.
+    ///
+    /// - Parameter isDoubtful: whether both may have one content.
+    private mutating func givesWay(_ there: SyncEntry?, to entry: SyncEntry, isDoubtful: Bool = false) -> Bool {
+        guard let there, there.isFile else { return true }
+        if options.skipsNewer, entry.isFile, entry.isOlder(than: there) { return keep(entry) }
+        guard options.conflicts != .source, !isKnown(there, instead: entry) else { return true }
+        if let known = record?[entry.path], known.settled == .init(there), known.common == .init(entry), entry.isFile {
+            plan.settled.insert(entry.path)
+            plan.unchanged += 1
+            return false
+        }
+        if options.conflicts == .newer {
+            if there.isOlder(than: entry) { return true }
+            if entry.isOlder(than: there) { return keep(entry) }
+        }
+        addConflict(entry, there, isDoubtful: isDoubtful)
+        return false
+    }
+
+    private mutating func keep(_ entry: SyncEntry) -> Bool {
+        plan.kept.append(entry)
+        return false
+    }
+
+    /// Whether it is as a sync has seen it. Without a record, what is older is taken for that.
+    private func isKnown(_ there: SyncEntry, instead entry: SyncEntry) -> Bool {
+        guard let record else { return there.isOlder(than: entry) }
+        return record[there.path]?.knows(.init(there)) ?? false
+    }
+
+    /// Whether somebody else has changed it since a sync has seen it.
+    private func isEdited(_ there: SyncEntry) -> Bool {
+        guard options.conflicts != .source, there.isFile, let known = record?[there.path] else { return false }
+        return !known.knows(.init(there))
+    }
+
+    private mutating func addConflict(_ entry: SyncEntry, _ there: SyncEntry, isDoubtful: Bool) {
+        var conflict = SyncPlan.Conflict(
+            entry: entry, there: there, isDoubtful: isDoubtful,
+            message: record == nil ? "The target's is not older, and stays." : "Both sides have changed it.")
+        if options.conflicts != .fail, entry.isFile {
+            conflict.copy = names.path(of: entry) { path in
+                guard let found = target[path] else { return source[path] == nil }
+                return found.form == entry.form && found.modified == entry.modified
+            }
+            conflict.isStored = conflict.copy.map { target[$0] != nil } ?? false
+            if conflict.copy != nil, !conflict.isStored { touch(entry) }
+        }
+        plan.conflicts.append(conflict)
+    }
+
+    /// What the source lacks, and was changed in the target since it was the same there.
+    private mutating func addEdited(_ there: SyncEntry) {
+        plan.conflicts.append(
+            SyncPlan.Conflict(
+                entry: there, there: there, message: "The source lacks it, and the target has changed it: it stays."))
+    }
+}
+
+extension SyncEntry {
+    /// By the times of both: no clock is asked.
+    fileprivate func isOlder(than other: SyncEntry) -> Bool {
+        (modified.seconds, modified.nanoseconds) < (other.modified.seconds, other.modified.nanoseconds)
+    }
+}
+
 // MARK: What is in the way
 
 extension SyncPlanner {
@@ -177,6 +259,10 @@ extension SyncPlanner {
         }
         guard !hasLeftOut(below: there.path) else {
             block(entry, "A folder is in the way, and something in it is left out of the sync.")
+            return false
+        }
+        guard !target.entries(below: there.path).contains(where: isEdited) else {
+            block(entry, "A folder is in the way, and something in it was changed there since the last sync.")
             return false
         }
         guard !holding.contains(there.path) else {
@@ -265,10 +351,13 @@ extension SyncPlanner {
     }
 
     private mutating func findRemovals() {
-        let kept = holding.union(target.leftOut.flatMap(\.folders))
+        let leftovers = leftovers.filter { !movedAway.contains($0.path) }
+        let stays = leftovers.filter { isEdited($0) || isConflictCopy($0) }
+        let kept = holding.union((target.leftOut + stays.map(\.path)).flatMap(\.folders)).union(stays.map(\.path))
+        for entry in stays where isEdited(entry) { addEdited(entry) }
         var removed: Set<RelativePath> = []
-        for entry in leftovers where !movedAway.contains(entry.path) {
-            guard !entry.isFolder || !kept.contains(entry.path) else { continue }
+        for entry in leftovers {
+            guard !kept.contains(entry.path) else { continue }
             if let folder = entry.path.parent, removed.contains(folder) {
                 if entry.isFolder { removed.insert(entry.path) }
                 continue
@@ -279,6 +368,13 @@ extension SyncPlanner {
             touch(entry)
             if entry.isFolder { removed.insert(entry.path) }
         }
+    }
+}
+
+extension SyncPlanner {
+    /// Whether it is what a conflict has left: nobody has it but the target, as long as the source never had it.
+    private func isConflictCopy(_ there: SyncEntry) -> Bool {
+        options.conflicts != .source && there.isFile && ConflictName.isOne(there.path) && record?[there.path] == nil
     }
 }
 

@@ -19,6 +19,8 @@ struct LocalTarget: SyncTarget {
     private static let batch = 256
 
     /// The directory is made when it is opened.
+    var comparesContent: Bool { true }
+
     func makeTop(permissions: UInt16?) async throws(PushFailure) {}
 
     func set(_ entries: [SyncEntry], _ report: @escaping Report<SyncEntry>) async throws(PushFailure) {
@@ -131,23 +133,28 @@ struct LocalTarget: SyncTarget {
         for file in files where file.entry.isPartial { report(file, untold.code, untold.message) }
         let files = files.filter { !$0.entry.isPartial }
         let found = Dictionary(files.map { (PathKey($0.entry.path.string), $0) }) { first, _ in first }
-        for try await event in client.pull(files.compactMap { pulled($0.entry) }, to: destination) {
+        for try await event in client.pull(files.compactMap(pulled), to: destination) {
             switch event {
             case .finished(let answer):
-                if let file = found[PathKey(answer.source)] { report(file, answer.result, answer.message) }
-            case .progress(let progress): tell(.progress(progress))
+                guard var file = found[PathKey(answer.source)] else { continue }
+                file.sent = answer.version.map(SyncRecord.Version.init)
+                report(file, answer.result, answer.message)
+            case .progress(var progress):
+                progress.source = found[PathKey(progress.source)]?.target.string ?? progress.source
+                tell(.progress(progress))
             case .reconnecting(let reason, let seconds): tell(.reconnecting(reason: reason, after: seconds))
             case .connected, .known, .counted, .planned: break
             }
         }
     }
 
-    private func pulled(_ entry: SyncEntry) -> PullFile? {
+    private func pulled(_ file: SyncPlan.File) -> PullFile? {
+        let entry = file.entry
         guard let remote = entry.remote(digests[entry.path]) else { return nil }
-        let file = PullFile(source: entry.path.string, target: entry.path, entry: remote)
-        file.kept = entry.extra.keeping(owner: keepsOwners)
-        file.compared = expected(at: entry.path)
-        return file
+        let pulled = PullFile(source: entry.path.string, target: file.target, entry: remote)
+        pulled.kept = entry.extra.keeping(owner: keepsOwners)
+        pulled.compared = file.replacesNothing ? .nothing : expected(at: file.target)
+        return pulled
     }
 
     /// Makes changes one after the other, and tells of them when they are on disk.
@@ -191,6 +198,16 @@ struct LocalTarget: SyncTarget {
         } catch {
             return error.local
         }
+    }
+}
+
+extension SyncRecord.Version {
+    fileprivate init(_ version: ContentVersion) {
+        let (seconds, rest) = version.revision.quotientAndRemainder(dividingBy: 1_000_000_000)
+        self.init(
+            size: version.size,
+            modified: Timestamp(
+                seconds: rest < 0 ? seconds - 1 : seconds, nanoseconds: UInt32(rest < 0 ? rest + 1_000_000_000 : rest)))
     }
 }
 

@@ -12,6 +12,8 @@ struct RemoteTarget: SyncTarget {
     /// For which all that stands there was compared: what has changed since gets no other path and no attributes, and is not removed.
     /// Nothing where none of it was.
     var plan: SyncPlan?
+    /// Whether the server compares what an upload may take the place of (feature `versions`). An older one replaces what it finds.
+    var comparesContent = false
     /// What the server has said of files that it had already, though nothing had their paths when it listed them.
     private let acknowledged = AcknowledgedDigests()
     /// How long it is waited, again and again, for another client that changes the same.
@@ -200,7 +202,8 @@ struct RemoteTarget: SyncTarget {
         let found = Dictionary(files.map { (PathKey("\(directory)/\($0.entry.path.string)"), $0) }) { first, _ in first
         }
         let uploads = files.map { file in
-            var upload = Upload.path("\(directory)/\(file.entry.path.string)", name: file.entry.path.string)
+            var upload = Upload.path("\(directory)/\(file.entry.path.string)", name: file.target.string)
+            upload.replaceable = replaceable(by: file)
             // What is a link by now is another thing than what was looked at.
             upload.followsLinks = false
             return upload
@@ -208,19 +211,29 @@ struct RemoteTarget: SyncTarget {
         for try await event in client.push(uploads) {
             switch event {
             case .finished(let answer):
-                guard let file = found[PathKey(answer.source)] else { continue }
-                if answer.result == .alreadyStored, !wasCompared(at: file.entry.path) {
-                    acknowledged[file.entry.path] = answer.digest
+                guard var file = found[PathKey(answer.source)] else { continue }
+                if answer.result == .alreadyStored, !wasCompared(at: file.target) {
+                    acknowledged[file.target] = answer.digest
                 }
-                report(file, answer.result, answer.message)
+                file.sent = answer.file.map { SyncRecord.Version(size: $0.size, modified: $0.modified) }
+                // What somebody else has stored there since is left, as it is by a change.
+                let isOther = answer.result == .pathConflict && replaceable(by: file) != nil
+                report(file, isOther ? .sourceChanged : answer.result, answer.message)
             case .progress(var progress):
-                progress.source = found[PathKey(progress.source)]?.entry.path.string ?? progress.source
+                progress.source = found[PathKey(progress.source)]?.target.string ?? progress.source
                 tell(.progress(progress))
             case .reconnecting(let reason, let seconds): tell(.reconnecting(reason: reason, after: seconds))
             case .notice(let text): tell(.notice(text))
             case .connected, .counted, .known: break
             }
         }
+    }
+
+    /// What an upload may take the place of; nil for whatever is there.
+    private func replaceable(by file: SyncPlan.File) -> FileVersion? {
+        guard comparesContent, plan != nil || file.replacesNothing else { return nil }
+        guard !file.replacesNothing, wasCompared(at: file.target) else { return FileVersion.none }
+        return compared(at: file.target) ?? FileVersion.none
     }
 
     private func make(

@@ -36,7 +36,11 @@ struct SyncRun {
             tally.add(.skipped, fault)
         }
         for (entry, message) in plan.blocked { tally.add(entry, .pathConflict, message) }
+        for entry in plan.kept { tally.add(kept: entry) }
     }
+
+    /// What has come of the plan so far.
+    var outcome: SyncOutcome { tally.outcome }
 
     /// Tells what `run` would do.
     func foresee() -> SyncSummary {
@@ -121,6 +125,7 @@ struct SyncRun {
             if !result.isSuccess { failed.withLock { _ = $0.insert(file.entry.path) } }
             tally.add(file, result, message)
         }
+        for file in try await settle(target) { present.withLock { $0.append(file) } }
         try await target.makeLinks(plan.links, replaces: true) { tally.add($0, .link, $1, $2) }
         // What was to be linked to is not there, or is not yet what it should be.
         let lacking = failed.withLock { $0 }
@@ -135,6 +140,41 @@ struct SyncRun {
             if result != .completed { tally.add(entry, .attributes, result, message) }
         }
         try await target.set(plan.attributes) { tally.add($0, .attributes, $1, $2) }
+    }
+
+    /// Stores beside what stays what the source has.
+    ///
+    /// - Returns: files that the target turns out to have, at the paths at which it has them.
+    private func settle(_ target: any SyncTarget) async throws(PushFailure) -> [SyncEntry] {
+        let tally = tally
+        let present = Locked<[SyncEntry]>([])
+        // Where nobody knows whether both have one content, the target finds out, and replaces nothing.
+        let isDoubtful = { (conflict: SyncPlan.Conflict) in conflict.isDoubtful && target.comparesContent }
+        let doubtful = plan.conflicts.filter(isDoubtful)
+        let same = Locked<Set<RelativePath>>([])
+        let questions = doubtful.map { SyncPlan.File(entry: $0.entry, isNew: false, replacesNothing: true) }
+        try await target.take(questions, { tally.tell($0) }) { file, result, message in
+            if result == .alreadyStored { present.withLock { $0.append(file.entry) } }
+            guard ![.pathConflict, .sourceChanged].contains(result) else { return }
+            same.withLock { _ = $0.insert(file.entry.path) }
+            tally.add(file, result, message)
+        }
+        let conflicts = plan.conflicts.filter { conflict in !same.withLock { $0.contains(conflict.entry.path) } }
+        let copies = conflicts.filter { !$0.isStored }.compactMap { conflict in
+            conflict.copy.map {
+                SyncPlan.File(entry: conflict.entry, isNew: true, copy: $0, replacesNothing: true)
+            }
+        }
+        let stored = Locked(Set(conflicts.filter(\.isStored).map(\.entry.path)))
+        try await target.take(copies, { tally.tell($0) }) { file, result, message in
+            if result == .alreadyStored { present.withLock { $0.append(file.entry.at(file.target)) } }
+            if result.isSuccess { stored.withLock { _ = $0.insert(file.entry.path) } }
+            tally.add(file, result, message)
+        }
+        for conflict in conflicts {
+            tally.add(conflict, isStored: stored.withLock { $0.contains(conflict.entry.path) })
+        }
+        return present.withLock { $0 }
     }
 
     private func remove(_ target: any SyncTarget, _ stop: String?) async throws(PushFailure) {
@@ -179,6 +219,7 @@ extension SyncPlan {
     /// Whether nothing is to be done.
     var isEmpty: Bool {
         unlocked.isEmpty && obstacles.isEmpty && folders.isEmpty && moves.isEmpty && files.isEmpty && links.isEmpty
-            && hardLinks.isEmpty && removals.isEmpty && attributes.isEmpty && folderAttributes.isEmpty && !top.isSet
+            && conflicts.isEmpty && hardLinks.isEmpty && removals.isEmpty && attributes.isEmpty
+            && folderAttributes.isEmpty && !top.isSet
     }
 }

@@ -6,6 +6,7 @@ final class SyncTally: Sendable {
     private struct State {
         var summary: SyncSummary
         var unmade: Set<RelativePath> = []
+        var outcome = SyncOutcome()
     }
 
     private let state: Locked<State>
@@ -20,6 +21,9 @@ final class SyncTally: Sendable {
 
     /// Folders that could not be made: what stands in their place gets nothing of theirs.
     var unmade: Set<RelativePath> { state.withLock { $0.unmade } }
+
+    /// What has come of what was planned.
+    var outcome: SyncOutcome { state.withLock { $0.outcome } }
 
     /// Why nothing may be removed any more, if anything went wrong.
     var failureStop: String? { summary.failed > 0 ? "something before went wrong" : nil }
@@ -48,17 +52,46 @@ extension SyncTally {
         add(folder, .folder, result, message)
     }
 
+    /// The target has it as the source has.
+    private func finish(_ entry: SyncEntry) {
+        state.withLock { $0.outcome.done[entry.path] = SyncRecord.Version(entry) }
+    }
+
     func add(_ entry: SyncEntry, _ action: SyncChange.Action, _ result: ResultCode, _ message: String) {
+        if action == .attributes, result.isSuccess, entry.isFile { finish(entry) }
         add(
             SyncChange(
                 action: action, path: entry.path.string, size: entry.size, result: result.ofChange, message: message))
     }
 
     func add(_ file: SyncPlan.File, _ result: ResultCode, _ message: String) {
-        add(file.entry, file.isNew ? .new : .changed, result, message)
+        if result.isSuccess, file.copy == nil {
+            state.withLock { $0.outcome.done[file.entry.path] = file.sent ?? SyncRecord.Version(file.entry) }
+        }
+        add(
+            SyncChange(
+                action: file.isNew ? .new : .changed, path: file.target.string, size: file.entry.size,
+                result: result.ofChange, message: message))
+    }
+
+    /// - Parameter isStored: whether the target has what the source has, beside its own.
+    func add(_ conflict: SyncPlan.Conflict, isStored: Bool) {
+        let copy = isStored ? conflict.copy : nil
+        if copy != nil {
+            state.withLock { $0.outcome.settled[conflict.entry.path] = SyncRecord.Version(conflict.there) }
+        }
+        add(
+            SyncChange(
+                action: .conflict, path: conflict.entry.path.string, copy: copy?.string, size: conflict.entry.size,
+                result: .pathConflict, message: conflict.message + conflict.end(copy)))
+    }
+
+    func add(kept entry: SyncEntry) {
+        add(SyncChange(action: .kept, path: entry.path.string, size: entry.size))
     }
 
     func add(_ move: SyncPlan.Move, _ result: ResultCode, _ message: String) {
+        if result.isSuccess { finish(move.entry) }
         add(
             SyncChange(
                 action: .moved, path: move.entry.path.string, origin: move.from.string, size: move.entry.size,
@@ -66,6 +99,7 @@ extension SyncTally {
     }
 
     func add(_ link: SyncPlan.HardLink, _ result: ResultCode, _ message: String) {
+        if result.isSuccess { finish(link.entry) }
         add(
             SyncChange(
                 action: .hardLink, path: link.entry.path.string, origin: link.first.string, size: link.entry.size,
@@ -73,6 +107,7 @@ extension SyncTally {
     }
 
     func add(_ removal: SyncPlan.Removal, _ action: SyncChange.Action, _ result: ResultCode, _ message: String) {
+        if result.isSuccess { state.withLock { _ = $0.outcome.removed.insert(removal.entry.path) } }
         add(
             SyncChange(
                 action: action, path: removal.entry.path.string, size: removal.entry.size,
@@ -88,6 +123,7 @@ extension SyncTally {
         for removal in plan.obstacles where stop == nil || !removal.entry.isFolder {
             add(removal, .cleared, .completed, "")
         }
+        for conflict in plan.conflicts { add(conflict, isStored: conflict.copy != nil) }
         for folder in plan.folders { add(folder, .folder, .completed, "") }
         for move in plan.moves { add(move, .completed, "") }
         for file in plan.files { add(file, .completed, "") }
@@ -104,13 +140,38 @@ extension SyncTally {
     }
 }
 
+/// What has come of what was planned, of files.
+struct SyncOutcome: Sendable {
+    /// What the target has now as the source has it, and in which version.
+    var done: [RelativePath: SyncRecord.Version] = [:]
+    /// Conflicts in which the target has both, and the version that it had itself.
+    var settled: [RelativePath: SyncRecord.Version] = [:]
+    /// What the target has no more, with all that was in it.
+    var removed: Set<RelativePath> = []
+}
+
+extension SyncPlan.Conflict {
+    /// What is done about it, behind why it is one.
+    fileprivate func end(_ copy: RelativePath?) -> String {
+        if let copy { return " The target keeps its own, and has the source's as \(copy.name)." }
+        // Then that is all there is to say.
+        return entry === there ? "" : " The target keeps its own."
+    }
+}
+
 extension SyncSummary {
     fileprivate mutating func count(_ change: SyncChange) {
         guard change.isDone else {
-            if change.action != .skipped { failed += 1 }
+            switch change.action {
+            case .skipped: break
+            case .conflict: conflicts += 1
+            default: failed += 1
+            }
             return
         }
         switch change.action {
+        case .conflict: break
+        case .kept: kept += 1
         case .new, .changed:
             sent += 1
             sentBytes = sentBytes.addingClamped(change.size)

@@ -5,6 +5,10 @@ protocol SyncTarget: Sendable {
     /// Takes the answers.
     typealias Report<Item> = @Sendable (_ item: Item, _ result: ResultCode, _ message: String) -> Void
 
+    /// Whether a file that replaces nothing is compared with what has its path: the same content is `alreadyStored`, and another one
+    /// stays, with the result `pathConflict` or `sourceChanged`.
+    var comparesContent: Bool { get }
+
     /// Makes the folder that everything goes into, unless it is there.
     ///
     /// - Parameter permissions: those that it is going to have; nothing where it was there.

@@ -12,6 +12,10 @@ struct SyncWorker: Sendable {
         let trees: (source: SyncTree, target: SyncTree)
         let source: any SyncSource
         let keeping: AttributeKeeping
+        /// Of what is stored beside what stays.
+        let names: ConflictName
+        /// The directory here.
+        let directory: String
         /// Whether a file of the source and one of the target have the same content.
         let hasSameContent: @Sendable (SyncEntry, SyncEntry) -> Bool?
         /// Files of the source that had to be read for that and could not be, and why.
@@ -65,12 +69,13 @@ struct SyncWorker: Sendable {
         let sides = Sides(
             trees: (source, target), source: LocalSource(path: directory, top: top, pool: client.pool),
             keeping: AttributeKeeping(owners: keepsOwners, rights: .serving(isRoot: found.keepsOwners)),
+            names: .here, directory: directory,
             hasSameContent: { source, target in known.hasContent(of: target, digests[target.path], source) },
             unreadable: { known.unreadable })
         return try await run(sides) { (plan) async throws(PushFailure) in
             RemoteTarget(
                 client: try client.keeping(.init(owners: keepsOwners)), directory: directory,
-                keepsOwners: keepsOwners, plan: plan)
+                keepsOwners: keepsOwners, plan: plan, comparesContent: found.comparesUploads)
         }
     }
 
@@ -101,9 +106,10 @@ struct SyncWorker: Sendable {
             : try await acknowledged(await doubts(source, target))
         let known = local.map(KnownDigests.init)
         let keeping = AttributeKeeping(owners: keepsOwners, rights: .fetching(isRoot: Privileges.areRoots))
-        let sides = Sides(trees: (source, target), source: RemoteSource(client: client), keeping: keeping) {
-            source, target in known?.hasContent(of: source, digests[source.path], target)
-        }
+        let sides = Sides(
+            trees: (source, target), source: RemoteSource(client: client), keeping: keeping,
+            names: ConflictName(client.server), directory: directory,
+            hasSameContent: { source, target in known?.hasContent(of: source, digests[source.path], target) })
         return try await run(sides) { (plan) async throws(PushFailure) in
             let permissions = source.top?.permissions
             let destination = try await onPool { () throws(StoreError) in
@@ -148,18 +154,42 @@ struct SyncWorker: Sendable {
         tell(.connected(server: client.server.description))
         var options = options
         options.keepsOwners = sides.keeping.owners
-        let plan = await client.pool.run { [options] in
+        let file = options.records.map { SyncRecordFile(in: $0, sides.directory, client.server) }
+        let (record, plan) = await client.pool.run { [options] in
+            let record = file?.read()
             var planner = SyncPlanner(
-                sides.trees.source, sides.trees.target, options, rights: sides.keeping.rights,
-                hasSameContent: sides.hasSameContent)
+                sides.trees.source, sides.trees.target, options, rights: sides.keeping.rights, record: record,
+                names: sides.names, hasSameContent: sides.hasSameContent)
             var plan = planner.run()
             plan.leave(unreadable: sides.unreadable())
-            return plan
+            return (record, plan)
         }
         tell(.planned(files: plan.files.count, bytes: plan.bytes))
         let run = SyncRun(sides.source, sides.trees, plan, options, tell: tell)
         guard !options.isDryRun else { return run.foresee() }
-        return try await run.run(try await makeTarget(plan))
+        let target = try await makeTarget(plan)
+        let next = NextRecord(sides.trees, plan, after: record)
+        // A sync that is killed has given the target something that the next one is to know again.
+        if plan.changesFiles { await write(next.underWay, to: file, unless: record) }
+        let result: Result<SyncSummary, PushFailure>
+        do throws(PushFailure) { result = .success(try await run.run(target)) } catch { result = .failure(error) }
+        await write(next.record(after: run.outcome), to: file, unless: plan.changesFiles ? nil : record)
+        return try result.get()
+    }
+
+    /// - Parameter old: what is there already.
+    private func write(_ record: SyncRecord, to file: SyncRecordFile?, unless old: SyncRecord?) async {
+        guard let file, record != old else { return }
+        let failure = await client.pool.run { () -> SystemError? in
+            do throws(SystemError) {
+                try file.write(record)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        guard let failure else { return }
+        tell(.notice("What this sync has seen cannot be kept, and the next one goes by the times of files: \(failure)"))
     }
 
     /// Files on the server whose content decides.

@@ -6,7 +6,7 @@ import TransferStore
 /// Looks at a tree on this machine and at one on a server at the same time. What fails first is told, and the look at the other
 /// one is stopped.
 struct BothScans<Here: Sendable>: Sendable {
-    typealias Server = (tree: SyncTree, keepsOwners: Bool)
+    typealias Server = (tree: SyncTree, keepsOwners: Bool, comparesUploads: Bool)
 
     /// Asked now and then; true when nobody waits any more.
     typealias Stop = @Sendable () -> Bool

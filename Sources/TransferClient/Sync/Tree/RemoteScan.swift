@@ -17,9 +17,10 @@ struct RemoteScan {
         (self.client, self.isSource, self.wantsDigests, self.filter) = (client, isSource, wantsDigests, filter)
     }
 
-    /// - Returns: a tree without a top where there is no such folder; and whether the server can give files owners.
+    /// - Returns: a tree without a top where there is no such folder; whether the server can give files owners; and whether it compares
+    ///   what an upload may take the place of.
     /// - Throws: when not all of it could be listed, when it is more than can be held, or when it is no folder.
-    func run() async throws(PushFailure) -> (tree: SyncTree, keepsOwners: Bool) {
+    func run() async throws(PushFailure) -> BothScans<SyncTree>.Server {
         let events = EventQueue<StatReport>()
         let queue = RequestQueue(needs: [.files, .trees])
         let listing = RemoteListing(
@@ -31,12 +32,13 @@ struct RemoteScan {
         client.run(queue, events, resume: { queue.resume() }, failure: { listing.excess })
         var top: SyncTree.Top?
         for try await report in RequestEvents(events) { top = try self.top(report) }
-        let keepsOwners = queue.welcome?.features.contains(.owners) ?? false
-        guard let top else { return (SyncTree(top: nil), keepsOwners) }
+        let features = queue.welcome?.features ?? []
+        let (keepsOwners, comparesUploads) = (features.contains(.owners), features.contains(.versions))
+        guard let top else { return (SyncTree(top: nil), keepsOwners, comparesUploads) }
         let found = await client.pool.run { self.tree(top, listing) }
         // A folder that was there when it was looked at and cannot be listed is not known.
         if let failure = listing.firstFailure { throw failure }
-        return (found, keepsOwners)
+        return (found, keepsOwners, comparesUploads)
     }
 
     /// What cannot be fetched keeps a source from being whole; in a target it only cannot be removed.

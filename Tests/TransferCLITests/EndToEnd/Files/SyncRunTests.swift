@@ -119,6 +119,45 @@ import TransferTestSupport
         #expect(finished.end == .exited(2) && finished.errors.contains(words), "\(finished.errors)")
     }
 
+    /// Two directories of one folder: the second edit to come does not replace the first, also behind a restart of the server.
+    @Test func whatAnotherOneHasChangedIsToldAndKept() throws {
+        var server = try RunningServer()
+        var surroundings = Surroundings(directory: here.path)
+        surroundings.environment["HOME"] = here.path
+        let sync = { [surroundings] (arguments: [String]) throws in
+            try Finished(["sync"] + arguments + ["--plaintext"], surroundings)
+        }
+        #expect(try sync(["t/", "\(server.address):/copy"]).end == .exited(0))
+        #expect(try sync(["\(server.address):/copy/", "u"]).end == .exited(0))
+        try writeFile(here.path("t/a"), [4, 4])
+        #expect(try sync(["t/", "\(server.address):/copy"]).end == .exited(0))
+        server = try server.restarted()
+        let place = "\(server.address):/copy"
+        try writeFile(here.path("u/a"), [5, 5, 5])
+        let foreseen = try sync(["-n", "u/", place])
+        #expect(foreseen.end == .exited(1) && foreseen.errors.contains("conflict  a: Both sides have changed it."))
+        let failing = try sync(["--on-conflict", "fail", "u/", place])
+        #expect(failing.end == .exited(1) && failing.errors.contains("1 in conflict"), "\(failing.errors)")
+        #expect(server.visibleFiles.sorted() == ["copy/a", "copy/d/b", "copy/link"])
+        let synced = try sync(["--json", "u/", place])
+        #expect(synced.end == .exited(1), "\(synced.errors)")
+        let schema = try DocumentedSchema()
+        for line in synced.lines {
+            let kinds = try schema.matches(JSONReader.read(Array(line.utf8)))
+            #expect(kinds == ["syncChange"] || kinds == ["sync"], "\(line)")
+        }
+        let conflict = try #require(try synced.objects().first { $0["action"] == "conflict" })
+        #expect(conflict["result"] == "pathConflict" && conflict["copy"]?.hasPrefix("a.conflict-") == true)
+        #expect(try synced.objects().last?["conflicts"] == "1")
+        #expect(server.visibleFiles.count == 4)
+        let again = try sync(["--delete", "u/", place])
+        #expect(again.end == .exited(0) && again.output.isEmpty, "\(again.output)")
+        let chosen = try sync(["--delete", "--on-conflict", "source", "u/", place])
+        #expect(chosen.end == .exited(0) && chosen.output.contains("changed  a"), "\(chosen.output)")
+        #expect(server.visibleFiles.sorted() == ["copy/a", "copy/d/b", "copy/link"])
+        #expect(try sync(["--update", "t/", place]).output.contains("kept  a"))
+    }
+
     @Test func anUnmountedDiskEmptiesNothing() throws {
         let server = try RunningServer()
         #expect(try run(["sync", "t/", "\(server.address):/copy"]).end == .exited(0))

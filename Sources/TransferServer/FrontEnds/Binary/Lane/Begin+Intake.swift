@@ -18,7 +18,7 @@ extension UploadIntent {
             conflict: begin.conflict, modified: begin.modified, permissions: begin.permissions, extent: extent,
             recipients: begin.recipients?.names ?? [], note: begin.note)
         (keepsPermissions, attributes) = (begin.keepsPermissions, caller.allowed(begin.attributes))
-        filled = begin.filled
+        (filled, replaceable) = (begin.filled, begin.version)
     }
 }
 

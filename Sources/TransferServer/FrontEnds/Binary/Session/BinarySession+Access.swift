@@ -51,7 +51,7 @@ extension BinarySession {
         let formats = hello.features.compressionFormats
         if !formats.isEmpty { governor = CompressionGovernor(.auto, formats: formats) }
         let timeouts = settings.timeouts
-        var features: Features = [.files, .folders, .trees, .zstd, .holes]
+        var features: Features = [.files, .folders, .trees, .zstd, .holes, .versions]
         if caller.hasMailbox(in: intake) { features.insert(.mail) }
         if intake.takesPieces { features.insert(.pieces) }
         if caller.mayReplaceAll, requestLane.resources.offersOwners { features.insert(.owners) }

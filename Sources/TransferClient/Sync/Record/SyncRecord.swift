@@ -1,0 +1,157 @@
+import TransferCodec
+import TransferModel
+import TransferProtocol
+import TransferSystem
+
+/// What a sync has seen last of each file of a directory here and a folder on a server, for the next sync of the two in either direction:
+/// what the target has still as it was then may be replaced, and what somebody else has made of it since may not.
+struct SyncRecord: Equatable, Sendable {
+    /// What tells a file from what it was before, on either side, without its content.
+    struct Version: Hashable, Sendable {
+        let size: UInt64
+        let modified: Timestamp
+
+        init(size: UInt64, modified: Timestamp) { (self.size, self.modified) = (size, modified) }
+
+        init(_ entry: SyncEntry) { self.init(size: entry.size, modified: entry.modified) }
+    }
+
+    /// What is known of one path.
+    struct Entry: Equatable, Sendable {
+        /// What both sides had.
+        var common: Version?
+        /// What a sync was about to give the target, which may have been stopped before it knew whether it did.
+        var sending: Version?
+        /// What the target has kept in a conflict: with `common` in the source, both are kept and nothing is left to do.
+        var settled: Version?
+
+        /// Whether a file of the target is what a sync has seen, and may be replaced.
+        func knows(_ there: Version) -> Bool {
+            [common, sending].contains { $0.map(there.isCopy) ?? false }
+        }
+    }
+
+    var entries: [RelativePath: Entry] = [:]
+
+    subscript(path: RelativePath) -> Entry? { entries[path] }
+}
+
+extension SyncRecord.Version {
+    /// Whether it is that version as a file system keeps it: many keep less of a time than nanoseconds.
+    func isCopy(of original: Self) -> Bool {
+        guard size == original.size else { return false }
+        if modified == original.modified { return true }
+        // FAT has two seconds, HFS+ and ext3 one, exFAT 10 ms, NTFS 100 ns, and others micro- and milliseconds.
+        let units: [UInt32] = [100, 1000, 1_000_000, 10_000_000, 1_000_000_000]
+        let isCut = units.contains { unit in
+            modified
+                == Timestamp(
+                    seconds: original.modified.seconds,
+                    nanoseconds: original.modified.nanoseconds - original.modified.nanoseconds % unit)
+        }
+        return isCut || modified == Timestamp(seconds: original.modified.seconds & ~1, nanoseconds: 0)
+    }
+}
+
+// MARK: As bytes
+
+extension SyncRecord {
+    private static let head = Array("transfer sync record 1\n".utf8)
+    private static let digestSize = DigestFunction.xxh128.size
+
+    private struct Parts: OptionSet {
+        let rawValue: UInt8
+        static let common = Parts(rawValue: 1)
+        static let sending = Parts(rawValue: 2)
+        static let settled = Parts(rawValue: 4)
+    }
+
+    /// - Returns: nil for what is no record, or was cut off.
+    init?(_ bytes: [UInt8]) {
+        let count = bytes.count - Self.digestSize
+        guard count >= Self.head.count, bytes.starts(with: Self.head) else { return nil }
+        let entries = bytes.withUnsafeBytes { all -> [RelativePath: Entry]? in
+            let body = UnsafeRawBufferPointer(rebasing: all[..<count])
+            guard BlockHasher.digest(.xxh128, body).elementsEqual(all[count...]) else { return nil }
+            return try? Self.read(UnsafeRawBufferPointer(rebasing: body[Self.head.count...]))
+        }
+        guard let entries else { return nil }
+        self.entries = entries
+    }
+
+    private static func read(_ bytes: UnsafeRawBufferPointer) throws -> [RelativePath: Entry] {
+        var reader = BodyReader(bytes)
+        var entries: [RelativePath: Entry] = [:]
+        for _ in 0..<(try reader.integer(UInt64.self)) {
+            let path = try RelativePath(String(decoding: try reader.sizedArray(), as: UTF8.self))
+            let parts = Parts(rawValue: try reader.integer(UInt8.self))
+            var entry = Entry()
+            if parts.contains(.common) { entry.common = try Version(&reader) }
+            if parts.contains(.sending) { entry.sending = try Version(&reader) }
+            if parts.contains(.settled) { entry.settled = try Version(&reader) }
+            entries[path] = entry
+        }
+        return entries
+    }
+
+    var bytes: [UInt8] {
+        var bytes = Self.head
+        bytes.reserveCapacity(bytes.count + entries.count * 80)
+        bytes.append(bigEndian: UInt64(entries.count))
+        for (path, entry) in entries {
+            bytes.append(bigEndian: UInt16(clamping: path.string.utf8.count))
+            bytes += path.string.utf8
+            var parts: Parts = []
+            if entry.common != nil { parts.insert(.common) }
+            if entry.sending != nil { parts.insert(.sending) }
+            if entry.settled != nil { parts.insert(.settled) }
+            bytes.append(parts.rawValue)
+            for case let version? in [entry.common, entry.sending, entry.settled] {
+                bytes.append(bigEndian: version.size)
+                bytes.append(bigEndian: version.modified.seconds)
+                bytes.append(bigEndian: version.modified.nanoseconds)
+            }
+        }
+        return bytes + bytes.withUnsafeBytes { BlockHasher.digest(.xxh128, $0) }
+    }
+}
+
+extension SyncRecord.Version {
+    fileprivate init(_ reader: inout BodyReader) throws(ProtocolFault) {
+        let size = try reader.integer(UInt64.self)
+        let (seconds, nanoseconds) = (try reader.integer(Int64.self), try reader.integer(UInt32.self))
+        self.init(size: size, modified: Timestamp(seconds: seconds, nanoseconds: nanoseconds))
+    }
+}
+
+/// The file with the record of a directory here and a folder on a server.
+struct SyncRecordFile: Sendable {
+    private let path: String
+    private let states: StateFolder
+
+    /// Bytes of a record at most, some three million files: what is longer is as good as none.
+    private static let mostBytes = 256 << 20
+
+    /// - Parameters:
+    ///   - folder: with the records of this user.
+    ///   - directory: here.
+    init(in folder: String, _ directory: String, _ server: ServerAddress) {
+        states = StateFolder(path: folder)
+        path = states.file("sync", [directory.absolutePath, server.server, server.folder])
+    }
+
+    /// Seconds after which a record is removed that no sync has come back for: a year.
+    private static let age: Int64 = 366 * 86_400
+
+    /// - Returns: nil where there is none, or where nobody can read it: then a sync goes by what it finds.
+    func read() -> SyncRecord? {
+        states.sweep(keeping: Self.age)
+        guard let file = try? OwnFile(reading: path, atMost: Self.mostBytes), !file.isLonger else { return nil }
+        return SyncRecord(file.content)
+    }
+
+    /// Replaces it. A power cut may leave nothing of it.
+    func write(_ record: SyncRecord) throws(SystemError) {
+        _ = try StateFolder.write(record.bytes, to: path, replaces: true)
+    }
+}
