@@ -353,6 +353,31 @@ extension SyncChangesTests {
         }
     }
 
+    /// What was only here comes back, and what the server has had is not kept twice.
+    @Test(arguments: [false, true]) func whatIsReplacedHereIsInTheTrash(keepsInTrash: Bool) async throws {
+        try await withServer { server in
+            try await share(["f": [1], "g": [1], "older": [1]], server)
+            for name in ["f", "g"] { try one.write(name, [2, 2], at: 2000) }
+            _ = try await push(one, server)
+            try two.write("f", [3, 3, 3], at: 3000)
+            let synced = try await pull(two, server) { ($0.conflicts, $0.keepsInTrash) = (.source, keepsInTrash) }
+            #expect(synced.lines == ["changed f", "changed g"] && synced.failures == [], "\(synced.lines)")
+            #expect(two.files == ["f": [2, 2], "g": [2, 2], "older": [1]])
+            let trash = two.path(".transfer/trash")
+            let kept = Files.tree(trash).filter { !$0.hasSuffix("/") }
+            #expect(kept.count == (keepsInTrash ? 1 : 0) && kept.allSatisfy { $0.hasSuffix("/f") }, "\(kept)")
+            for path in kept { #expect(Files.read("\(trash)/\(path)") == [3, 3, 3]) }
+            // Without a record, what is older.
+            TemporaryDirectory.remove(two.records)
+            try one.write("older", [7], at: 5000)
+            _ = try await push(one, server)
+            let first = try await pull(two, server) { $0.keepsInTrash = keepsInTrash }
+            #expect(first.lines == ["changed older"] && two.files["older"] == [7])
+            let all = Files.tree(trash).filter { $0.hasSuffix("/older") }
+            #expect(all.count == (keepsInTrash ? 1 : 0))
+        }
+    }
+
     @Test func whatWasChangedHereIsNotRemoved() async throws {
         try await withServer { server in
             try await share(["f": [1], "g": [1], "h": [1]], server)

@@ -18,6 +18,8 @@ struct SyncPlan: Sendable {
         var copy: RelativePath?
         /// Whether it takes the place of nothing, whatever is there.
         var replacesNothing = false
+        /// Whether what it replaces is what a sync has seen, so that the other side has had it.
+        var replacesKnown = true
         /// What was sent of it, where that is known.
         var sent: SyncRecord.Version?
 

@@ -133,7 +133,8 @@ extension SyncPlanner {
         }
         guard makeRoom(for: entry, there), givesWay(there, to: entry, isDoubtful: isDoubtful) else { return }
         remember(there, at: entry.path)
-        plan.files.append(SyncPlan.File(entry: entry, isNew: there == nil))
+        let isKnown = there.map { !$0.isFile || record?[$0.path]?.knows(.init($0)) ?? false } ?? true
+        plan.files.append(SyncPlan.File(entry: entry, isNew: there == nil, replacesKnown: isKnown))
         renewed.insert(entry.path)
         touch(entry)
     }

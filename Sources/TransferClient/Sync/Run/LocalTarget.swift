@@ -12,6 +12,8 @@ struct LocalTarget: SyncTarget {
     let digests: [RelativePath: Digest]
     /// For which all that stands here was compared: it is left when it has changed since. Nothing where none of it was.
     var plan: SyncPlan?
+    /// Whether what a file takes the place of goes to the trash here, where no sync has seen it.
+    var keepsReplaced = false
 
     private var pool: BlockingPool { client.pool }
 
@@ -132,6 +134,7 @@ struct LocalTarget: SyncTarget {
         let untold = LocalFailure.untoldAttributes
         for file in files where file.entry.isPartial { report(file, untold.code, untold.message) }
         let files = files.filter { !$0.entry.isPartial }
+        if keepsReplaced { await keep(files.filter { !$0.replacesKnown }) }
         let found = Dictionary(files.map { (PathKey($0.entry.path.string), $0) }) { first, _ in first }
         for try await event in client.pull(files.compactMap(pulled), to: destination) {
             switch event {
@@ -145,6 +148,16 @@ struct LocalTarget: SyncTarget {
             case .reconnecting(let reason, let seconds): tell(.reconnecting(reason: reason, after: seconds))
             case .connected, .known, .counted, .planned: break
             }
+        }
+    }
+
+    /// Gives files here that are going to be replaced a second name in the trash, which is durable before they lose their own. A file
+    /// system without second names, or without room for one, keeps none.
+    private func keep(_ files: [SyncPlan.File]) async {
+        let batch = TrashBatch.begun(at: utcNanoseconds())
+        await change(files, { _, _, _ in }) { (editor, file) throws(StoreError) in
+            let path = file.entry.path
+            _ = try editor.makeHardLink(.trash(batch, path), to: path, replaces: false)
         }
     }
 

@@ -118,7 +118,7 @@ struct SyncWorker: Sendable {
             let fetched = wantsDigests ? [:] : try await acknowledged(plan.files.map(\.entry))
             return LocalTarget(
                 client: client, destination: destination, keepsOwners: keepsOwners,
-                digests: digests.merging(fetched) { $1 }, plan: plan)
+                digests: digests.merging(fetched) { $1 }, plan: plan, keepsReplaced: options.keepsInTrash)
         }
     }
 
