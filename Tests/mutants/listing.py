@@ -63,8 +63,8 @@ def _entry(lines: list[str], name: str) -> Mutant:
         missing.append("becomes")
     if missing:
         raise ListError(f"{where}: {', '.join(missing)} missing")
-    if kinds[0] is Kind.EXPRESSION and _is_several(fields[Kind.EXPRESSION.value]):
-        raise ListError(f"{where}: an expression has no comma outside of brackets; take one condition of a list")
+    if kinds[0] is Kind.EXPRESSION and _is_none(fields[Kind.EXPRESSION.value]):
+        raise ListError(f"{where}: an expression has no comma outside of brackets and closes those that it opens")
     return Mutant(
         number=int(head[1]),
         file=head[2],
@@ -78,14 +78,14 @@ def _entry(lines: list[str], name: str) -> Mutant:
     )
 
 
-def _is_several(expression: str) -> bool:
-    """Whether it is a list of conditions or arguments, which would become a tuple beside its mutant."""
+def _is_none(expression: str) -> bool:
+    """Whether it is a list, which would become a tuple beside its mutant, or no whole expression."""
     depth = 0
     for character in expression:
         depth += (character in "([{") - (character in ")]}")
-        if character == "," and depth == 0:
+        if depth < 0 or (character == "," and depth == 0):
             return True
-    return False
+    return depth != 0
 
 
 def _fields(lines: list[str], where: str) -> dict[str, str]:

@@ -41,6 +41,7 @@ class ListingTests(unittest.TestCase):
             (_ENTRY + "promise: another\n", "twice"),
             (_ENTRY + "statement: c()\n", "one of"),
             (_ENTRY.replace("a == b", "f(a, b), c"), "no comma"),
+            (_ENTRY.replace("a == b", "a == b }"), "closes those"),
         ]:
             with self.subTest(reason), self.assertRaisesRegex(listing.ListError, reason):
                 listing.parse(text, "a.txt")
