@@ -143,6 +143,9 @@ package struct ServerConfiguration: Sendable {
     /// Whether clients are told that files get the owners that they say; only root can give files away (chown(2)).
     package var offersOwners = Privileges.areRoots
 
+    /// Whether clients are told which directory of this machine the server stores in. No two runs of the kernel say the same.
+    package var tellsDirectory = true
+
     /// Whether all that clients remove goes to the trash, and not only what they want to have there.
     package var trashesRemovals = false
 

@@ -56,6 +56,7 @@ extension ServerTests {
                 {
                     $0.agent = "recorded"
                     $0.offersOwners = false
+                    $0.tellsDirectory = false
                     $0.maximumUpload = 1 << 30
                     $0.drain = .seconds(3600)
                 }, listen: [.unix(path: directory.path("socket"))], in: directory, body)

@@ -29,6 +29,8 @@ package struct LaneResources: Sendable {
 
     /// Whether clients are told that files get the owners that they say.
     let offersOwners: Bool
+    /// Which directory of this machine the server stores in (`FileStore.identity`); nil where clients are not told.
+    let directory: [UInt8]?
 
     /// Threads that may read what an upload has already, where nobody else waits.
     let digestThreads: Int
@@ -45,6 +47,7 @@ extension LaneResources {
             pool: transport.pool, chunks: transport.chunks, compressors: transport.compressors,
             news: core.configuration.http == .off ? nil : core.http.news,
             trashesRemovals: core.configuration.trashesRemovals, offersOwners: core.configuration.offersOwners,
+            directory: core.configuration.tellsDirectory ? core.store.identity : nil,
             digestThreads: transport.digestThreads
         ) { [pool = transport.pool] account, work in pool.submit(for: account, work) }
     }
@@ -54,7 +57,7 @@ extension LaneResources {
         self.init(
             intake: intake, store: store, log: log, gate: nil, pool: BlockingPool(name: "lanes", threads: 1),
             chunks: BufferPool(size: Transport.chunkSize, count: 1), compressors: CompressorPool(), news: nil,
-            trashesRemovals: false, offersOwners: false, digestThreads: 1
+            trashesRemovals: false, offersOwners: false, directory: nil, digestThreads: 1
         ) { _, work in work() }
     }
 }

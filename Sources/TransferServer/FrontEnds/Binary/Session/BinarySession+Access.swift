@@ -6,7 +6,6 @@ import TransferIntake
 import TransferKeys
 import TransferModel
 import TransferProtocol
-import TransferStore
 import TransferSystem
 
 /// Whether the client may come in. Until that is known nothing behind its `hello` is looked at.
@@ -63,7 +62,7 @@ extension BinarySession {
                     heartbeat: timeouts.heartbeat.wireMilliseconds,
                     silence: timeouts.silence.wireMilliseconds, agent: transport.agent,
                     keeps: UInt32(clamping: settings.keepUnfinished.nanoseconds / 1_000_000_000),
-                    serverKey: intake.receiptKey, directory: requestLane.resources.store.identity, features: features)))
+                    serverKey: intake.receiptKey, directory: requestLane.resources.directory, features: features)))
         enterMailroom()
     }
 
