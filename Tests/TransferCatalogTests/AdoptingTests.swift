@@ -83,7 +83,7 @@ import TransferSystem
         #expect(try !catalog.hasRotten())
     }
 
-    /// More than are looked at in one step, and under a name with which SQLite must not be careless.
+    /// More than are kept of a path, and under a name with which SQLite must not be careless.
     @Test func aPathWithManyUploads() throws {
         let catalog = fixture.open()
         let (old, new, digest) = (Self.version(1), Self.version(9), Self.digest(1))
@@ -95,7 +95,8 @@ import TransferSystem
         adoptions.files = [AdoptedFile(path: "e\u{301}", digest: digest, version: new)]
         adoptions.rotten = [RottenFile(version: Self.version(5), digest: digest)]
         try catalog.adopt(adoptions)
-        #expect(try catalog.entries(for: entries.map(\.id)).allSatisfy { $0?.version == new })
+        let kept = try catalog.entries(for: entries.map(\.id)).compactMap(\.self)
+        #expect(kept.count == 2 * Catalog.mostOfPath && kept.allSatisfy { $0.version == new })
         #expect(try catalog.entries(at: ["\u{E9}"])[0].map(\.version) == [old])
         #expect(try catalog.rotten(Self.version(5)) != nil)
     }

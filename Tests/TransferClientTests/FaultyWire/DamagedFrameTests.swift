@@ -29,7 +29,11 @@ import TransferTestSupport
     }
 
     @Test func aDamagedAcknowledgementIsNotTaken() async throws {
-        let welcome = Self.size(.welcome(Welcome(agent: "", keeps: 1, serverKey: [UInt8](repeating: 0, count: 32))))
+        let welcome = Self.size(
+            .welcome(
+                Welcome(
+                    agent: "", keeps: 1, serverKey: [UInt8](repeating: 0, count: 32),
+                    directory: [UInt8](repeating: 0, count: Welcome.directorySize))))
         // The number of the result: `committed` becomes `skipped`.
         let place = welcome + FrameHeader.shortSize + 17
         try await push(.init(down: FaultPlan([(place, .flip(bit: 1))]))) { server, outcome in

@@ -61,7 +61,7 @@ import TransferTestSupport
 
     private var guest: AccessOptions {
         var options = AccessOptions()
-        (options.rights, options.quota) = (.noRemove, 10)
+        (options.rights, options.quota) = (.noRemove, 14_000)
         return options
     }
 
@@ -128,7 +128,7 @@ import TransferTestSupport
         #expect(isKnown(ids + other, session) == [true, true, true])
         let again = session.begin(intent("a", ids[0], size: 3), mayEnd: true)
         #expect(again.outcome?.code == .committed && copy.intake.adoption.progress?.bytes ?? 7 == 7)
-        // Six of ten bytes are stored.
+        // Two files in a folder cost 12,814 bytes of 14,000 (`QuotaPrice`), and another one more than are left.
         #expect(try overwrite("e", [1, 2, 3, 4, 5], session) == [.quotaExceeded])
         #expect(try overwrite("a", [9, 9], session) == [.committed])
         #expect(try overwrite("d", [9, 9], session) == [.forbidden])
@@ -144,7 +144,7 @@ import TransferTestSupport
     /// Also before any of it was read: an own file is replaced, others' are not, and what is stored counts.
     @Test func nothingIsRefusedBeforeItIsRead() throws {
         let original = try ground.server(in: directory)
-        try store([("a", [1, 2, 3]), ("b", [4, 5, 6])], original.session(of: "guest", guest))
+        try store([("a", [1, 2, 3]), ("b/c", [4, 5, 6])], original.session(of: "guest", guest))
         try store([("d", [7])], original.session(of: "other", guest))
         original.end()
         let copy = try ground.server(in: try ground.copy(directory))
@@ -152,7 +152,7 @@ import TransferTestSupport
         #expect(try overwrite("e", [1, 2, 3, 4, 5], session) == [.quotaExceeded])
         #expect(try overwrite("d", [9, 9], session) == [.forbidden])
         #expect(try overwrite("a", [9, 9], session) == [.committed])
-        #expect(try overwrite("b", [9], session) == [.committed])
+        #expect(try overwrite("b/c", [9], session) == [.committed])
     }
 
     /// A directory that has another path is no copy, and nothing is read.

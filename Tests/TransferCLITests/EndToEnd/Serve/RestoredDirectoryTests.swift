@@ -33,10 +33,11 @@ import TransferTestSupport
         }
     }
 
-    /// A server that has stored all of it for a client with a quota that may not replace what others have stored.
+    /// A server that has stored all of it for a client with a quota that may not replace what others have stored. The files cost
+    /// 580,800 bytes, names and rows included (`QuotaPrice`).
     private func stored() throws -> SecureServer {
         let server = try SecureServer(user: "owner")
-        let rights = ["--quota", "480K", "--no-remove"]
+        let rights = ["--quota", "597K", "--no-remove"]
         let token = try server.access(["token", "create", "--name", "camera"] + rights).output
         try writeFile(server.home.path("token"), token.utf8)
         #expect(chmod(server.home.path("token"), 0o600) == 0)
