@@ -63,6 +63,40 @@ extension ServerTests {
             }
         }
 
+        /// A full server ends the oldest connection of the address that has most, in the middle of an upload, for an address without one.
+        /// The client that lost its connection stores the upload when there is a place again, once.
+        @Test func anAddressWithoutAConnectionGetsAPlace() async throws {
+            try await serving({
+                Self.countEverybody(&$0)
+                $0.maximumConnections = 3
+            }) { server in
+                let crowd = try (0..<3).map { _ in try server.greetedClient() }
+                let upload = Frames.upload("cut", [UInt8](repeating: 7, count: 1000))
+                crowd[0].send(Array(upload.dropLast(600)))
+                let other = try RawClient(server.endpoint, from: "127.0.0.2")
+                other.send(Frames.hello + Frames.upload("other", [1]))
+                #expect(try other.result().code == .committed)
+                let told = try crowd[0].result()
+                #expect(told.code == .busy && told.id == .none)
+                #expect(try crowd[0].next() == .closed)
+                #expect(server.content("cut") == nil)
+                for client in crowd.dropFirst() {
+                    client.send(Frames.upload("late", [2]))
+                    #expect(try client.result().code.isSuccess)
+                }
+                let again = try server.client()
+                again.send(Frames.hello)
+                #expect(try again.result().code == .busy)
+                other.endSending()
+                try server.waitUntil("the place is free") {
+                    guard let next = try? server.client() else { return false }
+                    next.send(Frames.hello + upload)
+                    return (try? next.result().code == .committed) ?? false
+                }
+                #expect(server.content("cut")?.count == 1000 && server.content("cut-1") == nil)
+            }
+        }
+
         @Test func aServerStopsThoughSomebodyWaitsOutside() async throws {
             try await serving({ $0.maximumConnections = 1 }) { server in
                 let inside = try server.greetedClient()
