@@ -19,6 +19,9 @@ package final class Catalog: UploadRecords {
     /// The name of the database in the server's own folder.
     package static let fileName = "catalog.sqlite"
 
+    /// Its path in a server's directory.
+    package static func path(in directory: String) -> String { "\(directory)/\(RelativePath.reservedName)/\(fileName)" }
+
     /// What messages call it.
     static let name = "catalog"
 
@@ -29,8 +32,8 @@ package final class Catalog: UploadRecords {
     /// ones are forgotten when newer ones are settled.
     package static let mostOfPath = 64
 
-    /// Rows that a transaction changes before the next one begins, so that nobody waits for long: some 20 ms where the table has
-    /// 300,000, and 60 ms with the longest paths. It ends with the change or the batch of arrivals that it is at.
+    /// Rows that one transaction changes, which bounds how long it holds the writer's lock (docs/design/limits.md has the times). A
+    /// transaction completes the change or the batch of arrivals that it has begun.
     package static let rowsAtOnce = 256
 
     /// Whether it knew nothing when it was opened, so that all it knows came since.
@@ -115,7 +118,7 @@ package final class Catalog: UploadRecords {
     }
 
     /// Enters what was recorded in the table of uploads. Recording only writes it down, which is much cheaper; this is for
-    /// when nobody waits, and done by itself when much has come. What arrives meanwhile may stay unsettled.
+    /// idle moments, and `record` calls it when `mostArrivals` is reached. Entries that arrive during the call may stay unsettled.
     package func settle() throws(DatabaseError) {
         var (last, end): (Int64?, Int) = (nil, 0)
         try connections.write { (writer) throws(DatabaseError) in
@@ -226,8 +229,8 @@ package final class Catalog: UploadRecords {
         try connections.read { (reader) throws(DatabaseError) in try reader.receipts(with: number) }
     }
 
-    /// Calls `body` with all acknowledged uploads that it knows, in the order in which it came to know it. What is recorded meanwhile may or may
-    /// not be among it; nobody waits for `body`.
+    /// Calls `body` with all acknowledged uploads that it knows, in the order in which they were recorded. Uploads that are recorded
+    /// during the call may be left out. No lock is held while `body` runs.
     ///
     /// - Returns: the number of entries that could not be read.
     @discardableResult
@@ -244,8 +247,8 @@ package final class Catalog: UploadRecords {
         }
     }
 
-    /// Calls `body` with all acknowledged uploads that it knows, in the order of their paths' bytes, and is done with a path before the next
-    /// one. What is recorded meanwhile may or may not be among it; nobody waits for `body`.
+    /// Calls `body` with all acknowledged uploads that it knows, in the order of their paths' bytes, all of one path together.
+    /// Uploads that are recorded during the call may be left out. No lock is held while `body` runs.
     package func forEachEntryByPath(_ body: (CatalogEntry) -> Void) throws(DatabaseError) {
         try settle()
         var place = CatalogReader.Place.start

@@ -22,7 +22,7 @@ final class CatalogReader: @unchecked Sendable {
     private let begin: Statement
     private let commit: Statement
 
-    /// Rows read at once when all are wanted: few enough that nobody waits for the lock.
+    /// Rows that are read in one hold of the reader's lock when all are wanted.
     private static let pageSize = 512
 
     /// Bytes of the unit that sizes are summed up in beside what is left over: sums of two columns that cannot overflow.

@@ -110,7 +110,7 @@ final class CatalogWriter: @unchecked Sendable {
 
     /// The first batches that arrived.
     ///
-    /// - Returns: with the number of the last of them; nil where there is none.
+    /// - Returns: the entries of these batches, and the number of the last batch; nil if no batch is left.
     private func arrived(upTo last: Int64) throws(DatabaseError) -> (entries: [CatalogEntry], end: Int64?) {
         defer { arrivals.reset() }
         arrivals.bind(1, last)

@@ -14,7 +14,7 @@ final class FolderQuery {
         "SELECT * FROM (\(select) WHERE path = ?1 AND state = \(state.rawValue) ORDER BY number DESC LIMIT \(Catalog.mostOfPath))"
     }
 
-    /// Rows read at once: few enough that nobody waits for the lock.
+    /// Rows that are read in one hold of the reader's lock.
     private static let pageSize = 512
 
     /// Folders in the folder that are passed over at once: each is a search of its own.

@@ -1,7 +1,33 @@
 package import TransferDatabase
-import TransferModel
+package import TransferModel
 
-/// What a directory was copied from is known by the versions of files that a copy has not. These give them those of the copy.
+/// A file in a copy of a directory that is what was acknowledged in the original: same path, size and time of modification, and,
+/// when it was read, same digest.
+package struct AdoptedFile: Equatable, Sendable {
+    package let path: String
+    package let digest: Digest
+
+    /// The file's in the copy.
+    package let version: ContentVersion
+
+    package init(path: String, digest: Digest, version: ContentVersion) {
+        (self.path, self.digest, self.version) = (path, digest, version)
+    }
+}
+
+/// Files by which the catalog is to know a copy of the directory.
+package struct Adoptions: Equatable, Sendable {
+    package var files: [AdoptedFile] = []
+
+    /// Files with the acknowledged size and time of modification and with another digest: damaged in the original or in the copy.
+    package var rotten: [RottenFile] = []
+
+    package init() {}
+
+    package var isEmpty: Bool { files.isEmpty && rotten.isEmpty }
+}
+
+/// Gives uploads the versions that their files have in a copy of the directory: a copy keeps neither inodes nor times of change.
 extension Catalog {
     /// Where the directory was when a server looked last; nil where none has.
     package func home() throws(DatabaseError) -> KnownHome? {
@@ -113,7 +139,7 @@ extension Catalog {
         }
     }
 
-    /// Paths read at once: few enough that nobody waits for the lock.
+    /// Paths that are read in one hold of the reader's lock.
     private static let pathsAtOnce = 128
 }
 

@@ -1,8 +1,8 @@
 import TransferDatabase
 
-/// Where a server's directory is, by the file that marks it and by the file of its catalog. A copy of the directory, by whatever
-/// program, has another mark: nobody can set a file's time of change. A file system that is mounted again, and a directory
-/// that is moved within one, keep all of it; so does an image of the disk, whose files have their numbers as well.
+/// Identifies the place of a server's directory by its mark file and its catalog file. Every copy of the directory has another mark,
+/// because no program can set a file's time of change (ctime). A remount, a move within the file system and an image of the disk keep the
+/// mark: they keep inode numbers and times of change.
 package struct DirectoryHome: Equatable, Sendable {
     /// What is in the mark: a random number, another one for each directory.
     package let token: UInt64

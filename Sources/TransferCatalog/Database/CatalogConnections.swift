@@ -84,8 +84,8 @@ final class CatalogConnections: Sendable {
     /// Whether a thread waits to write.
     var hasWaiting: Bool { waiting.load(ordering: .relaxed) > 0 }
 
-    /// One step of many: lets those write first who wait. The lock is nobody's turn: who lets go of it and wants it again at once mostly
-    /// has it again.
+    /// Writes one step of a long change, after waiting for other writers for up to 20 ms. The lock is not fair: a thread that releases it
+    /// and takes it again at once mostly gets it before threads that wait.
     func writeStep(_ body: (CatalogWriter) throws(DatabaseError) -> Void) throws(DatabaseError) {
         var times = 0
         while hasWaiting, times < Self.givingWay.times {

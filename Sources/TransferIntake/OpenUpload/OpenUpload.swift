@@ -347,15 +347,6 @@ extension OpenUpload {
 
 // MARK: The end
 
-/// An upload that is all there and as its sender has declared: to be published.
-struct SealedUpload {
-    let upload: OpenUpload
-    let publication: Publication
-
-    /// What it may leave beside its content, of a client that has limits.
-    var share: ClientShare?
-}
-
 extension OpenUpload {
     /// What came of content that is all there and as declared.
     enum Seal {

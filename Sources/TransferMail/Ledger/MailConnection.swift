@@ -33,7 +33,7 @@ final class MailConnection: @unchecked Sendable {
     /// Whether transactions are synced now.
     private var isSyncing = true
 
-    /// Mails that one transaction forgets, so that nobody waits for long.
+    /// Mails that one transaction forgets, which bounds how long it holds the lock.
     static let rowsAtOnce: Int64 = 256
 
     /// - Parameter clock: nanoseconds of a clock that nobody sets.

@@ -138,7 +138,7 @@ private struct Nobody: MailPeople {
 extension ServerConfiguration {
     /// The path of the server's own folder, and of the catalog in it.
     var ownFolder: String { "\(directory)/\(RelativePath.reservedName)" }
-    fileprivate var catalogPath: String { "\(ownFolder)/\(Catalog.fileName)" }
+    fileprivate var catalogPath: String { Catalog.path(in: directory) }
 
     /// Whether clients speak to one another, under names that they cannot prove.
     fileprivate var hasChat: Bool { classic.contains(where: \.framing.isChat) }

@@ -70,7 +70,7 @@ package final class Scrub: Sendable {
         self.files = files
         self.configuration = configuration
         self.report = report
-        let path = "\(configuration.directory)/\(RelativePath.reservedName)/\(Catalog.fileName)"
+        let path = Catalog.path(in: configuration.directory)
         do throws(StoreError) {
             lock = configuration.repairsCatalog ? try files.lock() : nil
         } catch {

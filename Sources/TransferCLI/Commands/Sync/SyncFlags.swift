@@ -41,7 +41,7 @@ enum SyncFlags {
         ).isOn.sets(\.isForced),
     ]
 
-    /// What becomes of files of the target that somebody else has changed.
+    /// How a sync treats files that were changed in the target since the last sync.
     static let replacing: [FlagEffect<SyncOptions>] = [
         Flag(
             name: "on-conflict", placeholder: "CHOICE", help: "What to do with a file that both sides have changed.",
