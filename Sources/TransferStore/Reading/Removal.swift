@@ -18,11 +18,21 @@ package final class Removal {
     /// A directory that is being emptied.
     private struct Level {
         let path: RelativePath
-        let parent: DirectoryHandle
-        let directory: DirectoryHandle
-        let stream: DirectoryStream
+        /// What it was when it was first opened: another directory may have the path when it is opened again.
+        let status: stat
+        /// Nil while directories below it have the descriptors.
+        var opened: OpenLevel?
         /// How often it was gone through and is not empty.
         var rounds = 0
+    }
+
+    private struct OpenLevel {
+        let directory: DirectoryHandle
+        let stream: DirectoryStream
+
+        init(_ directory: DirectoryHandle) throws(SystemError) {
+            (self.directory, stream) = (directory, try DirectoryStream(directory))
+        }
     }
 
     /// Where it stands, and has to be made durable that it is gone.
@@ -34,6 +44,10 @@ package final class Removal {
     private let store: FileStore
     private var levels: [Level] = []
     private var removed: [File] = []
+
+    /// Directories, the deepest ones, that are open at once, with two descriptors each: a path has up to 2,048 of them (`Limits.path`),
+    /// and all clients share the descriptors.
+    static let mostOpened = 16
 
     /// What others add while a directory is emptied is removed as well, but not for ever.
     private static let mostRounds = 3
@@ -67,10 +81,39 @@ package final class Removal {
     package func step(_ count: Int) throws(StoreError) -> Bool {
         for _ in 0..<count {
             guard let level = levels.last else { break }
-            let name = try Self.attempt(level.path) { () throws(SystemError) in try level.stream.next() }
-            if let name { try remove(name, in: level) } else { try leave(level) }
+            guard let opened = try open(levels.count - 1) else {
+                levels.removeLast()
+                continue
+            }
+            let name = try Self.attempt(level.path) { () throws(SystemError) in try opened.stream.next() }
+            if let name { try remove(name, in: opened.directory, level.path) } else { try leave(level, opened) }
         }
         return levels.isEmpty
+    }
+
+    /// Opens a directory again that was closed for those below it.
+    ///
+    /// - Returns: nil if somebody else has removed it.
+    /// - Throws: `busy` if another one has its path.
+    private func open(_ index: Int) throws(StoreError) -> OpenLevel? {
+        let level = levels[index]
+        if let opened = level.opened { return opened }
+        do throws(SystemError) {
+            let directory = try store.tree.open(level.path)
+            guard try directory.disk.status(directory.number).isSame(as: level.status) else {
+                throw SystemError(errno: EBUSY, call: "openat")
+            }
+            let opened = try OpenLevel(directory)
+            levels[index].opened = opened
+            return opened
+        } catch {
+            switch error.errno {
+            case ENOENT: return nil
+            case EBUSY, ENOTDIR, ELOOP:
+                throw StoreError(.busy, "\(level.path) was moved while it was being removed: what is left of it stays.")
+            default: throw StoreError(error, doing: "remove \(level.path)")
+            }
+        }
     }
 
     /// The files that are gone since this was last asked.
@@ -79,21 +122,24 @@ package final class Removal {
         return removed
     }
 
-    private func remove(_ bytes: [UInt8], in level: Level) throws(StoreError) {
+    private func remove(
+        _ bytes: [UInt8], in directory: DirectoryHandle, _ folder: RelativePath
+    ) throws(StoreError) {
         // What nobody can name stays, and the directory with it.
-        guard let name = String(validating: bytes, as: UTF8.self),
-            let path = RelativePath.child(name, of: level.path),
-            let status = try Self.attempt(path, { () throws(SystemError) in try level.directory.status(name) })
+        guard let name = String(validating: bytes, as: UTF8.self), let path = RelativePath.child(name, of: folder),
+            let status = try Self.attempt(path, { () throws(SystemError) in try directory.status(name) })
         else { return }
-        if status.isDirectory { try enter(path, in: level.directory) } else { try unlink(path, in: level.directory) }
+        if status.isDirectory { try enter(path, in: directory) } else { try unlink(path, in: directory) }
     }
 
     private func enter(_ path: RelativePath, in parent: DirectoryHandle) throws(StoreError) {
         try Self.attempt(path) { () throws(SystemError) in
             let directory = try parent.openDirectory(String(path.name))
-            levels.append(
-                Level(path: path, parent: parent, directory: directory, stream: try DirectoryStream(directory)))
+            let status = try directory.disk.status(directory.number)
+            levels.append(Level(path: path, status: status, opened: try OpenLevel(directory)))
         }
+        let highest = levels.count - 1 - Self.mostOpened
+        if highest >= 0 { levels[highest].opened = nil }
     }
 
     /// The lock keeps away whoever replaces a file, so that what is noted as gone is what is gone.
@@ -115,25 +161,28 @@ package final class Removal {
         if isLast { store.space?.quota?.removed(version.size) }
     }
 
-    private func leave(_ level: Level) throws(StoreError) {
-        do throws(SystemError) {
-            try level.parent.disk.removeDirectory(level.parent.number, String(level.path.name))
-        } catch {
-            if error.errno == ENOTEMPTY || error.errno == EEXIST { return try goThroughAgain(level) }
-            guard error.errno == ENOENT else { throw StoreError(error, doing: "remove \(level.path)") }
+    private func leave(_ level: Level, _ opened: OpenLevel) throws(StoreError) {
+        // Without its parent it is gone, too.
+        if let parent = levels.count < 2 ? parent : try open(levels.count - 2)?.directory {
+            do throws(SystemError) {
+                try parent.disk.removeDirectory(parent.number, String(level.path.name))
+            } catch {
+                if error.errno == ENOTEMPTY || error.errno == EEXIST { return try goThroughAgain(level, opened.stream) }
+                guard error.errno == ENOENT else { throw StoreError(error, doing: "remove \(level.path)") }
+            }
         }
         store.incoming.committer.directories.forget(level.path)
         levels.removeLast()
     }
 
-    private func goThroughAgain(_ level: Level) throws(StoreError) {
+    private func goThroughAgain(_ level: Level, _ stream: DirectoryStream) throws(StoreError) {
         guard level.rounds < Self.mostRounds else {
             throw StoreError(
                 .pathConflict,
                 "\(level.path) is not empty: something is being stored in it, or has a name that no client can give.")
         }
         levels[levels.count - 1].rounds += 1
-        level.stream.rewind()
+        stream.rewind()
     }
 
     private static func attempt<T>(

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 import TransferModel
 import TransferTestSupport
@@ -32,5 +33,68 @@ import TransferTestSupport
         let removal = try remover.begin(path, isRecursive: true)
         while try !removal.step(10) {}
         #expect(fixture.visible.isEmpty)
+    }
+
+    /// A path may have 2,048 folders, and all clients share the descriptors.
+    @Test func aDeepFolderHoldsFewDescriptors() throws {
+        let deep = try makeDeep(120)
+        let removal = try fixture.store.remover().begin(try RelativePath("d"), isRecursive: true)
+        let before = descriptors
+        var most = 0
+        while try !removal.step(1) { most = max(most, descriptors) }
+        #expect(most - before < 2 * Removal.mostOpened && most > before)
+        #expect(fixture.visible.isEmpty && removal.takeRemoved().count == deep)
+    }
+
+    /// Its path is opened again when those below it are gone: it may be another folder's by then.
+    @Test func aFolderThatTakesThePathOfOneThatIsRemovedStays() throws {
+        _ = try makeDeep(60)
+        let removal = try fixture.store.remover().begin(try RelativePath("d"), isRecursive: true)
+        while Files.status(fixture.path(Self.deepest(60))) != nil { _ = try removal.step(1) }
+        #expect(rename(fixture.path("d"), fixture.path("e")) == 0)
+        try fixture.publish("d/d/f", .one)
+        let error = #expect(throws: StoreError.self) { while try !removal.step(1) {} }
+        #expect(error?.code == .busy && fixture.visible.contains("d/d/f"))
+    }
+
+    /// Somebody else removes the same folder.
+    @Test func whatIsGoneIsNotMissed() throws {
+        _ = try makeDeep(60)
+        let (one, other) = (fixture.store.remover(), fixture.store.remover())
+        let path = try RelativePath("d")
+        let (first, second) = (
+            try one.begin(path, isRecursive: true), try other.begin(path, isRecursive: true)
+        )
+        while Files.status(fixture.path(Self.deepest(60))) != nil { _ = try first.step(1) }
+        while try !second.step(10) {}
+        while try !first.step(10) {}
+        #expect(fixture.visible.isEmpty)
+    }
+
+    private static func deepest(_ levels: Int) -> String {
+        [String](repeating: "d", count: levels).joined(separator: "/") + "/f"
+    }
+
+    /// Folders in one another, with a file in each.
+    ///
+    /// - Returns: how many files there are.
+    private func makeDeep(_ levels: Int) throws -> Int {
+        for level in 1...levels {
+            let folder = [String](repeating: "d", count: level).joined(separator: "/")
+            try Files.makeDirectory(fixture.path(folder))
+            try Files.write([1], to: fixture.path(folder + "/f"))
+        }
+        return levels
+    }
+
+    /// How many descriptors of this process are of something in the store.
+    private var descriptors: Int {
+        (0..<4096).count { number in
+            var buffer = [CChar](repeating: 0, count: 4096)
+            let count = readlink("/proc/self/fd/\(number)", &buffer, buffer.count)
+            return count > 0
+                && String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self).hasPrefix(
+                    fixture.root)
+        }
     }
 }
