@@ -113,6 +113,9 @@ extension Caller {
         return try inner(path)
     }
 
+    /// Whether it may know what others have stored.
+    var mayReadAll: Bool { grant.options.rights.mayRead }
+
     /// Whether it may replace whatever is stored, and not only what it has sent itself.
     package var mayReplaceAll: Bool { grant.options.rights.mayRemove }
 

@@ -10,8 +10,19 @@ extension KnownUploads {
     /// somebody else may have written to it, or have got the number of one that is gone.
     package func hasStored(_ client: Caller, _ path: RelativePath, _ file: ContentVersion) -> Bool {
         guard let id = client.id else { return false }
+        return storing(path, file)?.client == id
+    }
+
+    /// Whether the catalog says that another client stored the file. Of one that it does not know nobody says so: it may be the client's
+    /// own, published by a server that died before it could record that.
+    func isOfAnother(than client: Caller, _ path: RelativePath, _ file: ContentVersion) -> Bool {
+        storing(path, file).map { client.id == nil || $0.client != client.id } ?? false
+    }
+
+    /// - Returns: nil if the catalog does not know the file as it is.
+    private func storing(_ path: RelativePath, _ file: ContentVersion) -> CatalogEntry? {
         settleIfNeeded()
-        return stored(at: path.string).last { $0.version?.hasSameContent(as: file) ?? false }?.client == id
+        return stored(at: path.string).last { $0.version?.hasSameContent(as: file) ?? false }
     }
 
     /// Uploads that have stored a file under a path, the newest last, as far as they are settled.

@@ -455,6 +455,9 @@ extension OpenUpload {
             publication.attributes = intent.attributes
             (publication.condition, publication.replaceable) = (condition, intent.replaceable)
             publication.command = command ?? run.map { StoringCommand(id: $0, mayRepeat: true) }
+            if !caller.mayReadAll {
+                publication.mayCompare = { [intake, caller] in !intake.known.isOfAnother(than: caller, $0, $1) }
+            }
             return publication
         }
     }

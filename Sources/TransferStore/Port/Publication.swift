@@ -58,6 +58,10 @@ package struct Publication {
     /// a file: `conflict` is `overwrite` or `fail`.
     package var condition: PublicationCondition?
 
+    /// Whether the sender may learn that a file has the content that the publication brings; nil where it may learn it of all. Any other
+    /// file is taken for other content.
+    package var mayCompare: (@Sendable (RelativePath, ContentVersion) -> Bool)?
+
     /// Where that is known.
     package var sender: Sender?
 

@@ -135,13 +135,7 @@ final class Publisher {
         for number in 1...ConflictPolicy.mostNumbers {
             let target = TargetName(directory: directory, name: String(path.name))
             if try take(target, publication) { return .committed(path, publication.staged.version) }
-            let moment = committer.moment
-            if committer.isInDoubt {
-                if try restore(target, publication, &comparison) { return .restored(path, publication.staged.version) }
-            } else if let file = try target.find(publication, &comparison) {
-                return keep(file, under: path, in: directory, for: publication, at: moment)
-            }
-            if try heal(target, path, publication) { return .healed(path, publication.staged.version) }
+            if let outcome = try compare(target, path, publication, &comparison) { return outcome }
             switch publication.conflict {
             case .keepBoth: path = try numbered(publication.path, number)
             case .skip: return .skipped
@@ -152,6 +146,29 @@ final class Publisher {
             }
         }
         throw StoreError(.pathConflict, "\(publication.path) and all its numbered names are taken.")
+    }
+
+    /// What has the name may be what is to be published, now or before the disk has lost it.
+    ///
+    /// - Returns: nil if it is something else.
+    private func compare(
+        _ target: TargetName, _ path: RelativePath, _ publication: Publication, _ comparison: inout ContentComparison
+    ) throws(StoreError) -> PublicationOutcome? {
+        guard try mayCompare(target, path, publication) else { return nil }
+        let moment = committer.moment
+        if committer.isInDoubt {
+            if try restore(target, publication, &comparison) { return .restored(path, publication.staged.version) }
+        } else if let file = try target.find(publication, &comparison) {
+            return keep(file, under: path, in: target.directory, for: publication, at: moment)
+        }
+        return try heal(target, path, publication) ? .healed(path, publication.staged.version) : nil
+    }
+
+    private func mayCompare(
+        _ target: TargetName, _ path: RelativePath, _ publication: Publication
+    ) throws(StoreError) -> Bool {
+        guard let mayCompare = publication.mayCompare, let file = try target.version() else { return true }
+        return mayCompare(path, file)
     }
 
     /// Publishes where the condition holds: the file that it was compared with is the one that is replaced. Two publications with one
@@ -170,7 +187,9 @@ final class Publisher {
             }
             guard !there.isDirectory else { throw .isDirectory(path) }
             let (seen, moment) = (ContentVersion(there), committer.moment)
-            if !committer.isInDoubt, let file = try target.find(publication, &comparison), file.version == seen {
+            if !committer.isInDoubt, publication.mayCompare?(path, seen) ?? true,
+                let file = try target.find(publication, &comparison), file.version == seen
+            {
                 return keep(file, under: path, in: directory, for: publication, at: moment)
             }
             guard publication.conflict == .overwrite else { throw .isTaken(path) }
