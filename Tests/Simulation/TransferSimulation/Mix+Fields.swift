@@ -45,6 +45,8 @@ extension Mix {
         Field("givesReceipts", \.givesReceipts),
         Field("syncsAsAWhole", \.syncsAsAWhole),
         Field("hasSecondDisk", \.hasSecondDisk),
+        Field("hasConditions", \.hasConditions),
+        Field("hasCommands", \.hasCommands),
     ]
 }
 

@@ -39,6 +39,10 @@ struct Mix: Sendable {
     var guestQuota: UInt64?
     /// Whether another disk is mounted in the server's directory.
     var hasSecondDisk = false
+    /// Whether some uploads depend on what has their path.
+    var hasConditions = false
+    /// Whether changes of names belong to commands, as uploads do, and are made for clients with limits.
+    var hasCommands = false
 
     private static let names = ["a", "b", "c", "d/a", "d/b", "e/a", "e/f/a", "e/f/g/a"]
 
@@ -79,6 +83,8 @@ struct Mix: Sendable {
         givesReceipts = random.next() % 8 == 0
         syncsAsAWhole = random.next() % 2 == 0
         quota = random.next() % 3 == 0 ? [16_000, 40_000, 200_000][Int(random.next() % 3)] : nil
+        hasConditions = random.next() % 2 == 0
+        hasCommands = random.next() % 2 == 0
     }
 
     /// Some of them, mostly few: at least one.
@@ -159,6 +165,7 @@ extension Step.Kind {
         case .remove: 1
         case .copy: 2
         case .migrate: 1
+        case .restrict: 1
         }
     }
 }

@@ -17,6 +17,8 @@ public enum Operation: String, CaseIterable, Sendable {
     case mail, fetchMail, receiveMail, declineMail, expireMail, sweepMail, introduce
     // The server by itself.
     case settleChanges, expire, scrub, adopt
+    /// Somebody takes a client's right to send away, or gives it back.
+    case restrict
 
     /// What is done by a change of names.
     init(_ change: TreeChange) {

@@ -7,12 +7,21 @@ extension Caller {
 
     /// - Parameter guestQuota: bytes that the second one may store; nil for no limit.
     static func simulated(guestQuota: UInt64?) -> [Caller] {
-        var guest = AccessOptions()
-        guest.rights = .noRemove
-        guest.quota = guestQuota
-        return [
+        [
             Caller(Grant(.token("owner"), name: "owner"), UploadScope(), peer: ""),
-            Caller(Grant(.token("guest"), name: "guest", options: guest), UploadScope(), peer: ""),
+            Caller(.guest(quota: guestQuota), UploadScope(), peer: ""),
         ]
+    }
+}
+
+extension Grant {
+    /// - Parameters:
+    ///   - quota: bytes that the client may store; nil for no limit.
+    ///   - maySend: whether it may send at all.
+    static func guest(quota: UInt64?, maySend: Bool = true) -> Grant {
+        var options = AccessOptions()
+        options.rights = maySend ? .noRemove : .readOnly
+        options.quota = quota
+        return Grant(.token("guest"), name: "guest", options: options)
     }
 }

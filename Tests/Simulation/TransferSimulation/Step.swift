@@ -15,6 +15,7 @@ public struct Step: Equatable, Sendable, CustomStringConvertible {
         case mail, mailAgain, settle, expireMail, introduce, failLedger
         case rearrange, discard, restore, remove, copy
         case migrate
+        case restrict
     }
 
     let kind: Kind

@@ -16,6 +16,8 @@ extension World {
         let mayEnd: Bool
         let isInParts: Bool
         let caller: Int
+        /// What has to have its path when it gets it; nil for anything.
+        var condition: Condition?
         /// What it was told last, and under which server.
         var answer: Answer?
         /// The server that has published it last: what an earlier one has published may be nobody's after its end.
@@ -44,6 +46,14 @@ extension World {
         var growth: Growth?
     }
 
+    /// What the sender of an upload makes it depend on.
+    enum Condition {
+        /// That nothing has the path.
+        case free
+        /// That the path has what it had when the sender looked.
+        case unchanged
+    }
+
     /// What the sender of an upload knows that grows at its end.
     struct Growth {
         /// Bytes that are said to be durable.
@@ -69,6 +79,22 @@ extension World {
         let upload: Int
         /// When it began, as the world counts.
         let begun: Int
+        /// What it has demanded to be at its path, as bytes, `[]` for an empty file; nil where it has demanded nothing.
+        var demanded: Demand?
+    }
+
+    /// What has to be at a path.
+    enum Demand: Equatable {
+        case nothing
+        case content([UInt8])
+    }
+
+    /// A file that a command has stored, and does not replace.
+    struct CommandFile: Equatable {
+        let caller: Int
+        let server: Int
+        /// When its content was changed last; nanoseconds since 1970.
+        let modified: Int64?
     }
 
     struct Answer: Equatable {

@@ -84,11 +84,15 @@ extension World {
         guard busy == nil, let session = session(step.a), let intake, let store, !changes.isEmpty else { return }
         if step.c >> 4 % 4 == 0 { records.mayDie(step.c >> 6) }
         (changing, moves) = (changes, [])
-        defer { (changing, moves) = ([], []) }
+        defer { (changing, moves, changer) = ([], [], nil) }
         var results: [Result<Void, StoreError>] = []
-        try letOthersIn(step, session) {
-            results = TreeChanges(intake, store) { [unowned self] _ in nextTrash() }.perform(changes)
+        let making = TreeChanges(intake, store) { [unowned self] _ in nextTrash() }
+        if mix.hasCommands {
+            making.command = session.intake.run.map { StoringCommand(id: $0) }
+            making.grant = session.intake.caller.grant
+            changer = session
         }
+        try letOthersIn(step, session) { results = making.perform(changes) }
         records.mayLive()
         if !disk.isDead { disk.change { $0.keepLosses() } }
         try noteNames()

@@ -143,6 +143,7 @@ extension World {
         let medium = disk.medium
         for naming in disk.takeNamings() {
             if options.tells { print("    \(naming.path) is object \(naming.object.map(String.init) ?? "none")") }
+            try checkCommand(naming)
             noteChanging(naming)
             guard let object = naming.object else {
                 // A folder that others make there is not taken for the one that has gone.
@@ -214,7 +215,13 @@ extension World {
                     throw Promises.Broken(
                         "upload \(attempt.upload) was stored again by what was sent before it was told")
                 }
+                guard session.caller == 0 || guestMaySend else {
+                    throw Promises.Broken(
+                        "upload \(attempt.upload) was published for a client that may not send any more")
+                }
+                try check(attempt, replaces: naming.replaced)
                 guard upload.conflict == .overwrite, naming.path == upload.path else { continue }
+                remember(fileOf: session, at: naming.path)
                 if session.isGone, overwriters[naming.path] ?? 0 > session.number,
                     let replaced = naming.replaced, let other = number(of: replaced), other != upload.content
                 {

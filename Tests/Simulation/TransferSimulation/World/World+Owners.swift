@@ -1,9 +1,45 @@
+import TransferAccess
 import TransferIntake
 import TransferModel
 import TransferStore
 
-/// Whose a stored file is, and how much of a client there may be.
+/// Whose a stored file is, how much of a client there may be, and what a client has made its uploads depend on.
 extension World {
+    /// The client without the right to remove may not send any more, or may again.
+    func restrict() {
+        guestMaySend.toggle()
+        let grant = Grant.guest(quota: mix.guestQuota, maySend: guestMaySend)
+        callers[1].renew(grant)
+        for session in sessions.compactMap(\.self) + ghosts where session.caller == 1 {
+            session.intake.caller.renew(grant)
+        }
+        done.insert(.restrict)
+    }
+
+    /// An upload that depends on what has its path has replaced that, and nothing else.
+    func check(_ attempt: Attempt, replaces replaced: [UInt8]?) throws(Promises.Broken) {
+        guard let demanded = attempt.demanded, replaced.map({ .content($0) }) ?? .nothing != demanded else { return }
+        throw Promises.Broken("upload \(attempt.upload) took the place of something else than it has demanded")
+    }
+
+    /// A command of this client has stored a file so that it does not replace it.
+    func remember(fileOf session: Session, at path: String) {
+        guard let object = disk.medium.object(at: path) else { return }
+        commandFiles[object] = CommandFile(
+            caller: session.caller, server: servers, modified: disk.medium.files[object]?.modified)
+    }
+
+    /// What gives way to a change of this step was not stored by the same command.
+    func checkCommand(_ naming: SimulatedDisk.Naming) throws(Promises.Broken) {
+        guard let changer, let object = naming.replacedObject, let new = naming.object, new != object,
+            !naming.moves.isEmpty || disk.medium.seen(of: new) == nil
+        else { return }
+        let present = CommandFile(
+            caller: changer.caller, server: servers, modified: disk.medium.files[object]?.modified)
+        guard commandFiles[object] == present else { return }
+        throw Promises.Broken("a command has replaced \(naming.path), which it has stored itself")
+    }
+
     /// A client without the right to remove has replaced nothing that another client has stored.
     ///
     /// - Parameter replaced: what had the path before.

@@ -153,6 +153,8 @@ extension World {
                 throw Promises.Broken("upload \(index) was acknowledged, and nobody knows of it any more")
             }
         }
+        // To compare is for clients that send.
+        guard session.caller == 0 || guestMaySend else { return }
         let known = zip(own, found).compactMap { index, found in found.map { (index: index, path: $0.path) } }
         let strange = zip(own, found).filter { $1 == nil }.map(\.0)
         try compareFolders(session, known, strange: strange)

@@ -81,6 +81,7 @@ extension World {
         case .copy: try copyStored(step)
         case .introduce: try introduce(step)
         case .migrate: try migrate(step)
+        case .restrict: restrict()
         }
     }
 

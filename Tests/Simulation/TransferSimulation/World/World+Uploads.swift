@@ -24,12 +24,15 @@ extension World {
                 : mix.sizes[Int(bits >> 4) % mix.sizes.count]
             content = addContent(size)
         }
-        return add(
-            Upload(
-                id: nextID(step), content: content, path: path(for: step),
-                conflict: mix.conflicts[Int(step.b >> 8) % mix.conflicts.count], isSized: step.b >> 16 % 4 != 0,
-                declares: step.b >> 18 % 4 > 1, mayEnd: step.b >> 20 % 2 == 0, isInParts: parts,
-                caller: Int(step.a) % mix.sessions % 2))
+        var upload = Upload(
+            id: nextID(step), content: content, path: path(for: step),
+            conflict: mix.conflicts[Int(step.b >> 8) % mix.conflicts.count], isSized: step.b >> 16 % 4 != 0,
+            declares: step.b >> 18 % 4 > 1, mayEnd: step.b >> 20 % 2 == 0, isInParts: parts,
+            caller: Int(step.a) % mix.sessions % 2)
+        if mix.hasConditions, !parts, [.overwrite, .fail].contains(upload.conflict) {
+            upload.condition = [.free, .unchanged, nil, nil][Int(bits >> 28 % 4)]
+        }
+        return add(upload)
     }
 
     func nextID(_ step: Step) -> UploadID {
@@ -148,12 +151,29 @@ extension World {
         let intent = UploadIntent(
             id: upload.id, path: upload.path, size: upload.isSized ? UInt64(size) : nil, conflict: upload.conflict,
             modified: Timestamp(seconds: Int64(index), nanoseconds: 0))
-        let attempt = Attempt(upload: index, begun: moment)
+        var attempt = Attempt(upload: index, begun: moment)
         let begun = session.intake.begin(intent, mayEnd: upload.mayEnd)
         try noteNames()
         if let outcome = begun.outcome { return try told(outcome, index, isOfNow: true) }
+        attempt.demanded = demand(of: begun.upload, upload)
         done.insert(.begin)
         session.current = Current(open: begun.upload, attempt: attempt, whole: 0..<size, range: 0..<size)
+    }
+
+    /// Makes an upload depend on what has its path now.
+    ///
+    /// - Returns: what that is; nil for an upload that depends on nothing.
+    private func demand(of open: OpenUpload, _ upload: Upload) -> Demand? {
+        switch upload.condition {
+        case nil: return nil
+        case .free:
+            open.condition = .onlyNew
+            return .nothing
+        case .unchanged:
+            let seen = disk.medium.version(at: upload.path)
+            open.condition = PublicationCondition { $0?.version == seen }
+            return disk.medium.seen(at: upload.path).map { .content($0) } ?? .nothing
+        }
     }
 
     func append(_ step: Step) throws {

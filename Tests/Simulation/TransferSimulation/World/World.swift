@@ -90,7 +90,9 @@ final class World {
     var rotten: [String: Bool] = [:]
     /// Contents of files of which the server was told that the disk has lost them.
     var knownRot: [Medium.Object: [UInt8]] = [:]
-    let callers: [Caller]
+    var callers: [Caller]
+    /// Whether the second client may send; it may be told that it may not in the middle of an upload.
+    var guestMaySend = true
     /// What servers have done, and what has happened.
     var done: Set<Operation> = []
     var kinds: Set<Step.Kind> = []
@@ -106,6 +108,8 @@ final class World {
     var touched: [String: Int] = [:]
     /// What others have written or copied, and what the disk has made of something, by their paths.
     var foreign: [String: Set<[UInt8]>] = [:]
+    /// Files that commands have stored so that they do not replace them, with what the content was changed last and the server.
+    var commandFiles: [Medium.Object: CommandFile] = [:]
     /// Every name of a whole upload so far.
     var log: [(path: String, content: Int, replaced: [UInt8]?)] = []
     /// Descriptors of this process before the first server.
@@ -123,6 +127,8 @@ final class World {
     /// Changes of names that are made in this step, and what has moved in it so far.
     var changing: [TreeChange] = []
     var moves: [SimulatedDisk.Move] = []
+    /// The connection whose command makes them, where they belong to one.
+    var changer: Session?
     /// When something was moved to a path for the last time, in changes as promises count them.
     var arrivals: [String: Int] = [:]
     /// What was checked last: nothing has to be checked that has not changed since.
