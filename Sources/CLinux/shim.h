@@ -56,6 +56,8 @@ static inline int clinux_renameat2(int from, const char *old, int to, const char
 
 // From linux/fs.h, bits/fcntl-linux.h and bits/stat.h, where the plain names need _GNU_SOURCE or are compound macros.
 static const unsigned clinux_rename_noreplace = 1;
+// RENAME_EXCHANGE, the same.
+static const unsigned clinux_rename_exchange = 2;
 static const int clinux_o_tmpfile = __O_TMPFILE | O_DIRECTORY;
 /* lseek(2); glibc shows them only with _GNU_SOURCE. */
 static const int clinux_seek_data = 3;

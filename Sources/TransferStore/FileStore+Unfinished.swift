@@ -147,7 +147,11 @@ extension FileStore {
         try forEachPart { name, status in
             guard isUseless(name, status) else { return }
             do throws(SystemError) {
-                try incoming.directory.unlink(name)
+                if status.isDirectory {
+                    try incoming.directory.disk.removeDirectory(incoming.directory.number, name)
+                } else {
+                    try incoming.directory.unlink(name)
+                }
             } catch {
                 failure = failure ?? error
                 return

@@ -44,6 +44,12 @@ extension DiskRecording {
             guard let file = Self.object(directory, newName) else { return }
             add(file, directory, newName)
             remove(from, name)
+        case .exchange(let directory, let name, let other, let otherName):
+            guard let object = Self.object(directory, name), let otherObject = Self.object(other, otherName) else {
+                return
+            }
+            add(otherObject, other, otherName)
+            add(object, directory, name)
         case .unlink(let directory, let name), .removeDirectory(let directory, let name): remove(directory, name)
         case .sync(let number): if let object = Self.object(number) { effects.append(.sync(object)) }
         case .syncAll: effects.append(.syncAll)

@@ -103,17 +103,81 @@ extension TreeEditor {
         _ path: RelativePath, replaces: Bool = false, as compared: ComparedFile? = nil, permissions: UInt16? = nil
     ) throws(StoreError) {
         let parent = try directories.open(path.parent)
-        let name = String(path.name)
-        if let status = try status(of: path, in: parent), !status.isDirectory {
-            guard replaces else { throw .taken(path) }
-            try incoming.replacing.withLock { _ throws(StoreError) in
-                try compared?.check(try self.status(of: path, in: parent), path)
-                try attempt("make the folder \(path)") { () throws(SystemError) in try parent.unlink(name) }
-            }
-            gaveWay(status)
-            directories.change(parent)
+        let mode = permissions.map { mode_t($0 & 0o777 | 0o700) } ?? 0o777
+        guard let status = try status(of: path, in: parent), !status.isDirectory else {
+            _ = try directories.open(path, mode: mode)
+            return
         }
-        _ = try directories.open(path, mode: permissions.map { mode_t($0 & 0o777 | 0o700) } ?? 0o777)
+        guard replaces else { throw .taken(path) }
+        _ = try directories.open(path, mode: mode) { () throws(StoreError) in
+            try self.replaceByFolder(path, in: parent, mode, compared)
+        }
+    }
+
+    /// Makes a folder in place of what is no folder: it is made under another name first, and both change their names in one step. So
+    /// what has the name gives way to nothing that could not be made.
+    ///
+    /// - Returns: false if a folder has the name by now.
+    private func replaceByFolder(
+        _ path: RelativePath, in parent: DirectoryHandle, _ mode: mode_t, _ compared: ComparedFile?
+    ) throws(StoreError) -> Bool {
+        let (scratch, other) = (try scratch(), StagedFile.scratchName())
+        try attempt("make the folder \(path)") { () throws(SystemError) in
+            try scratch.makeDirectory(other, mode: mode)
+        }
+        let replaced: stat?
+        do throws(StoreError) {
+            replaced = try incoming.replacing.withLock { _ throws(StoreError) in
+                let found = try status(of: path, in: parent)
+                try compared?.check(found, path)
+                guard let found, !found.isDirectory else { return nil }
+                try incoming.check(found, command, path)
+                try attempt("make the folder \(path)") { () throws(SystemError) in
+                    try exchange((scratch, other), with: (parent, String(path.name)), mode)
+                }
+                return found
+            }
+        } catch {
+            try? disk.removeDirectory(scratch.number, other)
+            throw error
+        }
+        guard let replaced else {
+            try? disk.removeDirectory(scratch.number, other)
+            return try directories.make(path, in: parent, mode)
+        }
+        gaveWay(replaced)
+        return true
+    }
+
+    /// Gives a new folder the name of what is no folder, and removes that.
+    private func exchange(
+        _ new: (directory: DirectoryHandle, name: String), with old: (directory: DirectoryHandle, name: String),
+        _ mode: mode_t
+    ) throws(SystemError) {
+        do throws(SystemError) {
+            try disk.exchange(new.directory.number, new.name, with: (old.directory.number, old.name))
+            try? new.directory.unlink(new.name)
+        } catch {
+            // The file system cannot, or the folder is on another mount than the scratch one.
+            guard [EINVAL, ENOSYS, ENOTSUP, EXDEV].contains(error.errno) else { throw error }
+            try? disk.removeDirectory(new.directory.number, new.name)
+            try makeDirectoryInPlace(of: old.name, in: old.directory, mode)
+        }
+    }
+
+    /// The same in two steps. What has the name gets it back if the folder cannot be made.
+    private func makeDirectoryInPlace(
+        of name: String, in parent: DirectoryHandle, _ mode: mode_t
+    ) throws(SystemError) {
+        let aside = StagedFile.scratchName()
+        try disk.rename(parent.number, name, to: (parent.number, aside))
+        do throws(SystemError) {
+            try parent.makeDirectory(name, mode: mode)
+        } catch {
+            try? disk.renameToFreeName(parent.number, aside, to: (parent.number, name))
+            throw error
+        }
+        try parent.unlink(aside)
     }
 
     /// Makes a symbolic link that says that, and is never followed here.
@@ -201,6 +265,7 @@ extension TreeEditor {
             let found = try status(of: path, in: parent)
             try compared?.check(found, path)
             if found?.isDirectory == true { throw .taken(path) }
+            if let found { try incoming.check(found, command, path) }
             try attempt("replace \(path)") { () throws(SystemError) in
                 try disk.rename(scratch.number, other, to: (parent.number, name))
             }
@@ -269,6 +334,7 @@ extension TreeEditor {
         try attempt("set the attributes of \(path)") { () throws(SystemError) in
             if let owner = extra?.owner, disk.isRoot { try disk.setLinkOwner(parent.number, name, owner) }
             if let modified { try disk.setLinkTime(parent.number, name, modified) }
+            try disk.renewTimes(parent.number)
         }
         directories.change(parent)
     }

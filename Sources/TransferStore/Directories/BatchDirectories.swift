@@ -36,14 +36,19 @@ final class BatchDirectories {
 
     /// Opens a directory, making what is missing.
     ///
-    /// - Parameter mode: of which the umask leaves the permissions of the directory, where it is made; those above it have 0777.
-    func open(_ path: RelativePath?, mode: mode_t = 0o777) throws(StoreError) -> DirectoryHandle {
+    /// - Parameters:
+    ///   - mode: of which the umask leaves the permissions of the directory, where it is made; those above it have 0777.
+    ///   - replacing: makes the directory in place of something else that has the name, and returns false if a directory had it; nil to
+    ///     make it where the name is free alone.
+    func open(
+        _ path: RelativePath?, mode: mode_t = 0o777, replacing: (() throws(StoreError) -> Bool)? = nil
+    ) throws(StoreError) -> DirectoryHandle {
         if let directory = opened[path] { return directory }
         let directory: DirectoryHandle
-        if let path, let existing = try existing(path) {
+        if let path, replacing == nil, let existing = try existing(path) {
             directory = existing
         } else if let path {
-            directory = try openOrMake(path, mode)
+            directory = try openOrMake(path, mode, replacing)
         } else {
             directory = try attempt("open the directory") { () throws(SystemError) in try openRoot() }
         }
@@ -147,19 +152,27 @@ final class BatchDirectories {
         }
     }
 
-    private func openOrMake(_ path: RelativePath, _ mode: mode_t) throws(StoreError) -> DirectoryHandle {
-        let parent = try open(path.parent)
-        let name = String(path.name)
-        let moment = committer.moment
-        let isNew = try attempt("make the directory \(path)") { () throws(SystemError) in
+    /// - Returns: false if something has the name.
+    func make(_ path: RelativePath, in parent: DirectoryHandle, _ mode: mode_t) throws(StoreError) -> Bool {
+        try attempt("make the directory \(path)") { () throws(SystemError) in
             do throws(SystemError) {
-                try parent.makeDirectory(name, mode: mode)
+                try parent.makeDirectory(String(path.name), mode: mode)
                 return true
             } catch {
                 guard error.isExisting else { throw error }
                 return false
             }
         }
+    }
+
+    private func openOrMake(
+        _ path: RelativePath, _ mode: mode_t, _ replacing: (() throws(StoreError) -> Bool)?
+    ) throws(StoreError) -> DirectoryHandle {
+        let parent = try open(path.parent)
+        let name = String(path.name)
+        let moment = committer.moment
+        let isNew: Bool
+        if let replacing { isNew = try replacing() } else { isNew = try make(path, in: parent, mode) }
         change(parent)
         if isNew {
             made.append(path)

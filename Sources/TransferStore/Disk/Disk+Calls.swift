@@ -85,6 +85,16 @@ extension Disk {
         }
     }
 
+    /// Lets two names change what they stand for, in one step. Fails with EINVAL where the file system cannot.
+    func exchange(
+        _ directory: Int32, _ name: String, with other: (directory: Int32, name: String)
+    ) throws(SystemError) {
+        let call = DiskCall.exchange(directory, name: name, directory: other.directory, otherName: other.name)
+        try run("renameat2", call) {
+            clinux_renameat2(directory, name, other.directory, other.name, clinux_rename_exchange)
+        }
+    }
+
     /// The type of the file system, a number from linux/magic.h.
     func fileSystemType(_ number: Int32) throws(SystemError) -> Int {
         var type = 0

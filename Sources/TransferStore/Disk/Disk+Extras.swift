@@ -22,6 +22,21 @@ extension Disk {
         try setTimes(file, (access, change))
     }
 
+    /// Gives a folder the times that it has, so that a sync of it is about all that was done to the links in it before: a link cannot be
+    /// synced by itself, and XFS writes its journal only up to the last change of what is synced (seen by a shutdown of the file system
+    /// behind a sync; ext4 writes all of it).
+    ///
+    /// What another process makes in the folder at this moment may leave it an older time. Of a folder that is somebody else's the
+    /// times cannot be set.
+    func renewTimes(_ folder: Int32) throws(SystemError) {
+        let status = try status(folder)
+        do throws(SystemError) {
+            try setTimes(folder, (status.st_atim, status.st_mtim))
+        } catch {
+            guard error.errno == EPERM || error.errno == EROFS else { throw error }
+        }
+    }
+
     func setOwner(_ file: Int32, _ owner: ExtraAttributes.Owner) throws(SystemError) {
         try run("fchown", .setOwner(file)) { fchown(file, owner.user, owner.group) }
     }

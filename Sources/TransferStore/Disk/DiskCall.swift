@@ -47,6 +47,8 @@ package enum DiskCall {
     case link(Int32, directory: Int32, name: String)
     /// rename(2), which replaces what has the name unless the flag for renameat2(2) says otherwise.
     case rename(from: Int32, name: String, directory: Int32, newName: String, replaces: Bool)
+    /// renameat2(2) with RENAME_EXCHANGE: both names are there, and each stands for what the other one has stood for.
+    case exchange(Int32, name: String, directory: Int32, otherName: String)
     case unlink(directory: Int32, name: String)
     /// unlinkat(2) of a directory, which has to be empty.
     case removeDirectory(directory: Int32, name: String)

@@ -28,6 +28,9 @@ final class Trace {
         case .rename(_, let name, let directory, let newName, _):
             add(Self.withoutChance(name))
             add(5, directory, newName)
+        case .exchange(_, let name, let directory, let otherName):
+            add(Self.withoutChance(name))
+            add(28, directory, otherName)
         case .unlink(let directory, let name): add(6, directory, name)
         case .removeDirectory(let directory, let name): add(7, directory, name)
         case .write(_, let bytes, let offset):

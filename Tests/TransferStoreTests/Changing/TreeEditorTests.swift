@@ -120,6 +120,79 @@ import TransferTestSupport
         #expect(fixture.visible == ["a", "b"])
     }
 
+    /// What a folder is to replace is there until the folder is, also where the file system has no such call or the folder's place is on
+    /// another mount.
+    @Test(arguments: [0, EINVAL, EXDEV]) func aFolderReplacesAFileThatStaysUntilThen(_ refusal: Int32) throws {
+        let temporary = try TemporaryDirectory()
+        let isWatched = Locked(false)
+        let file = temporary.path("store/a")
+        let refused = Locked<[String]>([])
+        let disk = Disk(interception: { call, body in
+            if case .exchange = call, refusal != 0 { return -Int(refusal) }
+            guard isWatched.withLock({ $0 }), case .makeDirectory(_, let name) = call, refusal == 0 || name == "a"
+            else {
+                return body()
+            }
+            // The last step before the folder stands fails.
+            if refusal == 0, Files.status(file)?.isFile != true { refused.withLock { $0.append("gone") } }
+            return -Int(ENOSPC)
+        })
+        let store = try FileStore(
+            path: temporary.path("store"), durability: .none, fileSystem: nil, disk: disk)
+        let fixture = StoreFixture(temporary: temporary, store: store, name: "store")
+        try fixture.publish("a", .one)
+        isWatched.withLock { $0 = true }
+        let editor = store.editor()
+        let error = #expect(throws: StoreError.self) { try editor.makeDirectory(try path("a"), replaces: true) }
+        #expect(error?.code == .insufficientStorage)
+        #expect(Files.status(file)?.isFile == true && fixture.visible == ["a"] && fixture.parts.isEmpty)
+        #expect(refused.withLock { $0 } == [])
+        isWatched.withLock { $0 = false }
+        try editor.makeDirectory(try path("a"), replaces: true, permissions: 0o700)
+        try editor.makeDirectory(try path("a/b"), replaces: true)
+        try editor.commit()
+        #expect(fixture.visible == ["a/", "a/b/"] && fixture.parts.isEmpty)
+        #expect(Files.mode(fixture.path("a")) == 0o700)
+    }
+
+    /// A server that was killed between two calls leaves a folder that nobody knows of; the next one removes it.
+    @Test func aFolderThatWasToReplaceSomethingIsALeftover() throws {
+        let fixture = try StoreFixture()
+        try Files.makeDirectory(fixture.path(".transfer/incoming/\(StagedFile.scratchName())"))
+        _ = try fixture.store.removeLeftovers()
+        #expect(fixture.parts.isEmpty)
+    }
+
+    /// XFS syncs a folder only as far as its own last change, and a link cannot be synced.
+    @Test func theFolderOfALinkIsChangedBehindTheLink() throws {
+        let temporary = try TemporaryDirectory()
+        let calls = Locked<[String]>([])
+        let disk = Disk(interception: { call, body in
+            switch call {
+            case .setLink: calls.withLock { $0.append("link") }
+            case .setTimes: calls.withLock { $0.append("folder") }
+            case .sync: calls.withLock { $0.append("sync") }
+            default: break
+            }
+            return body()
+        })
+        let store = try FileStore(
+            path: temporary.path("store"), durability: .commit,
+            fileSystem: FileSystem(isMemory: false, syncsAsAWhole: false), disk: disk)
+        let editor = store.editor()
+        try editor.makeLink(try path("l"), to: [0x78], replaces: false)
+        try editor.commit()
+        calls.withLock { $0 = [] }
+        let before = try #require(Files.status(temporary.path("store")))
+        let second = store.editor()
+        _ = try second.set(
+            try path("l"), permissions: nil, modified: Timestamp(seconds: 1_000_000_000, nanoseconds: 0), nil)
+        try second.commit()
+        #expect(calls.withLock { $0 } == ["link", "folder", "sync"])
+        let after = try #require(Files.status(temporary.path("store")))
+        #expect(after.st_mtim.tv_sec == before.st_mtim.tv_sec && after.st_mtim.tv_nsec == before.st_mtim.tv_nsec)
+    }
+
     @Test func whatGaveWayIsNoLongerCounted() throws {
         let temporary = try TemporaryDirectory()
         var limits = SpaceLimits()

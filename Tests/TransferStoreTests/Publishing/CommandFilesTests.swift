@@ -104,6 +104,26 @@ import TransferTestSupport
         #expect(Files.read(fixture.path("t")) == Array("r".utf8))
     }
 
+    /// A tree with a file and a link, or a folder, whose names are one to the file system.
+    @Test func linksAndFoldersOfOneCommand() throws {
+        let (command, path) = (StoringCommand(id: 1), try RelativePath("a"))
+        _ = try outcome("a", .one, command)
+        try fixture.publish("b", Self.two)
+        let makings: [(TreeEditor) throws -> Void] = [
+            { try $0.makeLink(path, to: [0x78], replaces: true) }, { try $0.makeDirectory(path, replaces: true) },
+            { _ = try $0.makeHardLink(path, to: try RelativePath("b"), replaces: true) },
+        ]
+        for make in makings {
+            let error = #expect(throws: StoreError.self) { try make(fixture.store.editor(for: command)) }
+            #expect(error?.code == .pathConflict && Files.read(fixture.path("a")) == .one)
+        }
+        #expect(fixture.parts.isEmpty)
+        let editor = fixture.store.editor(for: StoringCommand(id: 2))
+        try editor.makeLink(path, to: [0x78], replaces: true)
+        try editor.commit()
+        #expect(Files.read(fixture.path("a")) != .one)
+    }
+
     /// What was stored long ago is forgotten, and no memory grows.
     @Test func thereIsABound() throws {
         var files = CommandFiles()

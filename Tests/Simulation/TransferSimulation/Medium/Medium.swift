@@ -244,6 +244,19 @@ extension Medium {
         return [named, gone].compactMap(\.self)
     }
 
+    /// What the server has made in its own folder gets a name, and what has it goes there, to be removed.
+    mutating func exchange(
+        _ own: Int32, _ name: String, _ directory: Int32, _ newName: String
+    ) -> [SimulatedDisk.Naming] {
+        guard let source = object(of: own), let target = object(of: directory),
+            let object = directories[source]?.seen[name], let old = directories[target]?.seen[newName]
+        else { return [] }
+        let namings = [bind(target, newName, object), bind(source, name, old)]
+        place(object, path(target, newName))
+        place(old, path(source, name))
+        return namings.compactMap(\.self)
+    }
+
     /// Files in a directory, with their paths behind its own; a file itself.
     private func files(below object: Object, _ path: String) -> [(Object, String)] {
         guard let directory = directories[object] else { return [(object, path)] }

@@ -231,6 +231,9 @@ final class SimulatedDisk: @unchecked Sendable {
         case .rename(let from, let name, let directory, let newName, _):
             guard let from = medium.object(of: from), let to = medium.object(of: directory) else { return nil }
             return .rename(from: from, name, to: to, newName)
+        case .exchange(let directory, let name, let other, let otherName):
+            guard let from = medium.object(of: directory), let to = medium.object(of: other) else { return nil }
+            return .rename(from: from, name, to: to, otherName)
         case .unlink(let directory, let name), .removeDirectory(let directory, let name):
             return medium.object(of: directory).map { .removal(from: $0, name) }
         default: return nil
@@ -254,6 +257,8 @@ final class SimulatedDisk: @unchecked Sendable {
         case .link(let file, let directory, let name): note(naming: medium.link(file, directory, name))
         case .rename(let from, let name, let directory, let newName, _):
             for naming in medium.rename(from, name, directory, newName) { note(naming: naming) }
+        case .exchange(let directory, let name, let other, let otherName):
+            for naming in medium.exchange(directory, name, other, otherName) { note(naming: naming) }
         case .unlink(let directory, let name), .removeDirectory(let directory, let name):
             note(naming: medium.remove(directory, name))
         case .status, .examine, .read, .seek, .reserve, .release, .startWriting, .checkWritten, .sync, .syncAll: break
