@@ -5,7 +5,7 @@
 # them: where one cannot be had, a line says so.
 #
 #   scripts/bootstrap.sh           installs what is missing (Debian and its relatives) or says what to install
-#   scripts/bootstrap.sh --tests   installs also the shells, man(1), mkfs.xfs(8) and age(1), which some tests run
+#   scripts/bootstrap.sh --tests   installs also the shells, man(1), mkfs.xfs(8), lowntfs-3g(8) and age(1), which some tests run
 #   scripts/bootstrap.sh --http    installs also the clients, proxies and the browser that HTTP is tried with
 #   scripts/bootstrap.sh --check   says what is missing, installs nothing; exit status 1 when something needed is
 set -euo pipefail
@@ -93,6 +93,7 @@ lacks_zsh() { ! command -v zsh >/dev/null; }
 lacks_fish() { ! command -v fish >/dev/null; }
 lacks_man() { ! command -v man >/dev/null; }
 lacks_age() { ! command -v age >/dev/null || ! command -v age-keygen >/dev/null; }
+lacks_ntfs() { ! command -v lowntfs-3g >/dev/null && [[ ! -x /usr/sbin/lowntfs-3g ]]; }
 lacks_xfs() { ! command -v mkfs.xfs >/dev/null && [[ ! -x /usr/sbin/mkfs.xfs ]]; }
 
 # What only the tests of HTTP run.
@@ -128,6 +129,7 @@ describe_unneeded() {
         firefox_esr) echo "Firefox, for the tests of HTTP" ;;
         certutil) echo "certutil, for the tests of HTTP with browsers that know an authority" ;;
         chromedriver) echo "chromedriver, for the tests of HTTP with a browser" ;;
+        ntfs) echo "lowntfs-3g(8), for torture, as root, on a file system that ignores case" ;;
         xfs) echo "mkfs.xfs(8), for the tests, as root, of failing disks and power cuts" ;;
     esac
 }
@@ -143,6 +145,7 @@ unneeded_package() {
         firefox_esr) echo firefox-esr ;;
         certutil) echo libnss3-tools ;;
         man) echo man-db ;;
+        ntfs) echo ntfs-3g ;;
         xfs) echo xfsprogs ;;
     esac
 }
@@ -269,7 +272,7 @@ check_only=false
 test_programs=()
 case ${1:-} in
     "") ;;
-    --tests) test_programs=(zsh fish man age xfs) ;;
+    --tests) test_programs=(zsh fish man age xfs ntfs) ;;
     --http) test_programs=(curl wget nginx haproxy rclone slowhttptest chromium chromedriver firefox_esr certutil) ;;
     --check) check_only=true ;;
     -h | --help)

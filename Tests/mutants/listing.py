@@ -19,6 +19,7 @@ from pathlib import Path
 from .mutant import Kind, Mutant
 
 _HEAD = re.compile(r"\[([1-9][0-9]*)\] (\S+)$")
+_DECLARES = re.compile(r"(guard )?(let|var|case) ")
 _FIELD = re.compile(r"([a-z]+): *(.*)$")
 _NEEDED = ("promise", "suite")
 _OTHERS = ("after", "expression", "statement", "becomes", "unnoticeable")
@@ -65,6 +66,8 @@ def _entry(lines: list[str], name: str) -> Mutant:
         raise ListError(f"{where}: {', '.join(missing)} missing")
     if kinds[0] is Kind.EXPRESSION and _is_none(fields[Kind.EXPRESSION.value]):
         raise ListError(f"{where}: an expression has no comma outside of brackets and closes those that it opens")
+    if kinds[0] is Kind.STATEMENT and _DECLARES.match(fields[Kind.STATEMENT.value]):
+        raise ListError(f"{where}: a statement declares nothing, because what is behind it would not see that")
     return Mutant(
         number=int(head[1]),
         file=head[2],

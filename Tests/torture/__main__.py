@@ -16,6 +16,7 @@ from .faults import Fault, FaultyRound
 from .features import Features
 from .history import History
 from .machine import MachinePlan
+from .machines import MachineRoundPlan, Machines, SpellingDisk
 from .medium import Medium
 from .options import HISTORY, Options
 from .pace import Pace
@@ -55,6 +56,9 @@ class Torture:
         self._syncs: Syncs | None = None
         # The round of syncs that is being played.
         self._sync_round = 0
+        self._machines: Machines | None = None
+        # The round of two machines that is being played.
+        self._machine_round = 0
         self._commands: list[str] = []
         self._shown = time.monotonic()
 
@@ -70,6 +74,7 @@ class Torture:
             self._play_deliveries()
             self._play_web()
             self._play_syncs()
+            self._play_machines()
             self._play_faults()
             self._play_cuts()
             self._play_delivery_cuts()
@@ -85,6 +90,8 @@ class Torture:
                 self._web.close()
             if self._syncs is not None:
                 self._syncs.close()
+            if self._machines is not None:
+                self._machines.close()
             if self._faulty is not None:
                 self._faulty.close()
             if self._cut is not None:
@@ -196,6 +203,40 @@ class Torture:
         shutil.rmtree(self._syncs.directory)
         self._syncs = None
 
+    def _play_machines(self) -> None:
+        """As those with deliveries. Of four directories one is on a file system that ignores case, where there can be one."""
+        options = self._options
+        if not Features.of(options.transfer).sync:
+            return
+        reason = SpellingDisk.missing()
+        if reason is not None and options.machines > 0:
+            print(f"torture: no rounds on a file system that ignores case: {reason}", flush=True)
+        for number in range(options.first_machine, options.first_machine + options.machines):
+            self._machine_round = number
+            if number % HISTORY == 0:
+                self._end_machines()
+            source = random.Random(f"{options.seed}/machines/{number}")
+            if self._machines is None:
+                self._commands = []
+                directory = options.directory / f"seed-{options.seed}-machines"
+                ignores_case = reason is None and number // HISTORY % 4 == 1
+                self._machines = Machines(
+                    options.transfer, directory, self._tally, source, ignores_case, lambda text: self._commands.append(text)
+                )
+            plan = MachineRoundPlan.make(source)
+            self._commands.append(f"# round {number} of two machines: {plan}")
+            self._machines.play(plan)
+            self._live(f"round {number} of two machines")
+        self._end_machines()
+
+    def _end_machines(self) -> None:
+        if self._machines is None:
+            return
+        self._machines.end()
+        self._machines.close()
+        shutil.rmtree(self._machines.directory)
+        self._machines = None
+
     def _play_faults(self) -> None:
         """Behind the others, and with seeds of their own, so that each round is the same whether there are any."""
         for kind, reason in Medium.missing().items():
@@ -303,12 +344,15 @@ class Torture:
             repeating, what = options.repeating_web(self._web_round), f"round {self._web_round} over HTTP"
         elif self._syncs is not None:
             repeating, what = options.repeating_sync(self._sync_round), f"round {self._sync_round} of syncs"
+        elif self._machines is not None:
+            repeating = options.repeating_machine(self._machine_round)
+            what = f"round {self._machine_round} of two machines"
         print(f"torture: seed {options.seed}, {what}: {broken}", file=sys.stderr)
         print(f"torture: repeat it with: {repeating}", file=sys.stderr)
         print("torture: what was done to the directory:", file=sys.stderr)
         for command in self._commands:
             print(f"    {command}", file=sys.stderr)
-        played = self._history or self._deliveries or self._web or self._syncs or self._cut
+        played = self._history or self._deliveries or self._web or self._syncs or self._machines or self._cut
         if played is None:
             return
         if self._cut is not None and options.keeps:

@@ -36,6 +36,9 @@ class Options:
     # Rounds in which trees are made the same, and the first of them.
     syncs: int
     first_sync: int
+    # Rounds in which two machines sync one folder, and the first of them.
+    machines: int
+    first_machine: int
     seed: int
     first: int
     directory: Path
@@ -69,6 +72,12 @@ class Options:
         chosen = f"FIRST_SYNC={start} SYNCS={number - start + 1}"
         return f"make torture SEED={self.seed} ROUNDS=0 CUTS=0 DELIVERIES=0 WEB=0 {chosen} DIR={self.directory} KEEP=1"
 
+    def repeating_machine(self, number: int) -> str:
+        """The command that repeats a round of two machines, with all rounds before it in the same directory."""
+        start = number - number % HISTORY
+        chosen = f"FIRST_MACHINE={start} MACHINES={number - start + 1}"
+        return f"make torture SEED={self.seed} ROUNDS=0 CUTS=0 DELIVERIES=0 WEB=0 SYNCS=0 {chosen} DIR={self.directory} KEEP=1"
+
     @staticmethod
     def parse(arguments: list[str]) -> Options:
         """Reads the command line; ends the program when it is wrong."""
@@ -88,6 +97,9 @@ class Options:
         syncs = found.rounds if found.syncs is None else found.syncs
         if syncs < 0 or found.first_sync < 0:
             parser.error("--syncs and --first-sync must be at least 0")
+        machines = found.rounds if found.machines is None else found.machines
+        if machines < 0 or found.first_machine < 0:
+            parser.error("--machines and --first-machine must be at least 0")
         if not found.transfer.exists():
             parser.error(f"{found.transfer} is not there; run 'make build' first")
         # A directory is begun by its first round: what comes later depends on what is there.
@@ -103,6 +115,8 @@ class Options:
             first_web=found.first_web - found.first_web % HISTORY,
             syncs=syncs,
             first_sync=found.first_sync - found.first_sync % HISTORY,
+            machines=machines,
+            first_machine=found.first_machine - found.first_machine % HISTORY,
             seed=seed,
             first=first,
             directory=found.dir.resolve(),
@@ -137,6 +151,10 @@ def _parser() -> argparse.ArgumentParser:
         "--syncs", type=int, metavar="N", help="rounds in which trees are made the same (default: as many as others)"
     )
     parser.add_argument("--first-sync", type=int, default=0, metavar="N", help="number of the first of these (default: 0)")
+    parser.add_argument(
+        "--machines", type=int, metavar="N", help="rounds in which two machines sync one folder (default: as many as others)"
+    )
+    parser.add_argument("--first-machine", type=int, default=0, metavar="N", help="number of the first of these (default: 0)")
     parser.add_argument(
         "--dir", type=Path, default=PROJECT / ".build" / "torture", help="where to work (default: .build/torture)"
     )

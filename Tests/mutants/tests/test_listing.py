@@ -42,6 +42,7 @@ class ListingTests(unittest.TestCase):
             (_ENTRY + "statement: c()\n", "one of"),
             (_ENTRY.replace("a == b", "f(a, b), c"), "no comma"),
             (_ENTRY.replace("a == b", "a == b }"), "closes those"),
+            (_ENTRY.replace("expression: a == b", "statement: guard let a else { return }"), "declares nothing"),
         ]:
             with self.subTest(reason), self.assertRaisesRegex(listing.ListError, reason):
                 listing.parse(text, "a.txt")
