@@ -206,7 +206,8 @@ class Torture:
     def _play_machines(self) -> None:
         """As those with deliveries. Of four directories one is on a file system that ignores case, where there can be one."""
         options = self._options
-        if not Features.of(options.transfer).sync:
+        features = Features.of(options.transfer)
+        if not (features.sync and features.keeps_replaced):
             return
         reason = SpellingDisk.missing()
         if reason is not None and options.machines > 0:

@@ -18,6 +18,8 @@ class Features:
     web: bool
     # Whether trees can be made the same.
     sync: bool
+    # Whether what is replaced goes to the trash of a new directory.
+    keeps_replaced: bool
 
     @staticmethod
     def of(transfer: Path) -> Features:
@@ -27,7 +29,8 @@ class Features:
         )
         known = subprocess.run([transfer, "--help"], capture_output=True, text=True, check=True).stdout
         return Features(
-            receipts="--receipts" in said, mail="--for " in said, web="--http " in serving, sync="\n  sync " in known
+            receipts="--receipts" in said, mail="--for " in said, web="--http " in serving, sync="\n  sync " in known,
+            keeps_replaced="--trash-for " in serving,
         )
 
 
