@@ -60,7 +60,14 @@ def _span(text: str, mutant: Mutant) -> _Span:
         raise PlacingError(
             f"mutant {mutant.number}: {mutant.file} has {mutant.original!r} {_times(len(found))}{behind}"
         )
+    if _is_in_text(text[: found[0].start()]):
+        raise PlacingError(f"mutant {mutant.number}: {mutant.original!r} is part of a text, which would only say it")
     return _Span(found[0].start(), found[0].end(), mutant)
+
+
+def _is_in_text(before: str) -> bool:
+    """Whether what comes next is in a text of several lines, and not what is inserted into one."""
+    return before.count('"""') % 2 == 1 and "\\(" not in before.rpartition("\n")[2]
 
 
 def _found(text: str, fragment: str, start: int) -> list[re.Match[str]]:

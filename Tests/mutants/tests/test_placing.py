@@ -53,6 +53,7 @@ class PlacingTests(unittest.TestCase):
             ("a a", _mutant(3, "a", "b"), "'a' 2 times, not once"),
             ("a f f", _mutant(3, "a", "b", after="f"), "'f' 2 times"),
             ("a f", _mutant(3, "a", "b", after="f"), "'a' no longer behind 'f'"),
+            ('f("""\n a\n """)', _mutant(3, "a", "b"), "part of a text"),
         ]:
             with self.subTest(reason), self.assertRaisesRegex(PlacingError, reason):
                 place(text, [mutant])
