@@ -57,7 +57,7 @@ final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
     /// - Throws: what the server did wrong.
     func take(_ expansion: DataExpansion, unwanted: (PendingRequest) -> Void) throws(ProtocolFault) {
         for (asked, piece) in pieces {
-            switch try give(piece, to: asked.answer, expansion) {
+            switch try give(piece, to: asked, expansion) {
             case .wanted: break
             case .unwanted: unwanted(asked)
             case .fault(let fault): throw fault
@@ -66,8 +66,9 @@ final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
     }
 
     private func give(
-        _ piece: Piece, to answer: any AnswerTaker, _ expansion: DataExpansion
+        _ piece: Piece, to asked: PendingRequest, _ expansion: DataExpansion
     ) throws(ProtocolFault) -> Taken {
+        let answer = asked.answer
         switch piece {
         case .entries(let entries): return answer.take(entries)
         case .persons(let persons): return answer.take(persons)
@@ -76,7 +77,12 @@ final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
         case .data(let piece): return try give(piece, to: answer, expansion)
         case .block(let block): return answer.check(block)
         case .end(let end): answer.end(end)
-        case .outcome(let outcome): answer.end(outcome)
+        case .outcome(let outcome):
+            guard !outcome.code.isSuccess || asked.request.canEnd(with: outcome.code) else {
+                let sentence = "The server answered with '\(outcome.code.name)', which does not say that the request was met."
+                return .fault(ProtocolFault(.unexpectedFrame, sentence))
+            }
+            answer.end(outcome)
         }
         return .wanted
     }
@@ -91,5 +97,13 @@ final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
             if case .fault(let fault) = taken { throw fault }
         }
         return taken
+    }
+}
+
+extension Request {
+    /// Whether a success is one that the server can end its answer with.
+    fileprivate func canEnd(with code: ResultCode) -> Bool {
+        if case .compare = self { return [.completed, .alreadyStored].contains(code) }
+        return code == .completed
     }
 }

@@ -30,7 +30,7 @@ struct UploadLookup {
 
     mutating func answered(_ result: UploadResult) {
         guard unanswered.remove(result.id) != nil else { return }
-        found[result.id] = result
+        if result.isAcknowledgement { found[result.id] = result }
         goOn()
     }
 

@@ -32,6 +32,63 @@ import TransferProtocol
         try await expectFault(fake, size)
     }
 
+    /// Of a whole upload: a part of one may be staged, and a name be skipped where that was asked for.
+    @Test(arguments: [.staged, .completed, .stored, .skipped, ResultCode(rawValue: 9), ResultCode(rawValue: 99)])
+    func aSuccessThatStoresNothingIsAFault(_ code: ResultCode) async throws {
+        let fake = FakeServer { peer in
+            peer.welcome()
+            guard let begin = peer.nextBegin(), let end = peer.nextEnd() else { return }
+            peer.send(.result(UploadResult(id: begin.id, code: code, size: end.size, digest: end.digest)))
+            peer.drain()
+        }
+        try await expectFault(fake, 5)
+    }
+
+    @Test func whatWasAskedForIsSkipped() async throws {
+        let fake = FakeServer { peer in
+            peer.welcome()
+            guard let begin = peer.nextBegin() else { return }
+            peer.send(.result(UploadResult(id: begin.id, code: .skipped)))
+            peer.drain()
+        }
+        let outcome = try await fake.address.outcome([.bytes([7], name: "x")]) { $0.conflict = .skip }
+        #expect(outcome.failure == nil && outcome.codes == [.skipped])
+    }
+
+    @Test(arguments: ["../x", "/x", "a/../x", "", "a//b", "a\u{0}b"]) func aPathThatNoUploadCanHaveIsAFault(
+        _ path: String
+    ) async throws {
+        let fake = FakeServer { peer in
+            peer.welcome()
+            guard let begin = peer.nextBegin(), let end = peer.nextEnd() else { return }
+            peer.send(
+                .result(
+                    UploadResult(id: begin.id, code: .committed, size: end.size, digest: end.digest, storedPath: path)))
+            peer.drain()
+        }
+        try await expectFault(fake, 5)
+    }
+
+    /// A removal that was skipped, or a folder that is staged, is not what was asked for.
+    @Test(arguments: [.staged, .skipped, .committed, .alreadyStored, ResultCode(rawValue: 9)])
+    func aRequestIsMetOrNot(_ code: ResultCode) async throws {
+        let server = FakeServer { peer in
+            peer.welcome(Welcome(features: .files))
+            guard case .message(.remove(let remove))? = peer.next() else { return }
+            peer.send(.outcome(Ending(id: remove.id, code: code)))
+            peer.drain()
+        }
+        let client = try TransferClient(server: server.address, configuration: .plain())
+        var (codes, failure): ([ResultCode], PushFailure?) = ([], nil)
+        do {
+            for try await report in client.remove(["a"]) { codes.append(report.result) }
+        } catch {
+            failure = error
+        }
+        server.stop()
+        #expect(failure?.reason == .protocolFault && codes.allSatisfy { !$0.isSuccess })
+    }
+
     private func expectFault(_ fake: FakeServer, _ size: Int) async throws {
         let outcome = try await fake.address.outcome([.bytes([UInt8](repeating: 7, count: size), name: "x")])
         #expect(outcome.failure?.reason == .protocolFault)

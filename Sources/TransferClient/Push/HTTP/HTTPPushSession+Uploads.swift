@@ -194,7 +194,7 @@ extension HTTPPushSession {
         switch verdict {
         case .goOn: return false
         case .complete:
-            end(upload, UploadReport(upload, job, answer))
+            end(upload, UploadReport(upload, job, answer, run.configuration.conflict))
             return true
         case .skipped:
             report(upload, LocalFailure(code: .skipped, message: "The name is taken."))

@@ -4,7 +4,8 @@ import TransferProtocol
 
 /// What an answer of success comes to: no more than the server says, and only what this side can compare counts as verified.
 extension UploadReport {
-    init(_ upload: PendingUpload, _ job: HTTPJob, _ answer: HTTPAnswer) {
+    /// - Parameter policy: that the server was told for names that are taken.
+    init(_ upload: PendingUpload, _ job: HTTPJob, _ answer: HTTPAnswer, _ policy: ConflictPolicy) {
         let own = job.content.sha256
         let told = (try? DigestField(answer.head.fields.values("repr-digest")))?.sha256
         if let own, let told, own != told {
@@ -14,10 +15,10 @@ extension UploadReport {
             return
         }
         let isCompared = told != nil && own != nil
-        if let code = answer.result, isCompared || code == .skipped {
+        if let code = answer.result, code == .skipped ? policy == .skip : isCompared {
             self = .failed(upload, LocalFailure(code: code, message: answer.json?["message"].text ?? ""))
             guard isVerified else { return }
-            storedPath = answer.json?["storedPath"].text
+            storedPath = answer.json?["storedPath"].text.flatMap { (try? RelativePath($0))?.string }
             isDurable = answer.json?["durable"] == .bool(true)
             hasReplaced = answer.json?["replaced"] == .bool(true)
         } else if answer.cut != nil {

@@ -39,12 +39,22 @@ struct InFlight {
         entries[id]?.digest = digest
     }
 
-    /// Looks whether an acknowledgement is one of what was sent.
+    /// Looks whether a success is one that its request can have, and an acknowledgement one of what was sent.
     ///
+    /// - Parameter policy: that the server was told for names that are taken.
     /// - Throws: `unexpectedFrame`.
-    func check(_ result: UploadResult) throws(ProtocolFault) {
-        guard [.committed, .alreadyStored, .staged].contains(result.code) else { return }
-        guard let digest = entries[result.id]?.digest, digest != result.digest else { return }
+    func check(_ result: UploadResult, _ policy: ConflictPolicy) throws(ProtocolFault) {
+        guard result.code.isSuccess, let entry = entries[result.id], !entry.upload.isDrop else { return }
+        guard entry.upload.canEnd(with: result.code, policy) else {
+            throw ProtocolFault(
+                .unexpectedFrame,
+                "The server ended an upload with '\(result.code.name)', which does not say that it is stored.")
+        }
+        guard result.code != .skipped else { return }
+        guard result.hasPlausiblePath else {
+            throw ProtocolFault(.unexpectedFrame, "The server stored an upload under a path that none can have.")
+        }
+        guard let digest = entry.digest, digest != result.digest else { return }
         throw ProtocolFault(.unexpectedFrame, "The server acknowledged other content than was sent.")
     }
 
@@ -82,4 +92,21 @@ struct InFlight {
         let all = entries.values.map { ($0.number, $0.upload) } + held.map { ($0.number, $0.upload) }
         return all.sorted { $0.0 < $1.0 }.map(\.1)
     }
+}
+
+extension PendingUpload {
+    /// Whether a success is one that the server can end this with.
+    fileprivate func canEnd(with code: ResultCode, _ policy: ConflictPolicy) -> Bool {
+        switch code {
+        case .committed, .alreadyStored: return true
+        case .skipped: return policy == .skip
+        case .staged: if case .part = content { return true } else { return false }
+        default: return false
+        }
+    }
+}
+
+extension UploadResult {
+    /// Whether the path, where one is told, is one that an upload can have.
+    var hasPlausiblePath: Bool { storedPath.map { (try? RelativePath($0)) != nil } ?? true }
 }

@@ -7,7 +7,7 @@ import TransferReceipts
 extension LaneUploads {
     /// - Throws: `unexpectedFrame` when it acknowledges something else than was sent.
     func finished(_ result: UploadResult) throws(ProtocolFault) {
-        try inFlight.check(result)
+        try inFlight.check(result, run.configuration.conflict)
         guard let (upload, failure, digest) = inFlight.remove(result.id) else { return }
         settled(result)
         if !run.configuration.recipients.isEmpty { run.feed.refuse(result) }
@@ -124,7 +124,7 @@ extension LaneUploads {
     ///
     /// - Throws: `unexpectedFrame` when it acknowledges something else than was sent.
     func acknowledged(_ result: UploadResult) throws(ProtocolFault) {
-        try inFlight.check(result)
+        try inFlight.check(result, run.configuration.conflict)
         settled(result)
         inFlight.hold(result)
         news.tell()

@@ -11,7 +11,8 @@ extension LaneUploads {
     /// What was acknowledged before needs no content, as long as it is what stands here.
     func known(_ result: UploadResult) {
         guard let upload = inFlight.remove(result.id)?.upload else { return }
-        guard result.size == upload.size, result.digest?.algorithm.function == run.configuration.digest else {
+        guard result.isAcknowledgement, result.hasPlausiblePath, result.size == upload.size,
+            result.digest?.algorithm.function == run.configuration.digest else {
             return unknown([upload])
         }
         run.lanes.lookups.knew()
