@@ -6,26 +6,36 @@ import TransferSystem
 /// Takes the answer to the question who has a mailbox, and gives it on when it is whole.
 final class PeopleTaker: AnswerTaker {
     private let persons = Locked<[Person]>([])
+    private let isAboutItself: Bool
     private let ended: @Sendable (Result<[Person], PushFailure>) -> Void
     private let again: @Sendable () -> Void
 
     /// - Parameters:
+    ///   - isAboutItself: whether only the client itself is wanted.
     ///   - ended: called once, on the pool.
     ///   - lost: called when the question has to be asked again.
     init(
-        ended: @escaping @Sendable (Result<[Person], PushFailure>) -> Void, lost: @escaping @Sendable () -> Void
+        isAboutItself: Bool, ended: @escaping @Sendable (Result<[Person], PushFailure>) -> Void,
+        lost: @escaping @Sendable () -> Void
     ) {
-        (self.ended, again) = (ended, lost)
+        (self.isAboutItself, self.ended, again) = (isAboutItself, ended, lost)
     }
 
-    /// - Parameter isAboutItself: whether only the client itself is wanted.
-    func asked(isAboutItself: Bool) -> PendingRequest {
+    var asked: PendingRequest {
         persons.withLock { $0 = [] }
         return PendingRequest(.people(PeopleRequest(id: 0, isAboutItself: isAboutItself)), self)
     }
 
     func take(_ persons: [ListedPerson]) -> Taken {
-        self.persons.withLock { $0 += persons.map { Person($0) } }
+        let count = self.persons.withLock { known in
+            known += persons.map { Person($0) }
+            return known.count
+        }
+        // A client has one name, and no other one is its own.
+        guard !isAboutItself || count <= 1 && persons.allSatisfy(\.isClient) else {
+            return .fault(
+                ProtocolFault(.unexpectedFrame, "The server does not say who this client is, and of one alone."))
+        }
         return .wanted
     }
 
@@ -58,6 +68,7 @@ final class PeopleQuestion: Sendable {
 
     private var asked: PendingRequest {
         let taker = PeopleTaker(
+            isAboutItself: isAboutItself,
             ended: { [self] found in
                 answerer.withLock { $0 = queue.welcome.flatMap { KnownPeople.server($0) } }
                 switch found {
@@ -67,7 +78,7 @@ final class PeopleQuestion: Sendable {
                 queue.answered()
             },
             lost: { [self] in queue.again(asked) })
-        return taker.asked(isAboutItself: isAboutItself)
+        return taker.asked
     }
 }
 

@@ -80,7 +80,7 @@ extension ReceivePlan {
         }
         switch next {
         case nil: return nil
-        case .name: return name.asked(isAboutItself: true)
+        case .name: return name.asked
         case .list(let last):
             let request = MailRequest(id: 0, .inbox, after: last, watches: options.watches)
             return MailTaker(request, taken: { self.take($0) }, ended: { self.listed($0) }).asked
@@ -105,6 +105,7 @@ extension ReceivePlan {
 
     private var name: PeopleTaker {
         PeopleTaker(
+            isAboutItself: true,
             ended: { [self] found in
                 state.withLock { state in
                     (state.naming, state.name) = (.done, (try? found.get())?.first?.name)

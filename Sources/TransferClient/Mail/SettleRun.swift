@@ -29,16 +29,17 @@ final class SettleRun: Sendable {
     }
 
     private func askForName() {
-        queue.add(name.asked(isAboutItself: true))
+        queue.add(name.asked)
     }
 
     private var name: PeopleTaker {
         PeopleTaker(
+            isAboutItself: true,
             ended: { [self] found in
                 settle((try? found.get())?.first?.name)
                 queue.answered()
             },
-            lost: { [self] in queue.again(name.asked(isAboutItself: true)) })
+            lost: { [self] in queue.again(name.asked) })
     }
 
     private func settle(_ name: String?) {

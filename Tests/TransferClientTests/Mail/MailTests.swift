@@ -23,6 +23,22 @@ import TransferTestSupport
         #expect(!people[1].isClient && !people[1].isHere && !people[1].takesFromClient && people[1].isUnproven)
     }
 
+    /// A server that answers with several names, or with somebody else's, has not said who the client is.
+    @Test(arguments: [["bob", "mallory"], ["mallory"]]) func oneNameIsTheClients(_ names: [String]) async throws {
+        let server = FakeServer { peer in
+            peer.welcome(Welcome(features: [.files, .mail]))
+            guard case .message(.people(let people))? = peer.next() else { return }
+            let persons = names.map { ListedPerson($0, isHere: true, takesFromClient: true, isClient: $0 == "bob") }
+            for person in persons { peer.send(.persons(Persons(id: people.id, [person]))) }
+            peer.send(.outcome(Ending(id: people.id, code: .completed, count: UInt64(persons.count))))
+            peer.drain()
+        }
+        defer { server.stop() }
+        let client = try client(server)
+        let failure = await #expect(throws: PushFailure.self) { try await client.whoami() }
+        #expect(failure?.reason == .protocolFault)
+    }
+
     @Test func theInboxIsListed() async throws {
         let mailbox = FakeMailbox()
         mailbox.deliver("a", [1], from: "alice")
