@@ -153,9 +153,18 @@ import TransferTestSupport
         let (id, session) = (UploadID.random(), first.session(of: "a"))
         try Self.bringInTwo(id, over: session)
         _ = session.publish()
-        let next = try IntakeFixture(after: first)
+        let copied = Locked(0)
+        let disk = Disk(interception: { call, body in
+            switch call {
+            case .write, .clone: copied.withLock { $0 += 1 }
+            default: break
+            }
+            return body()
+        })
+        let next = try IntakeFixture(after: first, disk: disk)
         let later = next.session(of: "a")
-        #expect(try later.takeBack(growing: id) && next.files == ["a"])
+        copied.withLock { $0 = 0 }
+        #expect(try later.takeBack(growing: id) && next.files == ["a"] && copied.withLock { $0 } == 0)
         #expect(names(in: next.directory.path("store/.transfer/incoming")).isEmpty)
         #expect(try !later.takeBack(growing: id) && later.growing(id) == nil)
     }

@@ -35,10 +35,10 @@ final class IntakeFixture {
     }
 
     /// Another server in the directory of one that was killed: what that had in memory is gone.
-    init(after other: IntakeFixture) throws {
+    init(after other: IntakeFixture, disk: Disk = Disk()) throws {
         other.store.unlock()
         directory = other.directory
-        store = try FileStore(path: directory.path("store"))
+        store = try FileStore(path: directory.path("store"), durability: .commit, fileSystem: nil, disk: disk)
         _ = try store.removeLeftovers()
         intake = Self.intake(store, in: directory)
         intake.known.load()

@@ -20,6 +20,19 @@ import TransferTestSupport
         #expect(session.begin(UploadIntent(id: id, path: "a", size: 3), mayEnd: true).outcome?.code == .committed)
     }
 
+    /// Parts that are skipped take none of the uploads in parts that a connection may have.
+    @Test func whatNeedNotComeTakesNoPlace() throws {
+        let fixture = try PromisingIntake()
+        defer { withExtendedLifetime(fixture) {} }
+        let session = fixture.session()
+        #expect(session.send(UploadIntent(id: .random(), path: "taken", size: 2), [1, 2]).code == .committed)
+        for _ in 0..<70 {
+            var part = UploadIntent.part(of: .random(), "taken", offset: 0, size: 3, total: 3)
+            part.conflict = .skip
+            #expect(session.begin(part, mayEnd: true).outcome?.code == .skipped)
+        }
+    }
+
     /// A client may send in parts what it has sent whole over a connection that was lost, and that is still read from.
     @Test func wholeAndInPartsAtOnce() throws {
         let fixture = try PromisingIntake()

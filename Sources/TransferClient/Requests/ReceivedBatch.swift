@@ -79,7 +79,8 @@ final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
         case .end(let end): answer.end(end)
         case .outcome(let outcome):
             guard !outcome.code.isSuccess || asked.request.canEnd(with: outcome.code) else {
-                let sentence = "The server answered with '\(outcome.code.name)', which does not say that the request was met."
+                let sentence =
+                    "The server answered with '\(outcome.code.name)', which does not say that the request was met."
                 return .fault(ProtocolFault(.unexpectedFrame, sentence))
             }
             answer.end(outcome)

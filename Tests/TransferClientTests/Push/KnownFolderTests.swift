@@ -172,23 +172,9 @@ extension KnownFolderTests {
     ) async throws -> (Outcome, asked: Int) {
         let asked = Locked(0)
         let fake = FakeServer { peer in
-            peer.welcome(Welcome(features: features))
-            while let event = peer.next() {
-                guard case .message(let message) = event else { continue }
-                switch message {
-                case .lookup(let lookup):
-                    for id in lookup.ids { peer.send(.result(Self.known(id))) }
-                case .begin(let begin):
-                    if let end = peer.nextEnd() {
-                        peer.send(
-                            .result(UploadResult(id: begin.id, code: .committed, size: end.size, digest: end.digest)))
-                    }
-                case .compare(let compare):
-                    asked.withLock { $0 += 1 }
-                    peer.send(.outcome(answer(compare)))
-                case .goodbye: return
-                default: break
-                }
+            Self.serve(peer, features) { compare in
+                asked.withLock { $0 += 1 }
+                return answer(compare)
             }
         }
         let outcome = try await fake.address.outcome([.path(sources.path("same"))]) { configuration in
@@ -196,6 +182,30 @@ extension KnownFolderTests {
             configuration.lanes = .fixed(1)
         }
         return (outcome, asked.withLock { $0 })
+    }
+
+    /// - Parameter answer: returns nil to let the connection end.
+    private static func serve(
+        _ peer: FakeServer.Peer, _ features: Features = [.files, .folders],
+        _ answer: (CompareRequest) -> TransferProtocol.Outcome?
+    ) {
+        peer.welcome(Welcome(features: features))
+        while let event = peer.next() {
+            guard case .message(let message) = event else { continue }
+            switch message {
+            case .lookup(let lookup):
+                for id in lookup.ids { peer.send(.result(known(id))) }
+            case .begin(let begin):
+                if let end = peer.nextEnd() {
+                    peer.send(.result(UploadResult(id: begin.id, code: .committed, size: end.size, digest: end.digest)))
+                }
+            case .compare(let compare):
+                guard let answer = answer(compare) else { return }
+                peer.send(.outcome(answer))
+            case .goodbye: return
+            default: break
+            }
+        }
     }
 
     private static func known(_ id: UploadID) -> UploadResult {
@@ -211,6 +221,26 @@ extension KnownFolderTests {
                 try Files.write(sources.path("same/d\(100 + folder)/f\(number)"), [UInt8](repeating: 7, count: 2_000))
             }
         }
+    }
+
+    /// Whoever was asked about folders and is gone has said nothing of them.
+    @Test func aServerThatGoesInsteadOfAnAnswer() async throws {
+        try makeFolders(40)
+        let asked = Locked(0)
+        let fake = FakeServer(
+            { peer in
+                Self.serve(peer) { _ in
+                    asked.withLock { $0 += 1 }
+                    return nil
+                }
+            }, { peer in Self.serve(peer) { .init(id: $0.id, code: .alreadyStored, count: 10) } })
+        let outcome = try await fake.address.outcome([.path(sources.path("same"))]) { configuration in
+            configuration.asksByFolder = true
+            configuration.lanes = .fixed(1)
+        }
+        fake.stop()
+        #expect(outcome.failure == nil && files(outcome) == 400 && asked.withLock { $0 } == 1)
+        #expect(Set(outcome.sources).count == outcome.sources.count)
     }
 
     @Test func aServerThatKnowsNoFoldersIsNotAskedAboutAny() async throws {

@@ -26,6 +26,17 @@ import TransferStoreTestSupport
         #expect(script.failed == ["sync"])
     }
 
+    /// So many files of others are not kept open either, whose content is synced for an upload that is the same.
+    @Test func anEarlySyncOfOthersContentFailsAll() throws {
+        let fixture = try StoreFixture(fileSystem: Self.simpleDisk, script: script)
+        for number in 0..<70 { try fixture.publish("\(number)", [UInt8(number)]) }
+        let batch = try (0..<70).map { try fixture.publication("\($0)", [UInt8($0)]) }
+        script.start()
+        script.fail(sync: batch.count + 3, with: EIO)
+        #expect(failures(fixture.publish(batch)) == batch.count)
+        #expect(script.failed == ["sync"])
+    }
+
     /// Whoever stores there next must not take it for one whose name is on disk.
     @Test func aDirectoryIsDoubtedThoughAnotherSyncFailed() throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, script: script)

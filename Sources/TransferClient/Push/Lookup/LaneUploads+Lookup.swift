@@ -12,7 +12,8 @@ extension LaneUploads {
     func known(_ result: UploadResult) {
         guard let upload = inFlight.remove(result.id)?.upload else { return }
         guard result.isAcknowledgement, result.hasPlausiblePath, result.size == upload.size,
-            result.digest?.algorithm.function == run.configuration.digest else {
+            result.digest?.algorithm.function == run.configuration.digest
+        else {
             return unknown([upload])
         }
         run.lanes.lookups.knew()
