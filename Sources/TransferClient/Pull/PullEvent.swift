@@ -91,6 +91,7 @@ extension PullReport {
     package static func unusable(_ path: [UInt8]) -> PullReport {
         PullReport(
             source: String(decoding: path, as: UTF8.self), result: .invalidPath, size: 0,
-            message: "Its name is not UTF-8, as all paths on a server are.")
+            message: path.contains(0)
+                ? "It has a zero byte, which no path has." : "Its name is not UTF-8, as all paths on a server are.")
     }
 }

@@ -44,6 +44,8 @@ final class SourceFile {
         self.path = path
         self.directory = directory
         self.followsLinks = followsLinks
+        // The kernel would take what is in front of the zero for all of it.
+        guard !path.utf8.contains(0) else { throw .unreadable(SystemError(errno: EINVAL, call: "open")) }
         // O_NONBLOCK: a FIFO that took the place of the file must not hold this thread.
         let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLinks ? 0 : clinux_o_nofollow)
         do throws(SystemError) {

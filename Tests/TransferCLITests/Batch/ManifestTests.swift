@@ -19,6 +19,8 @@ import TransferModel
         ("[]", "it is no object"), ("{}", "'path' is missing"),
         (#"{"path":""}"#, "'path' has to be a text that is not empty"),
         (#"{"path":1}"#, "'path' has to be a text that is not empty"),
+        (#"{"path":"secret\u0000.txt"}"#, "'path' has a zero byte, which no path has"),
+        (#"{"path":"a","name":"b\u0000"}"#, "'name' has a zero byte, which no path has"),
         (#"{"pth":"a"}"#, "unknown member 'pth'; did you mean 'path'?"),
         (#"{"path":"a","kind":"photo"}"#, "unknown kind 'photo'; choose file, text, picture, audio, location"),
         (#"{"path":"a","path":"b"}"#, "a member is there twice"),

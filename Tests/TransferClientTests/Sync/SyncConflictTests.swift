@@ -196,6 +196,21 @@ extension SyncTests {
         }
     }
 
+    /// What it hides would be sent otherwise. A push refuses the same.
+    @Test(arguments: [true, false]) func anIgnoreFileThatIsNoFileStopsTheSync(isLink: Bool) async throws {
+        try write("secret", [1])
+        try write("rules", Array("secret\n".utf8))
+        #expect((isLink ? symlink("rules", "\(source)/.ignored") : mkdir("\(source)/.ignored", 0o755)) == 0)
+        try await withServer { server in
+            var configuration = ClientConfiguration.plain()
+            configuration.selection.ignoreFile = ".ignored"
+            let client = try TransferClient(server: server.address("copy"), configuration: configuration)
+            let synced = await Synced(client.sync(from: source))
+            #expect(synced.failure?.reason == .rejected(.sourceUnreadable), "\(String(describing: synced.failure))")
+            #expect(server.tree == [])
+        }
+    }
+
     /// Both sides are looked at at the same time, and only the one here has the ignore files.
     @Test func ignoreFilesLeaveOutWhatOnlyTheServerHas() async throws {
         try write(".ignored", Array("*.tmp\nold/\n".utf8))

@@ -10,7 +10,7 @@ struct ListedPaths: Sequence, Sendable {
     init(_ key: FlagKey<String?, Never>, _ arguments: ParsedArguments) throws(UsageError) {
         let list = arguments.isSet(key.flag) ? try BatchInput(key, arguments).bytes : []
         paths = PathList(list, isNullSeparated: arguments[ClientFlags.null])
-        unusable = paths.lazy.filter { String(validating: $0, as: UTF8.self) == nil }.map { Array($0) }
+        unusable = paths.lazy.filter { Self.text($0) == nil }.map { Array($0) }
     }
 
     /// Each as it stands there, and what it is stored under.
@@ -18,10 +18,15 @@ struct ListedPaths: Sequence, Sendable {
         var paths = paths.makeIterator()
         return AnyIterator {
             while let bytes = paths.next() {
-                guard let path = String(validating: bytes, as: UTF8.self) else { continue }
+                guard let path = Self.text(bytes) else { continue }
                 return (path, PathList.name(of: path))
             }
             return nil
         }
+    }
+
+    /// - Returns: nil for what no path can be.
+    private static func text(_ bytes: ArraySlice<UInt8>) -> String? {
+        bytes.contains(0) ? nil : String(validating: bytes, as: UTF8.self)
     }
 }

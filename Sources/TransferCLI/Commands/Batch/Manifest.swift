@@ -90,6 +90,8 @@ struct Manifest {
             guard case .string(let text) = value, !text.isEmpty else {
                 throw Fault(message: "'\(key)' has to be a text that is not empty")
             }
+            // What opens a path would take what is in front of it for all of it.
+            guard !text.utf8.contains(0) else { throw Fault(message: "'\(key)' has a zero byte, which no path has") }
             values[key] = text
         }
         guard let path = values["path"] else { throw Fault(message: "'path' is missing") }

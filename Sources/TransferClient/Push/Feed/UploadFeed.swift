@@ -373,9 +373,10 @@ extension UploadReport {
 
     /// For a path that is not UTF-8, and so cannot be given on.
     package static func unusable(_ path: [UInt8]) -> UploadReport {
-        failed(
-            String(decoding: path, as: UTF8.self),
-            LocalFailure(code: .sourceUnreadable, message: "Its name is not UTF-8; rename it."))
+        let message =
+            path.contains(0) ? "It has a zero byte, which no path has." : "Its name is not UTF-8; rename it."
+        return failed(
+            String(decoding: path, as: UTF8.self), LocalFailure(code: .sourceUnreadable, message: message))
     }
 
     /// For what was never sent, and has a path here.

@@ -55,7 +55,7 @@ struct LocalScan {
     private mutating func look(into folder: RelativePath?, _ folders: inout [RelativePath?]) throws(StoreError) {
         let found = try tree.list(folder)
         if let folder, let failure = refusal(of: folder, with: found) { return leave(folder, failure) }
-        if isSource, let name = filter.ignoreFile, found.contains(where: { $0.isFile(name) }) {
+        if isSource, let name = filter.ignoreFile, found.contains(where: { $0.isNamed(name) }) {
             try readIgnoreFile(of: folder)
         }
         let rules = filter.filter(of: folder)
@@ -136,8 +136,13 @@ struct LocalScan {
 }
 
 extension LocalTree.Found {
-    fileprivate func isFile(_ name: String) -> Bool {
-        guard case .entry(let entry) = self, !entry.attributes.isDirectory, entry.target == nil else { return false }
-        return entry.path.name.utf8.elementsEqual(name.utf8)
+    /// Whether it has a name, whatever it is: an ignore file that is a link or a folder cannot be read, and what it hides must not be
+    /// sent.
+    fileprivate func isNamed(_ name: String) -> Bool {
+        switch self {
+        case .entry(let entry): entry.path.name.utf8.elementsEqual(name.utf8)
+        case .special(let path, _), .unreadable(let path, _): path.name.utf8.elementsEqual(name.utf8)
+        case .unnameable, .reserved: false
+        }
     }
 }

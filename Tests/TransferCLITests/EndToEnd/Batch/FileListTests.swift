@@ -101,6 +101,17 @@ import TransferTestSupport
         #expect(server.visibleFiles == ["a", "b"])
     }
 
+    /// A path ends at a zero byte where it is opened, and not where it is compared with the rules.
+    @Test func aZeroByteIsInNoPath() throws {
+        let server = try RunningServer()
+        let files = try BatchFiles(["a", "b"])
+        try writeFile(files.home.path("list"), Array("a".utf8) + [0] + Array(".txt\nb\n".utf8))
+        let push = try files.push(server, "--files-from", "list", "--exclude", "a")
+        #expect(push.end == .exited(1))
+        #expect(push.errors.contains("It has a zero byte, which no path has."), "\(push.errors)")
+        #expect(server.visibleFiles == ["b"])
+    }
+
     @Test func anEmptyListIsNoFailure() throws {
         let server = try RunningServer()
         let push = try server.push(["--files-from", "/dev/null"])
