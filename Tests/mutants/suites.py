@@ -70,6 +70,8 @@ class Suites:
             shutil.rmtree(scratch, ignore_errors=True)
 
     def _start(self, suite: str, mutant: int, scratch: str, log: int) -> subprocess.Popen[bytes]:
+        # Some tests are another user for a moment.
+        os.chmod(scratch, 0o755)
         environment = dict(os.environ, TMPDIR=scratch, SWIFT_BACKTRACE="enable=no", TRANSFER_MUTANT=str(mutant))
         return subprocess.Popen(
             [self._program, "--testing-library", "swift-testing", "--filter", suite],
