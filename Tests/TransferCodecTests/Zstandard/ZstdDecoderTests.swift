@@ -1,5 +1,6 @@
 import Testing
-import TransferCodec
+
+@testable import TransferCodec
 
 /// What the decoder makes of frames that are not one whole frame, and of those that ask for more than they may.
 @Suite struct ZstdDecoderTests {
@@ -9,6 +10,15 @@ import TransferCodec
 
     /// A single segment whose content size of 5 takes one byte.
     private static let small = Zstd.frame([0x20, 5], [hello])
+
+    /// The library would look for a dictionary; what the reserved bit is going to mean nobody knows.
+    @Test(arguments: [0x21, 0x22, 0x23, 0x28] as [UInt8]) func aHeaderOfAnotherKindIsRefused(_ descriptor: UInt8) throws
+    {
+        let frame: [UInt8] = [0x28, 0xb5, 0x2f, 0xfd, descriptor, 5, 0, 0, 0, 0]
+        #expect(throws: CodecError.self) { try frame.withUnsafeBytes { _ = try ZstdFrameHeader($0) } }
+        let plain: [UInt8] = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 5]
+        #expect(throws: Never.self) { try plain.withUnsafeBytes { _ = try ZstdFrameHeader($0) } }
+    }
 
     @Test(arguments: [0, 1, 100, 65_535, 262_144, 1 << 20], [1, 4, 9])
     func readsWhatLibzstdWrites(size: Int, level: Int) throws {

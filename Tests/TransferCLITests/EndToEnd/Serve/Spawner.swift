@@ -28,7 +28,7 @@ struct Spawner {
         let output = isJoined ? errors : try Channel(surroundings.output, isInput: false)
         defer { for channel in [input, errors] + (isJoined ? [] : [output]) { channel.closeTheirs() } }
         var launch = ChildLaunch(
-            descriptors: [:], environment: surroundings.environment.map { "\($0.key)=\($0.value)" })
+            descriptors: [:], environment: surroundings.environment.map { "\($0.key)=\($0.value)" } + Self.mutant)
         launch.descriptors[STDIN_FILENO] = input.theirs
         launch.descriptors[STDOUT_FILENO] = output.theirs
         launch.descriptors[STDERR_FILENO] = errors.theirs
@@ -49,6 +49,11 @@ struct Spawner {
         if let limit = surroundings.descriptorLimit { script += "ulimit -n \(limit) && " }
         let command = [try surroundings.executable ?? Self.executable()] + arguments
         return script.isEmpty ? command : ["/bin/sh", "-c", script + "exec \"$@\"", "sh"] + command
+    }
+
+    /// The mistake that the program is to make, where the tests are to notice one.
+    private static var mutant: [String] {
+        getenv("TRANSFER_MUTANT").map { ["TRANSFER_MUTANT=\(String(cString: $0))"] } ?? []
     }
 
     /// The program, beside the program that runs the tests, unless `TRANSFER_BINARY` names another one.
