@@ -136,6 +136,7 @@ final class CatalogWriter: @unchecked Sendable {
             if let keep { try CatalogColumns.keepOther(keep, entry) }
             try CatalogColumns.run(upsert, entry)
             if hasUnfinished { try end(entry) }
+            try self.keep(entry)
         }
         // What is noted to be moved is still known under its old path.
         var room = Catalog.rowsAtOnce + entries.count

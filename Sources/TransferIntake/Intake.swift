@@ -59,6 +59,8 @@ package final class Intake: Sendable {
 
     let clock: IntakeClock
 
+    let report: @Sendable (IntakeEvent) -> Void
+
     /// Uploads that a session publishes together at most.
     let filesAtOnce: Int
 
@@ -86,7 +88,7 @@ package final class Intake: Sendable {
         report: @escaping @Sendable (IntakeEvent) -> Void
     ) {
         self.store = store
-        self.clock = clock
+        (self.clock, self.report) = (clock, report)
         filesAtOnce = configuration.filesAtOnce
         largest = Atomic(configuration.maximumUpload)
         keeping = Atomic(configuration.keepUnfinished)
@@ -201,6 +203,9 @@ package enum IntakeEvent: Sendable {
 
     /// A file of the copy could not be read, and is tried again.
     case notAdopted(RelativePath, SystemError)
+
+    /// Something in the trash has given way to what needed its room.
+    case trashGaveWay(GivenWay)
 
     /// All of them were.
     case directoryAdopted(Adoption.Progress)

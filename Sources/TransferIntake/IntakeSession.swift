@@ -53,6 +53,12 @@ package final class IntakeSession {
     /// The push that the connection is part of, as its client named it.
     package var run: UInt64?
 
+    /// Where what uploads replace goes; nil where that is gone for good.
+    package var trash: TrashPart? {
+        get { completion.trash }
+        set { completion.trash = newValue }
+    }
+
     /// Tells whether anybody still waits for what is sealed.
     package var sender: Sender?
 

@@ -10,7 +10,7 @@ extension FileStore {
     ) -> [Result<PublicationOutcome, StoreError>] {
         if space != nil, let refused = refusal(batch) { return refused }
         let publisher = Publisher(
-            tree: tree, umask: umask, rights: rights, committer: incoming.committer, acknowledged: acknowledged,
+            tree: tree, umask: umask, rights: rights, incoming: incoming, acknowledged: acknowledged,
             mayReplace: mayReplace)
         let outcomes = publisher.publish(batch)
         for (publication, outcome) in zip(batch, outcomes) {

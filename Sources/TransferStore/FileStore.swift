@@ -21,6 +21,9 @@ package final class FileStore: ContentStore {
     /// Which directory of this machine it is; nil where that cannot be said.
     package let identity: [UInt8]?
 
+    /// Whether no server has stored in the directory before.
+    package let isNew: Bool
+
     /// The server's own folder.
     private let own: DirectoryHandle
 
@@ -67,6 +70,7 @@ package final class FileStore: ContentStore {
         identity = DirectoryIdentity.of(root.number)
         if let reason = OwnFolder.distrust(of: own) { throw Self.cannotStore(in: path, reason) }
         do throws(SystemError) {
+            isNew = try own.status("lock") == nil
             lock = try own.openFile("lock", flags: O_RDWR | O_CREAT, mode: 0o600)
             tree = DirectoryTree(root: root, own: try OwnFolder(own), usesOpenat2: usesOpenat2)
         } catch {
@@ -81,7 +85,7 @@ package final class FileStore: ContentStore {
             incoming = try Incoming(directory, durability, doubtsIn: DoubtFolder(own), fileSystem: fileSystem)
             umask = try Self.readUmask()
             let isLimited = limits != SpaceLimits()
-            space = isLimited ? Space(limits, tree: tree, incoming: incoming.directory) : nil
+            space = isLimited ? Space(limits, tree: tree, incoming: incoming.directory, room: incoming.room) : nil
             try incoming.countParts()
             _ = try StagedFile.anonymous(id: .random(), permissions: 0o600, in: incoming)
         } catch {

@@ -40,6 +40,9 @@ extension DiskRecording {
         case .link(let file, let directory, let name):
             guard let file = Self.object(file) else { return }
             add(file, directory, name)
+        case .linkName(_, _, let directory, let newName):
+            guard let file = Self.object(directory, newName) else { return }
+            add(file, directory, newName)
         case .rename(let from, let name, let directory, let newName, _):
             guard let file = Self.object(directory, newName) else { return }
             add(file, directory, newName)

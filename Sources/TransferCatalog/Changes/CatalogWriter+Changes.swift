@@ -43,6 +43,13 @@ extension CatalogWriter {
         return result
     }
 
+    /// Lets what an upload has replaced be known where it is kept: what says that it is about this very file, and nothing else.
+    func keep(_ entry: CatalogEntry) throws(DatabaseError) {
+        guard let kept = entry.kept, let version = kept.version else { return }
+        let statements = try ChangeStatements(database)
+        for change in KnownChanges(kept, version, of: entry.path).ofFiles { try make(change, .none, statements) }
+    }
+
     /// Leaves of the paths of a change as much as one step may change. Older servers have kept any number of acknowledgements of a path.
     ///
     /// - Returns: false where there is more.

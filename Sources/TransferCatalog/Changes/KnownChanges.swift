@@ -15,6 +15,9 @@ package struct KnownChanges: Equatable, Sendable {
         }
     }
 
+    /// What has given way to something else and is in the trash: before anything else, so that it goes along.
+    package var kept: [PathMove] = []
+
     /// Of these all goes that was known before.
     package var replaced: [Replaced] = []
     package var links: [PathLink] = []
@@ -28,11 +31,28 @@ package struct KnownChanges: Equatable, Sendable {
 
     package init() {}
 
-    package var isEmpty: Bool { replaced.isEmpty && links.isEmpty && moves.isEmpty && versions.isEmpty }
+    package var isEmpty: Bool {
+        kept.isEmpty && replaced.isEmpty && links.isEmpty && moves.isEmpty && versions.isEmpty
+    }
+
+    /// What has given way to an upload is known where it is kept.
+    ///
+    /// - Parameter path: that it had.
+    package init(_ kept: KeptFile, _ version: KeptFile.Versions, of path: String) {
+        let (before, after) = (version.before, version.after)
+        self.kept = [
+            PathMove(
+                path, to: kept.place.string, object: before.object, revision: before.revision, at: .min)
+        ]
+        // Somebody may have written to it meanwhile.
+        guard after.hasSameContent(as: before), after != before else { return }
+        versions = [VersionChange(path: kept.place.string, before: before, after: after)]
+    }
 
     var folders: [PathMove] { moves.filter { $0.object == nil } }
 
     package mutating func add(_ other: KnownChanges) {
+        kept += other.kept
         replaced += other.replaced
         links += other.links
         moves += other.moves
@@ -42,7 +62,7 @@ package struct KnownChanges: Equatable, Sendable {
     /// Paths under which something else stands than what was acknowledged there.
     package var paths: Set<PathKey> {
         var paths: Set<PathKey> = []
-        for move in moves { paths.formUnion([PathKey(move.path), PathKey(move.target)]) }
+        for move in kept + moves { paths.formUnion([PathKey(move.path), PathKey(move.target)]) }
         for link in links { paths.insert(PathKey(link.target)) }
         for version in versions { paths.insert(PathKey(version.path)) }
         for replaced in replaced { paths.insert(PathKey(replaced.path)) }
@@ -74,7 +94,7 @@ extension KnownChanges {
     var ofFiles: [KnownChange] {
         // Several changes may be about one file, under one name or several.
         let last = Dictionary(versions.map { (FileNumber($0.after), $0.after) }) { $0.touch < $1.touch ? $1 : $0 }
-        return replaced.map { .forget($0) } + links.map { .link($0) }
+        return kept.map { .move($0) } + replaced.map { .forget($0) } + links.map { .link($0) }
             + moves.filter { $0.object != nil }.map { .move($0) }
             + versions.map { .restamp($0, after: last[FileNumber($0.after)] ?? $0.after) }
     }

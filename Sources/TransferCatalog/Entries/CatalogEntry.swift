@@ -53,6 +53,9 @@ package struct CatalogEntry: Equatable, Sendable {
     /// Whether it took the place of other content.
     package var hasReplaced: Bool
 
+    /// What of that is in the trash, until what is known of it is known there: then the entry has it no more.
+    package var kept: KeptFile?
+
     package init(
         id: UploadID, state: State, path: String, kind: ContentKind = .file, size: UInt64, digest: Digest? = nil,
         isDurable: Bool = false, sender: String = "", client: UInt64? = nil, begun: Int64, committed: Int64,

@@ -5,8 +5,8 @@ internal import TransferSystem
 ///
 /// Each is nine numbers of 8 bytes (id high and low, size, begun, committed, run, object, touch, revision), three of 4
 /// (bytes of path, of sender and of what is to be skipped) and four of 1 (state, kind, digest algorithm or 0, `Presence`), all
-/// with the lowest byte first; then digest, path, sender, the numbers of receipt and client where there are any, and what is to be
-/// skipped: the receipts that once stood there.
+/// with the lowest byte first; then digest, path, sender, the numbers of receipt and client where there are any, and what older servers
+/// skip: what the upload has replaced and is kept (`KeptFile`), or the receipts that once stood there.
 enum CatalogRecord {
     /// What of an entry is there, and whether it is durable.
     fileprivate struct Presence: OptionSet {
@@ -16,13 +16,17 @@ enum CatalogRecord {
         static let run = Presence(rawValue: 2)
         static let version = Presence(rawValue: 4)
         static let durable = Presence(rawValue: 8)
-        // 16 stood for a whole receipt.
+        // Nobody writes that any more.
+        static let wholeReceipt = Presence(rawValue: 16)
         static let receipt = Presence(rawValue: 32)
         static let client = Presence(rawValue: 64)
         static let replaced = Presence(rawValue: 128)
     }
 
     private static let fixedSize = 9 * 8 + 3 * 4 + 4
+
+    /// Of what is kept, without its place: object, touch, revision and size before, and the last three of them after.
+    private static let keptSize = 7 * 8
 
     static func encode(_ entries: [CatalogEntry]) -> [UInt8] {
         let size = entries.reduce(0) { $0 + byteCount($1) }
@@ -44,7 +48,40 @@ enum CatalogRecord {
     private static func byteCount(_ entry: CatalogEntry) -> Int {
         fixedSize + (entry.digest?.bytes.count ?? 0) + entry.path.utf8.count + entry.sender.utf8.count
             + (entry.receipt == nil ? 0 : MemoryLayout<UInt64>.size)
-            + (entry.client == nil ? 0 : MemoryLayout<UInt64>.size)
+            + (entry.client == nil ? 0 : MemoryLayout<UInt64>.size) + keptCount(entry)
+    }
+
+    /// Bytes of what is kept, where the catalog may know anything of that.
+    private static func keptCount(_ entry: CatalogEntry) -> Int {
+        guard let kept = entry.kept, kept.version != nil else { return 0 }
+        return keptSize + kept.place.string.utf8.count
+    }
+
+    private static func write(_ kept: KeptFile?, to output: inout RecordOutput) {
+        guard let kept, let version = kept.version else { return }
+        output.append(version.before.object)
+        output.append(version.before.touch)
+        output.append(version.before.revision)
+        output.append(version.before.size)
+        output.append(version.after.touch)
+        output.append(version.after.revision)
+        output.append(version.after.size)
+        kept.place.string.utf8.span.bytes.withUnsafeBytes { output.append($0) }
+    }
+
+    /// - Parameter bytes: all of what is kept.
+    /// - Returns: nothing for what cannot be.
+    private static func kept(_ bytes: UnsafeRawBufferPointer) -> KeptFile? {
+        var input = RecordInput(rest: bytes)
+        guard let object = input.next(UInt64.self), let touch = input.next(Int64.self),
+            let revision = input.next(Int64.self), let size = input.next(UInt64.self),
+            let newTouch = input.next(Int64.self), let newRevision = input.next(Int64.self),
+            let newSize = input.next(UInt64.self), let text = input.text(bytes.count - keptSize),
+            let place = RelativePath(stored: text), let batch = TrashBatch(of: place)
+        else { return nil }
+        let before = ContentVersion(object: object, revision: revision, touch: touch, size: size)
+        let after = ContentVersion(object: object, revision: newRevision, touch: newTouch, size: newSize)
+        return KeptFile(place: place, in: batch, version: KeptFile.Versions(before: before, after: after))
     }
 
     private static func write(_ entry: CatalogEntry, to output: inout RecordOutput) {
@@ -59,7 +96,7 @@ enum CatalogRecord {
         output.append(entry.version?.revision ?? 0)
         output.append(UInt32(entry.path.utf8.count))
         output.append(UInt32(entry.sender.utf8.count))
-        output.append(UInt32(0))
+        output.append(UInt32(keptCount(entry)))
         output.append(UInt8(entry.state.rawValue))
         output.append(entry.kind.rawValue)
         output.append(entry.digest?.algorithm.rawValue ?? 0)
@@ -69,6 +106,7 @@ enum CatalogRecord {
         entry.sender.utf8.span.bytes.withUnsafeBytes { output.append($0) }
         if let receipt = entry.receipt { output.append(receipt) }
         if let client = entry.client { output.append(client) }
+        write(entry.kept, to: &output)
     }
 
     private static func presence(_ entry: CatalogEntry) -> Presence {
@@ -95,16 +133,18 @@ enum CatalogRecord {
             let sender = input.text(Int(senderCount)),
             let receipt = readNumber(&input, presence.contains(.receipt)),
             let client = readNumber(&input, presence.contains(.client)),
-            input.bytes(Int(skippedCount)) != nil
+            let skipped = input.bytes(Int(skippedCount))
         else { return nil }
         let version = ContentVersion(object: object, revision: revision, touch: touch, size: size)
-        return CatalogEntry(
+        var entry = CatalogEntry(
             id: UploadID(high: high, low: low), state: state, path: path, kind: ContentKind(rawValue: kind) ?? .file,
             size: size, digest: digest, isDurable: presence.contains(.durable), sender: sender, client: client,
             begun: begun,
             committed: presence.contains(.committed) ? committed : begun, run: presence.contains(.run) ? run : nil,
             version: presence.contains(.version) ? version : nil, receipt: receipt,
             hasReplaced: presence.contains(.replaced))
+        if !skipped.isEmpty, !presence.contains(.wholeReceipt) { entry.kept = kept(skipped) }
+        return entry
     }
 
     /// - Returns: nothing where it is cut off; nothing in something where there is none.

@@ -8,6 +8,8 @@ struct ChangeBatch {
     private let store: FileStore
     private let command: StoringCommand?
     private var editor: TreeEditor
+    /// Where what gives way is kept.
+    private let places: KeptPlaces
     private var noted = NotedChanges.none
     /// What was made since the last sync, with what the catalog has to be told of it.
     private var unsynced: [(made: Made, changes: KnownChanges)] = []
@@ -23,31 +25,44 @@ struct ChangeBatch {
         /// Its index among the changes that are wanted.
         let index: Int
 
-        /// Nil where nothing was noted of it.
-        let noted: NotedChange?
+        /// None where nothing was noted of it.
+        let noted: [NotedChange]
+    }
+
+    /// The numbers of the notes of one change; nil where there is no note.
+    private struct Numbers {
+        var keeping: Int64?
+        var change: Int64?
     }
 
     init(_ known: KnownUploads, _ store: FileStore, for command: StoringCommand?) {
         (self.known, self.store, self.command) = (known, store, command)
-        editor = store.editor(for: command)
+        places = store.keptPlaces()
+        editor = store.editor(for: command, keeping: places)
     }
 
     /// - Returns: those that failed.
     consuming func make(_ planned: [PlannedChange]) -> [(index: Int, error: StoreError)] {
         var planned = planned
         do throws(StoreError) {
-            noted = try known.intend(planned.compactMap(\.intended), in: store)
+            noted = try known.intend(planned.flatMap(\.notes), in: store)
         } catch {
-            for change in planned where change.intended != nil { failures.append((change.index, error)) }
-            planned.removeAll { $0.intended != nil }
+            for change in planned where !change.notes.isEmpty { failures.append((change.index, error)) }
+            planned.removeAll { !$0.notes.isEmpty }
         }
+        defer { places.close() }
+        // Before anything loses a name, with one sync for all of it.
+        places.keep(planned.compactMap(\.place))
         editor.prepare(planned.compactMap(\.renaming), beside: planned.flatMap(\.pathsBeside))
         var position = 0
         for change in planned {
-            let number = change.intended == nil ? nil : noted.number(at: position)
-            if change.intended != nil { position += 1 }
+            var numbers = Numbers()
+            if change.keeping != nil { numbers.keeping = noted.number(at: position) }
+            position += change.keeping == nil ? 0 : 1
+            if change.intended != nil { numbers.change = noted.number(at: position) }
+            position += change.intended == nil ? 0 : 1
             if editor.isFull { commit() }
-            if let syncFailure { failures.append((change.index, syncFailure)) } else { make(change, under: number) }
+            if let syncFailure { failures.append((change.index, syncFailure)) } else { make(change, under: numbers) }
         }
         commit()
         // The catalog is told at once of what was synced. The disk may have either state of the others.
@@ -57,34 +72,67 @@ struct ChangeBatch {
         return failures
     }
 
-    /// - Parameter number: the number of its note; nil where nothing was noted of it.
-    private mutating func make(_ planned: PlannedChange, under number: Int64?) {
+    private mutating func make(_ planned: PlannedChange, under numbers: Numbers) {
         do throws(StoreError) {
             let after = try editor.make(planned)
+            var changes = KnownChanges()
+            let kept = keep(planned, &changes)
             let intended = planned.intended?.made(at: known.now)
             if let intended { known.recentChanges.add(intended) }
-            unsynced.append((made(planned, intended, number), intended?.outcome(as: after) ?? KnownChanges()))
+            changes.add(intended?.outcome(as: after) ?? KnownChanges())
+            unsynced.append((made(planned, kept, intended, numbers), changes))
         } catch {
             // A client knows this by the name that it has for what it reads.
             let isOther = error.code == .sourceChanged
             failures.append((planned.index, isOther ? .otherVersion(planned.change.path) : error))
-            guard let intended = planned.intended?.made(at: known.now) else { return }
-            let made = made(planned, intended, number)
-            do throws(StoreError) {
-                // It may have been made in part.
-                let outcome = try intended.outcome(in: store)
-                if !outcome.isEmpty { known.recentChanges.add(intended) }
-                unsynced.append((made, outcome))
-            } catch {
-                known.recentChanges.add(intended)
-                if let noted = made.noted { unsettled.append(noted) }
-            }
+            if let place = planned.place { places.undo(place.path) }
+            fail(planned, under: numbers)
         }
     }
 
-    private func made(_ planned: PlannedChange, _ intended: IntendedChange?, _ number: Int64?) -> Made {
-        let note = number.map { NotedChange(intended, under: $0, newest: noted.newest) }
-        return Made(index: planned.index, noted: note)
+    /// What has given way, and is kept, is known there.
+    ///
+    /// - Returns: what is to be noted of that.
+    private func keep(_ planned: PlannedChange, _ changes: inout KnownChanges) -> IntendedChange? {
+        guard let keeping = planned.keeping?.made(at: known.now), let place = planned.place,
+            let kept = places.kept(at: place.path), let after = kept.version?.after
+        else { return planned.keeping }
+        known.recentChanges.add(keeping)
+        let moved = keeping.outcome(nil, FoundObject(.file, after), mayBeTold: false)
+        (changes.kept, changes.versions) = (moved.moves, moved.versions)
+        return keeping
+    }
+
+    /// A change that was refused may have been made in part.
+    private mutating func fail(_ planned: PlannedChange, under numbers: Numbers) {
+        let now = known.now
+        let (keeping, intended) = (planned.keeping?.made(at: now), planned.intended?.made(at: now))
+        guard keeping != nil || intended != nil else { return }
+        let made = made(planned, keeping, intended, numbers)
+        let all = [keeping, intended].compactMap(\.self)
+        do throws(StoreError) {
+            var changes = KnownChanges()
+            for (index, change) in all.enumerated() {
+                let outcome = try change.outcome(in: store)
+                if !outcome.isEmpty { known.recentChanges.add(change) }
+                var added = outcome
+                if index == 0, keeping != nil { (added.kept, added.moves) = (outcome.moves, []) }
+                changes.add(added)
+            }
+            unsynced.append((made, changes))
+        } catch {
+            for change in all { known.recentChanges.add(change) }
+            unsettled += made.noted
+        }
+    }
+
+    private func made(
+        _ planned: PlannedChange, _ keeping: IntendedChange?, _ intended: IntendedChange?, _ numbers: Numbers
+    ) -> Made {
+        let notes = [(keeping, numbers.keeping), (intended, numbers.change)].compactMap { change, number in
+            number.map { NotedChange(change, under: $0, newest: noted.newest) }
+        }
+        return Made(index: planned.index, noted: notes)
     }
 
     private mutating func commit() {
@@ -98,15 +146,18 @@ struct ChangeBatch {
                 let hasFailed = failed.contains(made.index)
                 if !hasFailed { failures.append((made.index, error)) }
                 // What was refused has changed nothing.
-                if let noted = made.noted, !hasFailed || !changes.isEmpty { unsettled.append(noted) }
+                if !hasFailed || !changes.isEmpty { unsettled += made.noted }
             }
             syncFailure = error
         }
-        editor = store.editor(for: command)
+        editor = store.editor(for: command, keeping: places)
     }
 }
 
 extension PlannedChange {
+    /// What has to be noted of it, in the order in which it is made.
+    fileprivate var notes: [IntendedChange] { [keeping, intended].compactMap(\.self) }
+
     /// From where to where it moves something; nil where it moves nothing.
     fileprivate var renaming: TreeEditor.Renaming? {
         switch change {

@@ -18,15 +18,23 @@ struct PlannedChange {
     /// an upload may have come in the place of a link.
     let expected: ContentVersion?
 
+    /// What gives way to it, and where that is kept; nil where nothing is.
+    let place: KeptPlaces.Place?
+
+    /// What the catalog has to be told of what is kept; nil where it knows nothing of that.
+    let keeping: IntendedChange?
+
     /// What the catalog has to be told of; nothing where it knows of nothing that is changed.
     let intended: IntendedChange?
 
     /// - Parameters:
     ///   - trashed: where it goes if it is discarded.
+    ///   - batch: where what gives way is kept; nil where it is not.
     ///   - moment: of now; UTC, in nanoseconds since 1970.
     /// - Throws: where it cannot be done, by what is there.
     init(
-        _ index: Int, _ change: TreeChange, trashed: RelativePath?, at moment: Int64, in store: FileStore
+        _ index: Int, _ change: TreeChange, trashed: RelativePath?, keepingIn batch: TrashBatch? = nil,
+        at moment: Int64, in store: FileStore
     ) throws(StoreError) {
         (self.index, self.change, self.trashed) = (index, change, trashed)
         compared = try change.version.flatMap { (version) throws(StoreError) in
@@ -34,6 +42,10 @@ struct PlannedChange {
         }
         let source = try change.source.map { (path) throws(StoreError) in try Self.find(path, in: store) }
         expected = source?.version
+        place = batch.flatMap { batch in change.replaced.map { KeptPlaces.Place($0, in: batch) } }
+        keeping = try place.flatMap { (place) throws(StoreError) in
+            try Self.keeping(place, source, at: moment, in: store)
+        }
         intended =
             switch change {
             case .folder(let path, let replaces, _, _), .link(let path, _, let replaces, _, _):
@@ -82,6 +94,17 @@ struct PlannedChange {
         case .set(_, let attributes, _): return found.form != .folder && attributes.revision == found.version.revision
         case .move, .discard: return false
         }
+    }
+
+    /// What is replaced is moved to the trash, as far as the catalog is concerned.
+    private static func keeping(
+        _ place: KeptPlaces.Place, _ source: FoundObject?, at moment: Int64, in store: FileStore
+    ) throws(StoreError) -> IntendedChange? {
+        guard let found = try store.object(at: place.path), found.form == .file,
+            source.map(\.version.object) != found.version.object
+        else { return nil }
+        return IntendedChange(
+            .move, place.path.string, to: place.target.string, before: found.version, at: moment)
     }
 
     private static func replacement(
@@ -173,10 +196,26 @@ extension TreeChange {
         }
     }
 
+    /// The path at which something may give way to it; nil where nothing does. What gives way to a folder is not kept.
+    var replaced: RelativePath? {
+        switch self {
+        case .link(let path, _, true, _, _), .hardLink(let path, _, true, _, _): path
+        case .move(let path, let target, true, _): path == target ? nil : target
+        case .folder, .link, .hardLink, .move, .set, .discard: nil
+        }
+    }
+
     /// Paths that are something else behind it.
     ///
-    /// - Parameter trashed: where it goes if it is discarded.
-    func touched(_ trashed: RelativePath?) -> [RelativePath] {
+    /// - Parameters:
+    ///   - trashed: where it goes if it is discarded.
+    ///   - batch: where what gives way is kept; nil where it is not.
+    func touched(_ trashed: RelativePath?, keepingIn batch: TrashBatch?) -> [RelativePath] {
+        let places = batch.flatMap { batch in replaced.map { [RelativePath.trash(batch, $0)] } } ?? []
+        return touched(trashed) + places
+    }
+
+    private func touched(_ trashed: RelativePath?) -> [RelativePath] {
         switch self {
         case .folder(let path, _, _, _), .link(let path, _, _, _, _), .set(let path, _, _): [path]
         case .hardLink(let path, let source, _, _, _): [path, source]

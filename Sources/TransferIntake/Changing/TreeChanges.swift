@@ -9,25 +9,33 @@ package import TransferStore
 package final class TreeChanges {
     private let intake: Intake
     private let store: FileStore
-    private let makeBatch: (_ moment: Int64) -> TrashBatch
+    /// What the connection puts into the trash stands together there.
+    private let trash: TrashPart
+    /// Whether what gives way to something goes there, too.
+    private let keepsReplaced: Bool
     /// The command of the client that the changes are part of, as far as it has said so.
     package var command: StoringCommand?
 
     /// Whose changes they are, where what clients have has limits.
     package var grant: Grant?
 
-    /// What this connection puts into the trash stands together there.
-    private var batch: TrashBatch?
-
     /// Changes that belong to one note.
     private static let mostAtOnce = 128
 
+    /// - Parameters:
+    ///   - trash: where the connection puts things.
+    ///   - keepsReplaced: whether what gives way to something goes there as what is discarded does.
+    package init(_ intake: Intake, _ store: FileStore, trash: TrashPart, keepsReplaced: Bool) {
+        (self.intake, self.store, self.trash, self.keepsReplaced) = (intake, store, trash, keepsReplaced)
+    }
+
     /// - Parameter makeBatch: a new part of the trash; its moment is UTC, in nanoseconds since 1970.
-    package init(
-        _ intake: Intake, _ store: FileStore,
+    package convenience init(
+        _ intake: Intake, _ store: FileStore, keepsReplaced: Bool = false,
         makeBatch: @escaping (_ moment: Int64) -> TrashBatch = { .begun(at: $0) }
     ) {
-        (self.intake, self.store, self.makeBatch) = (intake, store, makeBatch)
+        let trash = TrashPart(utc: intake.clock.utc, makeBatch: makeBatch)
+        self.init(intake, store, trash: trash, keepsReplaced: keepsReplaced)
     }
 
     /// Makes changes one after the other. When this returns, those that succeeded are as durable as the store is, and known.
@@ -37,10 +45,11 @@ package final class TreeChanges {
         var results: [Result<Void, StoreError>] = []
         var rest = changes[...]
         while !rest.isEmpty {
-            var done = performSome(rest)
-            for (index, change) in zip(done.indices, rest) where Self.isInTrash(change, done[index]) {
-                batch = nil
-                done[index] = performSome([change]).first ?? done[index]
+            let batch = trash.current
+            var done = performSome(rest, in: batch)
+            for (index, change) in zip(done.indices, rest) where isInTrash(change, batch, done[index]) {
+                let other = trash.renew(behind: batch)
+                done[index] = performSome([change], in: other).first ?? done[index]
             }
             results += done
             rest = rest.dropFirst(done.count)
@@ -49,13 +58,19 @@ package final class TreeChanges {
     }
 
     /// Whether the same path went to this part of the trash before.
-    private static func isInTrash(_ change: TreeChange, _ result: Result<Void, StoreError>) -> Bool {
-        guard case .discard = change, case .failure(let error) = result else { return false }
-        return error.code == .pathConflict
+    private func isInTrash(_ change: TreeChange, _ batch: TrashBatch, _ result: Result<Void, StoreError>) -> Bool {
+        guard case .failure(let error) = result, error.code == .pathConflict else { return false }
+        if case .discard = change { return true }
+        return keepsReplaced && (change.replaced.map { store.exists(.trash(batch, $0)) } ?? false)
     }
 
     /// Makes those at the front that do not need one another: at least one.
-    private func performSome(_ changes: ArraySlice<TreeChange>) -> [Result<Void, StoreError>] {
+    ///
+    /// - Parameter batch: where things go.
+    private func performSome(
+        _ changes: ArraySlice<TreeChange>, in batch: TrashBatch
+    ) -> [Result<Void, StoreError>] {
+        let keeping = keepsReplaced ? batch : nil
         intake.known.settleChanges(in: store)
         let turn = intake.changing.begin()
         defer { intake.changing.end(turn) }
@@ -64,8 +79,8 @@ package final class TreeChanges {
         var shares: [Int: MadeShare] = [:]
         var touched = TouchedPaths()
         for change in changes.prefix(Self.mostAtOnce) {
-            let trashed = place(of: change)
-            let (looked, changed) = (change.looked, change.touched(trashed))
+            let trashed = change.place(in: batch)
+            let (looked, changed) = (change.looked, change.touched(trashed, keepingIn: keeping))
             if looked.contains(where: touched.meet) || changed.contains(where: touched.contains) { break }
             for path in changed { touched.insert(path) }
             results.append(
@@ -82,29 +97,30 @@ package final class TreeChanges {
                     }
                     let moment = intake.clock.utc()
                     planned.append(
-                        try PlannedChange(results.count, change, trashed: trashed, at: moment, in: store))
+                        try PlannedChange(
+                            results.count, change, trashed: trashed, keepingIn: keeping, at: moment, in: store))
                 })
         }
         let failures = ChangeBatch(intake.known, store, for: command).make(planned)
         for (index, error) in failures { results[index] = .failure(error) }
         for (index, change) in zip(results.indices, changes) {
             guard case .success = results[index] else { continue }
-            if let (path, target) = change.moved(to: place(of: change)) { intake.quotas.moved(path, to: target) }
+            if let replaced = change.replaced, let keeping {
+                intake.quotas.moved(replaced, to: .trash(keeping, replaced))
+            }
+            if let (path, target) = change.moved(to: change.place(in: batch)) { intake.quotas.moved(path, to: target) }
             shares[index]?.keep()
         }
         return results
     }
-
-    /// Where something goes that is discarded.
-    private func place(of change: TreeChange) -> RelativePath? {
-        guard case .discard(let path, _, _) = change else { return nil }
-        let current = batch ?? makeBatch(intake.clock.utc())
-        batch = current
-        return .trash(current, path)
-    }
 }
 
 extension TreeChange {
+    /// Where something goes that is discarded; nil for what is not.
+    fileprivate func place(in batch: TrashBatch) -> RelativePath? {
+        if case .discard(let path, _, _) = self { .trash(batch, path) } else { nil }
+    }
+
     /// Whether it needs room that stays used. What moves things or takes them out of sight may be a way to have room again.
     fileprivate var makesMore: Bool {
         switch self {

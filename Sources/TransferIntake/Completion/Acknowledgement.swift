@@ -29,6 +29,9 @@ package struct Acknowledgement: Equatable, Sendable {
     /// What had the path before.
     package let replaced: Replacement
 
+    /// The part of the trash that has what was replaced; nil where nothing was, where it is not kept, and where that is known no more.
+    package let trash: TrashBatch?
+
     /// What an upload has taken the place of.
     package enum Replacement: Equatable, Sendable {
         /// The path was free, or the content was there already.
@@ -48,7 +51,7 @@ package struct Acknowledgement: Equatable, Sendable {
         (id, kind) = (recorded.intent.id, recorded.intent.kind)
         code = stored.isNew ? .committed : .alreadyStored
         (path, size, digest, isDurable) = (stored.path, stored.size, stored.digest, stored.isDurable)
-        replaced = stored.replaced
+        (replaced, trash) = (stored.replaced, stored.trash)
     }
 
     /// - Parameters:
@@ -61,12 +64,13 @@ package struct Acknowledgement: Equatable, Sendable {
         (path, size, digest, isDurable) = (upload.path, entry.size, upload.digest, entry.isDurable)
         self.kind = kind
         replaced = code == .committed && entry.hasReplaced ? .other : .nothing
+        trash = nil
     }
 
     /// - Parameter kind: that its sender says now.
     init(again mail: Completion.StillDelivered, kind: ContentKind) {
         (id, path, size, digest) = (mail.id, mail.path, mail.size, mail.digest)
         (code, isDurable, self.kind) = (.alreadyStored, mail.isDurable, kind)
-        replaced = .nothing
+        (replaced, trash) = (.nothing, nil)
     }
 }

@@ -10,7 +10,7 @@ import TransferSystem
 /// An upload that is all there and as its sender has declared: to be published.
 struct SealedUpload {
     let upload: OpenUpload
-    let publication: Publication
+    var publication: Publication
 
     /// What it may leave beside its content, of a client that has limits.
     var share: ClientShare?
@@ -34,6 +34,8 @@ package final class Completion {
             let isNew: Bool
             /// What had the path before.
             let replaced: Acknowledgement.Replacement
+            /// The part of the trash that has it.
+            var trash: TrashBatch?
             let path: RelativePath
             let size: UInt64
             let digest: Digest
@@ -104,6 +106,9 @@ package final class Completion {
     /// Whether a publication ended since it was last asked for.
     private var hasPublished = false
 
+    /// Where what uploads replace goes; nil where that is gone for good.
+    var trash: TrashPart?
+
     /// There where the caller wants receipts and the server gives them.
     var issuer: ReceiptIssuer?
 
@@ -123,6 +128,7 @@ package final class Completion {
     /// An upload is all there and as declared.
     func add(_ upload: SealedUpload) {
         sealed.append(upload)
+        if !upload.upload.intent.isMail { sealed[sealed.count - 1].publication.trash = trash }
         sealedNames += upload.upload.bytesOfNames
     }
 
@@ -189,6 +195,9 @@ extension Completion {
             sealed.share.map(published[published.count - 1].keep)
             unsignedBytes += min(sealed.publication.size, Self.mostUnsigned.bytes)
             unsignedNames += sealed.upload.bytesOfNames
+            if let kept = sealed.publication.content.kept {
+                intake.known.recentKeeps.add(kept, of: sealed.publication.path)
+            }
             if case .success(.healed(let path, _)) = outcome { report.healed.append(path) }
         }
         sealed.removeAll(keepingCapacity: true)
@@ -362,7 +371,7 @@ extension Completion.Published {
         let mail = upload.intent.isMail ? upload.mail(publication, at: file.path, from: caller, queued: moment) : nil
         ending = .stored(
             Stored(
-                isNew: file.isNew, replaced: file.replaced,
+                isNew: file.isNew, replaced: file.replaced, trash: file.kept?.batch,
                 path: mail == nil ? file.path : upload.statedPath ?? file.path, size: size,
                 digest: publication.digest, isDurable: isDurable, entry: entry, mail: mail))
     }
@@ -372,7 +381,7 @@ extension Completion.Published {
         guard case .stored(let stored) = ending else { return }
         guard stored.mail == nil else { return share.keepAll() }
         // A name that was there before has been paid for, and one more row has come.
-        guard stored.isNew, stored.replaced == .nothing else {
+        guard stored.isNew, stored.replaced == .nothing || stored.trash != nil else {
             return share.keep(names: 0, bytes: QuotaPrice.row(stored.entry.path))
         }
         share.keepAll()

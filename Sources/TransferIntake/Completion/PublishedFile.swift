@@ -20,20 +20,25 @@ struct PublishedFile {
     /// What had the path before.
     let replaced: Acknowledgement.Replacement
 
+    /// What of that is in the trash.
+    let kept: KeptFile?
+
     /// - Parameter publication: what the outcome is of.
     /// - Returns: nil if nothing is stored.
     init?(_ outcome: PublicationOutcome, of publication: Publication, for caller: Caller) {
         switch outcome {
         case .skipped: return nil
         case .committed(let path, let version):
+            kept = publication.content.kept
             (self.path, self.version, state, isNew) = (path, version, .committed, true)
             replaced = publication.content.hasReplaced ? .other : .nothing
         // Bringing content that another client has stored does not change its owner.
         case .restored(let path, let version), .healed(let path, let version):
-            (self.path, self.version, isNew, replaced) = (path, version, true, .itself)
+            (self.path, self.version, isNew, replaced, kept) = (path, version, true, .itself, nil)
             state = caller.mayReplaceAll ? .committed : .alreadyStored
         case .alreadyStored(let path, let version):
             (self.path, self.version, state, isNew, replaced) = (path, version, .alreadyStored, false, .nothing)
+            kept = nil
         }
     }
 
@@ -48,10 +53,12 @@ struct PublishedFile {
         of publication: Publication, _ kind: ContentKind, isDurable: Bool, by caller: Caller, begun: Int64,
         at moment: Int64, run: UInt64? = nil
     ) -> CatalogEntry {
-        CatalogEntry(
+        var entry = CatalogEntry(
             id: publication.id, state: state, path: path.string, kind: kind, size: publication.size,
             digest: publication.digest, isDurable: isDurable, sender: caller.sender, client: caller.id, begun: begun,
             committed: moment, run: run, version: version, hasReplaced: replaced == .other)
+        entry.kept = kept
+        return entry
     }
 }
 
@@ -70,6 +77,7 @@ extension Intake {
         let outcome = store.publish(
             [publication], acknowledged: known.acknowledged(at:_:), mayReplace: mayReplace(caller))[0]
         guard let file = PublishedFile(try outcome.get(), of: publication, for: caller) else { return nil }
+        if let kept = file.kept { known.recentKeeps.add(kept, of: file.path) }
         let entry = file.entry(
             of: publication, kind, isDurable: store.durability == .commit, by: caller, begun: begun, at: clock.utc())
         record([entry], with: nil, since: moment)

@@ -84,10 +84,25 @@ extension Intake {
     ///   - moment: `RecentChanges.moment` before they were published.
     func record(_ entries: [CatalogEntry], with receipts: BatchSeal?, since moment: Int) {
         known.record(entries, with: receipts)
-        guard known.recentChanges.moment != moment else { return }
-        var changes = KnownChanges()
+        var changes = keeps(of: entries)
+        guard known.recentChanges.moment != moment || !changes.isEmpty else { return }
         for entry in entries { add(changesOf: entry, since: moment, to: &changes) }
         if !changes.isEmpty { known.complete(.none, changes) }
+    }
+
+    /// Entries whose files have given way to others since they were published.
+    private func keeps(of entries: [CatalogEntry]) -> KnownChanges {
+        let files = entries.compactMap { entry in entry.version.map { (path: entry.path, version: $0) } }
+        let places = known.recentKeeps.places(of: files.map { ($0.path, $0.version.object) })
+        var changes = KnownChanges()
+        for (file, place) in zip(files, places) {
+            guard let place, let batch = TrashBatch(of: place), let now = store.version(at: place),
+                now.object == file.version.object
+            else { continue }
+            let version = KeptFile.Versions(before: file.version, after: now)
+            changes.add(KnownChanges(KeptFile(place: place, in: batch, version: version), version, of: file.path))
+        }
+        return changes
     }
 
     private func add(changesOf entry: CatalogEntry, since moment: Int, to changes: inout KnownChanges) {

@@ -35,6 +35,7 @@ package final class KnownUploads: Sendable {
     /// What this server has changed, and the catalog could not be told.
     let untold = Locked(Untold())
     let recentChanges = RecentChanges()
+    let recentKeeps = RecentKeeps()
     let unsettled = Locked(UnsettledChanges())
     let clock: IntakeClock
     private let report: @Sendable (IntakeEvent) -> Void

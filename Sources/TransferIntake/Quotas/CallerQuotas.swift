@@ -23,6 +23,8 @@ package final class CallerQuotas: Sendable {
     private let mailroom: Mailroom?
     private let accounts = Locked([Grant.Source: Account]())
     private let adoption: Adoption
+    /// What gives way to what a client is about to store.
+    let trash = Locked<TrashRoom?>(nil)
 
     init(_ known: KnownUploads, _ store: any ContentStore, _ mailroom: Mailroom?, _ adoption: Adoption) {
         (self.known, self.store, self.mailroom, self.adoption) = (known, store, mailroom, adoption)
@@ -83,23 +85,38 @@ package final class CallerQuotas: Sendable {
     }
 
     private func bytes(_ limit: UInt64, _ account: Account) -> Quota {
-        Quota(limit: limit) { limit, room in
+        let quota = Quota(limit: limit) { limit, room in
             "This client may store \(limit) bytes on the server, and of these \(room) are left: each file and folder "
                 + "takes \(QuotaPrice.name) beside its content. Files of its have to be removed there, or its quota raised."
         } count: { [weak self] parts in
             guard let use = self?.use(of: account, parts) else { return nil }
             return Quota.Count(stored: use.bytes, parts: use.parts)
         }
+        quota.givesWay { [weak self] lacking in self?.giveWay(to: account, lacking, cost: \.price) ?? false }
+        return quota
+    }
+
+    /// What is in the trash and counts for a client goes, where it needs room of its own.
+    ///
+    /// - Parameters:
+    ///   - lacking: bytes, or names.
+    ///   - cost: of a file.
+    private func giveWay(
+        to account: Account, _ lacking: UInt64, cost: (CatalogEntry) -> UInt64
+    ) -> Bool {
+        trash.withLock { $0 }?.makeRoom(lacking, of: account.client, cost: cost) ?? false
     }
 
     private func names(_ limit: UInt64, _ account: Account) -> Quota {
-        Quota(limit: limit) { limit, room in
+        let quota = Quota(limit: limit) { limit, room in
             "This client may have \(limit) files, folders and links on the server, and of these \(room) are left: some of "
                 + "its have to be removed there, or its max-files raised."
         } count: { [weak self] _ in
             guard let use = self?.use(of: account, []) else { return nil }
             return Quota.Count(stored: use.names)
         }
+        quota.givesWay { [weak self] lacking in self?.giveWay(to: account, lacking) { _ in 1 } ?? false }
+        return quota
     }
 }
 
@@ -177,7 +194,9 @@ extension CallerQuotas {
         }
         // What is there gives way or stays, unless another name is found.
         let isThere = publication.conflict != .keepBoth && store.exists(publication.path)
-        let names = isThere ? 0 : UInt64(1 + missing(publication.path.parent, grant).count)
+        // What gives way to it may have a name in the trash.
+        let keeps = publication.trash != nil && publication.conflict == .overwrite
+        let names = isThere ? (keeps ? 1 : 0) : UInt64(1 + missing(publication.path.parent, grant).count)
         return try ClientShare(
             of: limits, names: names, bytes: names * QuotaPrice.name + QuotaPrice.row(publication.path.string))
     }
@@ -226,4 +245,9 @@ struct MadeShare: Sendable {
         share.keepAll()
         made.add(paths)
     }
+}
+
+extension CatalogEntry {
+    /// What is given back of a client's quota when the file is gone, at least.
+    fileprivate var price: UInt64 { size.addingClamped(QuotaPrice.name).addingClamped(QuotaPrice.row(path)) }
 }

@@ -52,6 +52,13 @@ package struct TrashBatch: Hashable, Sendable {
         self.init(String(decoding: bytes.prefix(Self.length), as: UTF8.self))
     }
 
+    /// The one that a place in the trash is in; nil for any other path.
+    package init?(of place: RelativePath) {
+        let folder = "\(RelativePath.trashFolder.string)/"
+        guard place.string.utf8.starts(with: folder.utf8) else { return nil }
+        self.init(leading: place.string.utf8.dropFirst(folder.utf8.count))
+    }
+
     /// When it was begun; nothing for a name with a date that is none.
     package var moment: UTCTime? { UTCTime(time) }
 

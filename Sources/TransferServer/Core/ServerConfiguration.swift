@@ -146,10 +146,11 @@ package struct ServerConfiguration: Sendable {
     /// Whether clients are told which directory of this machine the server stores in. No two runs of the kernel say the same.
     package var tellsDirectory = true
 
-    /// Whether all that clients remove goes to the trash, and not only what they want to have there.
-    package var trashesRemovals = false
+    /// Whether all that clients remove goes to the trash, and not only what they want to have there, and what gives way to something
+    /// else. Nil for what the directory had before; a new one has it.
+    package var trash: Bool?
 
-    /// How long what was removed stays in the trash.
+    /// How long something stays in the trash.
     package var keepTrash = Interval.seconds(30 * 86_400)
 
     /// Uploads in parts that are worked on at once, over all connections. Each holds a descriptor.

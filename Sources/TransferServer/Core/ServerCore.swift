@@ -15,6 +15,9 @@ final class ServerCore: Sendable {
     let directoryClock = Locked(DirectoryClock())
     let store: FileStore
 
+    /// Whether what is removed and replaced goes to the trash.
+    let trashes: Bool
+
     /// Why the catalog could not be opened; nil when it could.
     private let catalogFault: DatabaseError?
 
@@ -44,6 +47,7 @@ final class ServerCore: Sendable {
         on foundations: ServerFoundations = ServerFoundations()
     ) {
         (self.configuration, self.store) = (configuration, store)
+        trashes = TrashSetting.decide(configuration.trash, isNew: store.isNew, in: configuration.ownFolder)
         frontEnds = foundations.frontEnds(configuration.http)
         let metrics = ServerMetrics()
         let gate = configuration.authenticator.map { AccessGate($0, log: log, metrics.refusedAuthentications) }
@@ -55,6 +59,7 @@ final class ServerCore: Sendable {
             mark: DirectoryMark(in: configuration.ownFolder, catalog: configuration.catalogPath)
         ) { event in log.write([LogEvent(event)]) }
         self.intake = intake
+        intake.giveWay(in: store)
         let transport = Transport(configuration, identity, gate)
         self.transport = transport
         ownTLS = identity.ownTLS

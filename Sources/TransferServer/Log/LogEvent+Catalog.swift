@@ -10,6 +10,7 @@ extension LogEvent {
         case .catalogFailed(let error, let unrecorded): self = .catalogFailed(error, unrecorded: unrecorded)
         case .catalogWorks(let unrecorded): self = .catalogWorks(unrecorded: unrecorded)
         case .directoryCopied: self = .directoryCopied
+        case .trashGaveWay(let given): self = .trashGaveWay(given)
         case .notAdopted(let path, let error): self = .notAdopted(path, error)
         case .directoryAdopted(let progress): self = .directoryAdopted(progress)
         }
@@ -19,6 +20,16 @@ extension LogEvent {
         LogEvent(
             .info, "catalog", "the catalog knows \(uploads) uploads",
             [("uploads", .unsigned(UInt64(clamping: uploads)))])
+    }
+
+    private static func trashGaveWay(_ given: GivenWay) -> LogEvent {
+        LogEvent(
+            .info, "trashGaveWay",
+            "removed \(given.files) files of the trash for good, in \(given.batches) parts, because their room was needed",
+            [
+                ("count", .unsigned(given.files)), ("batches", .unsigned(UInt64(clamping: given.batches))),
+                ("size", .unsigned(given.bytes)),
+            ])
     }
 
     private static let directoryCopied = LogEvent(

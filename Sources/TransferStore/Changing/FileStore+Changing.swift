@@ -5,10 +5,17 @@ import TransferSystem
 extension FileStore {
     /// To make folders and links with, and to change what is there.
     ///
-    /// - Parameter command: the command that it makes changes for, where that is known.
-    package func editor(for command: StoringCommand? = nil) -> TreeEditor {
-        TreeEditor(tree, incoming, rights: rights, space, for: command) { [incoming] in incoming.directory }
+    /// - Parameters:
+    ///   - command: the command that it makes changes for, where that is known.
+    ///   - places: where what gives way is kept; nil where it is gone for good.
+    package func editor(for command: StoringCommand? = nil, keeping places: KeptPlaces? = nil) -> TreeEditor {
+        TreeEditor(tree, incoming, rights: rights, space, for: command, keeping: places) { [incoming] in
+            incoming.directory
+        }
     }
+
+    /// For what gives way to a batch of changes.
+    package func keptPlaces() -> KeptPlaces { KeptPlaces(tree, incoming) }
 
     /// What has a path, without a look at its content.
     ///

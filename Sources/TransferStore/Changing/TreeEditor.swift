@@ -24,6 +24,8 @@ package final class TreeEditor {
     private let rights: OwnerRights
     private let space: Space?
     private let command: StoringCommand?
+    /// Where what gives way is kept; nil where it is gone for good.
+    private let places: KeptPlaces?
     let directories: BatchDirectories
     /// Where what replaces something is made first.
     private let scratch: () throws(StoreError) -> DirectoryHandle
@@ -46,10 +48,11 @@ package final class TreeEditor {
 
     init(
         _ tree: DirectoryTree, _ incoming: Incoming, rights: OwnerRights, _ space: Space? = nil,
-        for command: StoringCommand? = nil, scratch: @escaping () throws(StoreError) -> DirectoryHandle
+        for command: StoringCommand? = nil, keeping places: KeptPlaces? = nil,
+        scratch: @escaping () throws(StoreError) -> DirectoryHandle
     ) {
         (self.tree, self.incoming, self.rights, self.scratch) = (tree, incoming, rights, scratch)
-        (self.space, self.command) = (space, command)
+        (self.space, self.command, self.places) = (space, command, places)
         directories = BatchDirectories(tree, incoming.committer)
         failures = incoming.committer.failures
     }
@@ -72,19 +75,11 @@ package final class TreeEditor {
         for case let error? in incoming.committer.commit(numbers, bytes: 1, since: failures, making: made) {
             throw StoreError(error, doing: "make the change durable")
         }
+        try places?.settle(since: failures)
         try directories.commit(since: failures)
-        for folder in emptied { removeEmpty(folder) }
+        // What is left of a part of the trash when all is back: nobody needs to know whether these are gone for good.
+        for folder in emptied { tree.removeEmptyTrash(folder, incoming.committer.directories) }
         emptied = []
-    }
-
-    /// What is left of a part of the trash when all is back: nobody needs to know whether these are gone for good.
-    private func removeEmpty(_ folder: RelativePath) {
-        var folder: RelativePath? = folder
-        while let path = folder, path.leadsToTrash, path != .trashFolder, let parent = try? tree.open(path.parent) {
-            do throws(SystemError) { try disk.removeDirectory(parent.number, String(path.name)) } catch { return }
-            incoming.committer.directories.forget(path)
-            folder = path.parent
-        }
     }
 }
 
@@ -132,8 +127,10 @@ extension TreeEditor {
                 try compared?.check(found, path)
                 guard let found, !found.isDirectory else { return nil }
                 try incoming.check(found, command, path)
-                try attempt("make the folder \(path)") { () throws(SystemError) in
-                    try exchange((scratch, other), with: (parent, String(path.name)), mode)
+                try keeping(found, at: path, in: parent) { () throws(StoreError) in
+                    try attempt("make the folder \(path)") { () throws(SystemError) in
+                        try exchange((scratch, other), with: (parent, String(path.name)), mode)
+                    }
                 }
                 return found
             }
@@ -266,12 +263,25 @@ extension TreeEditor {
             try compared?.check(found, path)
             if found?.isDirectory == true { throw .taken(path) }
             if let found { try incoming.check(found, command, path) }
-            try attempt("replace \(path)") { () throws(SystemError) in
-                try disk.rename(scratch.number, other, to: (parent.number, name))
+            try keeping(found, at: path, in: parent) { () throws(StoreError) in
+                try attempt("replace \(path)") { () throws(SystemError) in
+                    try disk.rename(scratch.number, other, to: (parent.number, name))
+                }
             }
             return found
         }
         if let replaced { gaveWay(replaced) }
+    }
+
+    /// Replaces what has its name in the trash, where it is to be kept.
+    ///
+    /// - Parameter found: what has the path; nil for nothing.
+    /// - Throws: `busy` for another one than was kept.
+    private func keeping(
+        _ found: stat?, at path: RelativePath, in parent: DirectoryHandle, _ replace: () throws(StoreError) -> Void
+    ) throws(StoreError) {
+        guard let places, let found else { return try replace() }
+        try places.replace(found, at: path, in: parent, since: failures, replace)
     }
 
     /// What had a name has it no more.
@@ -432,15 +442,21 @@ extension TreeEditor {
             if replaces, let there = try status(of: target, in: directory), found?.isSame(as: there) == false {
                 try incoming.check(there, command, target)
             }
-            return try attempt("move \(path)") { () throws(SystemError) in
-                if replaces {
-                    let replaced = try directory.status(newName)
-                    if let found, let replaced, found.isSame(as: replaced) {
-                        return try OneFile(disk, found).rename(name, in: parent, to: newName, in: directory)
+            if replaces {
+                let replaced = try status(of: target, in: directory)
+                guard let found, let replaced, found.isSame(as: replaced) else {
+                    try keeping(replaced, at: target, in: directory) { () throws(StoreError) in
+                        try attempt("move \(path)") { () throws(SystemError) in
+                            try disk.rename(parent.number, name, to: (directory.number, newName))
+                        }
                     }
-                    try disk.rename(parent.number, name, to: (directory.number, newName))
                     if let replaced { gaveWay(replaced) }
                     return true
+                }
+            }
+            return try attempt("move \(path)") { () throws(SystemError) in
+                if replaces, let found {
+                    return try OneFile(disk, found).rename(name, in: parent, to: newName, in: directory)
                 }
                 do throws(SystemError) {
                     try disk.renameToFreeName(parent.number, name, to: (directory.number, newName))

@@ -94,14 +94,43 @@ final class BatchDirectories {
     /// A sync of another batch's that was made for this one: the kernel has told of its failure, and tells this one nothing.
     func adoptFailure(of other: BatchDirectories) { failure = failure ?? other.failure }
 
+    /// Directories that have to be synced, to be synced together with something else; `finish` has to be told what came of it.
+    var unsyncedNumbers: [Int32] { unsynced.map(\.number) }
+
+    var hasUnsynced: Bool { !unsynced.isEmpty || failure != nil }
+
+    /// All of `unsyncedNumbers` was synced, with `made` as what that was about.
+    ///
+    /// - Parameter errors: one for each, in their order.
+    func finish(_ errors: some Sequence<SystemError?>) throws(StoreError) {
+        if let failure { throw failure }
+        if let error = errors.lazy.compactMap(\.self).first { throw fail(error) }
+        unsynced.removeAll()
+        changed.removeAll()
+        try trustReached()
+    }
+
     /// Makes all names durable, those of the directories included.
     func commit(since failures: Int) throws(StoreError) {
         if let failure { throw failure }
         try sync(unsynced, since: failures)
+        try trustReached()
+    }
+
+    /// All names are durable.
+    private func trustReached() throws(StoreError) {
         made.removeAll()
         guard committer.isNeeded else { return }
         try checkTrust(in: reached.map(\.path))
         committer.directories.insert(reached.map(\.path))
+    }
+
+    /// They are doubted by now, or noted as not synced.
+    private func fail(_ error: SystemError) -> StoreError {
+        made.removeAll()
+        let error = StoreError(error, doing: "make a directory durable")
+        failure = error
+        return error
     }
 
     func close() {
@@ -116,11 +145,7 @@ final class BatchDirectories {
 
     private func sync(_ holders: [DirectoryHandle], since failures: Int) throws(StoreError) {
         for case let error? in committer.commit(holders.map(\.number), since: failures, making: made) {
-            // They are doubted by now, or noted as not synced.
-            made.removeAll()
-            let error = StoreError(error, doing: "make a directory durable")
-            failure = error
-            throw error
+            throw fail(error)
         }
         unsynced.removeAll { handle in holders.contains { $0 === handle } }
         changed.subtract(holders.map(ObjectIdentifier.init))

@@ -68,6 +68,15 @@ extension Disk {
         }
     }
 
+    /// Gives what has a name another one. A symbolic link is not followed.
+    func link(
+        from directory: Int32, _ name: String, to target: (directory: Int32, name: String)
+    ) throws(SystemError) {
+        let call = DiskCall.linkName(
+            from: directory, name: name, directory: target.directory, newName: target.name)
+        try run("linkat", call) { linkat(directory, name, target.directory, target.name, 0) }
+    }
+
     func rename(_ directory: Int32, _ name: String, to target: (directory: Int32, name: String)) throws(SystemError) {
         let call = DiskCall.rename(
             from: directory, name: name, directory: target.directory, newName: target.name, replaces: true)

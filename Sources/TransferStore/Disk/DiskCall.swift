@@ -45,6 +45,8 @@ package enum DiskCall {
     /// syncfs(2).
     case syncAll(Int32)
     case link(Int32, directory: Int32, name: String)
+    /// linkat(2) of what has a name, which is not followed.
+    case linkName(from: Int32, name: String, directory: Int32, newName: String)
     /// rename(2), which replaces what has the name unless the flag for renameat2(2) says otherwise.
     case rename(from: Int32, name: String, directory: Int32, newName: String, replaces: Bool)
     /// renameat2(2) with RENAME_EXCHANGE: both names are there, and each stands for what the other one has stood for.

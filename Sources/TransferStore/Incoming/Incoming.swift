@@ -16,6 +16,9 @@ final class Incoming: Sendable {
     /// saw. Knows who did that last.
     let replacing = Locked(Overwrites())
 
+    /// Makes room where it is missing.
+    let room: RoomMaker
+
     /// What commands have stored.
     let commands = Locked(CommandFiles())
 
@@ -41,6 +44,7 @@ final class Incoming: Sendable {
         let fileSystem = if let fileSystem { fileSystem } else { try FileSystem(of: directory) }
         self.directory = directory
         self.fileSystem = fileSystem
+        room = RoomMaker()
         committer = try Committer(durability, of: directory, on: fileSystem, doubtsIn: folder)
         growth = SharedSync(committer)
     }
@@ -48,7 +52,7 @@ final class Incoming: Sendable {
     /// Another directory on the file system of one.
     init(_ directory: DirectoryHandle, beside other: Incoming) {
         self.directory = directory
-        fileSystem = other.fileSystem
+        (fileSystem, room) = (other.fileSystem, other.room)
         (committer, growth) = (other.committer, other.growth)
     }
 

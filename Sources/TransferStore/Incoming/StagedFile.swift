@@ -1,7 +1,7 @@
 internal import CLinux
 import Glibc
 import Synchronization
-import TransferModel
+package import TransferModel
 import TransferSystem
 
 /// The incoming part of one upload: bytes on disk that nobody sees yet.
@@ -43,6 +43,8 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
 
     package private(set) var hasReplaced = false
 
+    package var kept: KeptFile?
+
     /// Whether all of its room was taken at once.
     private(set) var isReserved = false
 
@@ -78,11 +80,17 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
         try hold?.grow(to: offset.addingClamped(UInt64(bytes.count)))
         var rest = bytes
         var position = offset
+        var mayMakeRoom = true
         while !rest.isEmpty {
             let written: Int
             do throws(SystemError) {
                 written = try inTurn { () throws(SystemError) in try disk.write(number, rest, at: position) }
             } catch {
+                // What is in the trash gives way, once.
+                if error.errno == ENOSPC, mayMakeRoom, incoming.room.makeRoom(.disk(UInt64(rest.count))) {
+                    mayMakeRoom = false
+                    continue
+                }
                 throw StoreError(error, doing: "write the content")
             }
             // No file system should, and nobody may wait for one that does.
@@ -131,6 +139,18 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
     ///   it is only looked whether there is room for these: uploads that come at the same time may want it, too.
     package func reserve(_ size: UInt64, filled: UInt64? = nil) throws(StoreError) {
         guard size > 0 else { return }
+        do throws(StoreError) {
+            try reserveOnce(size, filled)
+        } catch {
+            // What is in the trash gives way, once.
+            guard error.code == .insufficientStorage else { throw error }
+            let wanted = min(size, filled ?? size)
+            guard incoming.room.makeRoom(.disk(wanted - min(wanted, try present))) else { throw error }
+            try reserveOnce(size, filled)
+        }
+    }
+
+    private func reserveOnce(_ size: UInt64, _ filled: UInt64?) throws(StoreError) {
         do throws(SystemError) {
             guard size <= UInt64(off_t.max) else { throw SystemError(errno: EFBIG, call: "fallocate") }
             // Otherwise a disk is filled before it says that it is full.

@@ -62,6 +62,9 @@ package struct Publication {
     /// file is taken for other content.
     package var mayCompare: (@Sendable (RelativePath, ContentVersion) -> Bool)?
 
+    /// Where what it takes the place of goes; nil where that is gone for good.
+    package var trash: TrashPart?
+
     /// Where that is known.
     package var sender: Sender?
 

@@ -13,6 +13,9 @@ package protocol StagedContent: AnyObject, Sendable {
     /// Once published, whether something else had its name before.
     var hasReplaced: Bool { get }
 
+    /// Once published, what of that is in the trash; nil where nothing is kept.
+    var kept: KeptFile? { get }
+
     /// Writes at an offset; all of it or an error.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError)
 
@@ -37,6 +40,11 @@ package protocol StagedContent: AnyObject, Sendable {
 
     /// Throws the bytes away.
     func discard()
+}
+
+extension StagedContent {
+    /// A store without a trash.
+    package var kept: KeptFile? { nil }
 }
 
 /// Digests the blocks that are there of an unfinished upload, in order and some at a time, so that others have their turn

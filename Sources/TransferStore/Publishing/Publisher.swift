@@ -10,9 +10,10 @@ import TransferSystem
 final class Publisher {
     private let permissionMask: UInt32
     private let rights: OwnerRights
-    private let committer: Committer
+    let committer: Committer
+    let tree: DirectoryTree
     private let acknowledged: (RelativePath, ContentVersion) -> Digest?
-    private let mayReplace: ((RelativePath, ContentVersion) throws(StoreError) -> Bool)?
+    let mayReplace: ((RelativePath, ContentVersion) throws(StoreError) -> Bool)?
     private let directories: BatchDirectories
     /// Files of others whose content has to be.
     private var found: [FoundFile] = []
@@ -21,7 +22,10 @@ final class Publisher {
     /// Of an early sync; counts for the whole batch.
     private var failure: StoreError?
     /// Syncs that had failed when the first upload of the batch was staged.
-    private var failures = 0
+    var failures = 0
+    /// What gives way to the batch and is kept.
+    let replaced: ReplacedFiles
+    var keeping: [ObjectIdentifier: Kept] = [:]
 
     /// Directories kept open at once, but for those on one path, and files of others: a batch may name thousands, and
     /// descriptors are few.
@@ -30,23 +34,29 @@ final class Publisher {
     /// - Parameters:
     ///   - umask: permission bits that files lose, unless theirs are taken as they are.
     ///   - rights: those that files have in any case.
+    ///   - incoming: of the directory, whose trash has what gives way.
     ///   - acknowledged: the digest that a file was acknowledged with, where nobody has changed it since.
     ///   - mayReplace: whether a file may be replaced; nothing where all may.
     init(
-        tree: DirectoryTree, umask: UInt32, rights: OwnerRights = .none, committer: Committer,
+        tree: DirectoryTree, umask: UInt32, rights: OwnerRights = .none, incoming: Incoming,
         acknowledged: @escaping (RelativePath, ContentVersion) -> Digest? = { _, _ in nil },
         mayReplace: ((RelativePath, ContentVersion) throws(StoreError) -> Bool)? = nil
     ) {
         (self.acknowledged, self.mayReplace) = (acknowledged, mayReplace)
+        (self.tree, committer) = (tree, incoming.committer)
         directories = BatchDirectories(tree, committer)
+        replaced = ReplacedFiles(tree, incoming)
         (permissionMask, self.rights) = (~umask, rights)
-        self.committer = committer
     }
 
     /// - Returns: one outcome for each publication, in order.
     func publish(_ batch: [Publication]) -> [Result<PublicationOutcome, StoreError>] {
-        defer { directories.close() }
+        defer {
+            replaced.close()
+            directories.close()
+        }
         failures = batch.map(\.staged.failures).min() ?? 0
+        keepReplaced(by: batch)
         let contents = makeContentDurable(batch)
         let outcomes = zip(batch, contents).map { publication, content in
             content.flatMap {
@@ -69,13 +79,17 @@ final class Publisher {
             Result { () throws(StoreError) in try prepare(publication) }
         }
         let ready = batch.indices.filter { if case .success = outcomes[$0] { true } else { false } }
+        guard !ready.isEmpty else { return outcomes }
         let bytes = ready.reduce(UInt64(0)) { $0.addingClamped(batch[$1].size) }
-        let errors = committer.commit(ready.map { batch[$0].staged.number }, bytes: bytes, since: failures)
+        // The names in the trash have to be durable before what has them loses its own: that is one sync for all of it.
+        let (numbers, trash) = (ready.map { batch[$0].staged.number }, replaced.unsynced)
+        let errors = committer.commit(numbers + trash, bytes: bytes, since: failures, making: replaced.made)
         for (index, error) in zip(ready, errors) {
             guard let error else { continue }
             outcomes[index] = .failure(StoreError(error, doing: "make the content durable"))
             batch[index].staged.discard()
         }
+        finishKeeping(trash, errors.dropFirst(ready.count), for: batch)
         return outcomes
     }
 
@@ -103,6 +117,7 @@ final class Publisher {
         for case let error? in errors {
             throw StoreError(error, doing: "make the content durable")
         }
+        try replaced.settle(since: failures)
         try directories.commit(since: failures)
         // Others may have been told of what was lost of these files, or of their names, before the syncs above.
         guard let lastLook, committer.isInDoubt(about: lastLook) else { return }
@@ -193,9 +208,11 @@ final class Publisher {
                 return keep(file, under: path, in: directory, for: publication, at: moment)
             }
             guard publication.conflict == .overwrite else { throw .isTaken(path) }
+            // What gets a second name is another version then.
+            if try keepMore(target, publication) { continue }
             let right = try checkRight(target, publication)
             guard mayReplace == nil || right == seen else { continue }
-            if try replace(seen, in: target, with: publication) {
+            if try replace(seen, in: target, with: publication, keeps: true) {
                 return .committed(path, publication.staged.version)
             }
         }
@@ -254,8 +271,19 @@ final class Publisher {
     }
 
     private func replace(_ target: TargetName, _ publication: Publication) throws(StoreError) {
-        // Before the lock, which everybody waits for who replaces something.
-        let seen = try checkRight(target, publication)
+        for _ in 1...Self.mostComparisons {
+            // Before the lock, which everybody waits for who replaces something.
+            let seen = try checkRight(target, publication)
+            _ = try keepMore(target, publication)
+            if try replace(target, publication, seen) { return }
+        }
+        throw StoreError(.busy, "\(publication.path) is changed all the time by others: send it again.")
+    }
+
+    /// - Returns: false where another one has taken the path that is not kept so far.
+    private func replace(
+        _ target: TargetName, _ publication: Publication, _ seen: ContentVersion?
+    ) throws(StoreError) -> Bool {
         try publication.staged.incoming.replacing.withLock { (overwrites) throws(StoreError) in
             // One of a connection that is still there is as good as the other.
             if let sender = publication.sender, let newest = overwrites.newest(publication.path),
@@ -270,7 +298,9 @@ final class Publisher {
             if let there { try publication.staged.incoming.check(there, publication.command, publication.path) }
             let now = mayReplace == nil ? nil : try target.version()
             if now == nil || now != seen { try checkRight(target, publication) }
-            try rename(publication, to: target)
+            guard isKept(there, for: publication) else { return false }
+            try rename(publication, to: target, keeps: there != nil)
+            return true
         }
     }
 
@@ -308,31 +338,51 @@ final class Publisher {
     private func heal(
         _ target: TargetName, _ path: RelativePath, _ publication: Publication
     ) throws(StoreError) -> Bool {
-        guard let lost = try target.version(), lost.size == publication.size, let digest = acknowledged(path, lost),
-            try publication.staged.has(digest, publication), try target.differs(from: digest, as: lost)
-        else { return false }
+        guard let lost = try target.version(), try isLost(lost, target, path, publication) else { return false }
         return try replace(lost, in: target, with: publication)
     }
 
-    /// - Parameter seen: the file that was compared, without the lock that everybody waits for who replaces something.
+    /// Whether the disk has lost what a file was acknowledged for, and the publication has it.
+    func isLost(
+        _ file: ContentVersion, _ target: TargetName, _ path: RelativePath, _ publication: Publication
+    ) throws(StoreError) -> Bool {
+        guard file.size == publication.size, let digest = acknowledged(path, file),
+            try publication.staged.has(digest, publication)
+        else { return false }
+        return try target.differs(from: digest, as: file)
+    }
+
+    /// - Parameters:
+    ///   - seen: the file that was compared, without the lock that everybody waits for who replaces something.
+    ///   - keeps: whether it goes to the trash; not where it has the same content, or has lost its own.
     /// - Returns: false when it is another one by now.
     private func replace(
-        _ seen: ContentVersion, in target: TargetName, with publication: Publication
+        _ seen: ContentVersion, in target: TargetName, with publication: Publication, keeps: Bool = false
     ) throws(StoreError) -> Bool {
         try publication.staged.incoming.replacing.withLock { _ throws(StoreError) in
-            guard try target.version() == seen else { return false }
-            try rename(publication, to: target)
+            let there = try target.status()
+            guard let there, there.isFile, ContentVersion(there) == seen else { return false }
+            guard !keeps || isKept(there, for: publication) else { return false }
+            try rename(publication, to: target, keeps: keeps)
             return true
         }
     }
 
-    private func rename(_ publication: Publication, to target: TargetName) throws(StoreError) {
+    private func rename(_ publication: Publication, to target: TargetName, keeps: Bool) throws(StoreError) {
         let hold = publication.staged.hold
-        try attempt("replace \(publication.path)") { () throws(SystemError) in
-            let old = hold == nil ? nil : try target.directory.status(target.name)
-            try publication.staged.replace(in: target.directory, name: target.name, id: publication.id)
-            hold?.publish(publication.size, replacing: old.map(Self.freed(by:)) ?? 0)
+        let kept = keeps ? kept(by: publication) : nil
+        if let kept { try replaced.move(kept, from: target.directory, target.name, since: failures) }
+        do throws(StoreError) {
+            try attempt("replace \(publication.path)") { () throws(SystemError) in
+                let old = hold == nil ? nil : try target.directory.status(target.name)
+                try publication.staged.replace(in: target.directory, name: target.name, id: publication.id)
+                hold?.publish(publication.size, replacing: old.map(Self.freed(by:)) ?? 0)
+            }
+        } catch {
+            if let kept { replaced.moveBack(kept, to: target.directory, target.name) }
+            throw error
         }
+        if let kept { publication.staged.kept = replaced.use(kept, since: failures) }
         directories.change(target.directory)
         note(publication, publication.staged.version)
     }

@@ -99,7 +99,7 @@ package final class PullDirectory: Sendable {
     ///
     /// - Returns: one outcome for each publication, in order.
     package func publish(_ batch: [Publication]) -> [Result<PublicationOutcome, StoreError>] {
-        let publisher = Publisher(tree: tree, umask: umask, rights: rights, committer: incoming.committer)
+        let publisher = Publisher(tree: tree, umask: umask, rights: rights, incoming: incoming)
         let batch = batch.map { publication in
             var publication = publication
             publication.command = command

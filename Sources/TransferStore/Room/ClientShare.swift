@@ -18,9 +18,9 @@ package final class ClientShare: Sendable {
 
     /// - Throws: `quotaExceeded`, or `busy` where nobody can say how much the client has.
     package init(of limits: ClientLimits, names: UInt64, bytes: UInt64) throws(StoreError) {
-        try limits.names?.hold(names)
+        try Self.hold(names, of: limits.names)
         do throws(StoreError) {
-            try limits.bytes?.hold(bytes)
+            try Self.hold(bytes, of: limits.bytes)
         } catch {
             limits.names?.release(names)
             throw error
@@ -30,6 +30,17 @@ package final class ClientShare: Sendable {
     }
 
     deinit { giveBack() }
+
+    /// What is in the trash gives way to it.
+    private static func hold(_ count: UInt64, of quota: Quota?) throws(StoreError) {
+        guard let quota else { return }
+        do throws(StoreError) {
+            try quota.hold(count)
+        } catch {
+            guard error.code == .quotaExceeded, quota.makeRoom(for: count) else { throw error }
+            try quota.hold(count)
+        }
+    }
 
     /// So much of it was made, and is the client's from now on.
     package func keep(names: UInt64, bytes: UInt64) {

@@ -43,6 +43,7 @@ package final class Quota: Sendable {
     private let count: @Sendable (_ parts: [UploadID]) -> Count?
     private let sentence: @Sendable (_ limit: UInt64, _ room: UInt64) -> String
     private let state: Locked<State>
+    private let giving = Locked<(@Sendable (_ lacking: UInt64) -> Bool)?>(nil)
     /// Held while it is counted.
     private let counting = Locked(())
 
@@ -71,6 +72,31 @@ package final class Quota: Sendable {
     /// Holds to another limit from now on.
     package func change(limit: UInt64) {
         state.withLock { $0.limit = limit }
+    }
+
+    /// Has something that counts give way where there is no room.
+    ///
+    /// - Parameter body: called on any thread with what is missing, says whether less is missing behind it.
+    package func givesWay(_ body: @escaping @Sendable (_ lacking: UInt64) -> Bool) {
+        giving.withLock { $0 = body }
+    }
+
+    /// What there has to be less of so that this has room.
+    package func lacking(_ count: UInt64) -> UInt64 {
+        state.withLock { state in
+            let wanted = state.used.addingClamped(count)
+            return wanted - min(wanted, state.limit)
+        }
+    }
+
+    /// Lets something give way that is not needed. To be called without a lock that others wait for: it may take long.
+    ///
+    /// - Returns: whether another try may succeed.
+    func makeRoom(for count: UInt64) -> Bool {
+        let missing = lacking(count)
+        guard missing > 0 else { return true }
+        guard let body = giving.withLock({ $0 }), body(missing) else { return false }
+        return lacking(count) < missing
     }
 
     /// - Throws: `quotaExceeded`; then nothing is taken.

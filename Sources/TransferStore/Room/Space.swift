@@ -10,13 +10,16 @@ final class Space: Sendable {
 
     private let limits: Locked<SpaceLimits>
     private let incoming: DirectoryHandle
+    private let room: RoomMaker
     /// Held from the look at what is free to the moment when the upload has its share of it.
     private let reserving = Locked(())
 
-    /// - Parameter incoming: where the parts are.
-    init(_ limits: SpaceLimits, tree: DirectoryTree, incoming: DirectoryHandle) {
+    /// - Parameters:
+    ///   - incoming: where the parts are.
+    ///   - room: makes room where it is missing.
+    init(_ limits: SpaceLimits, tree: DirectoryTree, incoming: DirectoryHandle, room: RoomMaker = RoomMaker()) {
         self.limits = Locked(limits)
-        self.incoming = incoming
+        (self.incoming, self.room) = (incoming, room)
         quota = limits.quota.map { limit in
             Quota(limit: limit) { limit, room in
                 "The server stores \(limit) bytes at most, and of these \(room) are left: files have to be removed "
@@ -25,6 +28,7 @@ final class Space: Sendable {
                 Quota.Count(stored: Self.countStored(tree), parts: Self.countParts(incoming))
             }
         }
+        quota?.givesWay { [room] lacking in room.makeRoom(.stored(lacking)) }
         quota?.countOnce()
     }
 
@@ -99,27 +103,40 @@ extension Space {
     /// - Throws: `insufficientStorage`, and what `body` throws.
     func reserve(_ size: UInt64, _ body: () throws(StoreError) -> Void) throws(StoreError) {
         guard minimumFree != nil else { return try body() }
+        // What gives way does so without the lock.
+        try check(room: size)
         try reserving.withLock { _ throws(StoreError) in
-            try check(room: size)
+            if let refusal = try refusal(room: size) { throw refusal.error }
             try body()
         }
     }
 
+    /// Looks whether so much can be taken from the disk. What is in the trash gives way to it.
+    ///
     /// - Parameter size: bytes that are to be taken.
     /// - Throws: `insufficientStorage` when less than the limit would stay free.
     func check(room size: UInt64 = 0) throws(StoreError) {
-        guard let least = minimumFree else { return }
+        guard let first = try refusal(room: size) else { return }
+        guard room.makeRoom(.disk(first.lacking)) else { throw first.error }
+        if let second = try refusal(room: size) { throw second.error }
+    }
+
+    /// - Returns: nil where there is room.
+    private func refusal(room size: UInt64) throws(StoreError) -> (error: StoreError, lacking: UInt64)? {
+        guard let least = minimumFree else { return nil }
         let status = try attempt("look how much is free") { () throws(SystemError) in
             try incoming.disk.room(incoming.number)
         }
         // Without a limit a file system in memory has no blocks (tmpfs(5), size).
-        guard status.f_blocks > 0 else { return }
+        guard status.f_blocks > 0 else { return nil }
         let (free, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
-        guard !overflow, free < least.addingClamped(size) else { return }
-        throw StoreError(
+        let wanted = least.addingClamped(size)
+        guard !overflow, free < wanted else { return nil }
+        let error = StoreError(
             .insufficientStorage,
             "The server keeps \(least) bytes of its disk free, and \(free) are: room has to be made there, or "
                 + "--min-free lowered.")
+        return (error, wanted - free)
     }
 }
 

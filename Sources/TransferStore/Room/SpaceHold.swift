@@ -26,12 +26,32 @@ final class SpaceHold: Sendable {
 
     private var quotas: [Quota] { [space?.quota, client].compactMap(\.self) }
 
-    /// Has room for a file that ends there.
+    /// A quota that has no room.
+    private struct Refusal {
+        let quota: Quota
+        /// Bytes that were wanted of it.
+        let bytes: UInt64
+        let error: StoreError
+    }
+
+    /// Has room for a file that ends there. What is in the trash gives way to it.
     ///
     /// - Throws: `quotaExceeded`.
     func grow(to end: UInt64) throws(StoreError) {
-        try state.withLock { (state) throws(StoreError) in
-            guard end > state.bytes else { return }
+        var tries = quotas.count
+        while let refusal = take(upTo: end) {
+            // Each quota may have none once. Not with the lock: to make room takes long.
+            guard tries > 0, refusal.error.code == .quotaExceeded, refusal.quota.makeRoom(for: refusal.bytes) else {
+                throw refusal.error
+            }
+            tries -= 1
+        }
+    }
+
+    /// - Returns: nil where there is room for it.
+    private func take(upTo end: UInt64) -> Refusal? {
+        state.withLock { state in
+            guard end > state.bytes else { return nil }
             var taken: [(quota: Quota, before: UInt64)] = []
             do throws(StoreError) {
                 for quota in quotas {
@@ -39,13 +59,19 @@ final class SpaceHold: Sendable {
                     if let part { try quota.hold(part: part, upTo: end) } else { try quota.hold(end - state.bytes) }
                 }
             } catch {
+                let refused = taken.last.map { last in
+                    Refusal(
+                        quota: last.quota, bytes: end - (part == nil ? state.bytes : min(end, last.before)),
+                        error: error)
+                }
                 // The last one has taken nothing.
                 for (quota, before) in taken.dropLast() {
                     if let part { quota.release(part: part, but: before) } else { quota.release(end - state.bytes) }
                 }
-                throw error
+                return refused
             }
             state.bytes = end
+            return nil
         }
     }
 

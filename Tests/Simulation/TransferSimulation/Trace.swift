@@ -25,6 +25,9 @@ final class Trace {
         case .makeDirectory(let directory, let name): add(2, directory, name)
         case .status(let directory, let name): add(3, directory, name)
         case .link(_, let directory, let name): add(4, directory, name)
+        case .linkName(_, let name, let directory, let newName):
+            add(Self.withoutChance(name))
+            add(28, directory, newName)
         case .rename(_, let name, let directory, let newName, _):
             add(Self.withoutChance(name))
             add(5, directory, newName)

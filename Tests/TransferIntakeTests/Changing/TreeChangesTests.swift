@@ -56,15 +56,19 @@ import TransferTestSupport
         fixture.intake.known.entries(at: [path.string])[0]
     }
 
-    private func perform(_ changes: [TreeChange], _ fixture: IntakeFixture) -> [Result<Void, StoreError>] {
-        TreeChanges(fixture.intake, fixture.store) { _ in Self.batch }.perform(changes)
+    private func content(_ path: String) -> String? { MarkdownDocument.read(path) }
+
+    private func perform(
+        _ changes: [TreeChange], _ fixture: IntakeFixture, keeps: Bool = false
+    ) -> [Result<Void, StoreError>] {
+        TreeChanges(fixture.intake, fixture.store, keepsReplaced: keeps) { _ in Self.batch }.perform(changes)
     }
 
     /// Files that are there, with the versions that the catalog has for them: what a scrub would look at.
     private func check(_ fixture: IntakeFixture, _ comment: Comment) throws {
         fixture.intake.known.settle()
-        let trashed = RelativePath.trash(Self.batch, try path("d"))
-        let places = try Self.places.map(path) + [trashed]
+        let trashed = try Self.stored.map { RelativePath.trash(Self.batch, try path($0)) }
+        let places = try Self.places.map(path) + trashed
         var there: [RelativePath: ContentVersion] = [:]
         for place in places { there[place] = fixture.store.version(at: place) }
         var known: [RelativePath: ContentVersion] = [:]
@@ -80,18 +84,21 @@ import TransferTestSupport
         #expect(try fixture.intake.known.records.intended().isEmpty, comment)
     }
 
-    @Test func allOfItIsMadeAndKnown() throws {
+    @Test(arguments: [false, true]) func allOfItIsMadeAndKnown(keeps: Bool) throws {
         let fixture = try IntakeFixture()
         try fill(fixture)
-        for result in perform(try changes(), fixture) { #expect(throws: Never.self) { try result.get() } }
+        let results = perform(try changes(), fixture, keeps: keeps)
+        for result in results { #expect(throws: Never.self) { try result.get() } }
         try check(fixture, "")
+        let kept = RelativePath.trash(Self.batch, try path("e"))
+        #expect(entries(fixture, kept).map(\.digest) == (keeps ? [IntakeFixture.digest(Array("e".utf8))] : []))
         #expect(fixture.files == ["a", "b2", "e", "f", "h", "m", "n", "x", "z"])
         let entries = fixture.intake.known.entries(at: ["e", "h", "z/y"]).map { $0.map(\.digest) }
         #expect(entries == ["c", "n", "k/y"].map { [IntakeFixture.digest(Array($0.utf8))] })
     }
 
     /// The process ends at any call to the disk or the catalog. Whoever starts next knows every file under the path that it has.
-    @Test func aServerThatIsKilledAnywhere() throws {
+    @Test(arguments: [false, true]) func aServerThatIsKilledAnywhere(keeps: Bool) throws {
         let changes = try changes()
         var calls = 0
         while true {
@@ -100,13 +107,16 @@ import TransferTestSupport
             let fixture = try IntakeFixture(in: directory, disk: kill.disk, calls: kill.calls)
             try fill(fixture)
             kill.isArmed = true
-            let results = perform(changes, fixture)
+            let results = perform(changes, fixture, keeps: keeps)
             kill.isArmed = false
             guard kill.hasKilled else { break }
             fixture.end()
             let next = try IntakeFixture(in: directory)
             _ = next.intake.settleIntended(in: next.store)
             try check(next, "killed at call \(calls)")
+            let places = [try path("e"), .trash(Self.batch, try path("e")), try path("c")]
+            let there = Set(places.compactMap { content(next.directory.path("store/\($0.string)")) })
+            #expect(there.contains("c") && (!keeps || there.contains("e")), "killed at call \(calls)")
             // What was answered as made is there.
             for (result, place) in zip(results, ["a", "m/b", "e", "h"]) where (try? result.get()) != nil {
                 let isThere = next.store.version(at: try path(place)) != nil
@@ -438,34 +448,4 @@ import TransferTestSupport
         changing.end(first)
         #expect(changing.take([try path("d/a")], for: second))
     }
-}
-
-/// Ends everything at one of the next calls to the disk or the database: nothing behind it has an effect.
-private final class Kill: Sendable {
-    private let left: Atomic<Int>
-    private let armed = Atomic(false)
-    private let killed = Atomic(false)
-
-    init(after calls: Int) { left = Atomic(calls) }
-
-    var isArmed: Bool {
-        get { armed.load(ordering: .relaxed) }
-        set { armed.store(newValue, ordering: .relaxed) }
-    }
-
-    var hasKilled: Bool { killed.load(ordering: .relaxed) }
-
-    private var isOver: Bool {
-        guard !hasKilled else { return true }
-        guard isArmed else { return false }
-        if left.wrappingSubtract(1, ordering: .relaxed).oldValue <= 0 { killed.store(true, ordering: .relaxed) }
-        return hasKilled
-    }
-
-    var disk: Disk {
-        Disk(interception: { [self] _, body in isOver ? -5 : body() })
-    }
-
-    // SQLITE_IOERR (sqlite.org/rescode.html#ioerr).
-    var calls: DatabaseCalls { DatabaseCalls(failure: { [self] _ in isOver ? 10 : 0 }) }
 }

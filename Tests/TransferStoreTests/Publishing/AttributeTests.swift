@@ -36,7 +36,7 @@ import TransferTestSupport
     @Test(arguments: [mode_t(0), 0o022, 0o027, 0o077, 0o777]) func anyUmask(umask: mode_t) throws {
         let fixture = try StoreFixture()
         let publication = try fixture.publication("a", .one, asPart: true, permissions: 0o777)
-        let publisher = Publisher(tree: fixture.store.tree, umask: umask, committer: fixture.store.incoming.committer)
+        let publisher = Publisher(tree: fixture.store.tree, umask: umask, incoming: fixture.store.incoming)
         let outcome = publisher.publish([publication])
         #expect(try outcome[0].get().withoutIdentity == .committed("a"))
         #expect(Files.mode(fixture.path("a")) == 0o777 & ~umask)

@@ -106,7 +106,7 @@ import TransferTestSupport
     @Test func aBatchOfManyDirectoriesHoldsFew() throws {
         let fixture = try StoreFixture()
         let names = (0..<120).map { "d\($0 % 60)/e\($0)/f" }
-        let publisher = Publisher(tree: fixture.store.tree, umask: 0, committer: fixture.store.incoming.committer)
+        let publisher = Publisher(tree: fixture.store.tree, umask: 0, incoming: fixture.store.incoming)
         let outcomes = publisher.publish(try names.map { try fixture.publication($0, .one) })
         let held = Files.descriptors(below: fixture.root).count { Files.type($0) == S_IFDIR }
         withExtendedLifetime(publisher) { #expect(held < 80) }

@@ -13,8 +13,9 @@ final class ConnectionChanges {
     /// Changes that are made together.
     private static let mostAtOnce = 128
 
-    init(_ resources: LaneResources) {
-        changes = TreeChanges(resources.intake, resources.store)
+    /// - Parameter trash: where the connection puts things.
+    init(_ resources: LaneResources, _ trash: TrashPart) {
+        changes = TreeChanges(resources.intake, resources.store, trash: trash, keepsReplaced: resources.trashes)
     }
 
     /// The command of the client that the changes are part of, as far as it has said so.

@@ -25,6 +25,7 @@ final class FileCopy: RequestAnswer {
     private let isShared: Bool
     private let sender: Sender?
     private let command: StoringCommand?
+    private let trash: TrashPart?
     private let begun = utcNanoseconds()
     private var isDurable = false
 
@@ -36,13 +37,14 @@ final class FileCopy: RequestAnswer {
     ///   - content: of the source, which the client may see.
     ///   - sender: the connection that the request came over.
     ///   - command: that the copy is part of.
+    ///   - trash: where what it replaces goes; nil where that is gone for good.
     /// - Throws: `uploadTooLarge` for more than the client may store, and what the store does.
     init(
         _ request: MakeRequest, from source: RelativePath, _ content: StoredContent, to target: RelativePath,
-        _ resources: LaneResources, _ client: Caller, sender: Sender?, command: StoringCommand?
+        _ resources: LaneResources, _ client: Caller, sender: Sender?, command: StoringCommand?, trash: TrashPart?
     ) throws(StoreError) {
         (self.request, self.resources, self.client) = (request, resources, client)
-        (self.sender, self.command) = (sender, command)
+        (self.sender, self.command, self.trash) = (sender, command, trash)
         (self.source, self.target, self.content) = (source, target, content)
         let attributes = content.attributes
         let limit = client.maximumUpload(of: resources.intake.maximumUpload)
@@ -121,7 +123,7 @@ final class FileCopy: RequestAnswer {
             permissions: request.permissions ?? attributes.permissions)
         publication.attributes = client.allowed(request.attributes ?? extra)
         publication.keepsPermissions = request.permissions != nil
-        (publication.sender, publication.command) = (sender, command)
+        (publication.sender, publication.command, publication.trash) = (sender, command, trash)
         _ = try resources.intake.publish(copy: publication, known?.kind ?? .file, for: client, begun: begun)
         isDurable = resources.store.durability == .commit
     }

@@ -40,6 +40,9 @@ package final class ConnectionUploads {
     /// What is to be logged at the end of the turn.
     var events: [LogEvent] = []
 
+    /// Where the connection puts what gives way.
+    let trash: TrashPart
+
     var peer: String
     private(set) var current = Current.none
     private let resources: LaneResources
@@ -67,6 +70,8 @@ package final class ConnectionUploads {
             later(payer.account.withLock { $0 }, work)
         }
         intake = IntakeSession(resources.intake, way, caller: Caller(peer: peer))
+        trash = resources.newTrash()
+        if resources.trashes { intake.trash = trash }
     }
 
     /// What was done in one turn goes to the log and the status.

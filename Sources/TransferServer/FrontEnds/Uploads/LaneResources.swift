@@ -1,4 +1,5 @@
 import TransferCodec
+import TransferSystem
 import TransferIO
 package import TransferIntake
 package import TransferStore
@@ -24,8 +25,8 @@ package struct LaneResources: Sendable {
     /// Those who want to hear of what is stored; nothing where nobody can.
     let news: UploadNews?
 
-    /// Whether all that clients remove goes to the trash.
-    let trashesRemovals: Bool
+    /// Whether all that clients remove goes to the trash, and what gives way to something else.
+    let trashes: Bool
 
     /// Whether clients are told that files get the owners that they say.
     let offersOwners: Bool
@@ -40,13 +41,16 @@ package struct LaneResources: Sendable {
 }
 
 extension LaneResources {
+    /// The part of the trash that one connection puts things into.
+    func newTrash() -> TrashPart { TrashPart(utc: { utcNanoseconds() }) }
+
     init(_ core: ServerCore) {
         let transport = core.transport
         self.init(
             intake: core.intake, store: core.store, log: core.observability.log, gate: transport.gate,
             pool: transport.pool, chunks: transport.chunks, compressors: transport.compressors,
             news: core.configuration.http == .off ? nil : core.http.news,
-            trashesRemovals: core.configuration.trashesRemovals, offersOwners: core.configuration.offersOwners,
+            trashes: core.trashes, offersOwners: core.configuration.offersOwners,
             directory: core.configuration.tellsDirectory ? core.store.identity : nil,
             digestThreads: transport.digestThreads
         ) { [pool = transport.pool] account, work in pool.submit(for: account, work) }
@@ -57,7 +61,7 @@ extension LaneResources {
         self.init(
             intake: intake, store: store, log: log, gate: nil, pool: BlockingPool(name: "lanes", threads: 1),
             chunks: BufferPool(size: Transport.chunkSize, count: 1), compressors: CompressorPool(), news: nil,
-            trashesRemovals: false, offersOwners: false, directory: nil, digestThreads: 1
+            trashes: false, offersOwners: false, directory: nil, digestThreads: 1
         ) { _, work in work() }
     }
 }

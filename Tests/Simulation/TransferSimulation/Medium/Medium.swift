@@ -212,6 +212,15 @@ extension Medium {
         return bind(parent, name, object)
     }
 
+    mutating func link(
+        _ name: String, in source: Int32, _ directory: Int32, _ newName: String
+    ) -> SimulatedDisk.Naming? {
+        guard let parent = object(of: directory),
+            let object = object(of: source).flatMap({ object(at: name, from: $0) })
+        else { return nil }
+        return bind(parent, newName, object)
+    }
+
     mutating func makeDirectory(_ directory: Int32, _ name: String) -> SimulatedDisk.Naming? {
         guard let parent = object(of: directory) else { return nil }
         let made = newObject()

@@ -228,6 +228,11 @@ final class SimulatedDisk: @unchecked Sendable {
         case .link(let file, let directory, _):
             guard let file = medium.object(of: file), let directory = medium.object(of: directory) else { return nil }
             return .link(file, in: directory)
+        case .linkName(let from, let name, let directory, _):
+            guard let from = medium.object(of: from), let file = medium.object(at: name, from: from),
+                let directory = medium.object(of: directory)
+            else { return nil }
+            return .link(file, in: directory)
         case .rename(let from, let name, let directory, let newName, _):
             guard let from = medium.object(of: from), let to = medium.object(of: directory) else { return nil }
             return .rename(from: from, name, to: to, newName)
@@ -255,6 +260,8 @@ final class SimulatedDisk: @unchecked Sendable {
         case .setTimes(let file): medium.setAttributes(file, times: true)
         case .setPermissions(let file): medium.setAttributes(file, times: false)
         case .link(let file, let directory, let name): note(naming: medium.link(file, directory, name))
+        case .linkName(let from, let name, let directory, let newName):
+            note(naming: medium.link(name, in: from, directory, newName))
         case .rename(let from, let name, let directory, let newName, _):
             for naming in medium.rename(from, name, directory, newName) { note(naming: naming) }
         case .exchange(let directory, let name, let other, let otherName):

@@ -71,6 +71,7 @@ package final class RequestLane: @unchecked Sendable {
     var fetched: [Delivery] = []
     private var removed: [Removed] = []
     private let changes: ConnectionChanges
+    private let trash: TrashPart
     /// Changes that are answered when they are durable.
     private var changed: [Request] = []
     var events: [LogEvent] = []
@@ -87,11 +88,16 @@ package final class RequestLane: @unchecked Sendable {
     /// Removals that are answered together.
     private static let removalsAtOnce = 128
 
-    package init(_ resources: LaneResources, peer: String) {
-        self.resources = resources
+    package convenience init(_ resources: LaneResources, peer: String) {
+        self.init(resources, peer: peer, trash: resources.newTrash())
+    }
+
+    /// - Parameter trash: where the connection puts things.
+    init(_ resources: LaneResources, peer: String, trash: TrashPart) {
+        (self.resources, self.trash) = (resources, trash)
         self.peer = peer
         files = ConnectionFiles(resources)
-        changes = ConnectionChanges(resources)
+        changes = ConnectionChanges(resources, trash)
         client = Caller(peer: peer)
     }
 
@@ -296,7 +302,7 @@ extension RequestLane {
         let target = try client.makable(make.path)
         return try FileCopy(
             make, from: source, try files.openSound(source), to: target, resources, client, sender: sender,
-            command: changes.command)
+            command: changes.command, trash: resources.trashes ? trash : nil)
     }
 
     private func begin(_ fetch: FetchRequest) throws(StoreError) -> FileSending {
@@ -373,7 +379,7 @@ extension RequestLane {
         switch request {
         case .make(let make): make.form != .copy
         case .move: true
-        case .remove(let remove): remove.keepsInTrash || resources.trashesRemovals && remove.trash == nil
+        case .remove(let remove): remove.keepsInTrash || resources.trashes && remove.trash == nil
         default: false
         }
     }

@@ -54,7 +54,7 @@ extension BinarySession {
         if caller.hasMailbox(in: intake) { features.insert(.mail) }
         if intake.takesPieces { features.insert(.pieces) }
         if caller.mayReplaceAll, requestLane.resources.offersOwners { features.insert(.owners) }
-        if requestLane.resources.trashesRemovals { features.insert(.trashes) }
+        if requestLane.resources.trashes { features.insert(.trashes) }
         send(
             .welcome(
                 Welcome(

@@ -72,7 +72,7 @@ actor BinarySession {
         account = transport.accounts.enter(accountHolder)
         let resources = LaneResources(core)
         lane = UploadLane(resources, connection: number, peer: origin.name, early: early, progress: progress)
-        requestLane = RequestLane(resources, peer: origin.name)
+        requestLane = RequestLane(resources, peer: origin.name, trash: lane.uploads.trash)
         pipe = BatchPipe(received: handover.received)
         ending = handover.refusal.map { .fault($0) }
         (lane.uploads.account, lane.intake.accountHolder) = (account, accountHolder)

@@ -117,8 +117,8 @@ extension HTTPLane {
             if target.isFolder, let found = files.attributes(at: place), !found.isDirectory {
                 throw StoreError(.wrongForm, "\(target.path.escapedForDisplay) is a file, and no folder.")
             }
-            guard !resources.trashesRemovals else {
-                let changes = ConnectionChanges(resources)
+            guard !resources.trashes else {
+                let changes = ConnectionChanges(resources, uploads.trash)
                 changes.discard(place, isRecursive: target.isFolder, of: version)
                 return begin(HTTPDiscard(target.path, changes), to: request)
             }

@@ -1,0 +1,25 @@
+import TransferModel
+import TransferSystem
+
+/// Room that is missing.
+package enum RoomNeed: Equatable, Sendable {
+    /// Bytes of the directory's quota.
+    case stored(UInt64)
+    /// Bytes of the disk.
+    case disk(UInt64)
+}
+
+/// Asks whoever can make room, where somebody can. Shared by all that may need some.
+final class RoomMaker: Sendable {
+    private let body = Locked<(@Sendable (RoomNeed) -> Bool)?>(nil)
+
+    func set(_ body: @escaping @Sendable (RoomNeed) -> Bool) { self.body.withLock { $0 = body } }
+
+    /// To be called without a lock that others wait for: it may take long.
+    ///
+    /// - Returns: whether there is more room than before, so that another try may succeed.
+    func makeRoom(_ need: RoomNeed) -> Bool {
+        guard let body = body.withLock({ $0 }) else { return false }
+        return body(need)
+    }
+}

@@ -1,0 +1,123 @@
+import Glibc
+package import TransferModel
+import TransferSystem
+
+/// Where what gives way to a batch of changes is kept, as it was decided before anything was noted. Belongs to one task at a time.
+package final class KeptPlaces {
+    /// Something that is to give way.
+    package struct Place: Sendable {
+        package let path: RelativePath
+        package let batch: TrashBatch
+
+        package init(_ path: RelativePath, in batch: TrashBatch) { (self.path, self.batch) = (path, batch) }
+
+        /// Where it goes.
+        package var target: RelativePath { .trash(batch, path) }
+    }
+
+    private enum State {
+        /// There was nothing.
+        case free
+        /// It cannot be kept.
+        case impossible(stat)
+        case kept(ReplacedFiles.Keeping)
+        case failed(StoreError)
+        case replaced(KeptFile?)
+    }
+
+    private let tree: DirectoryTree
+    private let incoming: Incoming
+    private let files: ReplacedFiles
+    private var states: [RelativePath: State] = [:]
+    private let failures: Int
+
+    init(_ tree: DirectoryTree, _ incoming: Incoming) {
+        (self.tree, self.incoming) = (tree, incoming)
+        files = ReplacedFiles(tree, incoming)
+        failures = incoming.committer.failures
+    }
+
+    /// Gives all of it a name in the trash, durably and with one sync. What cannot be kept there is replaced all the same; what fails
+    /// otherwise keeps it from being replaced.
+    package func keep(_ places: [Place]) {
+        for place in places {
+            do throws(StoreError) {
+                states[place.path] = try keep(place)
+            } catch {
+                states[place.path] = .failed(error)
+            }
+        }
+        do throws(StoreError) {
+            try files.settle(since: failures)
+        } catch {
+            for place in places { states[place.path] = .failed(error) }
+        }
+    }
+
+    private func keep(_ place: Place) throws(StoreError) -> State {
+        guard let parent = try? tree.open(place.path.parent),
+            let found = try attempt(
+                "look at \(place.path)", { () throws(SystemError) in try parent.status(String(place.path.name)) })
+        else { return .free }
+        let keeping = try files.keep(
+            place.path, found, in: parent, at: place.target, place.batch, since: failures)
+        return keeping.map { .kept($0) } ?? .impossible(found)
+    }
+
+    /// What has given way and is kept; nil where nothing has, or it is not.
+    package func kept(at path: RelativePath) -> KeptFile? {
+        if case .replaced(let kept)? = states[path] { kept } else { nil }
+    }
+
+    /// Nothing has given way there, and nothing will.
+    package func undo(_ path: RelativePath) {
+        guard case .kept(let keeping)? = states.removeValue(forKey: path) else { return }
+        files.undo(keeping)
+    }
+
+    /// Takes away what was made in the trash and is not needed.
+    package func close() { files.close() }
+}
+
+extension KeptPlaces {
+    /// Makes durable what was moved to the trash because it could not be linked.
+    func settle(since failures: Int) throws(StoreError) { try files.settle(since: failures) }
+
+    /// Replaces something. To be called with the lock that keeps away others who do.
+    ///
+    /// - Parameters:
+    ///   - found: what has the path.
+    ///   - replace: gives the path to something else.
+    /// - Throws: `busy` for another one than was kept, and what `replace` throws.
+    func replace(
+        _ found: stat, at path: RelativePath, in parent: DirectoryHandle, since failures: Int,
+        _ replace: () throws(StoreError) -> Void
+    ) throws(StoreError) {
+        let keeping: ReplacedFiles.Keeping
+        switch states[path] {
+        case nil: return try replace()
+        case .failed(let error): throw error
+        case .replaced, .free: throw .isReplaced(path)
+        case .impossible(let other):
+            guard ContentVersion(other) == ContentVersion(found) else { throw .isReplaced(path) }
+            return try replace()
+        case .kept(let known): keeping = known
+        }
+        guard keeping.before.isSame(as: found) else { throw .isReplaced(path) }
+        let name = String(path.name)
+        try files.move(keeping, from: parent, name, since: failures)
+        do throws(StoreError) {
+            try replace()
+        } catch {
+            files.moveBack(keeping, to: parent, name)
+            throw error
+        }
+        states[path] = .replaced(files.use(keeping, since: failures))
+    }
+}
+
+extension StoreError {
+    fileprivate static func isReplaced(_ path: RelativePath) -> StoreError {
+        StoreError(.busy, "\(path) was replaced just now: it may be changed later.")
+    }
+}

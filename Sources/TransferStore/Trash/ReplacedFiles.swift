@@ -1,0 +1,298 @@
+internal import CLinux
+import Glibc
+import TransferModel
+import TransferSystem
+
+/// Gives what is about to be replaced a name in the trash, before it loses its own: a second name where the file system has such,
+/// so that nothing is copied and nothing is without a name for a moment. Belongs to one task at a time.
+///
+/// The order is link, sync, replace. `keep` links, and many of them share one sync: `settle`, or one of somebody else's
+/// (`unsynced`, `finish`). What was not replaced in the end loses the name in the trash again (`close`).
+final class ReplacedFiles {
+    /// A name in the trash, and what it was made for.
+    final class Keeping {
+        let place: RelativePath
+        let batch: TrashBatch
+        /// What had the path, before it got the second name.
+        let before: stat
+        /// Whether it has the second name by now. Where there are no hard links it is moved instead, at the last moment.
+        let isLinked: Bool
+        /// Whether something else has the path now.
+        fileprivate(set) var isUsed = false
+
+        init(_ place: RelativePath, in batch: TrashBatch, _ before: stat, isLinked: Bool) {
+            (self.place, self.batch, self.before, self.isLinked) = (place, batch, before, isLinked)
+        }
+    }
+
+    /// What came of one try.
+    private enum Try {
+        case kept(Keeping)
+        /// The place in the trash is.
+        case taken
+        /// It cannot be kept, or is gone.
+        case impossible
+    }
+
+    private let tree: DirectoryTree
+    private let incoming: Incoming
+    private let directories: BatchDirectories
+    private var keepings: [Keeping] = []
+    /// Folders that were made for what could not be kept there.
+    private var unused: Set<RelativePath> = []
+    /// Of the trash; nil before it was looked at.
+    private var device: dev_t?
+
+    /// Folders of the trash that may be open at once.
+    private static let mostOpened = 64
+
+    /// Parts of the trash that are tried: in the first the path may be taken already, and another lane of the connection may take it in
+    /// the second.
+    private static let mostBatches = 8
+
+    init(_ tree: DirectoryTree, _ incoming: Incoming) {
+        (self.tree, self.incoming) = (tree, incoming)
+        directories = BatchDirectories(tree, incoming.committer)
+    }
+
+    /// Gives a file or link a second name in a part of the trash that has no such path so far.
+    ///
+    /// - Parameters:
+    ///   - found: what was seen there.
+    ///   - failures: as many syncs had failed when the batch was begun.
+    /// - Returns: nil for what cannot be kept there: on another file system, or with a name that does not fit, and for what is gone.
+    /// - Throws: where there is no room for the name, or the disk fails; then it must not be replaced.
+    func keep(
+        _ path: RelativePath, _ found: stat, in parent: DirectoryHandle, to part: TrashPart, since failures: Int
+    ) throws(StoreError) -> Keeping? {
+        for _ in 0..<Self.mostBatches {
+            let batch = part.current
+            switch try attemptKeep(path, found, in: parent, .trash(batch, path), batch, since: failures) {
+            case .kept(let keeping): return keeping
+            case .taken: part.renew(behind: batch)
+            case .impossible: return nil
+            }
+        }
+        throw StoreError(.busy, "\(path) is replaced all the time: send it again.")
+    }
+
+    /// The same for a place that was decided before.
+    ///
+    /// - Throws: `pathConflict` where something has the place.
+    func keep(
+        _ path: RelativePath, _ found: stat, in parent: DirectoryHandle, at place: RelativePath, _ batch: TrashBatch,
+        since failures: Int
+    ) throws(StoreError) -> Keeping? {
+        switch try attemptKeep(path, found, in: parent, place, batch, since: failures) {
+        case .kept(let keeping): return keeping
+        case .taken: throw .taken(place)
+        case .impossible: return nil
+        }
+    }
+
+    private func attemptKeep(
+        _ path: RelativePath, _ found: stat, in parent: DirectoryHandle, _ place: RelativePath, _ batch: TrashBatch,
+        since failures: Int
+    ) throws(StoreError) -> Try {
+        guard found.isFile || found.isLink, try isOnDisk(of: found),
+            let folder = try open(place.parent, since: failures)
+        else { return .impossible }
+        place.parent.map { _ = unused.insert($0) }
+        let made = try link(path, found, in: parent, to: folder, place, batch, since: failures)
+        if case .kept = made { place.parent.map { _ = unused.remove($0) } }
+        return made
+    }
+
+    private func link(
+        _ path: RelativePath, _ found: stat, in parent: DirectoryHandle, to folder: DirectoryHandle,
+        _ place: RelativePath, _ batch: TrashBatch, since failures: Int
+    ) throws(StoreError) -> Try {
+        do throws(StoreError) {
+            return try link(path, found, in: parent, to: folder, place, batch)
+        } catch {
+            // Another lane of the connection has found the folder empty, and removed it.
+            guard error.code == .notFound else { throw error }
+            try settle(since: failures)
+            directories.close()
+            guard let folder = try open(place.parent, since: failures) else { return .impossible }
+            return try link(path, found, in: parent, to: folder, place, batch)
+        }
+    }
+
+    /// - Throws: `notFound` where the folder is gone, and others.
+    private func link(
+        _ path: RelativePath, _ found: stat, in parent: DirectoryHandle, to folder: DirectoryHandle,
+        _ place: RelativePath, _ batch: TrashBatch
+    ) throws(StoreError) -> Try {
+        let (name, newName) = (String(path.name), String(place.name))
+        do throws(SystemError) {
+            try parent.disk.link(from: parent.number, name, to: (folder.number, newName))
+        } catch {
+            switch error.errno {
+            case EEXIST: return .taken
+            case EXDEV, ENAMETOOLONG: return .impossible
+            case ENOENT:
+                let isThere =
+                    try attempt("look at \(path)") { () throws(SystemError) in try parent.status(name) } != nil
+                if isThere { throw .notFound(path) }
+                return .impossible
+            // No hard links here, none of files that are somebody else's, or no more of this one.
+            case EPERM, EOPNOTSUPP, ENOTSUP, EMLINK, ENOSYS, EINVAL:
+                return try reserve(path, found, folder, place, batch)
+            default: throw StoreError(error, doing: "keep \(path) in the trash")
+            }
+        }
+        directories.change(folder)
+        let linked = try attempt("look at \(place)") { () throws(SystemError) in try folder.status(newName) }
+        // Another one may have taken the path since it was looked at.
+        let before = linked.map { found.isSame(as: $0) ? found : $0 } ?? found
+        return .kept(add(Keeping(place, in: batch, before, isLinked: true)))
+    }
+
+    private func reserve(
+        _ path: RelativePath, _ found: stat, _ folder: DirectoryHandle, _ place: RelativePath, _ batch: TrashBatch
+    ) throws(StoreError) -> Try {
+        let there = try attempt("look at \(place)") { () throws(SystemError) in
+            try folder.status(String(place.name))
+        }
+        return there == nil ? .kept(add(Keeping(place, in: batch, found, isLinked: false))) : .taken
+    }
+
+    private func add(_ keeping: Keeping) -> Keeping {
+        keepings.append(keeping)
+        return keeping
+    }
+
+    /// Whether the trash is where it has to be to keep something.
+    private func isOnDisk(of found: stat) throws(StoreError) -> Bool {
+        if device == nil {
+            guard let trash = try open(.trashFolder, since: incoming.committer.failures) else { return false }
+            device = try attempt("look at the trash") { () throws(SystemError) in
+                let (own, other) = (try trash.disk.status(trash.number), incoming.directory)
+                // What is synced together has to be on one file system.
+                return own.st_dev == (try other.disk.status(other.number)).st_dev ? own.st_dev : nil
+            }
+        }
+        return device == found.st_dev
+    }
+
+    /// - Returns: nil where something else than a folder is in the way, as where somebody has put the trash elsewhere.
+    private func open(_ folder: RelativePath?, since failures: Int) throws(StoreError) -> DirectoryHandle? {
+        if directories.count >= Self.mostOpened, !directories.isOpen(folder) {
+            try settle(since: failures)
+            directories.close()
+        }
+        do throws(StoreError) {
+            return try directories.open(folder)
+        } catch {
+            guard error.code == .invalidPath || error.code == .pathConflict else { throw error }
+            return nil
+        }
+    }
+}
+
+// MARK: Syncing
+
+extension ReplacedFiles {
+    /// Folders of the trash with names that are not durable, to be synced together with something else; `finish` has to be told what
+    /// came of it.
+    var unsynced: [Int32] { directories.unsyncedNumbers }
+
+    /// New ones among them, whose names are not durable either.
+    var made: [RelativePath] { directories.made }
+
+    /// - Parameter errors: one for each of `unsynced`, in their order.
+    /// - Throws: where something is not durable; then nothing may be replaced.
+    func finish(_ errors: some Sequence<SystemError?>) throws(StoreError) { try directories.finish(errors) }
+
+    /// Makes all names in the trash durable.
+    func settle(since failures: Int) throws(StoreError) {
+        guard directories.hasUnsynced else { return }
+        try directories.commit(since: failures)
+    }
+}
+
+// MARK: Replacing
+
+extension ReplacedFiles {
+    /// Moves what could not be linked, right before something else gets its path.
+    func move(_ keeping: Keeping, from parent: DirectoryHandle, _ name: String, since failures: Int) throws(StoreError)
+    {
+        guard !keeping.isLinked else { return }
+        guard let folder = try open(keeping.place.parent, since: failures) else { throw .notFound(keeping.place) }
+        try attempt("keep \(keeping.place) in the trash") { () throws(SystemError) in
+            do throws(SystemError) {
+                try parent.disk.renameToFreeName(
+                    parent.number, name, to: (folder.number, String(keeping.place.name)))
+            } catch {
+                // The file system lacks the flag (rename(2)), and nobody else makes names in this part of the trash.
+                guard error.errno == EINVAL else { throw error }
+                try parent.disk.rename(parent.number, name, to: (folder.number, String(keeping.place.name)))
+            }
+        }
+        directories.change(folder)
+    }
+
+    /// Gives what was moved its path back: nothing could take it.
+    func moveBack(_ keeping: Keeping, to parent: DirectoryHandle, _ name: String) {
+        guard !keeping.isLinked, let folder = try? directories.open(keeping.place.parent) else { return }
+        try? parent.disk.renameToFreeName(folder.number, String(keeping.place.name), to: (parent.number, name))
+    }
+
+    /// Something else has the path now.
+    ///
+    /// - Returns: what is kept; nil where it has given way to others meanwhile.
+    func use(_ keeping: Keeping, since failures: Int) -> KeptFile? {
+        keeping.isUsed = true
+        let folder = (try? open(keeping.place.parent, since: failures)) ?? nil
+        let found = (try? folder?.status(String(keeping.place.name))) ?? nil
+        guard let after = found, after.isSame(as: keeping.before) else { return nil }
+        let version =
+            after.isFile
+            ? KeptFile.Versions(before: ContentVersion(keeping.before), after: ContentVersion(after)) : nil
+        return KeptFile(place: keeping.place, in: keeping.batch, version: version)
+    }
+
+    /// It was another one that had the path by then, and the name in the trash is of no use.
+    func undo(_ keeping: Keeping) {
+        keepings.removeAll { $0 === keeping }
+        takeAway(keeping).map { removeEmpty([$0]) }
+    }
+
+    /// Takes away the names of what was not replaced.
+    func close() {
+        let folders = unused.union(keepings.compactMap(takeAway))
+        directories.close()
+        removeEmpty(folders)
+        (keepings, unused) = ([], [])
+    }
+
+    /// - Returns: the folder that has lost a name.
+    private func takeAway(_ keeping: Keeping) -> RelativePath? {
+        guard !keeping.isUsed else { return nil }
+        if keeping.isLinked, let folder = try? tree.open(keeping.place.parent) {
+            try? folder.unlink(String(keeping.place.name))
+        }
+        return keeping.place.parent
+    }
+
+    private func removeEmpty(_ folders: Set<RelativePath>) {
+        for folder in folders { tree.removeEmptyTrash(folder, incoming.committer.directories) }
+    }
+}
+
+extension DirectoryTree {
+    /// Removes what is left of a part of the trash that nothing is in any more: a folder, and those above it that are empty behind that.
+    func removeEmptyTrash(_ folder: RelativePath, _ durable: DurableDirectories) {
+        var next: RelativePath? = folder
+        while let path = next, path.leadsToTrash, path != .trashFolder, let parent = try? open(path.parent) {
+            do throws(SystemError) {
+                try parent.disk.removeDirectory(parent.number, String(path.name))
+            } catch {
+                return
+            }
+            durable.forget(path)
+            next = path.parent
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import Glibc
+import Synchronization
+import Testing
+import TransferAccess
+import TransferCatalog
+import TransferDatabase
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@testable import TransferIntake
+
+/// What an upload replaces is known where it is kept: it counts for whoever has stored it, and can be found by its digest.
+@Suite struct KeptUploadsTests {
+    private let old = Array("old".utf8)
+    private let new = Array("newer".utf8)
+
+    private static func batch(_ number: UInt32) -> TrashBatch { TrashBatch(at: 0, number: number) }
+
+    private static func part() -> TrashPart {
+        let count = Atomic<UInt32>(0)
+        return TrashPart(utc: { 0 }) { _ in batch(count.wrappingAdd(1, ordering: .relaxed).newValue) }
+    }
+
+    private func intent(_ path: String, _ content: [UInt8]) -> UploadIntent {
+        UploadIntent(id: .random(), path: path, size: UInt64(content.count), conflict: .overwrite)
+    }
+
+    private func session(_ fixture: IntakeFixture, of name: String? = nil) -> IntakeSession {
+        let session = name.map { fixture.session(of: $0) } ?? fixture.session()
+        session.trash = Self.part()
+        return session
+    }
+
+    private func upload(_ path: String, _ content: [UInt8], _ session: IntakeSession) throws -> UploadOutcome? {
+        try session.bring(intent(path, content), content) ?? session.outcomes().first
+    }
+
+    private func place(_ path: String, _ number: UInt32 = 1) throws -> RelativePath {
+        .trash(Self.batch(number), try RelativePath(path))
+    }
+
+    /// What the catalog says of a path, where that is what stands there.
+    private func digests(_ fixture: IntakeFixture, _ path: RelativePath) -> [Digest?] {
+        fixture.intake.known.settle()
+        let version = fixture.store.version(at: path)
+        return fixture.intake.known.entries(at: [path.string])[0].filter { $0.version == version }.map(\.digest)
+    }
+
+    @Test(arguments: ["a", "d/e"]) func itIsKnownWhereItIsKept(_ path: String) throws {
+        let fixture = try IntakeFixture()
+        let session = session(fixture)
+        let first = intent(path, old)
+        _ = try session.bring(first, old)
+        #expect(session.outcomes().map(\.code) == [.committed])
+        guard case .acknowledged(let acknowledgement)? = try upload(path, new, session) else {
+            Issue.record("nothing was stored")
+            return
+        }
+        #expect(acknowledgement.replaced == .other && acknowledgement.trash == Self.batch(1))
+        #expect(try digests(fixture, place(path)) == [IntakeFixture.digest(old)])
+        #expect(try digests(fixture, RelativePath(path)) == [IntakeFixture.digest(new)])
+        // Who sends the first one once more has it stored anew, and is not told that it is where it is not.
+        #expect(fixture.intake.known.entries(at: [path]).joined().allSatisfy { $0.id != first.id })
+        #expect(try session.bring(first, old) == nil)
+        #expect(session.outcomes().map(\.code) == [.committed])
+        #expect(try digests(fixture, place(path, 2)) == [IntakeFixture.digest(new)])
+    }
+
+    /// The file of one connection is replaced by another one before the first has its acknowledgement.
+    @Test(arguments: [true, false]) func whatIsReplacedBeforeItsRecordIsKnown(isFirst: Bool) throws {
+        let fixture = try IntakeFixture()
+        let (one, two) = (session(fixture), session(fixture))
+        #expect(try one.bring(intent("a", old), old) == nil)
+        _ = one.publish()
+        #expect(try two.bring(intent("a", new), new) == nil)
+        _ = two.publish()
+        for session in isFirst ? [one, two] : [two, one] {
+            #expect(session.acknowledge().uploads.map(\.outcome.code) == [.committed])
+        }
+        #expect(try digests(fixture, place("a")) == [IntakeFixture.digest(old)])
+        #expect(try digests(fixture, RelativePath("a")) == [IntakeFixture.digest(new)])
+    }
+
+    /// The process ends at any call to the disk or the catalog: neither content is ever lost that was acknowledged.
+    @Test func aServerThatIsKilledAnywhere() throws {
+        var calls = 0
+        while true {
+            let kill = Kill(after: calls)
+            let directory = try TemporaryDirectory(prefersMemory: true)
+            let fixture = try IntakeFixture(in: directory, disk: kill.disk, calls: kill.calls)
+            let session = session(fixture)
+            #expect(try upload("d/a", old, session)?.code == .committed)
+            kill.isArmed = true
+            let outcome = try? upload("d/a", new, session)
+            kill.isArmed = false
+            guard kill.hasKilled else { break }
+            fixture.end()
+            let next = try IntakeFixture(in: directory)
+            _ = next.intake.settleIntended(in: next.store)
+            let places = [try RelativePath("d/a"), try place("d/a")].map { directory.path("store/\($0.string)") }
+            let there = places.compactMap { MarkdownDocument.read($0) }
+            #expect(there.contains("old"), "killed at call \(calls)")
+            #expect(["old", "newer"].contains(there[0]), "killed at call \(calls)")
+            if outcome?.code == .committed { #expect(there == ["newer", "old"], "killed at call \(calls)") }
+            next.end()
+            calls += 1
+        }
+        #expect(calls > 10)
+    }
+
+    /// A copy replaces as an upload does.
+    @Test func whatACopyReplacesIsKept() throws {
+        let fixture = try IntakeFixture()
+        let session = session(fixture)
+        #expect(try upload("a", old, session)?.code == .committed)
+        let staged = try fixture.store.stage(id: .random(), size: 5, permissions: nil)
+        try new.withUnsafeBytes { try staged.write($0, at: 0) }
+        var publication = Publication(
+            staged: staged, id: .random(), path: try RelativePath("a"), size: 5, digest: IntakeFixture.digest(new),
+            conflict: .overwrite)
+        publication.trash = session.trash
+        _ = try fixture.intake.publish(copy: publication, .file, for: session.caller, begun: 0)
+        #expect(try digests(fixture, place("a")) == [IntakeFixture.digest(old)])
+        #expect(try digests(fixture, RelativePath("a")) == [IntakeFixture.digest(new)])
+    }
+
+    /// What is kept counts for whoever has stored it, and no longer when it is gone.
+    @Test func itCountsForItsOwner() throws {
+        let fixture = try IntakeFixture()
+        var options = AccessOptions()
+        options.quota = 1 << 20
+        let session = fixture.session(of: "alice", options)
+        session.trash = Self.part()
+        let content = [UInt8](repeating: 1, count: 100_000)
+        #expect(try upload("a", content, session)?.code == .committed)
+        #expect(try upload("a", content + [1], session)?.code == .committed)
+        let quota = try #require(fixture.intake.quotas.quota(for: session.caller.grant))
+        #expect(quota.used > 200_000)
+        let removals = StoredRemovals(fixture.intake, fixture.store)
+        let removal = try removals.begin(.trash(Self.batch(1), nil), isRecursive: true)
+        var gone: UInt64 = 0
+        while try !removals.goOn(removal, gone: &gone) {}
+        try removals.commit([removal])
+        #expect(gone == 1 && (100_000..<150_000).contains(quota.used))
+    }
+}

@@ -1,0 +1,116 @@
+import Glibc
+import Synchronization
+import Testing
+import TransferAccess
+import TransferCatalog
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@testable import TransferIntake
+
+/// The trash gives way where room is needed: the oldest first, no more than has to, and nothing in vain.
+@Suite struct TrashRoomTests {
+    private static func batch(_ number: UInt32) -> TrashBatch { TrashBatch(at: 0, number: number) }
+
+    private static let size = 10_000
+
+    private func content(_ byte: UInt8) -> [UInt8] { [UInt8](repeating: byte, count: Self.size + Int(byte)) }
+
+    private func session(_ fixture: IntakeFixture, of name: String?, _ options: AccessOptions = AccessOptions())
+        -> IntakeSession
+    {
+        name.map { fixture.session(of: $0, options) } ?? fixture.session()
+    }
+
+    private func upload(_ path: String, _ content: [UInt8], _ session: IntakeSession) throws -> ResultCode? {
+        let intent = UploadIntent(id: .random(), path: path, size: UInt64(content.count), conflict: .overwrite)
+        do {
+            return try session.bring(intent, content)?.code ?? session.outcomes().first?.code
+        } catch let error as StoreError {
+            return error.code
+        }
+    }
+
+    /// Each version of a file is in a part of its own, which is numbered.
+    private func part() -> TrashPart {
+        let count = Atomic<UInt32>(0)
+        return TrashPart(utc: { 0 }) { _ in Self.batch(count.wrappingAdd(1, ordering: .relaxed).newValue) }
+    }
+
+    private func batches(_ fixture: IntakeFixture) throws -> [String] {
+        try fixture.store.trash(below: nil).map(\.name).sorted()
+    }
+
+    @Test func theOldestGoFirstAndNoMoreThanHasTo() throws {
+        let fixture = try IntakeFixture(limits: SpaceLimits(quota: UInt64(6 * Self.size)))
+        fixture.intake.giveWay(in: fixture.store)
+        let session = session(fixture, of: nil)
+        session.trash = part()
+        for byte in 1...5 { #expect(try upload("a", content(UInt8(byte)), session) == .committed) }
+        #expect(try batches(fixture) == (1...4).map { Self.batch(UInt32($0)).name })
+        #expect(try upload("b", content(9), session) == .committed)
+        // Five and one are a little more than six.
+        #expect(try batches(fixture) == (2...4).map { Self.batch(UInt32($0)).name })
+        fixture.intake.known.settle()
+        let gone = RelativePath.trash(Self.batch(1), try RelativePath("a"))
+        #expect(fixture.intake.known.entries(at: [gone.string])[0].isEmpty)
+        #expect(try upload("c", [UInt8](repeating: 0, count: 2 * Self.size), session) == .committed)
+        #expect(try batches(fixture) == [Self.batch(4).name])
+        #expect(fixture.files == ["a", "b", "c"])
+    }
+
+    /// Whoever asks for more than all of it takes nothing from others, and hears so at once.
+    @Test func nothingGoesInVain() throws {
+        let fixture = try IntakeFixture(limits: SpaceLimits(quota: UInt64(4 * Self.size)))
+        fixture.intake.giveWay(in: fixture.store)
+        let session = session(fixture, of: nil)
+        session.trash = part()
+        for byte in 1...3 { #expect(try upload("a", content(UInt8(byte)), session) == .committed) }
+        let before = try batches(fixture)
+        for _ in 0..<3 {
+            #expect(try upload("b", [UInt8](repeating: 0, count: 4 * Self.size), session) == .quotaExceeded)
+        }
+        #expect(try batches(fixture) == before && before.count == 2)
+    }
+
+    /// A name of a file that has another one frees nothing.
+    @Test func namesThatFreeNothingStay() throws {
+        let fixture = try IntakeFixture(limits: SpaceLimits(quota: UInt64(3 * Self.size)))
+        fixture.intake.giveWay(in: fixture.store)
+        let session = session(fixture, of: nil)
+        session.trash = part()
+        for byte in 1...2 { #expect(try upload("a", content(UInt8(byte)), session) == .committed) }
+        let root = fixture.directory.path("store/")
+        let place = RelativePath.trash(Self.batch(1), try RelativePath("a")).string
+        #expect(link(root + place, root + "other") == 0)
+        #expect(try upload("b", content(3), session) == .quotaExceeded)
+        #expect(try batches(fixture) == [Self.batch(1).name])
+    }
+
+    @Test func nothingIsThere() throws {
+        let fixture = try IntakeFixture(limits: SpaceLimits(quota: UInt64(Self.size)))
+        fixture.intake.giveWay(in: fixture.store)
+        #expect(try upload("a", content(1), session(fixture, of: nil)) == .quotaExceeded)
+    }
+
+    /// The client's own quota takes nothing of what counts for others.
+    @Test func othersKeepTheirs() throws {
+        let fixture = try IntakeFixture()
+        fixture.intake.giveWay(in: fixture.store)
+        var options = AccessOptions()
+        options.quota = UInt64(4 * Self.size) + 8 * QuotaPrice.file("bob/a")
+        let (alice, bob) = (session(fixture, of: "alice"), session(fixture, of: "bob", options))
+        let part = part()
+        (alice.trash, bob.trash) = (part, part)
+        for byte in 1...3 { #expect(try upload("alice/a", content(UInt8(byte)), alice) == .committed) }
+        var stored = 0
+        for byte in 1...20 where try upload("bob/a", content(UInt8(byte)), bob) == .committed { stored += 1 }
+        #expect(stored == 20)
+        let left = try batches(fixture)
+        for number in 1...2 { #expect(left.contains(Self.batch(UInt32(number)).name)) }
+        #expect(left.count < 10 && left.last == Self.batch(20).name)
+        let quota = try #require(fixture.intake.quotas.quota(for: bob.caller.grant))
+        #expect(quota.used <= options.quota ?? 0)
+    }
+}

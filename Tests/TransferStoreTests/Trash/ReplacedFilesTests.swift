@@ -1,0 +1,287 @@
+import CLinux
+import Glibc
+import Synchronization
+import Testing
+import TransferCodec
+import TransferModel
+import TransferStoreTestSupport
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferStore
+
+/// What gives way to an upload is in the trash, durably, before it loses its name.
+@Suite struct ReplacedFilesTests {
+    private static let disk = FileSystem(isMemory: false, syncsAsAWhole: true)
+
+    /// Parts of the trash are numbered as they come.
+    private static func part() -> TrashPart {
+        let count = Atomic<UInt32>(0)
+        return TrashPart(utc: { 0 }) { _ in TrashBatch(at: 0, number: count.wrappingAdd(1, ordering: .relaxed).newValue)
+        }
+    }
+
+    private func place(_ number: UInt32, _ path: String) throws -> String {
+        RelativePath.trash(TrashBatch(at: 0, number: number), try RelativePath(path)).string
+    }
+
+    private func publication(
+        _ fixture: StoreFixture, _ path: String, _ content: [UInt8], _ part: TrashPart?,
+        _ conflict: ConflictPolicy = .overwrite
+    ) throws -> Publication {
+        var publication = try fixture.publication(path, content, conflict)
+        publication.trash = part
+        return publication
+    }
+
+    @discardableResult
+    private func publish(
+        _ fixture: StoreFixture, _ path: String, _ content: [UInt8], _ part: TrashPart?,
+        _ conflict: ConflictPolicy = .overwrite
+    ) throws -> KeptFile? {
+        let publication = try publication(fixture, path, content, part, conflict)
+        _ = try fixture.publish([publication])[0].get()
+        return publication.content.kept
+    }
+
+    /// Everything in the trash, without its folders.
+    private func trash(_ fixture: StoreFixture) -> Set<String> {
+        Files.tree(fixture.path(".transfer")).filter { $0.hasPrefix("trash/") && !$0.hasSuffix("/") }
+    }
+
+    @Test(arguments: ["a", "d/e/a"]) func whatIsOverwrittenIsInTheTrashAsItWas(_ path: String) throws {
+        let (fixture, part) = (try StoreFixture(), Self.part())
+        try fixture.publish(path, .one)
+        let old = try #require(Files.status(fixture.path(path)))
+        let kept = try #require(try publish(fixture, path, .six, part))
+        #expect(Files.read(fixture.path(path)) == .six)
+        #expect(try kept.place.string == place(1, path))
+        let now = try #require(Files.status(fixture.path(kept.place.string)))
+        #expect(now.st_ino == old.st_ino && now.st_nlink == 1)
+        #expect(kept.version == KeptFile.Versions(before: ContentVersion(old), after: ContentVersion(now)))
+        #expect(Files.read(fixture.path(kept.place.string)) == .one)
+        #expect(fixture.parts.isEmpty)
+    }
+
+    /// A second name, even for a moment, would let earlier acknowledgements of it be forgotten.
+    @Test func whatHasTheSameContentIsNotTouched() throws {
+        let (fixture, part) = (try StoreFixture(), Self.part())
+        try fixture.publish("a", .one)
+        let old = fixture.store.version(at: try RelativePath("a"))
+        #expect(try publish(fixture, "a", .one, part) == nil)
+        #expect(fixture.store.version(at: try RelativePath("a")) == old)
+        #expect(trash(fixture) == [])
+    }
+
+    @Test func contentOfTheSameSizeIsKept() throws {
+        let (fixture, part) = (try StoreFixture(), Self.part())
+        try fixture.publish("a", .one)
+        let kept = try #require(try publish(fixture, "a", .two, part))
+        #expect(Files.read(fixture.path(kept.place.string)) == .one)
+    }
+
+    @Test func nothingIsKeptWithoutATrashNorByThoseWhoReplaceNothing() throws {
+        let (fixture, part) = (try StoreFixture(), Self.part())
+        try fixture.publish("a", .one)
+        let old = fixture.store.version(at: try RelativePath("a"))
+        #expect(try publish(fixture, "a", .six, part, .keepBoth) == nil)
+        #expect(try publish(fixture, "a", .six, part, .skip) == nil)
+        #expect(throws: StoreError.self) { try publish(fixture, "a", .six, part, .fail) }
+        #expect(fixture.store.version(at: try RelativePath("a")) == old)
+        #expect(try publish(fixture, "a", .six, nil) == nil)
+        #expect(trash(fixture) == [] && Files.names(fixture.path(".transfer/trash")) == [])
+    }
+
+    /// Each version is in a part of its own, also of one batch of uploads.
+    @Test func whatIsReplacedTwiceIsKeptTwice() throws {
+        let (fixture, part) = (try StoreFixture(), Self.part())
+        try fixture.publish("a", .one)
+        try publish(fixture, "a", .two, part)
+        let batch = [
+            try publication(fixture, "a", .six, part), try publication(fixture, "a", [UInt8](text: "9"), part),
+        ]
+        for outcome in fixture.publish(batch) { _ = try outcome.get() }
+        #expect(Files.read(fixture.path("a")) == [UInt8](text: "9"))
+        #expect(try trash(fixture) == Set((1...3).map { try String(place(UInt32($0), "a").dropFirst(10)) }))
+        #expect(Files.read(fixture.path(try place(1, "a"))) == .one)
+        #expect(Files.read(fixture.path(try place(2, "a"))) == .two)
+        #expect(Files.read(fixture.path(try place(3, "a"))) == .six)
+    }
+
+    @Test func aSymbolicLinkIsKeptAsOne() throws {
+        let (fixture, part) = (try StoreFixture(), Self.part())
+        try Files.makeSymlink(fixture.path("a"), to: "elsewhere")
+        let kept = try #require(try publish(fixture, "a", .six, part))
+        #expect(kept.version == nil)
+        #expect(Files.type(fixture.path(kept.place.string)) == S_IFLNK)
+        #expect(Files.type(fixture.path("a")) == S_IFREG)
+    }
+
+    /// Where the file system has no hard links, or none of this file, the old one is moved at the last moment.
+    @Test(arguments: [EPERM, EOPNOTSUPP, EMLINK, ENOSYS]) func whatCannotBeLinkedIsMoved(_ code: Int32) throws {
+        let (script, part) = (ScriptedDisk(), Self.part())
+        let fixture = try StoreFixture(fileSystem: Self.disk, script: script, before: ["a": .one])
+        script.start()
+        script.fail("linkName", with: code)
+        let kept = try #require(try publish(fixture, "a", .six, part))
+        #expect(script.failed == ["linkName"])
+        #expect(Files.read(fixture.path("a")) == .six)
+        #expect(Files.read(fixture.path(kept.place.string)) == .one)
+        #expect(kept.version?.before.object == kept.version?.after.object)
+    }
+
+    /// The new one could not take the name, and the old one has it again.
+    @Test func whatWasMovedComesBackWhereNothingTakesItsPlace() throws {
+        let (script, part) = (ScriptedDisk(), Self.part())
+        let fixture = try StoreFixture(fileSystem: Self.disk, script: script, before: ["a": .one])
+        let moves = Atomic(0)
+        let disk = Disk(interception: { call, body in
+            if case .linkName = call { return -Int(EPERM) }
+            if case .rename(_, _, _, "a", true) = call, moves.wrappingAdd(1, ordering: .relaxed).newValue == 1 {
+                return -Int(EIO)
+            }
+            return body()
+        })
+        let other = try fixture.restarted(on: disk)
+        #expect(throws: StoreError.self) { try publish(other, "a", .six, part) }
+        #expect(Files.read(other.path("a")) == .one)
+        #expect(trash(other) == [])
+    }
+
+    /// Nothing says then that it is kept.
+    @Test(arguments: [EXDEV, ENAMETOOLONG]) func whatCannotBeKeptIsReplaced(_ code: Int32) throws {
+        let (script, part) = (ScriptedDisk(), Self.part())
+        let fixture = try StoreFixture(fileSystem: Self.disk, script: script, before: ["a": .one])
+        script.start()
+        script.fail("linkName", with: code)
+        #expect(try publish(fixture, "a", .six, part) == nil)
+        #expect(Files.read(fixture.path("a")) == .six)
+        #expect(trash(fixture) == [])
+    }
+
+    /// Otherwise the content is lost that was to be kept.
+    @Test func whereThereIsNoRoomForTheNameNothingIsReplaced() throws {
+        let (script, part) = (ScriptedDisk(), Self.part())
+        let fixture = try StoreFixture(fileSystem: Self.disk, script: script, before: ["a": .one])
+        script.start()
+        script.fail("linkName", with: ENOSPC)
+        let error = #expect(throws: StoreError.self) { try publish(fixture, "a", .six, part) }
+        #expect(error?.code == .insufficientStorage)
+        #expect(Files.read(fixture.path("a")) == .one)
+        #expect(Files.names(fixture.path(".transfer/trash")) == [])
+    }
+
+    /// The names in the trash are synced together with the content, before anything is replaced, and not one by one.
+    @Test func namesInTheTrashAreDurableBeforeAnythingIsReplaced() throws {
+        let calls = Locked<[String]>([])
+        let disk = Disk(
+            interception: { call, body in
+                switch call {
+                case .linkName: calls.withLock { $0.append("link") }
+                case .rename(_, _, _, let name, true) where name.count == 1: calls.withLock { $0.append("replace") }
+                case .sync, .syncAll:
+                    calls.withLock { $0.append("sync") }
+                    return 0
+                default: break
+                }
+                return body()
+            }, dirtyBytes: { 0 })
+        let names = ["a", "b", "c", "d", "e"]
+        let temporary = try TemporaryDirectory(prefersMemory: true)
+        let store = try FileStore(
+            path: temporary.path("store"), durability: .commit, fileSystem: Self.disk, disk: disk)
+        let fixture = StoreFixture(temporary: temporary, store: store, name: "store")
+        for name in names { try fixture.publish(name, .one) }
+        calls.withLock { $0 = [] }
+        let part = Self.part()
+        let batch = try names.map { try publication(fixture, $0, .six, part) }
+        for outcome in fixture.publish(batch) { _ = try outcome.get() }
+        #expect(
+            calls.withLock { $0 } == names.map { _ in "link" } + ["sync"] + names.map { _ in "replace" } + ["sync"])
+    }
+
+    /// Another one comes between the link and the rename: that one is kept as well.
+    @Test func whatComesInBetweenIsKept() throws {
+        let path = Locked("")
+        let disk = Disk(
+            interception: { call, body in
+                if call.isSync, let place = path.withLock({ path in path.isEmpty ? nil : path }) {
+                    path.withLock { $0 = "" }
+                    try? Files.write(.two, to: place + "-new")
+                    Glibc.rename(place + "-new", place)
+                    return 0
+                }
+                return call.isSync ? 0 : body()
+            }, dirtyBytes: { 0 })
+        let temporary = try TemporaryDirectory(prefersMemory: true)
+        let store = try FileStore(
+            path: temporary.path("store"), durability: .commit, fileSystem: Self.disk, disk: disk)
+        let fixture = StoreFixture(temporary: temporary, store: store, name: "store")
+        try fixture.publish("a", .one)
+        path.withLock { $0 = fixture.path("a") }
+        let kept = try #require(try publish(fixture, "a", .six, Self.part()))
+        #expect(Files.read(fixture.path("a")) == .six)
+        #expect(Files.read(fixture.path(kept.place.string)) == .two)
+        #expect(trash(fixture).count == 1)
+    }
+
+    /// What was linked and is not replaced in the end leaves nothing behind.
+    @Test func aConditionThatDoesNotHoldKeepsNothing() throws {
+        let (fixture, part) = (try StoreFixture(), Self.part())
+        try fixture.publish("d/a", .one)
+        var refused = try publication(fixture, "d/a", .six, part)
+        refused.condition = .onlyNew
+        #expect(throws: StoreError.self) { _ = try fixture.publish([refused])[0].get() }
+        var taken = try publication(fixture, "d/a", .six, part)
+        taken.condition = PublicationCondition { $0?.size == 3 }
+        _ = try fixture.publish([taken])[0].get()
+        #expect(Files.read(fixture.path(try #require(taken.content.kept).place.string)) == .one)
+        #expect(trash(fixture).count == 1)
+    }
+
+    /// What the disk has lost is of no use to anybody.
+    @Test func whatIsHealedIsNotKept() throws {
+        let (fixture, part) = (try StoreFixture(), Self.part())
+        try fixture.publish("a", .one)
+        try Files.write(.two, to: fixture.path("a"))
+        let publication = try publication(fixture, "a", .one, part)
+        let digest = publication.digest
+        let outcome = fixture.store.publish([publication], acknowledged: { _, _ in digest })[0]
+        guard case .success(.healed) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(publication.content.kept == nil)
+        #expect(trash(fixture) == [])
+    }
+
+    /// What is in the trash is stored, and counts until it goes.
+    @Test func whatIsKeptCounts() throws {
+        let temporary = try TemporaryDirectory()
+        let store = try FileStore(path: temporary.path("store"), limits: SpaceLimits(quota: 1000))
+        let fixture = StoreFixture(temporary: temporary, store: store, name: "store")
+        try fixture.publish("a", .one)
+        let kept = try #require(try publish(fixture, "a", .six, Self.part()))
+        #expect(store.quota?.used == 9)
+        let remover = store.remover()
+        let removal = try remover.begin(.trash(kept.batch, nil), isRecursive: true)
+        while try !removal.step(10) {}
+        try remover.commit([removal])
+        #expect(store.quota?.used == 6)
+    }
+
+    /// A part is as old as its first file, and goes with it.
+    @Test func aPartOfTheTrashIsNotUsedForLong() {
+        let now = Locked<Int64>(0)
+        let part = TrashPart(utc: { now.withLock { $0 } })
+        let first = part.current
+        now.withLock { $0 = TrashPart.longest - 1 }
+        #expect(part.current == first)
+        now.withLock { $0 += 1 }
+        let second = part.current
+        #expect(second != first && part.renew(behind: first) == second)
+        // A clock that is set back makes nothing older than it is.
+        now.withLock { $0 = 5 }
+        #expect(part.current != second)
+    }
+}
