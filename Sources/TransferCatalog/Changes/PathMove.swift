@@ -14,6 +14,10 @@ package struct PathMove: Equatable, Sendable {
     /// it says that it is about this one.
     package let moment: Int64
 
+    /// The same, where nothing but what says that it is about this file goes along: what has given way leaves behind what is known of the
+    /// file that takes its path, which may have been there before.
+    package var alone: PathMove { PathMove(path, to: target, object: object, revision: revision, at: .min) }
+
     /// Whether nothing but what says that it is about this file goes along.
     var isAlone: Bool { moment == .min }
 

@@ -99,7 +99,7 @@ struct ChangeBatch {
         else { return planned.keeping }
         known.recentChanges.add(keeping)
         let moved = keeping.outcome(nil, FoundObject(.file, after), mayBeTold: false)
-        (changes.kept, changes.versions) = (moved.moves, moved.versions)
+        (changes.kept, changes.versions) = (moved.moves.map(\.alone), moved.versions)
         return keeping
     }
 
@@ -116,7 +116,7 @@ struct ChangeBatch {
                 let outcome = try change.outcome(in: store)
                 if !outcome.isEmpty { known.recentChanges.add(change) }
                 var added = outcome
-                if index == 0, keeping != nil { (added.kept, added.moves) = (outcome.moves, []) }
+                if index == 0, keeping != nil { (added.kept, added.moves) = (outcome.moves.map(\.alone), []) }
                 changes.add(added)
             }
             unsynced.append((made, changes))

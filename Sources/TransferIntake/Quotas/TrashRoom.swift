@@ -131,7 +131,8 @@ extension TrashRoom {
         guard sum >= lacking else { return given }
         let removals = StoredRemovals(intake, store)
         for (batch, bytes) in chosen {
-            guard let files = remove(.trash(batch, nil), removals) else { continue }
+            let files = remove(.trash(batch, nil), removals)
+            guard files > 0 else { continue }
             given.batches += 1
             given.files = given.files.addingClamped(files)
             given.bytes = given.bytes.addingClamped(bytes)
@@ -139,17 +140,17 @@ extension TrashRoom {
         return given
     }
 
-    /// - Returns: how many files are gone; nil where it could not be removed.
-    private func remove(_ path: RelativePath, _ removals: StoredRemovals) -> UInt64? {
+    /// - Returns: how many files are gone, also where not all of it could be removed.
+    private func remove(_ path: RelativePath, _ removals: StoredRemovals) -> UInt64 {
+        var files: UInt64 = 0
         do throws(StoreError) {
-            var files: UInt64 = 0
             let removal = try removals.begin(path, isRecursive: true)
+            // Nobody is promised that it is gone: without a sync, whoever waits for the room waits less.
             while try !removals.goOn(removal, gone: &files) {}
-            try removals.commit([removal])
-            return files
         } catch {
-            return nil
+            // What is left there goes the next time.
         }
+        return files
     }
 }
 
@@ -170,7 +171,8 @@ extension TrashRoom {
         let removals = StoredRemovals(intake, store)
         var batches: Set<TrashBatch> = []
         for file in files {
-            guard let count = remove(file.path, removals), count > 0 else { continue }
+            let count = remove(file.path, removals)
+            guard count > 0 else { continue }
             TrashBatch(of: file.path).map { _ = batches.insert($0) }
             given.files = given.files.addingClamped(count)
             given.bytes = given.bytes.addingClamped(file.cost)

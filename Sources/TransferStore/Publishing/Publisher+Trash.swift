@@ -121,6 +121,15 @@ extension Publisher {
         }
     }
 
+    /// What has the path, as it was before it got a second name for this publication. What is known of a file is known of it as it was
+    /// then.
+    func asBefore(_ there: stat, _ publication: Publication) -> stat {
+        guard case .place(let keeping)? = keeping[ObjectIdentifier(publication.staged)], keeping.isLinked,
+            ContentVersion(there).hasSameContent(as: ContentVersion(keeping.before))
+        else { return there }
+        return keeping.before
+    }
+
     /// Where what the publication replaces is kept; nil where it is not.
     func kept(by publication: Publication) -> ReplacedFiles.Keeping? {
         guard publication.trash != nil, case .place(let keeping)? = keeping[ObjectIdentifier(publication.staged)] else {

@@ -195,7 +195,7 @@ final class Publisher {
         var comparison = ContentComparison(publication)
         for _ in 1...Self.mostComparisons {
             let there = try target.status()
-            try condition.check(there)
+            try condition.check(there.map { asBefore($0, publication) })
             guard let there else {
                 if try take(target, publication) { return .committed(path, publication.staged.version) }
                 continue

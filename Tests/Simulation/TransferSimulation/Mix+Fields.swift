@@ -47,6 +47,7 @@ extension Mix {
         Field("hasSecondDisk", \.hasSecondDisk),
         Field("hasConditions", \.hasConditions),
         Field("hasCommands", \.hasCommands),
+        Field("keepsReplaced", \.keepsReplaced),
     ]
 }
 

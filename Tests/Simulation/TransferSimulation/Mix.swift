@@ -43,6 +43,8 @@ struct Mix: Sendable {
     var hasConditions = false
     /// Whether changes of names belong to commands, as uploads do, and are made for clients with limits.
     var hasCommands = false
+    /// Whether what gives way to something goes to the trash.
+    var keepsReplaced = false
 
     private static let names = ["a", "b", "c", "d/a", "d/b", "e/a", "e/f/a", "e/f/g/a"]
 
@@ -85,6 +87,7 @@ struct Mix: Sendable {
         quota = random.next() % 3 == 0 ? [16_000, 40_000, 200_000][Int(random.next() % 3)] : nil
         hasConditions = random.next() % 2 == 0
         hasCommands = random.next() % 2 == 0
+        keepsReplaced = random.next() % 4 > 0
     }
 
     /// Some of them, mostly few: at least one.

@@ -13,6 +13,8 @@ public enum Operation: String, CaseIterable, Sendable {
     case lookup, compareFolders
     // Names, folders and attributes.
     case makeFolder, makeLink, makeHardLink, setAttributes, move, discard, restore, remove, emptyTrash, copy
+    /// What has been replaced is kept, and gives way where its room is needed.
+    case keep, giveWay
     // Mailboxes.
     case mail, fetchMail, receiveMail, declineMail, expireMail, sweepMail, introduce
     // The server by itself.

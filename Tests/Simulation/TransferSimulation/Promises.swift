@@ -49,6 +49,21 @@ struct Promises {
         places[content, default: [:]][path] = changes
     }
 
+    /// A content has given way to another one and is kept at a place in the trash, from where nobody publishes it.
+    mutating func kept(_ content: Int, at place: String) {
+        publications += 1
+        paths[place] = Path(published: [Published(content: content, number: publications)], isPromised: true)
+        ever[place, default: []].insert(content)
+        voided[place]?.remove(content)
+    }
+
+    /// It is kept at another place, where it was all the time.
+    mutating func kept(from place: String, at other: String) {
+        guard let known = paths.removeValue(forKey: place) else { return }
+        paths[other] = known
+        for published in known.published { ever[other, default: []].insert(published.content) }
+    }
+
     /// Whether a content was ever published under a path.
     func had(_ content: Int, at path: String) -> Bool { ever[path]?.contains(content) ?? false }
 

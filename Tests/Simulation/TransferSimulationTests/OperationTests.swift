@@ -84,8 +84,8 @@ import TransferTestSupport
         case .list, .fetch, .people, .mail: .not(because: "it reads, and changes nothing but what a scrub would find")
         case .compare: .by(.compareFolders)
         case .remove: .by(.remove, .emptyTrash, .discard)
-        case .make: .by(.makeFolder, .makeLink, .makeHardLink, .setAttributes, .copy)
-        case .move: .by(.move, .restore)
+        case .make: .by(.makeFolder, .makeLink, .makeHardLink, .setAttributes, .copy, .keep)
+        case .move: .by(.move, .restore, .keep)
         case .settle: .by(.receiveMail, .declineMail)
         case .introduce: .by(.introduce)
         }
@@ -119,7 +119,8 @@ import TransferTestSupport
         "IntakeSession lookup": .by(.lookup), "IntakeSession publish": .by(.publish),
         "IntakeSession refuse": .by(.part, .append), "IntakeSession seal": .by(.seal, .sealParts),
         "IntakeSession+Growing growing": .by(.grow), "IntakeSession+Growing takeBack": .by(.takeBackGrowth),
-        "PublishedFile publish": .by(.copy), "UnsettledChanges settleIntended": .by(.settleChanges),
+        "PublishedFile publish": .by(.copy), "TrashRoom giveWay": .by(.giveWay),
+        "UnsettledChanges settleIntended": .by(.settleChanges),
         "KnownUploads+Owner hasStored": .by(.publish), "KnownUploads+Rotten acknowledged": .by(.heal),
         "KnownUploads+Rotten add": .by(.scrub), "KnownUploads forget": .by(.remove), "KnownUploads load": .by(.lookup),
         "KnownUploads recordUnfinished": .by(.part), "KnownUploads settle": .by(.compareFolders),

@@ -239,6 +239,17 @@ import TransferTestSupport
         #expect(trash(fixture).count == 1)
     }
 
+    /// A condition is about the file as it was known before it got a second name.
+    @Test func aConditionIsComparedWithTheFileAsItWas() throws {
+        let (fixture, part) = (try StoreFixture(), Self.part())
+        try fixture.publish("a", .one)
+        let known = fixture.store.version(at: try RelativePath("a"))
+        var publication = try publication(fixture, "a", .six, part)
+        publication.condition = PublicationCondition { $0?.version == known }
+        _ = try fixture.publish([publication])[0].get()
+        #expect(Files.read(fixture.path("a")) == .six && publication.content.kept != nil)
+    }
+
     /// What the disk has lost is of no use to anybody.
     @Test func whatIsHealedIsNotKept() throws {
         let (fixture, part) = (try StoreFixture(), Self.part())

@@ -73,6 +73,12 @@ extension Medium {
     /// The same in the trash.
     var trashedPaths: [String: Object] { filePaths.filter { Self.isInTrash($0.key) } }
 
+    /// Whether any file has more than one name, outside the server's own folder or in the trash.
+    var hasSecondNames: Bool {
+        let objects = filePaths.values
+        return Set(objects).count < objects.count
+    }
+
     static func isInTrash(_ path: String) -> Bool { path == trash || path.hasPrefix(trash + "/") }
 
     private var filePaths: [String: Object] {

@@ -86,7 +86,7 @@ extension World {
         (changing, moves) = (changes, [])
         defer { (changing, moves, changer) = ([], [], nil) }
         var results: [Result<Void, StoreError>] = []
-        let making = TreeChanges(intake, store) { [unowned self] _ in nextTrash() }
+        let making = TreeChanges(intake, store, trash: newTrash(), keepsReplaced: mix.keepsReplaced)
         if mix.hasCommands {
             making.command = session.intake.run.map { StoringCommand(id: $0) }
             making.grant = session.intake.caller.grant
@@ -111,6 +111,7 @@ extension World {
             case .discard(let path, _, _):
                 let objects = objects(movedFrom: path.string, to: Medium.trash)
                 try promises.answered(objects, at: Medium.trash, disk.medium)
+                durableDirectories.insert(Medium.trash)
             case .folder(let path, _, _, _): durableDirectories.formUnion(Self.parents(of: path.string + "/x"))
             case .hardLink(let path, _, _, _, _): durableDirectories.formUnion(Self.parents(of: path.string))
             case .set, .link: break
@@ -118,9 +119,12 @@ extension World {
         }
     }
 
-    private func nextTrash() -> TrashBatch {
-        trashBatches += 1
-        return TrashBatch(at: 0, number: trashBatches)
+    /// What a connection puts into the trash goes to one of its parts, which are numbered.
+    func newTrash() -> TrashPart {
+        TrashPart(utc: { 0 }) { [unowned self] _ in
+            trashBatches += 1
+            return TrashBatch(at: 0, number: trashBatches)
+        }
     }
 
     /// Files that a change of this step has moved, alone or with their folder.

@@ -10,6 +10,7 @@ extension World {
         if let damage = records.damage { throw Promises.Broken("the catalog was found damaged: \(damage)") }
         if disk.hasSyncedUnmarked { throw Promises.Broken("something is synced, and no mark says so") }
         try checkDoubt()
+        try checkTrash()
         try checkRoom()
         try checkRot()
         try checkGuest()

@@ -48,9 +48,10 @@ extension World {
             id: .random(), size: size, permissions: nil, quota: intake.quotas.quota(for: caller.grant))
         try content.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try staged.write(bytes, at: 0) }
         let digest = SimulatedGround.digest(of: content, .xxh128)
-        let publication = Publication(
+        var publication = Publication(
             staged: staged, id: .random(), path: path, size: size, digest: digest,
             conflict: replaces ? .overwrite : .fail)
+        if mix.keepsReplaced { publication.trash = newTrash() }
         return try intake.publish(copy: publication, .file, for: caller, begun: clock.stamp())
     }
 }

@@ -145,6 +145,7 @@ extension World {
             if options.tells { print("    \(naming.path) is object \(naming.object.map(String.init) ?? "none")") }
             try checkCommand(naming)
             noteChanging(naming)
+            if try noteKeeping(naming) { continue }
             guard let object = naming.object else {
                 // A folder that others make there is not taken for the one that has gone.
                 forgetDurable(naming.path)

@@ -15,7 +15,9 @@ extension World {
 
     func publish(_ session: Session) throws {
         guard session === busy || mayPublish(session) else { return }
-        let (start, failures) = (log.count, disk.failures)
+        let (start, failures, keptBefore) = (log.count, disk.failures, kept)
+        // Of folders of the trash that are there already it may have to wait for whoever has made them.
+        if busy != nil, mix.keepsReplaced { session.intake.trash = newTrash() }
         var moment = PublishedMoment(changes: promises.changes)
         let report = session.intake.publish()
         session.hasMail = false
@@ -30,6 +32,7 @@ extension World {
         if disk.failures > failures { for attempt in attempts { uploads[attempt.upload].failedUnder = servers } }
         if disk.failures == failures, !disk.isDead {
             for naming in log[start...] { durableDirectories.formUnion(Self.parents(of: naming.path)) }
+            if kept > keptBefore { durableDirectories.insert(Medium.trash) }
         }
         try judge(attempts, of: session, since: start)
         // One that came twice may be published the first time and refused the second time.
@@ -51,7 +54,7 @@ extension World {
     func mayPublish(_ session: Session) -> Bool {
         guard let busy else { return true }
         // Their folder may be what the other one makes.
-        guard !session.hasMail else { return false }
+        guard !session.hasMail, mayKeep(session) else { return false }
         return session.sealed.allSatisfy { attempt in
             let content = uploads[attempt.upload].content
             let parents = Self.parents(of: uploads[attempt.upload].path)

@@ -68,8 +68,9 @@ extension World {
                 maximumAssemblies: 8, filesAtOnce: 7, maximumUpload: 1 << 40, keepUnfinished: Self.week),
             store: store, records: try records.open(), signer: signer, mailroom: mailroom,
             mark: hasMigrated ? mark : nil, clock: clock.clock
-        ) { _ in }
+        ) { [givenWay] event in if case .trashGaveWay = event { givenWay.raise() } }
         self.intake = intake
+        intake.giveWay(in: store)
         if intake.settleIntended(in: store) > 0 { done.insert(.settleChanges) }
         intake.adoption.begin()
         try checkKnown()
@@ -79,6 +80,8 @@ extension World {
         intake.forgetUnfinished()
         (strayBytes, isMiscounted, overwriters, removedDirectories) = (0, false, [:], [])
         durableDirectories = []
+        // What was about to be replaced has a name in the trash left, and counts for both until it is counted anew.
+        if disk.medium.hasSecondNames { hasLinked = true }
         moment += 1
         if disk.medium.hasFailedSync, !store.isInDoubt, !disk.isDead {
             throw Promises.Broken("a server starts without doubt after a sync has failed")

@@ -14,6 +14,7 @@ extension World {
         let made = IntakeSession(intake, way, caller: callers[caller])
         made.run = UInt64(caller + 1)
         if mix.givesReceipts { made.giveReceipts() }
+        if mix.keepsReplaced { made.trash = newTrash() }
         let session = Session(made, caller: caller, number: connections)
         sessions[index] = session
         return session

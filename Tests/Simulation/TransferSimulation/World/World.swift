@@ -120,6 +120,13 @@ final class World {
     var claims: [Claim] = []
     /// Parts of the trash so far.
     var trashBatches: UInt32 = 0
+    /// Places in the trash that files have got beside their own names, which something else is about to take, or has taken.
+    var keptLinks: [Medium.Object: Set<String>] = [:]
+    /// How many files have given way and are kept, so far.
+    var kept = 0
+    /// Whether the server has said in this step that the trash has given way, and what has lost its name there since it was looked.
+    let givenWay = SharedFlag()
+    var lostFromTrash: [(path: String, object: Medium.Object)] = []
     /// Whether any file has got a second name: a server counts that at its start, and not when it is made.
     var hasLinked = false
     /// Directories that nobody had made before, so far.

@@ -1,0 +1,88 @@
+import Synchronization
+import TransferIntake
+import TransferModel
+import TransferStore
+
+/// What gives way to an upload or a change, and is in the trash from then on: until somebody removes it there, brings it back, or it
+/// gives way to what needs its room.
+extension World {
+    /// Looks at a name that has changed: what has lost it to something else must have one in the trash before.
+    ///
+    /// - Returns: whether it is a name in the trash, which nothing else is to be said of.
+    func noteKeeping(_ naming: SimulatedDisk.Naming) throws(Promises.Broken) -> Bool {
+        guard Medium.isInTrash(naming.path) else {
+            try checkKept(naming)
+            return false
+        }
+        guard naming.moves.isEmpty, !naming.isRenamed else { return false }
+        if let object = naming.object {
+            guard disk.medium.seen(of: object) != nil || disk.medium.isLink(object) else { return false }
+            keptLinks[object, default: []].insert(naming.path)
+            return true
+        }
+        guard let gone = naming.replacedObject, disk.medium.seen(of: gone) != nil else { return false }
+        keptLinks[gone]?.remove(naming.path)
+        // Of two who were about to replace it, one has.
+        if let other = placeKept(of: gone), promises.paths[naming.path]?.isPromised ?? false {
+            promises.kept(from: naming.path, at: other)
+            return false
+        }
+        // Somebody who removes it has said so before.
+        let isMoving = promises.movings.contains { $0.places.last == naming.path }
+        if isMoving || promises.paths[naming.path]?.isPromised ?? false { lostFromTrash.append((naming.path, gone)) }
+        return false
+    }
+
+    /// A place in the trash that a file has beside its own name.
+    private func placeKept(of object: Medium.Object) -> String? {
+        (keptLinks[object] ?? []).sorted().last { disk.medium.object(at: $0) == object }
+    }
+
+    private func checkKept(_ naming: SimulatedDisk.Naming) throws(Promises.Broken) {
+        guard mix.keepsReplaced, let object = naming.object, let old = naming.replacedObject, old != object,
+            let seen = disk.medium.seen(of: old), disk.medium.directories[object] == nil
+        else { return }
+        // Nothing on another disk is kept, nothing that comes once more, and nothing that the disk has lost.
+        guard !disk.medium.away.contains(old), disk.medium.seen(of: object) != seen, rotten[naming.path] == nil else {
+            return
+        }
+        guard let place = placeKept(of: old) else {
+            // Where a file seems to be what was acknowledged it is not looked at twice.
+            guard number(of: seen) != nil, !disk.medium.isForeign(old) else { return }
+            throw Promises.Broken("\(naming.path) has given way, and is not kept")
+        }
+        done.insert(.keep)
+        kept += 1
+        guard let content = number(of: seen), !disk.medium.isForeign(old) else { return }
+        promises.kept(content, at: place)
+    }
+
+    /// Whether nothing of a session replaces anything, or the trash is known to be durable: otherwise it would wait for whoever makes it.
+    func mayKeep(_ session: Session) -> Bool {
+        guard mix.keepsReplaced, !durableDirectories.contains(Medium.trash) else { return true }
+        return session.sealed.allSatisfy { uploads[$0.upload].conflict != .overwrite }
+    }
+
+    /// What is gone from the trash without anybody having asked for that has given way, where room was needed.
+    func checkTrash() throws(Promises.Broken) {
+        let hasGivenWay = givenWay.lower()
+        defer { lostFromTrash = [] }
+        if hasGivenWay { done.insert(.giveWay) }
+        for (path, object) in lostFromTrash where disk.medium.object(at: path) == nil {
+            guard hasGivenWay || disk.isDead else {
+                throw Promises.Broken("\(path) is gone from the trash, and has given way to nothing")
+            }
+            promises.removed(path, object)
+        }
+    }
+}
+
+/// Set by whoever hears of something, from any thread.
+final class SharedFlag: Sendable {
+    private let isUp = Atomic(false)
+
+    func raise() { isUp.store(true, ordering: .relaxed) }
+
+    /// - Returns: whether it was up.
+    func lower() -> Bool { isUp.exchange(false, ordering: .relaxed) }
+}
