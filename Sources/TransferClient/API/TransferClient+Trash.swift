@@ -49,9 +49,14 @@ extension TransferClient {
 
     /// Brings things back to the paths that they had. One that is taken by now is no success: `pathConflict`.
     ///
+    /// - Parameter replaces: whether files and links that have the paths by now give way, to the trash where the server has one.
     /// - Returns: one report for each path, in their order.
-    public func restore(_ paths: [String], from batch: TrashedBatch) -> RequestEvents<ChangeReport> {
-        change(paths) { path, _ in .move(MoveRequest(path: path, to: path, trash: .batch(batch.batch))) }
+    public func restore(
+        _ paths: [String], from batch: TrashedBatch, replacing replaces: Bool = false
+    ) -> RequestEvents<ChangeReport> {
+        change(paths) { path, _ in
+            .move(MoveRequest(path: path, to: path, replaces: replaces, trash: .batch(batch.batch)))
+        }
     }
 
     /// Removes for good what is in some parts of the trash, as far as it is from the folder of the server's address.

@@ -13,6 +13,7 @@ extension UploadReport {
             size: upload.size ?? result.size, digest: result.digest, isDurable: result.isDurable,
             seconds: Double(monotonicNanoseconds() - upload.started) / 1e9, message: result.message)
         hasReplaced = result.hasReplaced
+        trash = result.trash.map { TrashedBatch($0) }
         describe(upload)
     }
 

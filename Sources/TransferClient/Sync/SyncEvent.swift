@@ -119,6 +119,9 @@ public struct SyncSummary: Sendable, Equatable {
     /// What was not done, or is not known.
     public var failed = 0
 
+    /// Parts of the server's trash that have what was replaced, and how many files each.
+    public var trash: [TrashedBatch: Int] = [:]
+
     /// Why nothing was removed though that was asked for; nothing where that is not so.
     public var deletionStop: String?
 

@@ -40,6 +40,8 @@ struct FieldTag: RawRepresentable, Hashable {
     static let filled = FieldTag(rawValue: 18)
     /// In `welcome`: which directory of its machine the server stores in, 16 bytes.
     static let directory = FieldTag(rawValue: 19)
+    /// In `result`: the part of the trash that has what the upload took the place of.
+    static let kept = FieldTag(rawValue: 20)
     /// In `begin`: the upload that the content is a part of, where the part starts and how long the upload is.
     static let part = FieldTag(rawValue: 0x80)
     /// In `begin` and `resume`: the content is what the parts of this upload bring. No value.

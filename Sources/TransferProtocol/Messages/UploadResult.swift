@@ -32,6 +32,9 @@ package struct UploadResult: Equatable, Sendable {
     /// Whether it took the place of other content that had the name. Older servers don't say.
     package var hasReplaced = false
 
+    /// The part of the trash that has that content; nothing where it is not kept, and where that is known no more.
+    package var trash: TrashBatch?
+
     package init(
         id: UploadID, code: ResultCode, isDurable: Bool = false, size: UInt64 = 0, digest: Digest? = nil,
         storedPath: String? = nil, message: String = "", retryAfter: UInt32? = nil,
@@ -67,7 +70,7 @@ extension UploadResult {
     }
 
     /// Made once: it would be an allocation for every result.
-    private static let tags: [FieldTag] = [.message, .storedPath, .retryAfter, .receipt, .kind, .replaced]
+    private static let tags: [FieldTag] = [.message, .storedPath, .retryAfter, .receipt, .kind, .replaced, .kept]
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
         id = try reader.uploadID()
@@ -95,6 +98,12 @@ extension UploadResult {
             guard value.isEmpty else { throw .malformed("The field replaced has no value.") }
             hasReplaced = true
         }
+        trash = try fields[.kept].map { (bytes) throws(ProtocolFault) in
+            guard let batch = TrashBatch(String(decoding: bytes, as: UTF8.self)) else {
+                throw .malformed("The field kept names no part of a trash.")
+            }
+            return batch
+        }
     }
 
     func encode(into bytes: inout [UInt8]) {
@@ -112,5 +121,6 @@ extension UploadResult {
         if let receipt { bytes.append(field: .receipt, receipt) }
         if let kind { bytes.append(field: .kind, [kind.rawValue]) }
         if hasReplaced { bytes.append(field: .replaced, []) }
+        if let trash { bytes.append(field: .kept, trash.name.utf8) }
     }
 }

@@ -20,8 +20,9 @@ enum TrashSetting {
     static func decide(_ wanted: Bool?, isNew: Bool, in folder: String) -> Bool {
         let path = "\(folder)/\(fileName)"
         let known = known(in: path)
-        let isOn = wanted ?? known ?? false
-        if isOn != known, wanted != nil {
+        let isOn = wanted ?? known ?? isNew
+        // What is written nowhere is off for a directory that is not new.
+        if isOn != known ?? false {
             _ = try? OwnFile.write(Array((isOn ? on : off).utf8), to: path, replaces: true)
         }
         return isOn

@@ -21,14 +21,17 @@ final class RunningServer {
     /// - Parameters:
     ///   - home: to have the storage in; that of an earlier server to go on with what it stored.
     ///   - address: where to listen.
+    ///   - hasTrash: whether the server decides by its directory whether it has a trash. Otherwise it has none, unless `flags` say so:
+    ///     most tests are about something else, and look at all that is in the directory.
     init(
         _ flags: [String] = [], in home: TemporaryDirectory? = nil, at address: String = "127.0.0.1:0",
-        _ surroundings: Surroundings = Surroundings()
+        _ surroundings: Surroundings = Surroundings(), hasTrash: Bool = false
     ) throws {
         self.home = try home ?? TemporaryDirectory()
         directory = self.home.path("stored")
         program = try Program(
-            ["serve", "--dir", directory, "--listen", address, "--plaintext"] + flags, surroundings)
+            ["serve", "--dir", directory, "--listen", address, "--plaintext"]
+                + (home != nil || hasTrash || flags.contains("--trash") ? [] : ["--no-trash"]) + flags, surroundings)
         self.address = try Self.address(program)
     }
 

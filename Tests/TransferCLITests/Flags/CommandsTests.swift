@@ -144,8 +144,8 @@ import TransferStore
         let names = ServeFlags.all.filter(\.isChangeable).map(\.name)
         #expect(
             names == [
-                "log-format", "log-level", "mailbox-quota", "expire-undelivered", "keep-trash", "max-upload", "quota",
-                "min-free",
+                "log-format", "log-level", "mailbox-quota", "expire-undelivered", "trash-for", "keep-trash",
+                "max-upload", "quota", "min-free",
                 "expire-unfinished", "max-per-address",
                 "silence-timeout", "idle-timeout", "handshake-timeout", "min-rate", "drain-timeout",
             ])

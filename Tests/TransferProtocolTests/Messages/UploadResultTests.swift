@@ -37,6 +37,14 @@ import TransferModel
         #expect(fault(body() + [16, 0, UInt8(count)] + [UInt8](repeating: 1, count: count)) == .malformedFrame)
     }
 
+    @Test func keptNamesAPartOfATrash() throws {
+        let batch = TrashBatch(at: 0, number: 7)
+        let name = Array(batch.name.utf8)
+        #expect(try decode(body() + [20, 0, UInt8(name.count)] + name).trash == batch)
+        #expect(try decode(body()).trash == nil)
+        #expect(fault(body() + [20, 0, 1, 0x61]) == .malformedFrame)
+    }
+
     @Test func fieldsComeInAnyOrder() throws {
         let result = try decode(body() + [5, 0, 4, 0, 1, 2, 3, 4, 0, 1, 0x61, 3, 0, 2, 0x68, 0x69])
         #expect(result.retryAfter == 0x010203)

@@ -79,7 +79,8 @@ struct PushCommand {
     func run() async -> ExitCode {
         guard !isDryRun else { return PushPlan(uploads, server, configuration, output).run() }
         let reporter = PushReporter(
-            output, printing, canGoOn: canGoOn, receipts: receipts, failedList: failedList)
+            output, printing, canGoOn: canGoOn, receipts: receipts, failedList: failedList,
+            server: server.web == nil ? server.server : nil)
         var leftOut: () -> LeftOut = { LeftOut() }
         do throws(PushFailure) {
             var configuration = configuration

@@ -84,6 +84,7 @@ extension SyncSummary {
             "attributes": .integer(UInt64(attributes)), "deleted": .integer(UInt64(deleted)),
             "conflicts": .integer(UInt64(conflicts)), "kept": .integer(UInt64(kept)),
             "failed": .integer(UInt64(failed)), "deletionStop": deletionStop.map { .string($0) } ?? .null,
+            "trash": .array(trash.keys.map(\.name).sorted().map { .string($0) }),
             "dryRun": .bool(isDryRun), "seconds": .double(seconds),
         ]
     }

@@ -7,13 +7,17 @@ actor SyncReporter: Asker {
     private let output: PushOutput
     private let words: SyncWords
     private let isDryRun: Bool
+    private let server: String
     private let started = monotonicNanoseconds()
     private var lines: ResultLines
     private var summary: SyncSummary?
     private var work: StoppedWork
 
-    /// - Parameter isPush: whether the server is the target.
-    init(_ output: PushOutput, _ words: SyncWords, isPush: Bool, isDryRun: Bool) {
+    /// - Parameters:
+    ///   - isPush: whether the server is the target.
+    ///   - server: as commands name it.
+    init(_ output: PushOutput, _ words: SyncWords, isPush: Bool, isDryRun: Bool, server: String) {
+        self.server = server
         (self.output, self.words, self.isDryRun) = (output, words, isDryRun)
         work = StoppedWork(words == .doing ? "sync" : "check")
         (work.isPreview, work.done) = (isDryRun, isPush ? "acknowledged" : "here")
@@ -49,6 +53,7 @@ actor SyncReporter: Asker {
         lines.talk(
             (isDryRun && words == .doing ? "Nothing was changed. It would be: " : "")
                 + summary.line(words, seconds: seconds))
+        if let undo = TrashUndo(summary.trash, server: server)?.line { lines.talk(undo) }
         return isOutputLost || !isGood(summary) ? .uploadsFailed : .success
     }
 

@@ -40,7 +40,8 @@ struct SyncRunner {
     }
 
     func run() async -> ExitCode {
-        let reporter = SyncReporter(output, words, isPush: places.isPush, isDryRun: options.isDryRun)
+        let reporter = SyncReporter(
+            output, words, isPush: places.isPush, isDryRun: options.isDryRun, server: access.serverName)
         do throws(PushFailure) {
             let refreshing = output.progress != .none ? Task { await refresh(reporter) } : nil
             defer { refreshing?.cancel() }

@@ -4,12 +4,12 @@ private import TransferModel
 /// `transfer trash empty`: removes for good what is in the server's trash.
 struct TrashEmptyCommand {
     private let access: FilesAccess
-    private let batch: TrashedBatch?
+    private let batches: [TrashedBatch]
     private let isJSON: Bool
     private let isQuiet: Bool
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        batch = try TrashedBatch(arguments)
+        batches = try TrashedBatch.all(arguments)
         isJSON = arguments[TrashFlags.json]
         isQuiet = arguments[FilesFlags.quiet]
         access = try FilesAccess(arguments, quiet: FilesFlags.quiet)
@@ -18,14 +18,14 @@ struct TrashEmptyCommand {
     func run() async -> ExitCode {
         do throws(PushFailure) {
             let client = try await access.client()
-            let batches = if let batch { [batch] } else { try await client.trash() }
-            let reports = client.empty(batches)
+            let chosen = batches.isEmpty ? try await client.trash() : batches
+            let reports = client.empty(chosen)
             Interruption.watch { reports.cancel() }
             var tally = ResultTally()
             var printer = LinePrinter()
             for try await report in reports {
                 // Nobody has named that part, which has nothing of the folder, or something else in the place of it.
-                if batch == nil, [.notFound, .invalidPath].contains(report.result) { continue }
+                if batches.isEmpty, [.notFound, .invalidPath].contains(report.result) { continue }
                 tally.add(report.result)
                 if isJSON {
                     printer.print(report.json(isDryRun: false).text)

@@ -5,9 +5,12 @@ private import TransferModel
 struct TrashListCommand {
     private let access: FilesAccess
     private let isJSON: Bool
+    /// Below the folder of the server's address; nothing for all paths.
+    private let path: String?
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
         isJSON = arguments[TrashFlags.json]
+        path = arguments[Self.ofPath]
         access = try FilesAccess(arguments, quiet: FilesFlags.quiet)
     }
 
@@ -16,9 +19,13 @@ struct TrashListCommand {
             let client = try await access.client()
             var printer = LinePrinter()
             for batch in try await client.trash() {
+                // Of one path it costs one question, and not a list of all that is there.
+                if let path, try await !client.has(path, in: batch) { continue }
                 let (all, failure) = await client.collect(client.list(batch))
                 if let failure { throw failure }
-                let entries = all.filter { !$0.isDirectory }.sorted { EntryOrder.precedes($0.path, $1.path) }
+                let entries = all.filter { !$0.isDirectory && isWanted($0.path) }.sorted {
+                    EntryOrder.precedes($0.path, $1.path)
+                }
                 for entry in entries { printer.print(isJSON ? json(entry, batch).text : line(entry, batch)) }
                 printer.flush()
             }
@@ -26,6 +33,12 @@ struct TrashListCommand {
         } catch {
             return error.tell(isJSON: isJSON)
         }
+    }
+
+    private func isWanted(_ found: String) -> Bool {
+        guard let path else { return true }
+        let wanted = path.split(separator: "/").joined(separator: "/")
+        return found.hasSameBytes(as: wanted) || found.utf8.starts(with: "\(wanted)/".utf8)
     }
 
     private func line(_ entry: RemoteEntry, _ batch: TrashedBatch) -> String {
@@ -42,14 +55,23 @@ struct TrashListCommand {
 }
 
 extension TrashListCommand: ProgramCommand {
+    private static let ofPath = Flag(
+        name: "path", placeholder: "PATH", help: "Only the versions of this file, or of what was in this folder."
+    ).text
+
     static let definition = Command(
         name: "trash list", summary: "List what is in the server's trash.", operands: "[SERVER]",
         description: [
-            "Prints each file and link that was removed and is kept: the part of the trash that it is in, which begins with the time (UTC), "
-                + "the path that it had, and its size. The newest come first.",
+            "Prints each file and link that was removed or replaced and is kept: the part of the trash that it is in, which begins with the "
+                + "time (UTC), the path that it had, and its size. The newest come first, so --path lists the versions of a file.",
             TrashFlags.about, FilesFlags.aboutAccess,
         ],
-        flags: TrashFlags.common,
-        examples: [.init(caption: "See what can come back", line: "transfer trash list --from nas.local")],
+        flags: [ofPath.flag] + TrashFlags.common,
+        examples: [
+            .init(caption: "See what can come back", line: "transfer trash list --from nas.local"),
+            .init(
+                caption: "See the versions of a photo", line: "transfer trash list --path photos/a.jpg --from nas.local"
+            ),
+        ],
         outcomes: [.init(.success, "everything was listed")] + FilesFlags.failures, places: .server)
 }

@@ -1,20 +1,22 @@
-private import TransferClient
+internal import TransferClient
 private import TransferModel
 
 /// `transfer trash restore`: brings back what was removed on the server.
 struct TrashRestoreCommand {
     private let access: FilesAccess
     private let paths: [String]
-    private let batch: TrashedBatch?
+    private let batches: [TrashedBatch]
+    private let replaces: Bool
     private let isJSON: Bool
     private let isQuiet: Bool
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        guard !arguments.operands.isEmpty else {
+        batches = try TrashedBatch.all(arguments)
+        guard !arguments.operands.isEmpty || !batches.isEmpty else {
             throw arguments.error("nothing to restore; 'transfer trash list' shows what there is")
         }
         paths = arguments.operands
-        batch = try TrashedBatch(arguments)
+        replaces = arguments[Self.overwrites]
         isJSON = arguments[TrashFlags.json]
         isQuiet = arguments[FilesFlags.quiet]
         access = try FilesAccess(arguments, quiet: FilesFlags.quiet)
@@ -23,13 +25,14 @@ struct TrashRestoreCommand {
     func run() async -> ExitCode {
         do throws(PushFailure) {
             let client = try await access.client()
-            let batches = if let batch { [batch] } else { try await client.trash() }
+            if paths.isEmpty { return try await restoreAll(client) }
+            let batches = batches.isEmpty ? try await client.trash() : batches
             let reports = ChangeReports(verb: "restored", isJSON: isJSON, isQuiet: isQuiet)
             var code = ExitCode.success
             for path in paths {
                 let ended =
                     if let found = try await newest(path, batches, client) {
-                        try await reports.show(client.restore([path], from: found))
+                        try await reports.show(client.restore([path], from: found, replacing: replaces))
                     } else {
                         reports.show(Self.missing(path))
                     }
@@ -39,6 +42,24 @@ struct TrashRestoreCommand {
         } catch {
             return error.tell(isJSON: isJSON)
         }
+    }
+
+    /// Brings back all that is in parts of the trash: the newest last, so that it takes the place of what is older.
+    private func restoreAll(_ client: TransferClient) async throws(PushFailure) -> ExitCode {
+        let reports = ChangeReports(verb: "restored", isJSON: isJSON, isQuiet: isQuiet)
+        var code = ExitCode.success
+        for batch in batches.sorted(by: { $0.name < $1.name }) {
+            let (all, failure) = await client.collect(client.list(batch))
+            if let failure { throw failure }
+            let paths = all.filter { !$0.isDirectory }.map(\.path).sorted { EntryOrder.precedes($0, $1) }
+            guard !paths.isEmpty else {
+                code = reports.show(Self.missing(batch.name))
+                continue
+            }
+            let ended = try await reports.show(client.restore(paths, from: batch, replacing: replaces))
+            if ended != .success { code = ended }
+        }
+        return code
     }
 
     /// The newest part of the trash that has the path.
@@ -56,26 +77,39 @@ struct TrashRestoreCommand {
 }
 
 extension TrashedBatch {
-    /// What --batch names; nothing without it.
-    init?(_ arguments: ParsedArguments) throws(UsageError) {
-        guard let name = arguments[TrashFlags.batch] else { return nil }
-        guard let batch = TrashedBatch(name) else {
-            throw arguments.error(
-                "'\(name.escapedForDisplay)' names no part of a trash; 'transfer trash list' shows their names")
+    /// What --batch names; none without it.
+    static func all(_ arguments: ParsedArguments) throws(UsageError) -> [TrashedBatch] {
+        try arguments[TrashFlags.batch].map { (name) throws(UsageError) in
+            guard let batch = TrashedBatch(name) else {
+                throw arguments.error(
+                    "'\(name.escapedForDisplay)' names no part of a trash; 'transfer trash list' shows their names")
+            }
+            return batch
         }
-        self = batch
     }
 }
 
 extension TrashRestoreCommand: ProgramCommand {
+    private static let overwrites = Flag(
+        name: "overwrite", help: "Replace the files and links that have the paths by now.",
+        details: "They go to the trash, where the server has one."
+    ).isOn
+
     static let definition = Command(
-        name: "trash restore", summary: "Bring back what was removed on the server.", operands: "PATH...",
+        name: "trash restore", summary: "Bring back what was removed or replaced on the server.", operands: "[PATH...]",
         description: [
-            "Brings each file or folder back to the path that it had. Where several were removed under one path, the one that was removed "
-                + "last comes back, or with --batch the one in that part of the trash. What has the path by now is not replaced: move that away first.",
+            "Brings each file or folder back to the path that it had. Where several were removed or replaced under one path, the last one "
+                + "comes back, or with --batch the one in that part of the trash. With --batch and without a PATH, all that is in that part "
+                + "comes back. What has the path by now is not replaced without --overwrite; with it, that goes to the trash in turn, so it "
+                + "can be undone.",
             TrashFlags.about, FilesFlags.aboutAccess,
         ],
-        flags: [TrashFlags.batch.flag] + TrashFlags.common,
-        examples: [.init(caption: "Bring a photo back", line: "transfer trash restore nas.local:/photos/a.jpg")],
+        flags: [TrashFlags.batch.flag, overwrites.flag] + TrashFlags.common,
+        examples: [
+            .init(caption: "Bring a photo back", line: "transfer trash restore nas.local:/photos/a.jpg"),
+            .init(
+                caption: "Have it as it was before it was replaced",
+                line: "transfer trash restore --overwrite nas.local:/photos/a.jpg"),
+        ],
         outcomes: [.init(.success, "all are back")] + FilesFlags.failures, places: .all)
 }

@@ -22,6 +22,8 @@ struct SyncPlan: Sendable {
         var replacesKnown = true
         /// What was sent of it, where that is known.
         var sent: SyncRecord.Version?
+        /// The part of the server's trash that has what it has replaced.
+        var trash: TrashedBatch?
 
         /// Where it is stored.
         var target: RelativePath { copy ?? entry.path }

@@ -216,6 +216,7 @@ struct RemoteTarget: SyncTarget {
                     acknowledged[file.target] = answer.digest
                 }
                 file.sent = answer.file.map { SyncRecord.Version(size: $0.size, modified: $0.modified) }
+                file.trash = answer.trash
                 // What somebody else has stored there since is left, as it is by a change.
                 let isOther = answer.result == .pathConflict && replaceable(by: file) != nil
                 report(file, isOther ? .sourceChanged : answer.result, answer.message)

@@ -68,6 +68,7 @@ extension SyncTally {
         if result.isSuccess, file.copy == nil {
             state.withLock { $0.outcome.done[file.entry.path] = file.sent ?? SyncRecord.Version(file.entry) }
         }
+        if let batch = file.trash { state.withLock { $0.summary.trash[batch, default: 0] += 1 } }
         add(
             SyncChange(
                 action: file.isNew ? .new : .changed, path: file.target.string, size: file.entry.size,

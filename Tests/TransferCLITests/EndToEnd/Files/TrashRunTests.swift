@@ -85,7 +85,7 @@ import TransferTestSupport
         #expect(try batches(again).count == 2)
         #expect(try again.run(["trash", "empty"]).end == .exited(0))
         #expect(try batches(again) == [])
-        #expect(files(below: again.directory).allSatisfy { !$0.contains("trash") })
+        #expect(files(below: again.directory).allSatisfy { !$0.contains("trash/") })
     }
 
     /// Parts that have nothing of a folder are no failure, and no sentence tells where the server keeps its trash.
@@ -120,6 +120,64 @@ import TransferTestSupport
         let emptied = try below("d", ["empty"])
         #expect(emptied.end == .exited(0) && emptied.lines.count == 1 && emptied.errors == "", "\(emptied.errors)")
         #expect(try server.run(["trash", "list"]).lines.count == 2)
+    }
+
+    /// A new directory has a trash: what is overwritten is shown with its versions, and comes back with one command, which can be undone
+    /// as well.
+    @Test func whatIsOverwrittenComesBack() throws {
+        let server = try RunningServer(hasTrash: true)
+        let file = server.home.path("a")
+        var lines: [String] = []
+        for byte in [1, 2, 3] as [UInt8] {
+            try writeFile(file, [UInt8](repeating: byte, count: Int(byte)))
+            let push = try server.push([file, "--on-conflict", "overwrite"], to: "/d")
+            #expect(push.end == .exited(0), "\(push.errors)")
+            lines = push.errors.split(separator: "\n").map(String.init)
+        }
+        let versions = try server.run(["trash", "list", "--path", "d/a"])
+        #expect(
+            versions.lines.map { $0.split(separator: " ").dropFirst().joined(separator: " ") } == [
+                "d/a 2 B", "d/a 1 B",
+            ])
+        #expect(try server.run(["trash", "list", "--path", "d/b"]).output.isEmpty)
+        // The line that the push has printed says how.
+        let undo = try #require(lines.last { $0.contains("replaced file") })
+        let quoted = try #require(undo.firstRange(of: "'transfer ")).lowerBound
+        let command = undo[quoted...].dropFirst().prefix { $0 != "'" }.split(separator: " ").map(String.init)
+        #expect(command.prefix(3) == ["transfer", "trash", "restore"] && command.contains("--overwrite"), "\(undo)")
+        let back = try Finished(Array(command.dropFirst()) + ["--plaintext"])
+        #expect(back.end == .exited(0), "\(back.errors)")
+        #expect(try server.stored("d/a") == [2, 2])
+        let list = try server.run(["trash", "list", "--path", "d/a"])
+        #expect(
+            list.lines.map { $0.split(separator: " ").dropFirst().joined(separator: " ") } == ["d/a 3 B", "d/a 1 B"])
+        // Without the flag it is not replaced.
+        #expect(try server.run(["trash", "restore", "d/a"]).errors.contains("pathConflict"))
+        #expect(try server.run(["trash", "restore", "--overwrite", "d/a"]).end == .exited(0))
+        #expect(try server.stored("d/a") == [3, 3, 3])
+    }
+
+    /// What was decided once holds, also in a copy of the directory, until something else is said.
+    @Test func aDirectoryKeepsItsTrash() throws {
+        let server = try RunningServer(hasTrash: true)
+        try writeFile(server.home.path("a"), [1])
+        let push = { (server: RunningServer, byte: UInt8) in
+            try writeFile(server.home.path("a"), [byte])
+            return try server.push([server.home.path("a"), "--on-conflict", "overwrite", "--json"])
+        }
+        #expect(try push(server, 1).object()["trash"] == "null")
+        let again = try server.restarted()
+        let kept = try push(again, 2).object()
+        #expect(kept["replaced"] == "true")
+        #expect(try batches(again) == [kept["trash"]].compactMap(\.self))
+        again.program.signal(SIGTERM)
+        _ = try again.program.wait()
+        let without = try RunningServer(["--no-trash"], in: again.home)
+        #expect(try push(without, 3).object()["trash"] == "null")
+        #expect(try batches(without).count == 1)
+        let later = try without.restarted()
+        #expect(try push(later, 4).object()["trash"] == "null")
+        #expect(try batches(later).count == 1)
     }
 
     @Test func whatIsOldGoesForGood() throws {

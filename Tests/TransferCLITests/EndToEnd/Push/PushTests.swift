@@ -6,7 +6,7 @@ import TransferTestSupport
     static let keys = [
         "schema", "source", "uploadID", "result", "storedPath", "kind", "size", "digest", "verified", "durable",
         "replaced", "seconds", "attempts", "recipients", "format", "width", "height", "sealed", "sourceDeleted",
-        "message", "form",
+        "message", "form", "trash",
     ]
 
     @Test func aPhoto() throws {

@@ -22,6 +22,7 @@ extension PushReporter {
         } else if !tally.isEmpty {
             talk(tally.summary(output.traffic))
             for line in tally.repeatedFailures { talk(line) }
+            if let undo = server.flatMap({ tally.undo(from: $0) }) { talk(undo) }
         } else if failure == nil {
             talk("there was no file to push")
         }

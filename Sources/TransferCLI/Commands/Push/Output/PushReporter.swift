@@ -16,6 +16,8 @@ actor PushReporter {
     let canGoOn: Bool
     let receipts: ReceiptFile?
     let failedList: FailedList?
+    /// As commands name the server; nothing for one that they cannot name.
+    let server: String?
 
     /// Whether anything has failed.
     var hasFailures: Bool { tally.failures > 0 }
@@ -24,11 +26,13 @@ actor PushReporter {
     ///   - canGoOn: whether the same command would go on with what is not acknowledged: nobody can read a stream twice.
     ///   - receipts: where to keep those that come with the reports.
     ///   - failedList: where to keep what fails.
+    ///   - server: as commands name it; nothing for one that they cannot name.
     init(
         _ output: PushOutput, _ printing: PushPrinting, canGoOn: Bool, receipts: ReceiptFile? = nil,
-        failedList: FailedList? = nil
+        failedList: FailedList? = nil, server: String? = nil
     ) {
         self.output = output
+        self.server = server
         self.printing = printing
         self.canGoOn = canGoOn
         self.receipts = receipts

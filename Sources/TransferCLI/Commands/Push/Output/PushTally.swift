@@ -4,6 +4,9 @@ private import TransferSystem
 
 /// Counts what came of a push, and says it at the end.
 struct PushTally {
+    /// Parts of the server's trash that have what was replaced, and how much of it each.
+    private var trash: [TrashedBatch: Int] = [:]
+
     /// What this push has brought, and what was there before it.
     private var stored = (files: 0, bytes: UInt64(0))
     private var present = (files: 0, bytes: UInt64(0))
@@ -89,6 +92,7 @@ struct PushTally {
 
     private mutating func countName(_ report: UploadReport) {
         if report.hasReplaced { replaced += 1 }
+        if let batch = report.trash { trash[batch, default: 0] += 1 }
         guard let path = report.storedPath, let wanted = report.destination else { return }
         if !path.hasSameBytes(as: wanted) { renamed += 1 }
     }
@@ -151,6 +155,11 @@ struct PushTally {
         }
         return text
     }
+
+    /// How what was replaced comes back; nothing where none of it is kept.
+    ///
+    /// - Parameter server: as commands name it.
+    func undo(from server: String) -> String? { TrashUndo(trash, server: server)?.line }
 
     /// The failures once more, where they stand too far above the summary to be seen.
     var repeatedFailures: [String] {

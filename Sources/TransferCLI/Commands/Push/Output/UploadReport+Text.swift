@@ -60,6 +60,7 @@ extension UploadReport {
             isSealed: isSealed, isSourceDeleted: removal == .removed, message: message
         ).json
         line.append("form", .string(form.rawValue))
+        line.append("trash", trash.map { .string($0.name) } ?? .null)
         return line
     }
 }

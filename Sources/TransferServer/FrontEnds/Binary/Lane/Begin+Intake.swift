@@ -37,6 +37,7 @@ extension UploadResult {
         guard case .acknowledged(let acknowledgement) = outcome else { return }
         receipt = acknowledgement.receipt
         hasReplaced = acknowledgement.replaced == .other
+        trash = acknowledgement.trash
         let isAsAsked = path.map { acknowledgement.path.string.hasSameBytes(as: $0) } ?? false
         storedPath = isAsAsked ? nil : caller.shown(acknowledgement.path)?.string
     }
