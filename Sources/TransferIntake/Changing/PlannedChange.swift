@@ -196,10 +196,10 @@ extension TreeChange {
         }
     }
 
-    /// The path at which something may give way to it; nil where nothing does. What gives way to a folder is not kept.
+    /// The path at which something may give way to it; nil where nothing does.
     var replaced: RelativePath? {
         switch self {
-        case .link(let path, _, true, _, _), .hardLink(let path, _, true, _, _): path
+        case .folder(let path, true, _, _), .link(let path, _, true, _, _), .hardLink(let path, _, true, _, _): path
         case .move(let path, let target, true, _): path == target ? nil : target
         case .folder, .link, .hardLink, .move, .set, .discard: nil
         }

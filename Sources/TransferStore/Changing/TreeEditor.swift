@@ -155,8 +155,9 @@ extension TreeEditor {
             try disk.exchange(new.directory.number, new.name, with: (old.directory.number, old.name))
             try? new.directory.unlink(new.name)
         } catch {
-            // The file system cannot, or the folder is on another mount than the scratch one.
-            guard [EINVAL, ENOSYS, ENOTSUP, EXDEV].contains(error.errno) else { throw error }
+            // The file system cannot, the folder is on another mount than the scratch one, or what had the name is in the trash, where
+            // that takes a move.
+            guard [EINVAL, ENOSYS, ENOTSUP, EXDEV, ENOENT].contains(error.errno) else { throw error }
             try? disk.removeDirectory(new.directory.number, new.name)
             try makeDirectoryInPlace(of: old.name, in: old.directory, mode)
         }
@@ -166,6 +167,7 @@ extension TreeEditor {
     private func makeDirectoryInPlace(
         of name: String, in parent: DirectoryHandle, _ mode: mode_t
     ) throws(SystemError) {
+        guard try parent.status(name) != nil else { return try parent.makeDirectory(name, mode: mode) }
         let aside = StagedFile.scratchName()
         try disk.rename(parent.number, name, to: (parent.number, aside))
         do throws(SystemError) {

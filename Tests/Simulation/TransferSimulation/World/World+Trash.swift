@@ -40,7 +40,7 @@ extension World {
 
     private func checkKept(_ naming: SimulatedDisk.Naming) throws(Promises.Broken) {
         guard mix.keepsReplaced, let object = naming.object, let old = naming.replacedObject, old != object,
-            let seen = disk.medium.seen(of: old), disk.medium.directories[object] == nil
+            let seen = disk.medium.seen(of: old)
         else { return }
         // Nothing on another disk is kept, nothing that comes once more, and nothing that the disk has lost.
         guard !disk.medium.away.contains(old), disk.medium.seen(of: object) != seen, rotten[naming.path] == nil else {
