@@ -97,6 +97,25 @@ import TransferTestSupport
         #expect(entries == ["c", "n", "k/y"].map { [IntakeFixture.digest(Array($0.utf8))] })
     }
 
+    /// A folder, a link or another name takes the place of a file.
+    @Test(arguments: [false, true]) func whatGivesWayToSomethingElseIsKept(keeps: Bool) throws {
+        let fixture = try IntakeFixture()
+        try fill(fixture)
+        let changes: [TreeChange] = [
+            .folder(try path("a"), replaces: true, nil), .link(try path("b"), to: [0x78], replaces: true, nil),
+            .hardLink(try path("e"), to: try path("c"), replaces: true, nil),
+        ]
+        for result in perform(changes, fixture, keeps: keeps) { #expect(throws: Never.self) { try result.get() } }
+        for name in ["a", "b", "e"] {
+            let place = RelativePath.trash(Self.batch, try path(name))
+            let found = try fixture.store.object(at: place)
+            #expect((found?.form == .file) == keeps, "\(name)")
+            let digests = keeps ? [IntakeFixture.digest(Array(name.utf8))] : []
+            #expect(entries(fixture, place).map(\.digest) == digests, "\(name)")
+        }
+        try check(fixture, "")
+    }
+
     /// The process ends at any call to the disk or the catalog. Whoever starts next knows every file under the path that it has.
     @Test(arguments: [false, true]) func aServerThatIsKilledAnywhere(keeps: Bool) throws {
         let changes = try changes()

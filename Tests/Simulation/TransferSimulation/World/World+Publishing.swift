@@ -72,7 +72,8 @@ extension World {
 
     /// Makes calls for somebody, and lets others come between them, where the step says so.
     func letOthersIn(_ step: Step, _ session: Session, _ body: () throws -> Void) throws {
-        guard busy == nil, step.c % mix.interludeRate == 0 else { return try body() }
+        // In a copied directory a file that is asked for is read, and its names are synced: whoever is between would wait for the sync.
+        guard busy == nil, step.c % mix.interludeRate == 0, intake?.adoption.isOpen != true else { return try body() }
         busy = session
         disk.arm(
             SimulatedDisk.Interlude(wait: step.b % 5) { [self] in
