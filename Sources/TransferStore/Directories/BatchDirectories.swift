@@ -133,6 +133,9 @@ final class BatchDirectories {
         return error
     }
 
+    /// Directories that were made here and are gone again.
+    func drop(_ gone: Set<RelativePath>) { made.removeAll { gone.contains($0) } }
+
     func close() {
         committer.leaveUnsynced(made)
         opened.removeAll()

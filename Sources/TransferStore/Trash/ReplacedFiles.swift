@@ -262,8 +262,8 @@ extension ReplacedFiles {
     /// Takes away the names of what was not replaced.
     func close() {
         let folders = unused.union(keepings.compactMap(takeAway))
-        directories.close()
         removeEmpty(folders)
+        directories.close()
         (keepings, unused) = ([], [])
     }
 
@@ -277,22 +277,31 @@ extension ReplacedFiles {
     }
 
     private func removeEmpty(_ folders: Set<RelativePath>) {
-        for folder in folders { tree.removeEmptyTrash(folder, incoming.committer.directories) }
+        var gone: Set<RelativePath> = []
+        for folder in folders { gone.formUnion(tree.removeEmptyTrash(folder, incoming.committer.directories)) }
+        // Nobody has to know whether their names are durable.
+        directories.drop(gone)
     }
 }
 
 extension DirectoryTree {
     /// Removes what is left of a part of the trash that nothing is in any more: a folder, and those above it that are empty behind that.
-    func removeEmptyTrash(_ folder: RelativePath, _ durable: DurableDirectories) {
+    ///
+    /// - Returns: those that are gone.
+    @discardableResult
+    func removeEmptyTrash(_ folder: RelativePath, _ durable: DurableDirectories) -> [RelativePath] {
+        var gone: [RelativePath] = []
         var next: RelativePath? = folder
         while let path = next, path.leadsToTrash, path != .trashFolder, let parent = try? open(path.parent) {
             do throws(SystemError) {
                 try parent.disk.removeDirectory(parent.number, String(path.name))
             } catch {
-                return
+                return gone
             }
             durable.forget(path)
+            gone.append(path)
             next = path.parent
         }
+        return gone
     }
 }

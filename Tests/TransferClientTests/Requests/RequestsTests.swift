@@ -51,7 +51,7 @@ import TransferTestSupport
     }
 
     @Test func filesAreRemoved() async throws {
-        try await withServer { server in
+        try await withServer(hasTrash: false) { server in
             for path in ["a", "d/b", "d/c"] { try write(server, path, [1]) }
             let client = try client(server)
             let some = await all(client.remove(["a", "d", "x"]))

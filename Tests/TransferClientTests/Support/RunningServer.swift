@@ -68,8 +68,10 @@ struct RunningServer {
 }
 
 /// Runs a test against a server of its own.
-func withServer<T>(disk: Disk = Disk(), _ body: (RunningServer) async throws -> T) async throws -> T {
-    let running = try await RunningServer(in: TemporaryDirectory(), disk: disk)
+func withServer<T>(
+    disk: Disk = Disk(), hasTrash: Bool = true, _ body: (RunningServer) async throws -> T
+) async throws -> T {
+    let running = try await RunningServer(in: TemporaryDirectory(), disk: disk) { $0.trash = hasTrash }
     do {
         let value = try await body(running)
         await running.stop()

@@ -74,7 +74,7 @@ extension SyncTests {
 
     @Test func withoutATrashItIsGone() async throws {
         try write("a", [1])
-        try await withServer { server in
+        try await withServer(hasTrash: false) { server in
             _ = try await push(server)
             try Files.write(server.directory.path("store/copy/extra/x/y"), [1])
             let synced = try await push(server) { ($0.deletes, $0.keepsInTrash) = (true, false) }

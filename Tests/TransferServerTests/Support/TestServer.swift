@@ -56,6 +56,8 @@ final class TestServer: Sendable {
     ) async throws {
         self.directory = directory
         var configuration = ServerConfiguration(directory: directory.path("store"), endpoints: listen)
+        // Most tests are about something else, and look at all that is in the directory.
+        configuration.trash = false
         configuration.security = .plaintext
         configuration.blockingThreads = 2
         // What tests of HTTP call it.

@@ -33,7 +33,7 @@ enum SyncFlags {
             name: "no-trash", help: "Remove it for good.",
             details:
                 "Otherwise it goes to the server's trash, which 'transfer trash' shows and restores, or to .transfer/trash in "
-                + "the directory here."
+                + "the directory here. A server that has a trash for all that is removed keeps it all the same."
         ).isOn.sets { options, isOn in options.keepsInTrash = !isOn },
         Flag(
             name: "force", help: "Go on when the source has no file at all.",
