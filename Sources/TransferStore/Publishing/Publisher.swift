@@ -117,8 +117,10 @@ final class Publisher {
         for case let error? in errors {
             throw StoreError(error, doing: "make the content durable")
         }
-        try replaced.settle(since: failures)
+        // One that fails leaves the other to be synced: what is made and never synced would be doubted for nothing.
+        let trash = Result { () throws(StoreError) in try replaced.settle(since: failures) }
         try directories.commit(since: failures)
+        try trash.get()
         // Others may have been told of what was lost of these files, or of their names, before the syncs above.
         guard let lastLook, committer.isInDoubt(about: lastLook) else { return }
         throw .doubtedContent
