@@ -13,6 +13,7 @@ extension IntendedChange {
     ) -> KnownChanges {
         switch form {
         case .move: moved(source, other, mayBeTold)
+        case .keep: kept(source, other, mayBeTold)
         case .folder: movedFolder(source, other, mayBeTold)
         case .link: linked(source, other)
         case .attributes: changed(source)
@@ -41,6 +42,12 @@ extension IntendedChange {
             // A copy of the whole directory has other objects.
             changes.moves = [PathMove(path, to: target, object: before.object, at: moment)]
         }
+        return changes
+    }
+
+    private func kept(_ source: FoundObject?, _ other: FoundObject?, _ mayBeTold: Bool) -> KnownChanges {
+        var changes = moved(source, other, mayBeTold)
+        (changes.kept, changes.moves) = (changes.moves.map(\.alone), [])
         return changes
     }
 

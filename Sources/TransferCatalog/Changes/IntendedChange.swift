@@ -16,6 +16,8 @@ package struct IntendedChange: Equatable, Sendable {
         case attributes = 4
         /// A file gives way to something that is no file.
         case replacement = 5
+        /// A file gives way and is kept at the target. What the catalog knows of other files under its path stays there.
+        case keep = 6
     }
 
     package let form: Form

@@ -98,8 +98,7 @@ struct ChangeBatch {
             let kept = places.kept(at: place.path), let after = kept.version?.after
         else { return planned.keeping }
         known.recentChanges.add(keeping)
-        let moved = keeping.outcome(nil, FoundObject(.file, after), mayBeTold: false)
-        (changes.kept, changes.versions) = (moved.moves.map(\.alone), moved.versions)
+        changes.add(keeping.outcome(nil, FoundObject(.file, after), mayBeTold: false))
         return keeping
     }
 
@@ -112,12 +111,10 @@ struct ChangeBatch {
         let all = [keeping, intended].compactMap(\.self)
         do throws(StoreError) {
             var changes = KnownChanges()
-            for (index, change) in all.enumerated() {
+            for change in all {
                 let outcome = try change.outcome(in: store)
                 if !outcome.isEmpty { known.recentChanges.add(change) }
-                var added = outcome
-                if index == 0, keeping != nil { (added.kept, added.moves) = (outcome.moves.map(\.alone), []) }
-                changes.add(added)
+                changes.add(outcome)
             }
             unsynced.append((made, changes))
         } catch {
@@ -190,7 +187,7 @@ extension IntendedChange {
         let made = after.map { FoundObject(form == .folder ? .folder : .file, $0) }
         let done = after.map { self.done(as: $0) } ?? self
         return switch form {
-        case .move: done.outcome(nil, made)
+        case .move, .keep: done.outcome(nil, made)
         case .folder: done.outcome(nil, FoundObject(.folder, before))
         case .link: done.outcome(made, made)
         case .attributes: done.outcome(made, nil)

@@ -104,7 +104,7 @@ struct PlannedChange {
             source.map(\.version.object) != found.version.object
         else { return nil }
         return IntendedChange(
-            .move, place.path.string, to: place.target.string, before: found.version, at: moment)
+            .keep, place.path.string, to: place.target.string, before: found.version, at: moment)
     }
 
     private static func replacement(

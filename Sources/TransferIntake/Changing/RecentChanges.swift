@@ -50,7 +50,7 @@ final class RecentChanges: Sendable {
                 Change(number: number, form: change.form, path: path, target: target, revision: change.revision))
             if changes.count > Self.capacity { changes.removeFirst(changes.count - Self.capacity) }
             count.store(number &+ 1, ordering: .releasing)
-            if change.form == .move || change.form == .folder { moved.wrappingAdd(1, ordering: .releasing) }
+            if [.move, .keep, .folder].contains(change.form) { moved.wrappingAdd(1, ordering: .releasing) }
         }
     }
 
@@ -65,7 +65,7 @@ final class RecentChanges: Sendable {
             for change in changes where change.number >= moment {
                 if change.target == course.place || change.path == course.place { isMet = true }
                 switch change.form {
-                case .move, .folder:
+                case .move, .keep, .folder:
                     guard let place = Self.place(of: course.place, behind: change) else { continue }
                     (course.place, isMet) = (place, true)
                 case .link where change.path == course.place:

@@ -79,14 +79,14 @@ extension World {
         let upload: Int
         /// When it began, as the world counts.
         let begun: Int
-        /// What it has demanded to be at its path, as bytes, `[]` for an empty file; nil where it has demanded nothing.
+        /// What it has demanded to be at its path; nil where it has demanded nothing.
         var demanded: Demand?
     }
 
     /// What has to be at a path.
     enum Demand: Equatable {
         case nothing
-        case content([UInt8])
+        case object(Medium.Object)
     }
 
     /// A file that a command has stored, and does not replace.

@@ -189,7 +189,7 @@ extension World {
             for index in uploads.indices where uploads[index].content == content { uploads[index].hasNewFile = true }
             rotten[naming.path] = nil
             touched[naming.path] = nil
-            log.append((naming.path, content, naming.replaced))
+            log.append((naming.path, content, naming.replaced, naming.replacedObject))
         }
     }
 
@@ -220,7 +220,7 @@ extension World {
                     throw Promises.Broken(
                         "upload \(attempt.upload) was published for a client that may not send any more")
                 }
-                try check(attempt, replaces: naming.replaced)
+                try check(attempt, replaces: naming.object)
                 guard upload.conflict == .overwrite, naming.path == upload.path else { continue }
                 remember(fileOf: session, at: naming.path)
                 if session.isGone, overwriters[naming.path] ?? 0 > session.number,

@@ -17,8 +17,8 @@ extension World {
     }
 
     /// An upload that depends on what has its path has replaced that, and nothing else.
-    func check(_ attempt: Attempt, replaces replaced: [UInt8]?) throws(Promises.Broken) {
-        guard let demanded = attempt.demanded, replaced.map({ .content($0) }) ?? .nothing != demanded else { return }
+    func check(_ attempt: Attempt, replaces replaced: Medium.Object?) throws(Promises.Broken) {
+        guard let demanded = attempt.demanded, replaced.map({ .object($0) }) ?? .nothing != demanded else { return }
         throw Promises.Broken("upload \(attempt.upload) took the place of something else than it has demanded")
     }
 

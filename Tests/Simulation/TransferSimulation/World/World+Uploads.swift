@@ -172,7 +172,7 @@ extension World {
         case .unchanged:
             let seen = disk.medium.version(at: upload.path)
             open.condition = PublicationCondition { $0?.version == seen }
-            return disk.medium.seen(at: upload.path).map { .content($0) } ?? .nothing
+            return disk.medium.object(at: upload.path).map { .object($0) } ?? .nothing
         }
     }
 
