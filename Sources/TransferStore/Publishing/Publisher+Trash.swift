@@ -113,7 +113,8 @@ extension Publisher {
 
     /// Whether what has the path has its name in the trash as well, or cannot have one.
     func isKept(_ there: stat?, for publication: Publication) -> Bool {
-        guard publication.trash != nil, let there else { return true }
+        // What is neither is the operator's, and there is nothing of it to bring back.
+        guard publication.trash != nil, let there, there.isFile || there.isLink else { return true }
         switch keeping[ObjectIdentifier(publication.staged)] {
         case .place(let keeping): return keeping.before.isSame(as: there)
         case .impossible(let other): return ContentVersion(other) == ContentVersion(there)

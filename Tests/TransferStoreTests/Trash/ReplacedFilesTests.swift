@@ -118,6 +118,14 @@ import TransferTestSupport
     }
 
     /// Where the file system has no hard links, or none of this file, the old one is moved at the last moment.
+    /// There is nothing of it that could come back.
+    @Test func aPipeIsReplacedAndNotKept() throws {
+        let (fixture, part) = (try StoreFixture(), Self.part())
+        #expect(mkfifo(fixture.path("a"), 0o600) == 0)
+        #expect(try publish(fixture, "a", .six, part) == nil)
+        #expect(Files.read(fixture.path("a")) == .six && trash(fixture) == [])
+    }
+
     @Test(arguments: [EPERM, EOPNOTSUPP, EMLINK, ENOSYS]) func whatCannotBeLinkedIsMoved(_ code: Int32) throws {
         let (script, part) = (ScriptedDisk(), Self.part())
         let fixture = try StoreFixture(fileSystem: Self.disk, script: script, before: ["a": .one])

@@ -123,9 +123,11 @@ import TransferTestSupport
             "\(home.path("restored"))/.transfer/catalog.sqlite")
         let restored = try SecureServer(in: home, stored: "restored", user: "owner")
         let again = try push(names + ["new"], restored, from: original.home)
-        #expect(again.end == .exited(0), "\(again.output)\(again.errors)")
+        // Today's database knows yesterday's file in the trash, where it is not: its client may not replace it, and nothing is lost.
+        let refused = isDatabaseOld ? [] : [names[0]]
+        #expect(again.end == .exited(isDatabaseOld ? 0 : 1), "\(again.output)\(again.errors)")
         #expect(try again.objects().count(where: Self.wasSent) == 2, "\(again.output)")
-        for name in names + ["new"] {
+        for name in names + ["new"] where !refused.contains(name) {
             #expect(try readFile(sources.path(name)) == readFile(home.path("restored/\(name)")), "\(name)")
         }
         try restored.end()

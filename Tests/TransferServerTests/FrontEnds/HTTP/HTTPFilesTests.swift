@@ -166,8 +166,12 @@ extension ServerTests {
         }
 
         /// Two clients with one condition and all of their content at once: one of them has read what it replaces, and the other is told.
-        @Test(arguments: ["If-Match", "If-None-Match"]) func oneOfTwoClientsWins(_ condition: String) async throws {
-            try await servingHTTP { server in
+        /// What is replaced gets a second name in a trash, which must not count as a change of it.
+        @Test(arguments: ["If-Match", "If-None-Match"], [false, true])
+        func oneOfTwoClientsWins(_ condition: String, keepsReplaced: Bool) async throws {
+            try await servingHTTP {
+                $0.trash = keepsReplaced
+            } _: { server in
                 let clients = try (0..<2).map { _ in try HTTPClient(server) }
                 for round in 0..<20 {
                     var value = "*"
@@ -189,8 +193,10 @@ extension ServerTests {
             }
         }
 
-        @Test func conditionsKeepWhatIsThere() async throws {
-            try await servingHTTP { server in
+        @Test(arguments: [false, true]) func conditionsKeepWhatIsThere(keepsReplaced: Bool) async throws {
+            try await servingHTTP {
+                $0.trash = keepsReplaced
+            } _: { server in
                 let client = try HTTPClient(server)
                 #expect(try client.ask(.put, "/x", [("If-Match", "\"a\"")], [1]).status == 412)
                 #expect(try client.ask(.put, "/x", [("If-None-Match", "*")], [1]).status == 201)
