@@ -63,6 +63,8 @@ final class SimulatedCatalog: @unchecked Sendable {
     private var isDue = false
     /// Commits that a power cut may take.
     private var unsynced = 0
+    /// Whether there are commits that a process has died in before they were synced. The next server finds them, and answers by them.
+    private(set) var hasUnsyncedDeath = false
     /// Commits so far.
     private var version = 0
     /// The simulation's own connection. While it is open, no other one brings the log into the database when it closes.
@@ -97,7 +99,7 @@ final class SimulatedCatalog: @unchecked Sendable {
         servers += 1
         var calls = DatabaseCalls(
             failure: { [self, servers] call in servers == self.servers ? failure(of: call) : Self.failed },
-            committed: { [self] isSynced in if isSynced { unsynced = 0 } })
+            committed: { [self] isSynced in if isSynced { (unsynced, hasUnsyncedDeath) = (0, false) } })
         calls.lateFailure = { [self] in failureBehindCommit() }
         let made = Catalog(path: path, isDurable: true, calls: calls, retryInterval: 0) { [self] damage in
             self.damage = damage.error.message
@@ -156,6 +158,7 @@ final class SimulatedCatalog: @unchecked Sendable {
     private func strike(_ fault: Fault) -> Int32 {
         mend()
         if fault.isDeath { die() } else { hasFailed = true }
+        if fault == .deathInSync { hasUnsyncedDeath = true }
         return Self.failed
     }
 
@@ -174,7 +177,7 @@ final class SimulatedCatalog: @unchecked Sendable {
             truncate(path + "-wal", off_t(ends.commits.dropLast(lost).last ?? 0))
             unlink(path + "-shm")
         }
-        (unsynced, version) = (0, version + 1)
+        (unsynced, version, hasUnsyncedDeath) = (0, version + 1, false)
         try look()
     }
 

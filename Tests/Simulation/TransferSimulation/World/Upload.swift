@@ -28,6 +28,8 @@ extension World {
         var isOnItsWay = false
         /// When it was told that it is stored, as the world counts.
         var answered = 0
+        /// Whether it was acknowledged by what a power cut may let the catalog forget: the content is there, and comes once more.
+        var mayBeForgotten = false
         /// Whether its content has got a name since the server has acknowledged it: nobody has been told of that file.
         var hasNewFile = false
         /// When it was published last.

@@ -78,7 +78,7 @@ extension World {
             try checkRot(path, index)
         }
         admitForeign(upload.content, at: path)
-        uploads[index].hasNewFile = false
+        (uploads[index].hasNewFile, uploads[index].mayBeForgotten) = (false, records.hasUnsyncedDeath)
         let answer = Answer(
             code: acknowledgement.code, path: path, server: servers, version: disk.medium.version(at: path))
         if !isUnheard {

@@ -152,7 +152,7 @@ extension World {
                 try judge(acknowledgement, index, isOfNow: true)
             } else if let answer = uploads[index].answer, !records.hasFailed, rotten[answer.path] == nil,
                 stands(index, at: answer.path), !isTouched(answer.path, since: uploads[index].id),
-                !isPublished(index), !uploads[index].hasNewFile
+                !isPublished(index), !uploads[index].hasNewFile, !uploads[index].mayBeForgotten
             {
                 throw Promises.Broken("upload \(index) was acknowledged, and nobody knows of it any more")
             }

@@ -18,6 +18,7 @@ extension World {
         if let object = naming.object {
             guard disk.medium.seen(of: object) != nil || disk.medium.isLink(object) else { return false }
             keptLinks[object, default: []].insert(naming.path)
+            noteOrigin(of: naming.path)
             return true
         }
         guard let gone = naming.replacedObject, disk.medium.seen(of: gone) != nil else { return false }
@@ -29,8 +30,17 @@ extension World {
         }
         // Somebody who removes it has said so before.
         let isMoving = promises.movings.contains { $0.places.last == naming.path }
-        if isMoving || promises.paths[naming.path]?.isPromised ?? false { lostFromTrash.append((naming.path, gone)) }
+        if isMoving || promises.paths[naming.path]?.isPromised ?? false || promises.known[gone] != nil {
+            lostFromTrash.append((naming.path, gone))
+        }
         return false
+    }
+
+    /// What others have done to a file, or the disk has lost of it, is so under its name in the trash as well.
+    private func noteOrigin(of place: String) {
+        let origin = place.split(separator: "/").dropFirst(3).joined(separator: "/")
+        (rotten[place], touched[place]) = (rotten[origin], touched[origin])
+        foreign[place, default: []].formUnion(foreign[origin] ?? [])
     }
 
     /// A place in the trash that a file has beside its own name.
