@@ -22,7 +22,7 @@ extension Medium {
     mutating func makeDirectory(_ path: String, in root: String) {
         guard let (parent, name) = place(path) else { return }
         let object = newObject()
-        directories[object] = Directory(path: path)
+        directories[object] = Directory(path: path, modified: stamp())
         adopt(object, root + "/" + path)
         _ = bind(parent, name, object)
     }
@@ -52,6 +52,7 @@ extension Medium {
         for changed in [directories[directory]?.seen[name], object].compactMap(\.self) {
             touch(changed, content: false)
         }
+        touch(directory, content: true)
         directories[directory]?.seen[name] = object
         directories[directory]?.certain[name] = object
         settle(object, onDiskOf: directory)

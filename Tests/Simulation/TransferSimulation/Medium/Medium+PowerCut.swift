@@ -132,12 +132,12 @@ extension Medium {
                 if away.contains(object) { cut.away.insert(new) }
                 cut.directories[made]?.certain[name] = new
                 cut.directories[made]?.seen[name] = new
-            } else if directories[object] != nil, !copies.placed.contains(object) {
+            } else if let old = directories[object], !copies.placed.contains(object) {
                 mkdir(target, 0o700)
-                let new = cut.newObject()
+                let new = copies.isWhole ? cut.newObject() : object
                 if away.contains(object) { cut.away.insert(new) }
                 cut.adopt(new, target)
-                cut.directories[new] = Directory()
+                cut.directories[new] = Directory(modified: old.modified)
                 cut.directories[made]?.certain[name] = new
                 cut.directories[made]?.seen[name] = new
                 let place = cut.path(made, name)

@@ -59,6 +59,8 @@ struct Medium {
         var certain: [String: Object] = [:]
         /// What names became since, in order.
         var pending: [(name: String, object: Object?)] = []
+        /// When one of its names was changed last.
+        var modified: Int64 = 0
     }
 
     /// Something that is to have one of two names.
@@ -153,8 +155,9 @@ struct Medium {
     /// - Parameter content: whether its bytes have.
     mutating func touch(_ object: Object, content: Bool) {
         version += 1
-        guard files[object] != nil else { return }
+        guard files[object] != nil || directories[object] != nil else { return }
         let now = clock.stamp()
+        if content { directories[object]?.modified = now }
         files[object]?.changed = now
         if content { files[object]?.modified = now }
     }
@@ -225,7 +228,7 @@ extension Medium {
         guard let parent = object(of: directory) else { return nil }
         let made = newObject()
         self.made.insert(made)
-        directories[made] = Directory(path: path(parent, name))
+        directories[made] = Directory(path: path(parent, name), modified: stamp())
         adopt(made, name, in: directory)
         return bind(parent, name, made)
     }
@@ -290,6 +293,7 @@ extension Medium {
         directories[directory]?.pending.append((name, object))
         settle(object, onDiskOf: directory)
         for changed in [old, object].compactMap(\.self) { touch(changed, content: false) }
+        touch(directory, content: true)
         return path(directory, name).map { path in
             let replaced = object == nil ? nil : old.flatMap { files[$0]?.seen }
             return SimulatedDisk.Naming(path: path, object: object, replacedObject: old, replaced: replaced)
@@ -337,16 +341,18 @@ extension Medium {
         guard times else { return }
         var status = stat()
         guard fstat(number, &status) == 0 else { return }
-        files[object]?.modified = Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
+        let modified = Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
+        files[object]?.modified = modified
+        directories[object]?.modified = modified
     }
 
-    /// Lets a file have its number and times here.
+    /// Lets a file or directory have its number and times here.
     func amend(_ status: inout stat) {
         guard let object = inodes[status.st_ino] else { return }
         amend(&status, of: object)
-        if isLink(object) { status.st_ino = ino_t(object) }
-        guard let file = files[object] else { return }
         status.st_ino = ino_t(object)
+        if let directory = directories[object] { status.st_mtim = Self.time(directory.modified) }
+        guard let file = files[object] else { return }
         status.st_mtim = Self.time(file.modified)
         status.st_ctim = Self.time(file.changed)
     }

@@ -30,9 +30,9 @@ extension World {
         }
         // Somebody who removes it has said so before.
         let isMoving = promises.movings.contains { $0.places.last == naming.path }
-        if isMoving || promises.paths[naming.path]?.isPromised ?? false || promises.known[gone] != nil {
-            lostFromTrash.append((naming.path, gone))
-        }
+        if isMoving || promises.paths[naming.path]?.isPromised ?? false { lostFromTrash.append((naming.path, gone)) }
+        // What has given way there is known under no name that it has still: the catalog knew it in the trash.
+        if promises.known[gone]?.path == naming.path { promises.known[gone] = nil }
         return false
     }
 
