@@ -52,19 +52,17 @@ extension World {
         guard mix.keepsReplaced, let object = naming.object, let old = naming.replacedObject, old != object,
             let seen = disk.medium.seen(of: old)
         else { return }
-        // Nothing on another disk is kept, nothing that comes once more, and nothing that the disk has lost.
-        guard !disk.medium.away.contains(old), disk.medium.seen(of: object) != seen, rotten[naming.path] == nil else {
-            return
+        // Where a file seems to be what was acknowledged it is not looked at twice.
+        guard rotten[naming.path] == nil, let content = number(of: seen), !disk.medium.isForeign(old) else { return }
+        if let place = placeKept(of: old) {
+            done.insert(.keep)
+            kept += 1
+            return promises.kept(content, at: place)
         }
-        guard let place = placeKept(of: old) else {
-            // Where a file seems to be what was acknowledged it is not looked at twice.
-            guard number(of: seen) != nil, !disk.medium.isForeign(old) else { return }
+        // Nothing on another disk is kept, and nothing that comes once more.
+        guard disk.medium.away.contains(old) || disk.medium.seen(of: object) == seen else {
             throw Promises.Broken("\(naming.path) has given way, and is not kept")
         }
-        done.insert(.keep)
-        kept += 1
-        guard let content = number(of: seen), !disk.medium.isForeign(old) else { return }
-        promises.kept(content, at: place)
     }
 
     /// Whether nothing of a session replaces anything, or the trash is known to be durable: otherwise it would wait for whoever makes it.

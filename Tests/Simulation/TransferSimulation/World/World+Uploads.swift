@@ -170,9 +170,11 @@ extension World {
             open.condition = .onlyNew
             return .nothing
         case .unchanged:
-            let seen = disk.medium.version(at: upload.path)
+            let (object, seen) = (disk.medium.object(at: upload.path), disk.medium.version(at: upload.path))
+            // Only files have versions.
+            guard object == nil || seen != nil else { return nil }
             open.condition = PublicationCondition { $0?.version == seen }
-            return disk.medium.object(at: upload.path).map { .object($0) } ?? .nothing
+            return object.map { .object($0) } ?? .nothing
         }
     }
 
