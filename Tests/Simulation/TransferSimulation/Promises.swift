@@ -50,9 +50,12 @@ struct Promises {
     }
 
     /// A content has given way to another one and is kept at a place in the trash, from where nobody publishes it.
-    mutating func kept(_ content: Int, at place: String) {
+    ///
+    /// - Parameter isPromised: whether it has to stay there; otherwise it may.
+    mutating func kept(_ content: Int, at place: String, isPromised: Bool) {
         publications += 1
-        paths[place] = Path(published: [Published(content: content, number: publications)], isPromised: true)
+        let isPromised = isPromised || paths[place]?.isPromised ?? false
+        paths[place] = Path(published: [Published(content: content, number: publications)], isPromised: isPromised)
         ever[place, default: []].insert(content)
         voided[place]?.remove(content)
     }

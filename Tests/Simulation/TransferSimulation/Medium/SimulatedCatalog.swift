@@ -65,6 +65,8 @@ final class SimulatedCatalog: @unchecked Sendable {
     private var unsynced = 0
     /// Whether there are commits that a process has died in before they were synced. The next server finds them, and answers by them.
     private(set) var hasUnsyncedDeath = false
+    /// What SQLite says of the last commit that has changed something.
+    private var dataVersion: Int64?
     /// Commits so far.
     private var version = 0
     /// The simulation's own connection. While it is open, no other one brings the log into the database when it closes.
@@ -149,7 +151,11 @@ final class SimulatedCatalog: @unchecked Sendable {
     }
 
     private func failureBehindCommit() -> Int32 {
-        (version, unsynced) = (version + 1, unsynced + 1)
+        version += 1
+        let now = try? database?.execute("PRAGMA data_version")
+        // A commit that changes nothing is not in the log.
+        if now == nil || now != dataVersion { unsynced += 1 }
+        dataVersion = now
         guard isDue, let fault else { return 0 }
         if fault == .deathBehind { unsynced = 0 }
         return strike(fault)
@@ -198,6 +204,7 @@ final class SimulatedCatalog: @unchecked Sendable {
         // A connection holds a file only when it has read it.
         try database.execute("SELECT count(*) FROM uploads")
         self.database = database
+        dataVersion = try database.execute("PRAGMA data_version")
     }
 
     /// Lets another program look into the file beside the server, which may write to it.

@@ -54,7 +54,7 @@ extension World {
         case .acknowledged(let acknowledgement): try judge(acknowledgement, index, isOfNow: isOfNow, at: published)
         // What is in doubt may be anybody's.
         case .skipped
-        where uploads[index].publishedUnder == servers && uploads[index].failedUnder != servers
+        where uploads[index].publishedUnder == servers && uploads[index].failedUnder != servers && !records.hasFailed
             && store?.isInDoubt == false && stands(index, at: uploads[index].path):
             throw Promises.Broken("upload \(index) was skipped for its own content")
         case .skipped, .staged, .kept, .refused: break

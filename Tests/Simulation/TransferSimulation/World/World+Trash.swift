@@ -54,13 +54,15 @@ extension World {
         else { return }
         // Where a file seems to be what was acknowledged it is not looked at twice.
         guard rotten[naming.path] == nil, let content = number(of: seen), !disk.medium.isForeign(old) else { return }
+        // What comes once more need not be kept, and may have a name in the trash that is not durable.
+        let isOther = disk.medium.seen(of: object) != seen
         if let place = placeKept(of: old) {
             done.insert(.keep)
             kept += 1
-            return promises.kept(content, at: place)
+            return promises.kept(content, at: place, isPromised: isOther)
         }
-        // Nothing on another disk is kept, and nothing that comes once more.
-        guard disk.medium.away.contains(old) || disk.medium.seen(of: object) == seen else {
+        // Nothing on another disk is kept.
+        guard !isOther || disk.medium.away.contains(old) else {
             throw Promises.Broken("\(naming.path) has given way, and is not kept")
         }
     }
