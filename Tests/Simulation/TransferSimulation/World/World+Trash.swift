@@ -18,6 +18,8 @@ extension World {
         if let object = naming.object {
             guard disk.medium.seen(of: object) != nil || disk.medium.isLink(object) else { return false }
             keptLinks[object, default: []].insert(naming.path)
+            // What has given way leaves its name to what is kept behind it.
+            for (path, gone) in lostFromTrash where path == naming.path { promises.removed(path, gone) }
             noteOrigin(of: naming.path)
             return true
         }
@@ -78,11 +80,11 @@ extension World {
         let hasGivenWay = givenWay.lower()
         defer { lostFromTrash = [] }
         if hasGivenWay { done.insert(.giveWay) }
-        for (path, object) in lostFromTrash where disk.medium.object(at: path) == nil {
+        for (path, gone) in lostFromTrash where disk.medium.object(at: path) != gone {
             guard hasGivenWay || disk.isDead else {
                 throw Promises.Broken("\(path) is gone from the trash, and has given way to nothing")
             }
-            promises.removed(path, object)
+            if disk.medium.object(at: path) == nil { promises.removed(path, gone) }
         }
     }
 }
