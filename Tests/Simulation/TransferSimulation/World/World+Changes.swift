@@ -179,6 +179,8 @@ extension World {
         rotten[move.target] = rotten.removeValue(forKey: move.path)
         touched[move.target] = touched.removeValue(forKey: move.path)
         foreign[move.target, default: []].formUnion(foreign[move.path] ?? [])
+        // The command that has moved a file last has put it there.
+        if commandFiles[move.object]?.caller != changer?.caller { commandFiles[move.object] = nil }
         for path in [move.path, move.target] { forgetAnswers(at: path) }
         let number = UInt64(move.object)
         let isKnown = records.says(number, at: move.path) || records.says(number, at: move.target)

@@ -26,7 +26,7 @@ extension World {
         guard let gone = naming.replacedObject, disk.medium.seen(of: gone) != nil else { return false }
         keptLinks[gone]?.remove(naming.path)
         // Of two who were about to replace it, one has.
-        if let other = placeKept(of: gone), promises.paths[naming.path]?.isPromised ?? false {
+        if let other = placeKept(of: gone), promises.paths[naming.path]?.isPromised ?? false, isDurable(other) {
             promises.kept(from: naming.path, at: other)
             return false
         }
@@ -48,6 +48,11 @@ extension World {
     /// A place in the trash that a file has beside its own name.
     private func placeKept(of object: Medium.Object) -> String? {
         (keptLinks[object] ?? []).sorted().last { disk.medium.object(at: $0) == object }
+    }
+
+    /// Whether a power cut leaves a file where it is.
+    private func isDurable(_ path: String) -> Bool {
+        disk.medium.possibilities(at: path).allSatisfy { if case .content = $0 { true } else { false } }
     }
 
     private func checkKept(_ naming: SimulatedDisk.Naming) throws(Promises.Broken) {
