@@ -210,9 +210,9 @@ final class Publisher {
                 return keep(file, under: path, in: directory, for: publication, at: moment)
             }
             guard publication.conflict == .overwrite else { throw .isTaken(path) }
-            // What gets a second name is another version then.
-            if try keepMore(target, publication) { continue }
+            // Nothing of a file that may not be replaced is changed: a second name, even for a moment, makes it another version.
             let right = try checkRight(target, publication)
+            if try keepMore(target, publication) { continue }
             guard mayReplace == nil || right == seen else { continue }
             if try replace(seen, in: target, with: publication, keeps: true) {
                 return .committed(path, publication.staged.version)

@@ -222,7 +222,7 @@ extension World {
                 }
                 try check(attempt, replaces: naming.object)
                 guard upload.conflict == .overwrite, naming.path == upload.path else { continue }
-                remember(fileOf: session, at: naming.path)
+                remember(fileOf: session, naming.object)
                 if session.isGone, overwriters[naming.path] ?? 0 > session.number,
                     let replaced = naming.replaced, let other = number(of: replaced), other != upload.content
                 {

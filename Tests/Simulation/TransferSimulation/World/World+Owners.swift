@@ -23,8 +23,8 @@ extension World {
     }
 
     /// A command of this client has stored a file so that it does not replace it.
-    func remember(fileOf session: Session, at path: String) {
-        guard let object = disk.medium.object(at: path) else { return }
+    func remember(fileOf session: Session, _ object: Medium.Object?) {
+        guard let object else { return }
         commandFiles[object] = CommandFile(
             caller: session.caller, server: servers, modified: disk.medium.files[object]?.modified)
     }
