@@ -6,13 +6,14 @@ import TransferSystem
 extension FileStore {
     package func publish(
         _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest? = { _, _ in nil },
-        mayReplace: ((RelativePath, ContentVersion) throws(StoreError) -> Bool)? = nil
+        mayReplace: ((RelativePath, ContentVersion) throws(StoreError) -> Bool)? = nil,
+        touched: ([TouchedFile]) -> Void = { _ in }
     ) -> [Result<PublicationOutcome, StoreError>] {
         if space != nil, let refused = refusal(batch) { return refused }
         let publisher = Publisher(
             tree: tree, umask: umask, rights: rights, incoming: incoming, acknowledged: acknowledged,
             mayReplace: mayReplace)
-        let outcomes = publisher.publish(batch)
+        let outcomes = publisher.publish(batch, touched: touched)
         for (publication, outcome) in zip(batch, outcomes) {
             if outcome.isFinal { publication.staged.discard() } else { publication.staged.discardUnlessResumable() }
         }

@@ -60,9 +60,9 @@ final class LimitedStore: ContentStore {
 
     func publish(
         _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest?,
-        mayReplace: ((RelativePath, ContentVersion) throws(StoreError) -> Bool)?
+        mayReplace: ((RelativePath, ContentVersion) throws(StoreError) -> Bool)?, touched: ([TouchedFile]) -> Void
     ) -> [Result<PublicationOutcome, StoreError>] {
-        store.publish(batch, acknowledged: acknowledged, mayReplace: mayReplace)
+        store.publish(batch, acknowledged: acknowledged, mayReplace: mayReplace, touched: touched)
     }
 
     func hasPart(_ id: UploadID) -> Bool { store.hasPart(id) }

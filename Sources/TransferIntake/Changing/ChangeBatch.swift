@@ -50,7 +50,6 @@ struct ChangeBatch {
             for change in planned where !change.notes.isEmpty { failures.append((change.index, error)) }
             planned.removeAll { !$0.notes.isEmpty }
         }
-        defer { places.close() }
         // Before anything loses a name, with one sync for all of it.
         places.keep(planned.compactMap(\.place))
         editor.prepare(planned.compactMap(\.renaming), beside: planned.flatMap(\.pathsBeside))
@@ -65,6 +64,7 @@ struct ChangeBatch {
             if let syncFailure { failures.append((change.index, syncFailure)) } else { make(change, under: numbers) }
         }
         commit()
+        for file in places.close() { synced.add(known.touched(file)) }
         // The catalog is told at once of what was synced. The disk may have either state of the others.
         let kept = unsettled.compactMap { $0.notes.numbers?.lowerBound }
         known.complete(noted.keeping(Set(kept)), synced)

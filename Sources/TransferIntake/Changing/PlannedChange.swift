@@ -42,7 +42,9 @@ struct PlannedChange {
         }
         let source = try change.source.map { (path) throws(StoreError) in try Self.find(path, in: store) }
         expected = source?.version
-        place = batch.flatMap { batch in change.replaced.map { KeptPlaces.Place($0, in: batch) } }
+        place = try batch.flatMap { (batch) throws(StoreError) in
+            try change.replaced(by: source, in: store).map { KeptPlaces.Place($0, in: batch) }
+        }
         keeping = try place.flatMap { (place) throws(StoreError) in
             try Self.keeping(place, source, at: moment, in: store)
         }
@@ -194,6 +196,15 @@ extension TreeChange {
         case .set(let path, _, _), .discard(let path, _, _): [path]
         case .move(let path, let target, let replaces, _): replaces ? [path, target] : [path]
         }
+    }
+
+    /// The same, but for a path that the source itself has: a second name would make it another file to those who compare it, and
+    /// nothing gives way.
+    ///
+    /// - Parameter source: what gets the path.
+    fileprivate func replaced(by source: FoundObject?, in store: FileStore) throws(StoreError) -> RelativePath? {
+        guard let path = replaced, let source else { return replaced }
+        return try store.object(at: path)?.version.object == source.version.object ? nil : path
     }
 
     /// The path at which something may give way to it; nil where nothing does.

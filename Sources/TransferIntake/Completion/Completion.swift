@@ -185,7 +185,7 @@ extension Completion {
         if published.isEmpty { changes = intake.known.recentChanges.moment }
         let outcomes = intake.store.publish(
             sealed.map(\.publication), acknowledged: intake.known.acknowledged(at:_:),
-            mayReplace: intake.mayReplace(caller))
+            mayReplace: intake.mayReplace(caller), touched: intake.known.restamp)
         let (now, utc) = (intake.clock.monotonic(), intake.clock.utc())
         for (sealed, outcome) in zip(sealed, outcomes) {
             let begun = utc - (now - sealed.upload.started)

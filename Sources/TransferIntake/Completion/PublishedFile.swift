@@ -75,7 +75,8 @@ extension Intake {
         let share = try quotas.share(for: publication, of: caller.grant)
         let moment = known.recentChanges.moment
         let outcome = store.publish(
-            [publication], acknowledged: known.acknowledged(at:_:), mayReplace: mayReplace(caller))[0]
+            [publication], acknowledged: known.acknowledged(at:_:), mayReplace: mayReplace(caller),
+            touched: known.restamp)[0]
         guard let file = PublishedFile(try outcome.get(), of: publication, for: caller) else { return nil }
         if let kept = file.kept { known.recentKeeps.add(kept, of: file.path) }
         let entry = file.entry(

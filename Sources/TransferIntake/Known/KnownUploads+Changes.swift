@@ -37,6 +37,21 @@ extension KnownUploads {
         }
     }
 
+    /// What is to be known of a file that had a second name for a while.
+    func touched(_ file: TouchedFile) -> KnownChanges {
+        let (before, after) = (file.versions.before, file.versions.after)
+        let change = IntendedChange(.attributes, file.path.string, before: before, at: now)
+        recentChanges.add(change)
+        return change.outcome(FoundObject(.file, after), nil)
+    }
+
+    /// Lets files be known that were about to be replaced and have their paths still.
+    func restamp(_ files: [TouchedFile]) {
+        var changes = KnownChanges()
+        for file in files { changes.add(touched(file)) }
+        complete(.none, changes)
+    }
+
     /// Tells the catalog what files are now. What cannot be recorded is tried again later. The caller keeps others from changing these
     /// paths until this returns; other uploads and changes do not wait for it.
     func complete(_ noted: NotedChanges, _ changes: KnownChanges) {

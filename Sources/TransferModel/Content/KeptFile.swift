@@ -22,3 +22,11 @@ package struct KeptFile: Hashable, Sendable {
         (self.place, self.batch, self.version) = (place, batch, version)
     }
 }
+
+/// A file that has its path still, and had a second name in the trash for a while: that makes it another version.
+package struct TouchedFile: Hashable, Sendable {
+    package let path: RelativePath
+    package let versions: KeptFile.Versions
+
+    package init(_ path: RelativePath, _ versions: KeptFile.Versions) { (self.path, self.versions) = (path, versions) }
+}

@@ -90,10 +90,12 @@ package protocol ContentStore: AnyObject, Sendable {
     ///   - acknowledged: the digest that a file was acknowledged with, where nobody has changed it since. An upload with
     ///     that content takes the place of one that has other content by now. Only asked about files that do.
     ///   - mayReplace: whether the sender may replace a file, where it may not replace all.
+    ///   - touched: is called with what has its path still, though it was about to be replaced, and is another version by now.
     /// - Returns: one outcome for each publication, in order.
     func publish(
         _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest?,
-        mayReplace: ((RelativePath, ContentVersion) throws(StoreError) -> Bool)?
+        mayReplace: ((RelativePath, ContentVersion) throws(StoreError) -> Bool)?,
+        touched: ([TouchedFile]) -> Void
     ) -> [Result<PublicationOutcome, StoreError>]
 
     /// Whether there is a part of the upload that somebody could go on with, or what says what has become of it. One that cannot

@@ -49,10 +49,14 @@ final class Publisher {
         (permissionMask, self.rights) = (~umask, rights)
     }
 
+    /// - Parameter touched: is called at the end with what has its path still, though it was about to be replaced.
     /// - Returns: one outcome for each publication, in order.
-    func publish(_ batch: [Publication]) -> [Result<PublicationOutcome, StoreError>] {
+    func publish(
+        _ batch: [Publication], touched: ([TouchedFile]) -> Void = { _ in }
+    ) -> [Result<PublicationOutcome, StoreError>] {
         defer {
-            replaced.close()
+            let files = replaced.close()
+            if !files.isEmpty { touched(files) }
             directories.close()
         }
         failures = batch.map(\.staged.failures).min() ?? 0

@@ -76,7 +76,9 @@ package final class KeptPlaces {
     }
 
     /// Takes away what was made in the trash and is not needed.
-    package func close() { files.close() }
+    ///
+    /// - Returns: files that had a name there for a while, and have their paths still.
+    package func close() -> [TouchedFile] { files.close() }
 }
 
 extension KeptPlaces {

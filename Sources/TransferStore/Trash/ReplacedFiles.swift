@@ -11,6 +11,7 @@ import TransferSystem
 final class ReplacedFiles {
     /// A name in the trash, and what it was made for.
     final class Keeping {
+        let path: RelativePath
         let place: RelativePath
         let batch: TrashBatch
         /// What had the path, before it got the second name.
@@ -20,8 +21,8 @@ final class ReplacedFiles {
         /// Whether something else has the path now.
         fileprivate(set) var isUsed = false
 
-        init(_ place: RelativePath, in batch: TrashBatch, _ before: stat, isLinked: Bool) {
-            (self.place, self.batch, self.before, self.isLinked) = (place, batch, before, isLinked)
+        init(_ path: RelativePath, at place: RelativePath, in batch: TrashBatch, _ before: stat, isLinked: Bool) {
+            (self.path, self.place, self.batch, self.before, self.isLinked) = (path, place, batch, before, isLinked)
         }
     }
 
@@ -146,7 +147,7 @@ final class ReplacedFiles {
         let linked = try attempt("look at \(place)") { () throws(SystemError) in try folder.status(newName) }
         // Another one may have taken the path since it was looked at.
         let before = linked.map { found.isSame(as: $0) ? found : $0 } ?? found
-        return .kept(add(Keeping(place, in: batch, before, isLinked: true)))
+        return .kept(add(Keeping(path, at: place, in: batch, before, isLinked: true)))
     }
 
     private func reserve(
@@ -155,7 +156,7 @@ final class ReplacedFiles {
         let there = try attempt("look at \(place)") { () throws(SystemError) in
             try folder.status(String(place.name))
         }
-        return there == nil ? .kept(add(Keeping(place, in: batch, found, isLinked: false))) : .taken
+        return there == nil ? .kept(add(Keeping(path, at: place, in: batch, found, isLinked: false))) : .taken
     }
 
     private func add(_ keeping: Keeping) -> Keeping {
@@ -260,11 +261,28 @@ extension ReplacedFiles {
     }
 
     /// Takes away the names of what was not replaced.
-    func close() {
+    ///
+    /// - Returns: files among that which have their paths still.
+    @discardableResult
+    func close() -> [TouchedFile] {
         let folders = unused.union(keepings.compactMap(takeAway))
+        let touched = keepings.compactMap(touched)
         removeEmpty(folders)
         directories.close()
         (keepings, unused) = ([], [])
+        return touched
+    }
+
+    /// - Returns: nil for what was replaced, or was never linked.
+    private func touched(_ keeping: Keeping) -> TouchedFile? {
+        guard !keeping.isUsed, keeping.isLinked, keeping.before.isFile,
+            let parent = try? tree.open(keeping.path.parent),
+            let after = (try? parent.status(String(keeping.path.name))) ?? nil, after.isSame(as: keeping.before)
+        else { return nil }
+        let versions = KeptFile.Versions(before: ContentVersion(keeping.before), after: ContentVersion(after))
+        // Somebody may have written to it meanwhile.
+        guard versions.after.hasSameContent(as: versions.before), versions.after != versions.before else { return nil }
+        return TouchedFile(keeping.path, versions)
     }
 
     /// - Returns: the folder that has lost a name.

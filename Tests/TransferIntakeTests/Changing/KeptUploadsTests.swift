@@ -82,6 +82,31 @@ import TransferTestSupport
         #expect(try digests(fixture, RelativePath("a")) == [IntakeFixture.digest(new)])
     }
 
+    /// What had a second name for a while, and is not replaced in the end, is known as it is then: its acknowledgement holds, also where
+    /// it was not recorded before.
+    @Test(arguments: [true, false]) func whatIsNotReplacedStaysKnown(isRecorded: Bool) throws {
+        let fixture = try IntakeFixture()
+        let (one, two) = (session(fixture), session(fixture))
+        let first = intent("a", old)
+        #expect(try one.bring(first, old) == nil)
+        _ = one.publish()
+        if isRecorded { #expect(one.acknowledge().uploads.map(\.outcome.code) == [.committed]) }
+        let before = fixture.store.version(at: try RelativePath("a"))
+        let looks = Atomic(0)
+        let begun = two.begin(intent("a", new), mayEnd: false)
+        begun.upload.condition = PublicationCondition { _ in
+            looks.wrappingAdd(1, ordering: .relaxed).newValue == 1
+        }
+        try new.span.bytes.withUnsafeBytes { try begun.upload.append($0) }
+        #expect(try two.seal(begun.upload, DeclaredEnd()) == nil)
+        _ = two.publish()
+        #expect(two.acknowledge().uploads.map(\.outcome.code) != [.committed])
+        if !isRecorded { #expect(one.acknowledge().uploads.map(\.outcome.code) == [.committed]) }
+        #expect(fixture.store.version(at: try RelativePath("a")) != before)
+        #expect(try digests(fixture, RelativePath("a")) == [IntakeFixture.digest(old)])
+        #expect(try one.bring(first, old)?.code == .committed)
+    }
+
     /// The process ends at any call to the disk or the catalog: neither content is ever lost that was acknowledged.
     @Test func aServerThatIsKilledAnywhere() throws {
         var calls = 0

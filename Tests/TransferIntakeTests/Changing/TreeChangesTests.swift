@@ -116,6 +116,29 @@ import TransferTestSupport
         try check(fixture, "")
     }
 
+    /// Nothing gives way where a file takes its own place, or that of its other name, and it is known as before.
+    @Test(arguments: [false, true]) func aFileDoesNotGiveWayToItself(keeps: Bool) throws {
+        let fixture = try IntakeFixture()
+        try fill(fixture)
+        let link = TreeChange.hardLink(try path("z/e"), to: try path("e"), replaces: true, nil)
+        for result in perform([link], fixture, keeps: keeps) { #expect(throws: Never.self) { try result.get() } }
+        let before = fixture.store.version(at: try path("e"))
+        let changes: [TreeChange] = [
+            link, .hardLink(try path("b"), to: try path("b"), replaces: true, nil),
+            .move(try path("a"), to: try path("a"), replaces: true),
+        ]
+        let results = perform(changes, fixture, keeps: keeps)
+        #expect(throws: Never.self) { try results[0].get() }
+        // There is one name only.
+        #expect(throws: StoreError.self) { try results[1].get() }
+        #expect(fixture.store.version(at: try path("e")) == before)
+        for name in ["a", "b", "e"] {
+            let version = fixture.store.version(at: try path(name))
+            #expect(entries(fixture, try path(name)).map(\.version) == [version], "\(name)")
+        }
+        #expect(try fixture.store.trash(below: nil).isEmpty)
+    }
+
     /// The process ends at any call to the disk or the catalog. Whoever starts next knows every file under the path that it has.
     @Test(arguments: [false, true]) func aServerThatIsKilledAnywhere(keeps: Bool) throws {
         let changes = try changes()

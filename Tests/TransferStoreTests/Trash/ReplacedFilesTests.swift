@@ -258,6 +258,35 @@ import TransferTestSupport
         #expect(Files.read(fixture.path("a")) == .six && publication.content.kept != nil)
     }
 
+    /// A second name, even for a moment, would make it another version, whose acknowledgement does not hold.
+    @Test func whatMayNotBeReplacedIsNotTouched() throws {
+        let (fixture, part) = (try StoreFixture(), Self.part())
+        try fixture.publish("a", .one)
+        let old = fixture.store.version(at: try RelativePath("a"))
+        var refused = try publication(fixture, "a", .six, part)
+        refused.condition = PublicationCondition { _ in true }
+        let outcome = fixture.store.publish([refused], mayReplace: { _, _ in false })[0]
+        #expect(throws: StoreError.self) { try outcome.get() }
+        #expect(fixture.store.version(at: try RelativePath("a")) == old)
+    }
+
+    /// What was linked and has its path in the end is another version, which the catalog has to hear of.
+    @Test func whatIsNotReplacedInTheEndIsToldOf() throws {
+        let (fixture, part) = (try StoreFixture(), Self.part())
+        try fixture.publish("a", .one)
+        let old = try #require(fixture.store.version(at: try RelativePath("a")))
+        let looks = Atomic(0)
+        var refused = try publication(fixture, "a", .six, part)
+        refused.condition = PublicationCondition { _ in looks.wrappingAdd(1, ordering: .relaxed).newValue == 1 }
+        var touched: [TouchedFile] = []
+        let outcome = fixture.store.publish([refused], touched: { touched += $0 })[0]
+        #expect(throws: StoreError.self) { try outcome.get() }
+        let now = try #require(fixture.store.version(at: try RelativePath("a")))
+        #expect(now != old)
+        #expect(touched == [TouchedFile(try RelativePath("a"), KeptFile.Versions(before: old, after: now))])
+        #expect(trash(fixture) == [])
+    }
+
     /// What the disk has lost is of no use to anybody.
     @Test func whatIsHealedIsNotKept() throws {
         let (fixture, part) = (try StoreFixture(), Self.part())
