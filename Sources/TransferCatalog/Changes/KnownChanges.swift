@@ -44,7 +44,7 @@ package struct KnownChanges: Equatable, Sendable {
             PathMove(
                 path, to: kept.place.string, object: before.object, revision: before.revision, at: .min)
         ]
-        // Somebody may have written to it meanwhile.
+        // Another program may have written to the file meanwhile.
         guard after.hasSameContent(as: before), after != before else { return }
         versions = [VersionChange(path: kept.place.string, before: before, after: after)]
     }

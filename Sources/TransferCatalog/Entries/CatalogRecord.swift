@@ -16,7 +16,7 @@ enum CatalogRecord {
         static let run = Presence(rawValue: 2)
         static let version = Presence(rawValue: 4)
         static let durable = Presence(rawValue: 8)
-        // Nobody writes that any more.
+        // This version of the program does not write that any more.
         static let wholeReceipt = Presence(rawValue: 16)
         static let receipt = Presence(rawValue: 32)
         static let client = Presence(rawValue: 64)
@@ -70,7 +70,7 @@ enum CatalogRecord {
     }
 
     /// - Parameter bytes: all of what is kept.
-    /// - Returns: nothing for what cannot be.
+    /// - Returns: nil for bytes that no server writes.
     private static func kept(_ bytes: UnsafeRawBufferPointer) -> KeptFile? {
         var input = RecordInput(rest: bytes)
         guard let object = input.next(UInt64.self), let touch = input.next(Int64.self),

@@ -45,7 +45,7 @@ public struct UploadReport: Sendable, Equatable {
     /// this client, or not Transfer's, doesn't say: then it is false.
     public var hasReplaced = false
 
-    /// The part of the server's trash that has that content; nothing where it is not kept, and where that is known no more.
+    /// The part of the server's trash that has that content; nil where it is not kept, or where the server does not know that any more.
     public var trash: TrashedBatch?
 
     /// What the server signed; verified, and about this upload. There where receipts are wanted and the upload is stored;

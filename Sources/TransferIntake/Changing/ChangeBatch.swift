@@ -25,7 +25,7 @@ struct ChangeBatch {
         /// Its index among the changes that are wanted.
         let index: Int
 
-        /// None where nothing was noted of it.
+        /// Its notes; empty for a change without any.
         let noted: [NotedChange]
     }
 

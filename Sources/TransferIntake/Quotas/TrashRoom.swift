@@ -19,7 +19,8 @@ package struct GivenWay: Equatable, Sendable {
 final class TrashRoom: Sendable {
     private struct State {
         var isBusy = false
-        /// What was not to be had when it was looked for last, of whom, and until when nobody looks again: that looks at all of it.
+        /// For each party, the bytes that its last search has not found, and the time before which no search for as many begins again: a
+        /// search reads the whole trash.
         var hopeless: [Party: (lacking: UInt64, until: Int64)] = [:]
     }
 
@@ -32,7 +33,7 @@ final class TrashRoom: Sendable {
     /// Nanoseconds.
     private static let pause: Int64 = 10_000_000_000
 
-    /// Clients of whom it is known that there is nothing.
+    /// Searches that are remembered at most.
     private static let mostHopeless = 1024
 
     /// Files of one client's that are removed before it is looked whether that will do.
@@ -92,7 +93,7 @@ final class TrashRoom: Sendable {
                 state.state.isBusy = true
                 return .entered
             }
-            // Nobody else is there who could come to an end.
+            // There is one thread, so the search that is under way would never end.
             guard !store.isSerial else { return .isHopeless }
             while state.state.isBusy { state.wait() }
             return .waited

@@ -32,7 +32,7 @@ package struct UploadResult: Equatable, Sendable {
     /// Whether it took the place of other content that had the name. Older servers don't say.
     package var hasReplaced = false
 
-    /// The part of the trash that has that content; nothing where it is not kept, and where that is known no more.
+    /// The part of the trash that has that content; nil where it is not kept, or where the server does not know that any more.
     package var trash: TrashBatch?
 
     package init(

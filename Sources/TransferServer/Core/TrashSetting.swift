@@ -13,7 +13,7 @@ enum TrashSetting {
     private static let off = "off\n"
 
     /// - Parameters:
-    ///   - wanted: what the operator says now; nil for nothing.
+    ///   - wanted: the operator's option; nil without one.
     ///   - isNew: whether no server has stored in the directory before.
     ///   - folder: the server's own.
     /// - Returns: whether it has one. What cannot be written down is asked for again.

@@ -9,7 +9,7 @@ package enum RoomNeed: Equatable, Sendable {
     case disk(UInt64)
 }
 
-/// Asks whoever can make room, where somebody can. Shared by all that may need some.
+/// Asks the trash to give room back, where there is a trash. All that need room share it.
 final class RoomMaker: Sendable {
     private let body = Locked<(@Sendable (RoomNeed) -> Bool)?>(nil)
 

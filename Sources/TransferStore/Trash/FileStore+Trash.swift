@@ -34,7 +34,7 @@ extension FileStore {
     /// Whether calls to the disk come one after the other, on one thread.
     package var isSerial: Bool { tree.root.disk.isSerial }
 
-    /// Removes folders of the trash that nothing is in any more.
+    /// Removes empty folders of the trash.
     package func tidyTrash(_ folders: Set<RelativePath>) {
         for folder in folders { tree.removeEmptyTrash(folder, incoming.committer.directories) }
     }

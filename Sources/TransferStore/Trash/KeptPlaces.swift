@@ -64,12 +64,12 @@ package final class KeptPlaces {
         return keeping.map { .kept($0) } ?? .impossible(found)
     }
 
-    /// What has given way and is kept; nil where nothing has, or it is not.
+    /// The kept file; nil where no file has given way, or where it could not be kept.
     package func kept(at path: RelativePath) -> KeptFile? {
         if case .replaced(let kept)? = states[path] { kept } else { nil }
     }
 
-    /// Nothing has given way there, and nothing will.
+    /// Takes the name in the trash away again, after a change of that path that was not made.
     package func undo(_ path: RelativePath) {
         guard case .kept(let keeping)? = states.removeValue(forKey: path) else { return }
         files.undo(keeping)

@@ -280,7 +280,7 @@ extension ReplacedFiles {
             let after = (try? parent.status(String(keeping.path.name))) ?? nil, after.isSame(as: keeping.before)
         else { return nil }
         let versions = KeptFile.Versions(before: ContentVersion(keeping.before), after: ContentVersion(after))
-        // Somebody may have written to it meanwhile.
+        // Another program may have written to the file meanwhile.
         guard versions.after.hasSameContent(as: versions.before), versions.after != versions.before else { return nil }
         return TouchedFile(keeping.path, versions)
     }

@@ -9,7 +9,7 @@ enum ServeTrashFlags {
 
     static let effects: [FlagEffect<ServerConfiguration>] = [
         FlagEffect(isOn.flag) { arguments, configuration in
-            // Who says nothing leaves it to the directory.
+            // Without an option the directory's own setting counts.
             if arguments.setting(of: isOn.flag) != nil { configuration.trash = arguments[isOn] }
         },
         lifetime.sets(\.keepTrash),

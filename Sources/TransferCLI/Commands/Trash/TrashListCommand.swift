@@ -5,7 +5,7 @@ private import TransferModel
 struct TrashListCommand {
     private let access: FilesAccess
     private let isJSON: Bool
-    /// Below the folder of the server's address; nothing for all paths.
+    /// A path below the folder of the server's address; nil for all paths.
     private let path: String?
 
     init(_ arguments: ParsedArguments) throws(UsageError) {

@@ -13,7 +13,7 @@ struct TrashUndo {
     /// - Parameters:
     ///   - trash: parts of the server's trash, and how many files of the command each has.
     ///   - server: as commands name it.
-    /// - Returns: nothing where nothing is kept.
+    /// - Returns: nil where the trash has nothing of the command.
     init?(_ trash: [TrashedBatch: Int], server: String) {
         guard !trash.isEmpty else { return nil }
         batches = trash.keys.map(\.name).sorted()

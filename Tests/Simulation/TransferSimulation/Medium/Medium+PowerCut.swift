@@ -182,3 +182,22 @@ extension Medium {
         close(number)
     }
 }
+
+extension [UInt8] {
+    mutating func apply(_ change: Medium.Change) {
+        switch change {
+        case .write(let offset, let bytes): put(bytes, at: offset)
+        case .truncate(let size): resize(to: size)
+        }
+    }
+
+    /// Writes as pwrite(2) does: what is skipped is zero.
+    mutating func put(_ bytes: [UInt8], at offset: Int) {
+        resize(to: Swift.max(count, offset + bytes.count))
+        replaceSubrange(offset..<offset + bytes.count, with: bytes)
+    }
+
+    mutating func resize(to size: Int) {
+        if count > size { removeLast(count - size) } else { self += [UInt8](repeating: 0, count: size - count) }
+    }
+}

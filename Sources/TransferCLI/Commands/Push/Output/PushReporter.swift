@@ -16,7 +16,7 @@ actor PushReporter {
     let canGoOn: Bool
     let receipts: ReceiptFile?
     let failedList: FailedList?
-    /// As commands name the server; nothing for one that they cannot name.
+    /// The server's name in commands; nil for a server that they cannot name.
     let server: String?
 
     /// Whether anything has failed.
@@ -26,7 +26,7 @@ actor PushReporter {
     ///   - canGoOn: whether the same command would go on with what is not acknowledged: nobody can read a stream twice.
     ///   - receipts: where to keep those that come with the reports.
     ///   - failedList: where to keep what fails.
-    ///   - server: as commands name it; nothing for one that they cannot name.
+    ///   - server: its name in commands; nil for a server that they cannot name.
     init(
         _ output: PushOutput, _ printing: PushPrinting, canGoOn: Bool, receipts: ReceiptFile? = nil,
         failedList: FailedList? = nil, server: String? = nil

@@ -156,7 +156,7 @@ struct PushTally {
         return text
     }
 
-    /// How what was replaced comes back; nothing where none of it is kept.
+    /// The command that brings back what was replaced; nil where none of it is kept.
     ///
     /// - Parameter server: as commands name it.
     func undo(from server: String) -> String? { TrashUndo(trash, server: server)?.line }

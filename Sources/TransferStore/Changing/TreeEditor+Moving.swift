@@ -1,0 +1,144 @@
+internal import CLinux
+import Glibc
+package import TransferModel
+import TransferSystem
+
+// MARK: Moving
+
+extension TreeEditor {
+    /// Gives a file, folder or link another path.
+    ///
+    /// - Parameters:
+    ///   - replaces: whether a file or link that is there gives way to another one.
+    ///   - expected: what has to be moved; nothing for anything.
+    ///   - compared: the file as it has to be still; nothing for any content.
+    /// - Throws: `notFound`; `pathConflict` where the path is taken; `invalidPath` for a folder into itself; `busy` where something
+    ///   else has the path than was expected; `sourceChanged` for another content than was compared.
+    package func move(
+        _ path: RelativePath, to target: RelativePath, replaces: Bool = false,
+        expecting expected: ContentVersion? = nil, as compared: ComparedFile? = nil
+    ) throws(StoreError) -> Moved {
+        guard target.below(path) == nil else {
+            throw StoreError(.invalidPath, "\(path) cannot be moved into itself.")
+        }
+        try incoming.committer.directories.checkTrust(below: path)
+        let parent = try existing(path.parent, path)
+        guard let found = try status(of: path, in: parent), found.isFile || found.isDirectory || found.isLink else {
+            throw .notFound(path)
+        }
+        let directory = try directories.open(target.parent)
+        if let status = try status(of: target, in: directory) {
+            let isSame = status.isSame(as: found)
+            if isSame, target == path {
+                return Moved(version: found.isFile ? (ContentVersion(found), ContentVersion(found)) : nil)
+            }
+            if !isSame || !found.hasOneName {
+                guard !found.isDirectory else { throw .taken(target) }
+                try checkReplaceable(target, status, replaces)
+            }
+        }
+        // What is durable where it is must not depend on the name of a folder that is not.
+        try directories.settle(target.parent, before: path, since: failures)
+        try rename(path, in: parent, target, in: directory, replaces: replaces, expected, compared)
+        directories.change(parent)
+        directories.change(directory)
+        if path.leadsToTrash, let folder = path.parent { emptied.insert(folder) }
+        if found.isDirectory {
+            incoming.committer.directories.forget(path)
+            hasMovedFolder = true
+        }
+        guard found.isFile, let now = try status(of: target, in: directory) else { return Moved(version: nil) }
+        let version = ContentVersion(now)
+        if replaces { incoming.commands.withLock { $0.add(version, of: command, at: target) } }
+        return Moved(version: (ContentVersion(found), version))
+    }
+
+    /// Makes the folders that things are about to be moved to, and makes their names durable together: each move would see to
+    /// its own before it takes away the old name, one after the other. To be called before anything is changed. What cannot be
+    /// made here the move itself refuses; where a sync fails, the whole batch fails.
+    ///
+    /// - Parameter others: what other changes of the batch touch. A folder there is made when its turn comes, as are those
+    ///   that a move of the batch brings or takes away.
+    package func prepare(_ moves: [Renaming], beside others: [RelativePath] = []) {
+        let committer = incoming.committer
+        guard committer.isNeeded else { return }
+        let touched = Set(moves.flatMap { [$0.path, $0.target] } + others)
+        let ahead = BatchDirectories(tree, committer)
+        for (path, target) in moves {
+            guard let folder = target.parent, path.below(folder) == nil, !committer.directories.contains(folder),
+                !folder.isIn(touched)
+            else { continue }
+            if ahead.count >= Self.mostOpened, !ahead.isOpen(folder) {
+                try? ahead.commit(since: failures)
+                directories.adoptFailure(of: ahead)
+                ahead.close()
+            }
+            _ = try? ahead.open(folder)
+        }
+        try? ahead.commit(since: failures)
+        directories.adoptFailure(of: ahead)
+        ahead.close()
+    }
+
+    /// With the lock that keeps away whoever replaces a file, so that what was looked at is what is moved.
+    private func rename(
+        _ path: RelativePath, in parent: DirectoryHandle, _ target: RelativePath, in directory: DirectoryHandle,
+        replaces: Bool, _ expected: ContentVersion?, _ compared: ComparedFile?
+    ) throws(StoreError) {
+        let (name, newName) = (String(path.name), String(target.name))
+        let outcome = try incoming.replacing.withLock { _ throws(StoreError) -> Bool in
+            let found = try status(of: path, in: parent)
+            if let found {
+                try Self.check(found, is: expected, path)
+                try compared?.check(found, path)
+            }
+            if replaces, let there = try status(of: target, in: directory), found?.isSame(as: there) == false {
+                try incoming.check(there, command, target)
+            }
+            if replaces {
+                let replaced = try status(of: target, in: directory)
+                guard let found, let replaced, found.isSame(as: replaced) else {
+                    try keeping(replaced, at: target, in: directory) { () throws(StoreError) in
+                        try attempt("move \(path)") { () throws(SystemError) in
+                            try disk.rename(parent.number, name, to: (directory.number, newName))
+                        }
+                    }
+                    if let replaced { gaveWay(replaced) }
+                    return true
+                }
+            }
+            return try attempt("move \(path)") { () throws(SystemError) in
+                if replaces, let found {
+                    return try OneFile(disk, found).rename(name, in: parent, to: newName, in: directory)
+                }
+                do throws(SystemError) {
+                    try disk.renameToFreeName(parent.number, name, to: (directory.number, newName))
+                    return true
+                } catch {
+                    // Some file systems lack the flag (rename(2)). Others who make a name meanwhile do that in one call, too.
+                    guard error.isExisting || error.errno == EINVAL else { throw error }
+                    if let there = try directory.status(newName) {
+                        guard let found, found.hasOneName, found.isSame(as: there) else { return false }
+                        return try OneFile(disk, found).rename(name, in: parent, to: newName, in: directory)
+                    }
+                    guard !error.isExisting else { return false }
+                    try disk.rename(parent.number, name, to: (directory.number, newName))
+                    return true
+                }
+            }
+        }
+        guard outcome else { throw .taken(target) }
+    }
+}
+
+extension RelativePath {
+    /// Whether it is one of these, or lies in one.
+    fileprivate func isIn(_ paths: Set<RelativePath>) -> Bool {
+        var next: RelativePath? = self
+        while let path = next {
+            if paths.contains(path) { return true }
+            next = path.parent
+        }
+        return false
+    }
+}
