@@ -24,7 +24,7 @@ def main(arguments: Sequence[str]) -> int:
     """Returns the exit status: 0 without findings, 1 with some, 2 if something cannot be run."""
     options = Options.parse(arguments, [proof.key for proof in PROOFS])
     history = History(PROJECT)
-    state = State(options.directory)
+    state = State(options.directory, options.state)
     try:
         table = Table.read(options.document)
         if options.is_check:
@@ -80,7 +80,7 @@ def _list(options: Options, table: Table, state: State, history: History) -> Non
         progress = state.progress.get(proof.key)
         if progress and progress.results:
             done = len(progress.results)
-            print(f"    {done} parts so far in {duration(progress.seconds)}, of {progress.commit}")
+            print(f"    {done} parts so far in {duration(progress.seconds)}, from {progress.commit} to {progress.last_commit}")
             for finding in progress.findings:
                 print(f"    FOUND: {finding}")
         if row := table.rows.get(proof.key):

@@ -64,13 +64,18 @@ def _fuzz_items(progress: Progress, older: str, settings: Settings) -> list[Item
 
 
 def numbers(text: str) -> set[int]:
-    """The mutants that a row says were tried, as `ranges` writes them."""
+    """The mutants that a row says were tried."""
     found = re.search(r"tried so far: ([0-9 -]+)", text)
-    tried: set[int] = set()
-    for piece in found[1].split() if found else []:
-        first, _, last = piece.partition("-")
-        tried |= set(range(int(first), int(last or first) + 1))
-    return tried
+    return _numbers(found[1].split() if found else [])
+
+
+def _numbers(words: Sequence[str]) -> set[int]:
+    """What `ranges` has written."""
+    found: set[int] = set()
+    for word in words:
+        first, _, last = word.partition("-")
+        found |= set(range(int(first), int(last or first) + 1))
+    return found
 
 
 def ranges(numbers: Sequence[int]) -> str:
@@ -85,19 +90,22 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def _mutant_items(progress: Progress, older: str, settings: Settings) -> list[Item]:
-    """First those that the table does not have, then some of the others, drawn by the seed of the proof."""
+    """First those that the table does not have, then some of the others, drawn by the seed of the proof. Parts are named by their mutants:
+    the list may be another one when a later run goes on."""
     listed = {mutant.number: mutant for mutant in listing.read(PROJECT / "Tests" / "mutants" / "list")}
     tried = numbers(older) & set(listed)
     others = sorted(tried)
     drawn = random.Random(progress.seed).sample(others, min(_DRAWN, len(others)))
     items = []
-    for name, chosen in (("new", set(listed) - tried), ("drawn", set(drawn))):
+    for kind, chosen in (("new", set(listed) - tried), ("drawn", set(drawn))):
+        done = (result.name.partition(" ")[2] for result in progress.results if result.name.startswith(kind))
+        chosen -= {number for words in done for number in _numbers(words.split())}
         # Those of one suite stand together, so that it runs without a mutant once.
         ordered = sorted(chosen, key=lambda number: (listed[number].suite, number))
         for start in range(0, len(ordered), _MUTANTS_AT_ONCE):
             part = ordered[start:start + _MUTANTS_AT_ONCE]
             command = ["make", "mutants", "MUTANTS=" + " ".join(map(str, part))]
-            items.append(Item(f"{name}-{start // _MUTANTS_AT_ONCE + 1}", command))
+            items.append(Item(f"{kind} {ranges(part)}", command))
     return items
 
 

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 
 from .history import History
 from .proof import Proof
-from .table import Table
-
-# Commits that touch what a proof covers, after which its row says little about the present state.
-OLD = 200
+from .table import OLD, Table
 
 
 def lines(proofs: Sequence[Proof], table: Table, history: History) -> list[str]:

@@ -25,6 +25,7 @@ class Options:
     is_list: bool
     is_check: bool
     document: Path
+    state: Path
     directory: Path
 
     @staticmethod
@@ -48,6 +49,7 @@ class Options:
             is_list=found.list,
             is_check=found.check,
             document=found.document,
+            state=found.state,
             directory=found.dir,
         )
 
@@ -71,5 +73,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--list", action="store_true", help="say what there is, and how far each is")
     parser.add_argument("--check", action="store_true", help="say which rows are old")
     parser.add_argument("--document", type=Path, default=PROJECT / "docs" / "proofs.md", help="where the table is")
-    parser.add_argument("--dir", type=Path, default=PROJECT / ".build" / "proofs", help="for the state and the logs")
+    parser.add_argument("--state", type=Path, default=PROJECT / "docs" / "proofs.json", help="where it is kept how far each is")
+    parser.add_argument("--dir", type=Path, default=PROJECT / ".build" / "proofs", help="for the logs")
     return parser

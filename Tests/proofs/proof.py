@@ -38,12 +38,15 @@ class Result:
     counts: Mapping[str, int]
     names: Sequence[str]
     findings: Sequence[str]
+    # Of the sources that it ran on.
+    commit: str = ""
 
 
 @dataclass
 class Progress:
     """How far a proof is."""
 
+    # Of its first part.
     commit: str
     seed: int
     command: str
@@ -61,6 +64,16 @@ class Progress:
     def total(self, label: str) -> int:
         """A count of all items so far."""
         return sum(result.counts.get(label, 0) for result in self.results)
+
+    @property
+    def last_commit(self) -> str:
+        """Of its last part."""
+        return self.results[-1].commit if self.results else self.commit
+
+    def go_on(self, commit: str) -> None:
+        """Goes on with other sources: what has found something is run again, because they may have its mend."""
+        self.results = [result for result in self.results if not result.findings]
+        self.commit = self.results[0].commit if self.results else commit
 
     @property
     def names(self) -> list[str]:
@@ -109,7 +122,7 @@ class Proof:
     # Text behind the counts, from what was named and the figures of the older row.
     more: Callable[[Progress, str], str] = lambda progress, older: ""
 
-    def judge(self, item: Item, status: int | None, seconds: float, output: str, log: str) -> Result:
+    def judge(self, item: Item, status: int | None, seconds: float, output: str, log: str, commit: str = "") -> Result:
         """Reads what a command said. One that has failed has at least one finding."""
         output = _COLOUR.sub("", output)
         counts = {}
@@ -119,7 +132,7 @@ class Proof:
                 counts[label] = sum(int(match[1].replace(",", "")) if match.re.groups else 1 for match in found)
         names = re.findall(self.named, output, re.MULTILINE) if self.named else []
         findings = [] if status == 0 else self._findings(item, status, output, log)
-        return Result(item.name, status, seconds, counts, names, findings)
+        return Result(item.name, status, seconds, counts, names, findings, commit)
 
     def _findings(self, item: Item, status: int | None, output: str, log: str) -> list[str]:
         matches = re.finditer(self.finding, output, re.MULTILINE) if self.finding else ()

@@ -14,7 +14,7 @@ from pathlib import Path
 from .history import History
 from .proof import Item, Progress, Proof, Result, Settings
 from .state import State
-from .table import Row, Table, duration
+from .table import OLD, Row, Table, duration
 
 # As a shell says of a command that it does not find.
 _NOT_FOUND = 127
@@ -89,11 +89,11 @@ class Runner:
             if self._is_over:
                 self._say(f"{proof.key}: the time is over; {item.name} comes next")
                 return 1 if progress.findings else 0
-            if not self._history.is_same(progress.commit, proof.covers):
-                self._say(f"{proof.key}: the sources have changed since {progress.commit}; it has to begin anew")
+            if not self._history.is_same(commit, proof.covers) or self._history.is_changed(proof.covers):
+                self._say(f"{proof.key}: the sources have changed since {commit}; the next run goes on with the new ones")
                 return 2
             self._say(f"{proof.key}: {item.name}")
-            result = self._take(proof, item)
+            result = self._take(proof, item, commit)
             progress.results.append(result)
             self._state.save()
             self._tell(proof, result)
@@ -102,16 +102,22 @@ class Runner:
         return 1 if progress.findings else 0
 
     def _progress(self, proof: Proof, commit: str, command: str) -> Progress:
-        """What is there of an earlier run with the same sources and the same command, or the beginning."""
+        """What is there of an earlier run with the same command, on sources whose row would not be old; or the beginning."""
         found = self._state.progress.get(proof.key)
-        if found and found.command == command and self._history.is_same(found.commit, proof.covers):
+        if found and found.command == command and self._is_young(found, proof):
+            if not self._history.is_same(found.last_commit, proof.covers):
+                found.go_on(commit)
             if found.results:
-                self._say(f"{proof.key}: goes on behind {found.results[-1].name}, seed {found.seed}")
+                self._say(f"{proof.key}: goes on behind {found.results[-1].name}, seed {found.seed}, parts from {found.commit} on")
             return found
         self._say(f"{proof.key}: begins, seed {self._settings.seed}")
         progress = Progress(commit, self._settings.seed, command)
         self._state.progress[proof.key] = progress
         return progress
+
+    def _is_young(self, progress: Progress, proof: Proof) -> bool:
+        age = self._history.age(progress.commit, proof.covers)
+        return age is not None and age <= OLD
 
     def _next(self, proof: Proof, progress: Progress, older: str, wanted: Sequence[str]) -> Item | None:
         """The next item that is wanted. Those in between are left for another run."""
@@ -125,7 +131,7 @@ class Runner:
         self._say(f"{proof.key}: nothing is left to run of {', '.join(wanted)}")
         return None
 
-    def _take(self, proof: Proof, item: Item) -> Result:
+    def _take(self, proof: Proof, item: Item, commit: str) -> Result:
         log = self._logs / proof.key / f"{item.name}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         began = self._clock()
@@ -133,7 +139,7 @@ class Runner:
             status = self._execute(item, output.fileno())
         seconds = self._clock() - began
         shown = os.path.relpath(log, self._project)
-        return proof.judge(item, status, seconds, log.read_text(encoding="utf-8", errors="replace"), shown)
+        return proof.judge(item, status, seconds, log.read_text(encoding="utf-8", errors="replace"), shown, commit)
 
     def _execute(self, item: Item, output: int) -> int | None:
         """Returns the exit status, or nil if the limit ended the command. All processes that it has started end here, also when this
@@ -160,9 +166,12 @@ class Runner:
             self._say(f"{proof.key}: FOUND: {finding}")
 
     def _finish(self, proof: Proof, progress: Progress, older: str) -> None:
+        figures = proof.figures(progress, older)
+        if progress.last_commit != progress.commit:
+            figures += f"; parts from {progress.commit} to {progress.last_commit}"
         row = Row(
             proof.key, progress.command, progress.commit, date.today().isoformat(), duration(progress.seconds),
-            proof.figures(progress, older), "; ".join(progress.findings) or "none",
+            figures, "; ".join(progress.findings) or "none",
         )
         self._table.put(row, [each.key for each in self._proofs])
         # The row says what is proven now.

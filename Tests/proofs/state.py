@@ -16,10 +16,11 @@ class Busy(Exception):
 
 
 class State:
-    """A file in the directory of the runs, for one run at a time."""
+    """A file with the parts that have ended of proofs that have not. One run at a time works in the directory of its logs."""
 
-    def __init__(self, directory: Path) -> None:
-        self._file = directory / "state.json"
+    def __init__(self, directory: Path, file: Path) -> None:
+        self._directory = directory
+        self._file = file
         self._lock: IO[str] | None = None
         self.progress: dict[str, Progress] = {}
 
@@ -36,13 +37,13 @@ class State:
 
     def open(self) -> None:
         """Keeps other runs out until this process ends, and reads the file. Raises Busy when there is one."""
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        self._lock = open(self._file.with_name("lock"), "w", encoding="utf-8")
+        self._directory.mkdir(parents=True, exist_ok=True)
+        self._lock = open(self._directory / "lock", "w", encoding="utf-8")
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             self._lock.close()
-            raise Busy(f"another run works in {self._file.parent}") from error
+            raise Busy(f"another run works in {self._directory}") from error
         self.load()
 
     def close(self) -> None:
@@ -51,8 +52,11 @@ class State:
             self._lock.close()
 
     def save(self) -> None:
-        """Writes the file whole: a run that is ended leaves the old one or the new one."""
-        text = json.dumps({key: dataclasses.asdict(one) for key, one in self.progress.items()}, indent=1)
+        """Writes the file whole: a run that is ended leaves the old one or the new one, and none where every proof has ended."""
+        if not self.progress:
+            self._file.unlink(missing_ok=True)
+            return
+        text = json.dumps({key: dataclasses.asdict(one) for key, one in self.progress.items()}, indent=1) + "\n"
         beside = self._file.with_suffix(".new")
         beside.write_text(text, encoding="utf-8")
         beside.replace(self._file)

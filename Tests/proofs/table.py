@@ -10,6 +10,9 @@ from pathlib import Path
 _COLUMNS = ("proof", "command", "commit", "date", "duration", "figures", "findings")
 _HEAD = "| " + " | ".join(_COLUMNS) + " |"
 _RULE = "|" + "---|" * len(_COLUMNS)
+# Commits that touch what a proof covers, after which its row says little about the present state.
+OLD = 200
+
 _COMMIT = re.compile(r"[0-9a-f]{7,40}$")
 
 

@@ -90,7 +90,7 @@ class MutantTests(unittest.TestCase):
     def _chosen(self, older: str, seed: int = 7) -> dict[str, list[int]]:
         chosen: dict[str, list[int]] = {"new": [], "drawn": []}
         for item in _items("mutants", older, seed):
-            chosen[item.name.split("-")[0]] += map(int, item.command[2].removeprefix("MUTANTS=").split())
+            chosen[item.name.split()[0]] += map(int, item.command[2].removeprefix("MUTANTS=").split())
         return chosen
 
     def test_without_a_row_all_are_new(self) -> None:
@@ -106,6 +106,12 @@ class MutantTests(unittest.TestCase):
         self.assertLessEqual(set(first["drawn"]), set(tried))
         self.assertEqual(self._chosen(older), first)
         self.assertNotEqual(first["drawn"], other["drawn"])
+
+    def test_those_of_another_list_are_tried_once(self) -> None:
+        """A run that goes on with a longer list runs what it has not run."""
+        progress = Progress("aaaaaaa", 7, "", [Result(f"new {ranges(sorted(self.listed)[5:])}", 0, 1, {}, (), ())])
+        item = _proof("mutants").next(progress, "", _SETTINGS)
+        self.assertEqual(set(item.command[2].split("=")[1].split() if item else []), {str(number) for number in sorted(self.listed)[:5]})
 
     def test_the_row_says_what_was_tried(self) -> None:
         result = _judge("mutants", (

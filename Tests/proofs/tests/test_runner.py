@@ -43,7 +43,7 @@ class _History(History):
         return commit == self.commit
 
     def age(self, commit: str, paths: Sequence[str]) -> int | None:
-        return self.ages.get(commit)
+        return self.ages.get(commit, 0 if commit == self.commit else None)
 
 
 def _proof(key: str, *scripts: str, finding: str = "", limit: float = 100) -> Proof:
@@ -69,7 +69,7 @@ class RunnerTests(unittest.TestCase):
 
     def _run(self, *proofs: Proof, choice: Choice = _ALL, settings: Settings = Settings(None, 1, 7)) -> int:
         """A run as after a new start of the program."""
-        state = State(self.directory / "state")
+        state = State(self.directory / "state", self.directory / "proofs.json")
         state.open()
         self.addCleanup(state.close)
         runner = Runner(
@@ -178,7 +178,7 @@ class RunnerTests(unittest.TestCase):
 
     def test_no_command_begins_when_the_time_is_over(self) -> None:
         proofs = _proof("one", "echo 1 >>ran", "echo 2 >>ran"), _proof("two", "echo 3 >>ran")
-        state = State(self.directory / "state")
+        state = State(self.directory / "state", self.directory / "proofs.json")
         state.open()
         runner = Runner(
             self.directory, self.directory / "state", proofs, Table.read(self.document), state, self.history,
@@ -191,7 +191,7 @@ class RunnerTests(unittest.TestCase):
         self.assertEqual(self._rows, {})
         self._run(*proofs, settings=Settings(None, 1, 8))
         self.assertEqual(self._ran(), ["1", "2", "3"])
-        self.assertIn("one: goes on behind part-1, seed 7", self.said)
+        self.assertIn("one: goes on behind part-1, seed 7, parts from aaaaaaa on", self.said)
 
     def test_an_ended_run_goes_on_with_the_command_that_it_was_at(self) -> None:
         proof = _proof("one", "echo 1 >>ran", "echo 2 >>ran; test -e again || kill -TERM $PPID", "echo 3 >>ran")
@@ -202,12 +202,28 @@ class RunnerTests(unittest.TestCase):
         self._run(proof)
         self.assertEqual(self._ran(), ["1", "2", "2", "3"])
 
-    def test_other_sources_begin_anew(self) -> None:
+    def test_a_run_goes_on_with_later_sources(self) -> None:
+        """Its row speaks for the first of them. What has found something is run again: it may be mended."""
+        proof = _proof("one", "echo 1 >>ran; echo 5 steps", "echo 2 >>ran; test -e mended", "echo 3 >>ran")
+        for part in ["part-1", "part-2"]:
+            self._run(proof, choice=Choice({"one": [part]}, None, False))
+        self.history.commit, self.history.ages = "bbbbbbb", {"aaaaaaa": check.OLD}
+        (self.directory / "mended").touch()
+        self.assertEqual(self._run(proof), 0)
+        self.assertEqual(self._ran(), ["1", "2", "2", "3"])
+        row = self._rows["one"]
+        self.assertEqual((row.commit, row.figures, row.findings),
+                         ("aaaaaaa", "5 steps; parts from aaaaaaa to bbbbbbb", "none"))
+        self.assertFalse((self.directory / "proofs.json").exists())
+
+    def test_sources_that_are_too_far_away_begin_anew(self) -> None:
         proof = _proof("one", "echo 1 >>ran", "echo 2 >>ran")
-        self._run(proof, choice=Choice({"one": ["part-1"]}, None, False))
-        self.history.commit = "bbbbbbb"
+        for commit, ages in [("bbbbbbb", {}), ("ccccccc", {"bbbbbbb": check.OLD + 1})]:
+            self._run(proof, choice=Choice({"one": ["part-1"]}, None, False))
+            self.history.commit, self.history.ages = commit, ages
         self._run(proof)
-        self.assertEqual(self._ran(), ["1", "1", "2"])
+        self.assertEqual(self._ran(), ["1", "1", "1", "2"])
+        self.assertEqual(self._rows["one"].commit, "ccccccc")
 
     def test_another_command_begins_anew(self) -> None:
         proof = _proof("one", "echo 1 >>ran", "echo 2 >>ran")
@@ -245,7 +261,7 @@ class RunnerTests(unittest.TestCase):
         self.assertEqual(self._rows["one"].figures, "120 steps")
 
     def test_two_runs_are_not_made_at_once(self) -> None:
-        state = State(self.directory / "state")
+        state = State(self.directory / "state", self.directory / "proofs.json")
         state.open()
         self.addCleanup(state.close)
         with self.assertRaises(Busy):
@@ -253,9 +269,8 @@ class RunnerTests(unittest.TestCase):
 
     def test_a_damaged_state_counts_as_empty(self) -> None:
         for text in ["", "[]", "{", '{"one": {}}', '{"one": {"commit": "a", "seed": 1, "command": "", "results": [{}]}}']:
-            (self.directory / "state").mkdir(exist_ok=True)
-            (self.directory / "state" / "state.json").write_text(text, encoding="utf-8")
-            state = State(self.directory / "state")
+            (self.directory / "proofs.json").write_text(text, encoding="utf-8")
+            state = State(self.directory / "state", self.directory / "proofs.json")
             with self.subTest(text):
                 state.load()
                 self.assertEqual(state.progress, {})
