@@ -11,14 +11,27 @@ struct NextRecord: Sendable {
         (self.trees, self.plan, self.old) = (trees, plan, old ?? SyncRecord())
     }
 
-    /// Before anything is changed: it also has what the target is about to get.
+    /// For as long as the sync runs, and for the next one where this one is killed: what has been seen, of what is replaced the version
+    /// that may be, and what the target is about to get. So whichever of the two the target has then is known.
     var underWay: SyncRecord {
-        var record = old
-        for entry in plan.sentFiles { record.entries[entry.path, default: .init()].sending = .init(entry) }
+        var record = seen(SyncOutcome())
+        keep(old, in: &record, SyncOutcome())
+        for entry in plan.replacing {
+            guard let there = trees.target[entry.path], there.isFile else { continue }
+            record.entries[entry.path] = .init(common: .init(there))
+        }
+        for entry in plan.changedFiles { record.entries[entry.path, default: .init()].sending = .init(entry) }
         return record
     }
 
     func record(after outcome: SyncOutcome) -> SyncRecord {
+        var record = seen(outcome)
+        keep(underWay, in: &record, outcome)
+        return record
+    }
+
+    /// What both sides have the same by now.
+    private func seen(_ outcome: SyncOutcome) -> SyncRecord {
         var record = SyncRecord()
         record.entries.reserveCapacity(trees.source.entries.count)
         let open = plan.openPaths
@@ -33,14 +46,14 @@ struct NextRecord: Sendable {
                 record.entries[entry.path] = .init(common: .init(entry), settled: settled)
             }
         }
-        // Their content is the same, and not yet all else.
-        for entry in plan.attributes where entry.isFile && outcome.done[entry.path] == nil {
-            if let there = trees.target[entry.path] { record.entries[entry.path] = .init(common: .init(there)) }
-        }
-        for (path, entry) in underWay.entries where record.entries[path] == nil && isLeft(path, outcome) {
+        return record
+    }
+
+    /// Adds what an earlier record knows of paths that nothing has come of.
+    private func keep(_ earlier: SyncRecord, in record: inout SyncRecord, _ outcome: SyncOutcome) {
+        for (path, entry) in earlier.entries where record.entries[path] == nil && isLeft(path, outcome) {
             record.entries[path] = entry
         }
-        return record
     }
 
     /// Whether what was known of a path holds still: nothing has come of it in this sync.
@@ -60,17 +73,22 @@ struct NextRecord: Sendable {
 }
 
 extension SyncPlan {
-    /// What the target gets content of, or another name.
-    fileprivate var sentFiles: [SyncEntry] {
-        files.map(\.entry) + moves.map(\.entry) + hardLinks.map(\.entry)
+    /// What gets the path of something that gives way, or stays there with other attributes.
+    fileprivate var replacing: [SyncEntry] { changedFiles + folders + links }
+
+    /// Files that the target gets content, another name or another time of.
+    fileprivate var changedFiles: [SyncEntry] {
+        files.map(\.entry) + moves.map(\.entry) + hardLinks.map(\.entry) + attributes.filter(\.isFile)
     }
 
-    /// Whether a sync that is killed may have given the target content.
-    var changesFiles: Bool { !(files.isEmpty && moves.isEmpty && hardLinks.isEmpty) }
+    /// Whether a sync that is killed may have given the target something that the next one has to know.
+    var changesFiles: Bool {
+        !(files.isEmpty && moves.isEmpty && hardLinks.isEmpty) || attributes.contains { $0.isFile }
+    }
 
     /// Files of the source that the target did not have as they are when both were compared, and that it may not get.
     fileprivate var openPaths: Set<RelativePath> {
-        Set((sentFiles + attributes + conflicts.map(\.entry) + kept + blocked.map(\.entry)).map(\.path))
+        Set((changedFiles + conflicts.map(\.entry) + kept + blocked.map(\.entry)).map(\.path))
             .union(unreadable.map(\.path)).union(settled)
     }
 }
