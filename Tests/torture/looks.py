@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -164,6 +165,15 @@ def removed(before: Look, now: Look, source: Look) -> list[tuple[str, tuple[str,
     return gone
 
 
+def replaced(before: Look, now: Look) -> list[tuple[str, tuple[str, str]]]:
+    """What has to be in a folder of backups since `before`, beside what was removed."""
+    return [
+        (path, entry.key)
+        for path, entry in before.items()
+        if entry.kind == FILE and path in now and now[path].kind == FILE and now[path].key != entry.key
+    ]
+
+
 class Trash:
     """What was removed: parts with names, each a tree of its own."""
 
@@ -188,3 +198,18 @@ class Trash:
                 found.update((path, entry.key) for path, entry in look.items() if entry.kind != FOLDER)
                 self.folders.update(path for path, entry in look.items() if entry.kind == FOLDER)
         return found
+
+
+class Backup(Trash):
+    """What a sync has replaced and removed: at the top of a folder and, where that was taken, in folders by date."""
+
+    _DATE = re.compile(r"[0-9]{8}T[0-9]{6}Z(\.[0-9])?/")
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self._tree = Tree(directory)
+
+    def look(self) -> Counter[tuple[str, tuple[str, str]]]:
+        """How often it has what, by path and content."""
+        return Counter((self._DATE.sub("", path, count=1) if self._DATE.match(path) else path, entry.key)
+                       for path, entry in self._tree.look().items() if entry.kind != FOLDER)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import content, looks
-from .looks import Look, Trash, Tree
+from .looks import Backup, Look, Trash, Tree
 from .pace import Pace
 from .people import at_home
 from .plan import Kill, Victim
@@ -29,6 +29,9 @@ _STATUSES = (0, 3)
 
 # Folders of the program in a directory that is the target of a sync.
 _RESERVED = (".transfer", ".transfer-parts")
+
+# The folder of the target that gets what is replaced and removed, in some rounds.
+_BACKUP = "kept"
 
 # What is brought back from the trash at once.
 _RESTORED = 2
@@ -58,6 +61,8 @@ class SyncRoundPlan:
 
     flags: tuple[str, ...]
     steps: tuple[SyncStep, ...]
+    # Whether what goes is kept in a folder of the target, and not in a trash.
+    backs_up: bool
 
     @staticmethod
     def make(source: random.Random) -> SyncRoundPlan:
@@ -74,7 +79,7 @@ class SyncRoundPlan:
                 steps.append(SyncStep.make(source, pushes=False, changes=0))
             else:
                 steps.append(SyncStep.make(source, pushes=True, changes=source.choice([0, 1, 2, 5, 10, 20])))
-        return SyncRoundPlan(tuple(flags), tuple(steps))
+        return SyncRoundPlan(tuple(flags), tuple(steps), backs_up=source.random() < 0.3)
 
 
 class Side:
@@ -106,8 +111,10 @@ class Side:
         now = self.target.look()
         problems = looks.torn(self.before, now, self.wanted)
         self._owed.update(looks.removed(self.before, now, self.wanted))
+        if isinstance(self._trash, Backup):
+            self._owed.update(looks.replaced(self.before, now))
         trash = self._trash.look()
-        problems += [f"removed, and not in the trash: {path!r}" for path, key in sorted(self._owed) if not trash[path, key]]
+        problems += [f"gone, and kept nowhere: {path!r}" for path, key in sorted(self._owed) if not trash[path, key]]
         gone = looks.files(self.before) - looks.files(now)
         self.before = now
         if problems:
@@ -268,7 +275,7 @@ class Syncs:
         """By the eyes of another program, where it is there."""
         if shutil.which("rsync") is None:
             return
-        left_out = [f"--exclude=/{name}" for name in _RESERVED]
+        left_out = [f"--exclude=/{name}" for name in (*_RESERVED, _BACKUP)]
         command = ["rsync", "-aHXn", "--checksum", "--delete", "--itemize-changes", *left_out]
         self._require([*command, f"{side.source.directory}/", f"{side.target.directory}/"], "rsync finds a difference")
         self._tally.syncs["compared by rsync"] += 1
@@ -328,15 +335,17 @@ class _Round:
         self._back = syncs.directory / "back" / folder
         self._back.parent.mkdir(exist_ok=True)
         self._grove = Grove(self._here, source)
-        copy = Tree(store / folder)
-        self._push = Side(Tree(self._here), copy, Trash(store / ".transfer" / "trash", folder))
-        self._pull = Side(copy, Tree(self._back, _RESERVED), Trash(self._back / ".transfer" / "trash"))
+        copy, back = Tree(store / folder, [_BACKUP]), Tree(self._back, [*_RESERVED, _BACKUP])
+        trashes = Trash(store / ".transfer" / "trash", folder), Trash(self._back / ".transfer" / "trash")
+        if plan.backs_up:
+            trashes = Backup(store / folder / _BACKUP), Backup(self._back / _BACKUP)
+        self._push, self._pull = Side(Tree(self._here), copy, trashes[0]), Side(copy, back, trashes[1])
 
     def play(self) -> None:
         for step in self._plan.steps:
             self._grove.change(step.changes)
             self._take(step)
-            if step.restores and step.pushes:
+            if step.restores and step.pushes and not self._plan.backs_up:
                 self._restore()
         shutil.rmtree(self._here)
         shutil.rmtree(self._back, ignore_errors=True)
@@ -344,7 +353,8 @@ class _Round:
     def _take(self, step: SyncStep) -> None:
         side = self._push if step.pushes else self._pull
         side.begin()
-        command = ["sync", "--delete", "--json", "--plaintext", *self._plan.flags, *self._operands(step)]
+        keeping = ["--backup-dir", _BACKUP] if self._plan.backs_up else []
+        command = ["sync", "--delete", "--json", "--plaintext", *keeping, *self._plan.flags, *self._operands(step)]
         for kill in step.kills:
             if not self._syncs.disturb(command, side, step, kill):
                 break
@@ -353,7 +363,7 @@ class _Round:
                 self._grove.change(self._source.randint(1, 5))
                 side.begin()
         self._syncs.complete(command, side)
-        self._syncs.ask(["check", "--checksum", "--plaintext", *self._operands(step)], "check finds a difference")
+        self._syncs.ask(["check", "--checksum", "--plaintext", "--exclude", f"/{_BACKUP}", *self._operands(step)], "check finds a difference")
         if not step.pushes:
             self._require_tidy()
 

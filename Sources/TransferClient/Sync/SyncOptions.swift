@@ -10,6 +10,10 @@ public struct SyncOptions: Sendable {
     /// Whether what is removed goes to a trash: that of the server, or `.transfer/trash` in the directory here.
     public var keepsInTrash = true
 
+    /// A folder in the target, by its path there, that gets what is replaced and removed, under the paths that these had; nil for the
+    /// trash, or none (`keepsInTrash`). It is left out of the sync on both sides.
+    public var backupFolder: String?
+
     /// Whether content is compared by its digest also where size and time are the same. What is here is read for that; a server
     /// tells the digest that it has acknowledged.
     public var comparesContent = false

@@ -204,15 +204,17 @@ extension TreeEditor {
     /// - Parameters:
     ///   - expected: what the source has to be; nothing for any file.
     ///   - compared: what gives way to it, as it has to be still; nothing for anything.
+    ///   - known: the source, as it has to be still; nothing for any content.
     /// - Throws: `notFound`; `wrongForm` for what is no file; `busy` for another one than was expected; `sourceChanged` for something
     ///   else than was compared.
     package func makeHardLink(
         _ path: RelativePath, to source: RelativePath, replaces: Bool, expecting expected: ContentVersion? = nil,
-        as compared: ComparedFile? = nil
+        as compared: ComparedFile? = nil, sourceAs known: ComparedFile? = nil
     ) throws(StoreError) -> Moved {
         let file = try open(source)
         let before = try examine(file, source)
         try Self.check(before, is: expected, source)
+        try known?.check(before, source)
         guard before.isFile else { throw StoreError(.wrongForm, "\(source) is no file, and cannot have two names.") }
         let parent = try directories.open(path.parent)
         if let status = try status(of: path, in: parent) {

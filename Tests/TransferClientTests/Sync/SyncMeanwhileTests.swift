@@ -14,8 +14,8 @@ extension SyncTests {
     ///
     /// - Parameter body: called when the content of that file is compared; for nothing, when all is.
     private func pull(
-        _ server: RunningServer, deletes: Bool, keepsInTrash: Bool = true, whenComparing path: String? = nil,
-        _ body: () throws -> Void
+        _ server: RunningServer, deletes: Bool, keepsInTrash: Bool = true, backupFolder: String? = nil,
+        whenComparing path: String? = nil, _ body: () throws -> Void
     ) async throws -> Synced {
         var configuration = ClientConfiguration.plain()
         (configuration.conflict, configuration.comparesContent) = (.overwrite, true)
@@ -24,7 +24,7 @@ extension SyncTests {
         var local = LocalScan(try LocalTree(path: back), at: back, isSource: false, SyncFilter(Selection()))
         let trees = (source: try await scan.run().tree, target: try local.run().0)
         var options = Self.options
-        (options.deletes, options.keepsInTrash) = (deletes, keepsInTrash)
+        (options.deletes, options.keepsInTrash, options.backupFolder) = (deletes, keepsInTrash, backupFolder)
         let plan = try withoutActuallyEscaping(body) { body in
             var planner = SyncPlanner(trees.source, trees.target, options) { entry, _ in
                 guard let path else { return nil }
@@ -39,7 +39,7 @@ extension SyncTests {
             client: client, destination: try PullDirectory(path: back), keepsOwners: false, digests: [:],
             plan: plan)
         let events = EventQueue<SyncEvent>()
-        let run = SyncRun(RemoteSource(client: client), trees, plan, options) { events.send($0) }
+        let run = SyncRun(RemoteSource(client: client), trees, plan, options, try options.backup()) { events.send($0) }
         events.send(.ended(try await run.run(target)))
         events.finish(.success(()))
         return await Synced(RequestEvents(events))
@@ -112,7 +112,8 @@ extension SyncTests {
     }
 
     /// Neither what is replaced, nor what was not there, nor what is removed.
-    @Test(arguments: [false, true]) func whatIsWrittenMeanwhileStays(keepsInTrash: Bool) async throws {
+    @Test(arguments: [false, true], [nil, "old"])
+    func whatIsWrittenMeanwhileStays(keepsInTrash: Bool, backupFolder: String?) async throws {
         for name in ["file", "gone", "gone2"] { try write(name, [1, 2, 3]) }
         try await withServer { server in
             _ = try await push(server)
@@ -121,7 +122,7 @@ extension SyncTests {
             try write("fresh", [7])
             for name in ["gone", "gone2"] { #expect(unlink("\(source)/\(name)") == 0) }
             _ = try await push(server) { $0.deletes = true }
-            let synced = try await pull(server, deletes: true, keepsInTrash: keepsInTrash) {
+            let synced = try await pull(server, deletes: true, keepsInTrash: keepsInTrash, backupFolder: backupFolder) {
                 edit("\(back)/file", [9, 9, 9], restoresTime: true)
                 try Files.write("\(back)/fresh", [8, 8])
             }
@@ -130,11 +131,14 @@ extension SyncTests {
             // Where anything has failed nothing is removed.
             #expect(Files.read("\(back)/gone") == [1, 2, 3])
             for name in ["fresh", "file"] { #expect(unlink("\(back)/\(name)") == 0) }
-            let removed = try await pull(server, deletes: true, keepsInTrash: keepsInTrash) {
+            let removed = try await pull(
+                server, deletes: true, keepsInTrash: keepsInTrash, backupFolder: backupFolder
+            ) {
                 edit("\(back)/gone", [9, 9, 9], restoresTime: true)
             }
             #expect(removed.failures.count == 1 && removed.failures[0].hasPrefix("removed gone: sourceChanged "))
             #expect(Files.read("\(back)/gone") == [9, 9, 9] && Files.read("\(back)/gone2") == nil)
+            if let backupFolder { TemporaryDirectory.remove("\(back)/\(backupFolder)") }
             let next = try await pull(server) { $0.deletes = true }
             #expect(next.failures == [] && TreeFacts(back).lines == TreeFacts(source).lines)
         }

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from torture.looks import Trash, Tree
+from torture.looks import Backup, Trash, Tree
 from torture.plan import Victim
 from torture.program import Broken
 from torture.syncs import Side, SyncRoundPlan, catalog_problems
@@ -23,6 +23,7 @@ class SyncRoundPlanTests(unittest.TestCase):
         self.assertEqual({kill.victim for step in steps for kill in step.kills}, set(Victim))
         self.assertTrue(all(plan.steps[0].pushes for plan in plans))
         self.assertTrue(any(step.changes > 5 for step in steps) and any(step.restores for step in steps))
+        self.assertEqual({plan.backs_up for plan in plans}, {False, True})
 
 
 class CatalogTests(unittest.TestCase):
@@ -57,6 +58,22 @@ class SideTests(unittest.TestCase):
         self.side.begin()
         self.side.look()
         self.side.require_same()
+
+    def test_what_is_replaced_has_to_be_in_the_backups(self) -> None:
+        target = Tree(self.path / "target", ["kept"])
+        self.side = Side(Tree(self.path / "source"), target, Backup(self.path / "target" / "kept"))
+        for held in (b"1", b"2", b"3"):
+            self.write("source/a", held)
+            if held != b"1":
+                place = self.path / "target" / "kept" / ("20261127T100000Z" if held == b"3" else "")
+                place.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(self.path / "target" / "a", place / "a")
+            shutil.copy2(self.path / "source" / "a", self.path / "target" / "a")
+            self.side.begin()
+            self.side.look()
+        os.unlink(self.path / "target" / "kept" / "20261127T100000Z" / "a")
+        with self.assertRaisesRegex(Broken, "gone, and kept nowhere: 'a'"):
+            self.side.look()
 
     def test_a_tree_that_differs_is_found(self) -> None:
         self.write("source/f", b"x")

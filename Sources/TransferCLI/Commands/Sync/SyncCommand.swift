@@ -11,6 +11,14 @@ struct SyncCommand {
         guard options.deletes || options.mostDeletions == nil, options.deletes || options.keepsInTrash else {
             throw arguments.error("--max-delete and --no-trash are about what --delete removes; add --delete")
         }
+        guard options.keepsInTrash || options.backupFolder == nil else {
+            throw arguments.error("--no-trash and --backup-dir contradict each other")
+        }
+        do throws(PushFailure) {
+            try options.check()
+        } catch {
+            throw arguments.error(error.message)
+        }
         options.records = ConfigurationFolder.path.map { "\($0)/syncs" }
         runner = try SyncRunner(arguments, options, .doing)
     }

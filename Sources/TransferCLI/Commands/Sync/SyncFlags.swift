@@ -32,9 +32,17 @@ enum SyncFlags {
         Flag(
             name: "no-trash", help: "Remove it for good.",
             details:
-                "Otherwise it goes to the server's trash, which 'transfer trash' shows and restores, or to .transfer/trash in "
+                "Otherwise, and without --backup-dir, it goes to the server's trash, which 'transfer trash' shows and restores, or to .transfer/trash in "
                 + "the directory here. A server that has a trash for all that is removed keeps it all the same."
         ).isOn.sets { options, isOn in options.keepsInTrash = !isOn },
+        Flag(
+            name: "backup-dir", placeholder: "DIR",
+            help: "Keep what is replaced and removed in DIR, a folder in TARGET.",
+            details:
+                "Under the path that it had or, where that is taken there, below a folder of the sync's time. DIR is left out of "
+                + "the sync on both sides. What cannot be kept is neither replaced nor removed. In a directory here that takes a file "
+                + "system with hard links; a server makes copies, and its trash keeps what is replaced as well."
+        ).text.sets(\.backupFolder),
         Flag(
             name: "force", help: "Go on when the source has no file at all.",
             details: "Otherwise --delete takes that for a disk that is not mounted."

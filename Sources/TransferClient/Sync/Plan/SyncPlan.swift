@@ -7,6 +7,8 @@ struct SyncPlan: Sendable {
     struct Move: Sendable {
         let from: RelativePath
         let entry: SyncEntry
+        /// What is moved, as it was compared, where the plan has nothing for the path that it gets.
+        var compared: SyncEntry?
     }
 
     /// A file that is sent.

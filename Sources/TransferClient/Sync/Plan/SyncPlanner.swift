@@ -385,6 +385,10 @@ extension SyncPlanner {
     /// What is done in a folder changes its time, and needs the permission to do it.
     private mutating func finishFolders() {
         let made = Set(plan.folders.map(\.path))
+        // The folder of what is kept is made in it.
+        if let backup = options.backupFolder.flatMap({ try? RelativePath($0) }), !plan.isEmpty {
+            touched.insert(backup.parent)
+        }
         for entry in source.entries.reversed() where entry.isFolder {
             let isTold = differing.contains(entry.path)
             if isTold || touched.contains(entry.path) || made.contains(entry.path) {

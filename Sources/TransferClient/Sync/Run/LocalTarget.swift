@@ -25,7 +25,7 @@ struct LocalTarget: SyncTarget {
 
     func makeTop(permissions: UInt16?) async throws(PushFailure) {}
 
-    func set(_ entries: [SyncEntry], _ report: @escaping Report<SyncEntry>) async throws(PushFailure) {
+    func set(_ entries: [SyncEntry], _ report: @escaping SyncReport<SyncEntry>) async throws(PushFailure) {
         await change(entries, report) { (editor, entry) throws(StoreError) in try setAttributes(of: entry, editor) }
     }
 
@@ -66,7 +66,7 @@ struct LocalTarget: SyncTarget {
     }
 
     func remove(
-        _ removals: [SyncPlan.Removal], keepsInTrash: Bool, _ report: @escaping Report<SyncPlan.Removal>
+        _ removals: [SyncPlan.Removal], keepsInTrash: Bool, _ report: @escaping SyncReport<SyncPlan.Removal>
     ) async throws(PushFailure) {
         let batch = TrashBatch.begun(at: utcNanoseconds())
         let trashed: @Sendable (SyncPlan.Removal) -> TreeEditor.Renaming? = { removal in
@@ -91,7 +91,7 @@ struct LocalTarget: SyncTarget {
     }
 
     func makeFolders(
-        _ folders: [SyncEntry], replacing links: Set<RelativePath>, _ report: @escaping Report<SyncEntry>
+        _ folders: [SyncEntry], replacing links: Set<RelativePath>, _ report: @escaping SyncReport<SyncEntry>
     ) async throws(PushFailure) {
         await change(folders, report) { (editor, folder) throws(StoreError) in
             try editor.makeDirectory(
@@ -100,16 +100,26 @@ struct LocalTarget: SyncTarget {
         }
     }
 
-    func move(_ moves: [SyncPlan.Move], _ report: @escaping Report<SyncPlan.Move>) async throws(PushFailure) {
+    func move(_ moves: [SyncPlan.Move], _ report: @escaping SyncReport<SyncPlan.Move>) async throws(PushFailure) {
         await change(moves, report, renaming: { ($0.from, $0.entry.path) }) { (editor, move) throws(StoreError) in
             // The name that it gets now is the first change of it.
-            let compared = plan?.compared(at: move.entry.path).map { ComparedFile($0.version) }
+            let compared =
+                move.compared.map { plan?.compared($0) }
+                ?? plan?.compared(at: move.entry.path).map { ComparedFile($0.version) }
             _ = try editor.move(move.from, to: move.entry.path, as: compared)
         }
     }
 
+    /// By a second name. It changes the time of change, so what was written to since it was compared is looked for here.
+    func keep(_ copies: [SyncPlan.Move], _ report: @escaping SyncReport<SyncPlan.Move>) async throws(PushFailure) {
+        await change(copies, report) { (editor, copy) throws(StoreError) in
+            _ = try editor.makeHardLink(
+                copy.entry.path, to: copy.from, replaces: false, sourceAs: copy.compared.flatMap { plan?.compared($0) })
+        }
+    }
+
     func makeLinks(
-        _ links: [SyncEntry], replaces: Bool, _ report: @escaping Report<SyncEntry>
+        _ links: [SyncEntry], replaces: Bool, _ report: @escaping SyncReport<SyncEntry>
     ) async throws(PushFailure) {
         await change(links, report) { (editor, entry) throws(StoreError) in
             guard case .link(let target) = entry.form else { return }
@@ -119,7 +129,7 @@ struct LocalTarget: SyncTarget {
     }
 
     func makeHardLinks(
-        _ links: [SyncPlan.HardLink], replaces: Bool, _ report: @escaping Report<SyncPlan.HardLink>
+        _ links: [SyncPlan.HardLink], replaces: Bool, _ report: @escaping SyncReport<SyncPlan.HardLink>
     ) async throws(PushFailure) {
         await change(links, report) { (editor, link) throws(StoreError) in
             _ = try editor.makeHardLink(
@@ -129,12 +139,12 @@ struct LocalTarget: SyncTarget {
 
     func take(
         _ files: [SyncPlan.File], _ tell: @escaping @Sendable (SyncEvent) -> Void,
-        _ report: @escaping Report<SyncPlan.File>
+        _ report: @escaping SyncReport<SyncPlan.File>
     ) async throws(PushFailure) {
         let untold = LocalFailure.untoldAttributes
         for file in files where file.entry.isPartial { report(file, untold.code, untold.message) }
         let files = files.filter { !$0.entry.isPartial }
-        if keepsReplaced { await keep(files.filter { !$0.replacesKnown }) }
+        if keepsReplaced { try await keepInTrash(files.filter { !$0.replacesKnown }) }
         let found = Dictionary(files.map { (PathKey($0.entry.path.string), $0) }) { first, _ in first }
         for try await event in client.pull(files.compactMap(pulled), to: destination) {
             switch event {
@@ -153,12 +163,10 @@ struct LocalTarget: SyncTarget {
 
     /// Gives files here that are going to be replaced a second name in the trash, which is durable before they lose their own. A file
     /// system without second names, or without room for one, keeps none.
-    private func keep(_ files: [SyncPlan.File]) async {
+    private func keepInTrash(_ files: [SyncPlan.File]) async throws(PushFailure) {
         let batch = TrashBatch.begun(at: utcNanoseconds())
-        await change(files, { _, _, _ in }) { (editor, file) throws(StoreError) in
-            let path = file.entry.path
-            _ = try editor.makeHardLink(.trash(batch, path), to: path, replaces: false)
-        }
+        let copies = files.map(\.entry).map { SyncPlan.Move(from: $0.path, entry: $0.at(.trash(batch, $0.path))) }
+        try await keep(copies) { _, _, _ in }
     }
 
     private func pulled(_ file: SyncPlan.File) -> PullFile? {
@@ -174,7 +182,7 @@ struct LocalTarget: SyncTarget {
     ///
     /// - Parameter renaming: what a change moves, where it does.
     private func change<Item: Sendable>(
-        _ items: [Item], _ report: @escaping Report<Item>,
+        _ items: [Item], _ report: @escaping SyncReport<Item>,
         renaming: @escaping @Sendable (Item) -> TreeEditor.Renaming? = { _ in nil },
         _ make: @escaping @Sendable (TreeEditor, Item) throws(StoreError) -> Void
     ) async {

@@ -44,7 +44,7 @@ struct RemoteTarget: SyncTarget {
         return last
     }
 
-    func set(_ entries: [SyncEntry], _ report: @escaping Report<SyncEntry>) async throws(PushFailure) {
+    func set(_ entries: [SyncEntry], _ report: @escaping SyncReport<SyncEntry>) async throws(PushFailure) {
         let found = try await stat(entries.map(\.path).filter { acknowledged[$0] != nil })
         let isOther = { (entry: SyncEntry) in
             acknowledged[entry.path].map { $0 != found[entry.path]?.digest } ?? false
@@ -94,7 +94,7 @@ struct RemoteTarget: SyncTarget {
     }
 
     func remove(
-        _ removals: [SyncPlan.Removal], keepsInTrash: Bool, _ report: @escaping Report<SyncPlan.Removal>
+        _ removals: [SyncPlan.Removal], keepsInTrash: Bool, _ report: @escaping SyncReport<SyncPlan.Removal>
     ) async throws(PushFailure) {
         try await untilFree(removals) { (removals, isLast) async throws(PushFailure) in
             let found = Dictionary(removals.map { (PathKey($0.entry.path.string), $0) }) { first, _ in first }
@@ -141,10 +141,10 @@ struct RemoteTarget: SyncTarget {
     }
 
     func makeFolders(
-        _ folders: [SyncEntry], replacing links: Set<RelativePath>, _ report: @escaping Report<SyncEntry>
+        _ folders: [SyncEntry], replacing links: Set<RelativePath>, _ report: @escaping SyncReport<SyncEntry>
     ) async throws(PushFailure) {
         let refused = Locked<[SyncEntry]>([])
-        let first: Report<SyncEntry> = { folder, result, message in
+        let first: SyncReport<SyncEntry> = { folder, result, message in
             guard result == .forbidden else { return report(folder, result, message) }
             refused.withLock { $0.append(folder) }
         }
@@ -162,17 +162,26 @@ struct RemoteTarget: SyncTarget {
         }
     }
 
-    func move(_ moves: [SyncPlan.Move], _ report: @escaping Report<SyncPlan.Move>) async throws(PushFailure) {
+    func move(_ moves: [SyncPlan.Move], _ report: @escaping SyncReport<SyncPlan.Move>) async throws(PushFailure) {
         try await change(moves, { $0.from.string }, report) { move, path in
             .move(
                 MoveRequest(
                     path: path, to: client.requestContext.remote(move.entry.path.string),
-                    version: compared(at: move.entry.path)))
+                    version: move.compared?.movable ?? compared(at: move.entry.path)))
+        }
+    }
+
+    /// By a copy, whose content the server's file system shares where it can: a second name would be another version of the first.
+    func keep(_ copies: [SyncPlan.Move], _ report: @escaping SyncReport<SyncPlan.Move>) async throws(PushFailure) {
+        try await change(copies, { $0.entry.path.string }, report) { copy, path in
+            .make(
+                MakeRequest(
+                    .copy, path: path, target: Array(client.requestContext.remote(copy.from.string).utf8)))
         }
     }
 
     func makeLinks(
-        _ links: [SyncEntry], replaces: Bool, _ report: @escaping Report<SyncEntry>
+        _ links: [SyncEntry], replaces: Bool, _ report: @escaping SyncReport<SyncEntry>
     ) async throws(PushFailure) {
         try await change(links, { $0.path.string }, report) { entry, path in
             guard case .link(let target) = entry.form else { return make(.nothing, path, entry) }
@@ -183,7 +192,7 @@ struct RemoteTarget: SyncTarget {
     }
 
     func makeHardLinks(
-        _ links: [SyncPlan.HardLink], replaces: Bool, _ report: @escaping Report<SyncPlan.HardLink>
+        _ links: [SyncPlan.HardLink], replaces: Bool, _ report: @escaping SyncReport<SyncPlan.HardLink>
     ) async throws(PushFailure) {
         try await change(links, { $0.entry.path.string }, report) { link, path in
             let first = client.requestContext.remote(link.first.string)
@@ -196,7 +205,7 @@ struct RemoteTarget: SyncTarget {
 
     func take(
         _ files: [SyncPlan.File], _ tell: @escaping @Sendable (SyncEvent) -> Void,
-        _ report: @escaping Report<SyncPlan.File>
+        _ report: @escaping SyncReport<SyncPlan.File>
     ) async throws(PushFailure) {
         let directory = directory
         let found = Dictionary(files.map { (PathKey("\(directory)/\($0.entry.path.string)"), $0) }) { first, _ in first
@@ -249,7 +258,7 @@ struct RemoteTarget: SyncTarget {
     }
 
     private func change<Item: Sendable>(
-        _ items: [Item], _ path: (Item) -> String, _ report: Report<Item>, _ request: (Item, String) -> Request
+        _ items: [Item], _ path: (Item) -> String, _ report: SyncReport<Item>, _ request: (Item, String) -> Request
     ) async throws(PushFailure) {
         try await untilFree(items) { (items, isLast) async throws(PushFailure) in
             let paths = items.map(path)
@@ -279,6 +288,12 @@ struct RemoteTarget: SyncTarget {
         }
         if !rest.isEmpty { _ = try await ask(rest, true) }
     }
+}
+
+extension SyncEntry {
+    /// What a file or link has to be still when it is moved; nil for a folder, and for a name of several, of which the sync may have
+    /// changed another one.
+    fileprivate var movable: FileVersion? { isFolder || named != nil ? nil : stored }
 }
 
 extension ChangeReport {

@@ -5,6 +5,7 @@ import TransferSystem
 struct SyncRun {
     private let source: any SyncSource
     private let options: SyncOptions
+    private let backup: SyncBackup?
     private let plan: SyncPlan
     /// Whether nothing of the source is unknown.
     private let isWhole: Bool
@@ -17,9 +18,10 @@ struct SyncRun {
 
     init(
         _ source: any SyncSource, _ trees: (source: SyncTree, target: SyncTree),
-        _ plan: SyncPlan, _ options: SyncOptions, tell: @escaping @Sendable (SyncEvent) -> Void
+        _ plan: SyncPlan, _ options: SyncOptions, _ backup: SyncBackup? = nil,
+        tell: @escaping @Sendable (SyncEvent) -> Void
     ) {
-        (self.source, self.options) = (source, options)
+        (self.source, self.options, self.backup) = (source, options, backup)
         isWhole = trees.source.isWhole && plan.unreadable.isEmpty
         top = trees.source.top
         isNew = trees.target.top == nil
@@ -95,9 +97,45 @@ struct SyncRun {
     private func clear(_ target: any SyncTarget, _ stop: String?) async throws(PushFailure) {
         let isAllowed = stop == nil && isWhole
         let obstacles = plan.obstacles.filter { isAllowed || !$0.entry.isFolder }
-        try await target.remove(obstacles, keepsInTrash: options.keepsInTrash) { [tally] removal, result, message in
+        try await remove(obstacles, target) { [tally] removal, result, message in
             tally.add(removal, .cleared, result, message)
         }
+    }
+
+    /// Removes things, or moves them to where they are kept.
+    private func remove(
+        _ removals: [SyncPlan.Removal], _ target: any SyncTarget,
+        _ report: @escaping SyncReport<SyncPlan.Removal>
+    ) async throws(PushFailure) {
+        guard let backup else { return try await target.remove(removals, keepsInTrash: options.keepsInTrash, report) }
+        let found = Dictionary(removals.map { ($0.entry.path, $0) }) { first, _ in first }
+        try await backup.keep(removals.map(\.entry)) { entry, result, message in
+            // Somebody else was quicker.
+            if let removal = found[entry.path] { report(removal, result == .notFound ? .completed : result, message) }
+        } by: { (moves, report) async throws(PushFailure) in
+            try await target.move(moves, report)
+        }
+    }
+
+    /// Keeps files that are about to be replaced.
+    ///
+    /// - Returns: those that cannot be kept, which have to stay, and why.
+    private func keepReplaced(_ target: any SyncTarget) async throws(PushFailure) -> [RelativePath: (
+        ResultCode, String
+    )] {
+        guard let backup else { return [:] }
+        let replaced = (plan.files.map(\.entry) + plan.hardLinks.map(\.entry)).compactMap { entry in
+            plan.compared[entry.path].flatMap { $0.isFile && $0.path == entry.path ? $0 : nil }
+        }
+        let unkept = Locked<[RelativePath: (ResultCode, String)]>([:])
+        try await backup.keep(replaced) { entry, result, message in
+            guard !result.isSuccess, result != .notFound else { return }
+            let reason = "It stays, because \(backup.folder) cannot keep it. \(message)"
+            unkept.withLock { $0[entry.path] = (result, reason) }
+        } by: { (copies, report) async throws(PushFailure) in
+            try await target.keep(copies, report)
+        }
+        return unkept.withLock { $0 }
     }
 
     private func make(_ target: any SyncTarget) async throws(PushFailure) {
@@ -119,8 +157,11 @@ struct SyncRun {
             if [.completed, .sourceChanged].contains(result) { tally.add(move, result, message) }
         }
         let present = Locked<[SyncEntry]>([])
-        let failed = Locked(Set(plan.unreadable.map(\.path)))
-        try await target.take(plan.files + unmoved.withLock { $0 }, { tally.tell($0) }) { file, result, message in
+        let unkept = try await keepReplaced(target)
+        let failed = Locked(Set(plan.unreadable.map(\.path)).union(unkept.keys))
+        for file in plan.files { unkept[file.entry.path].map { tally.add(file, $0, $1) } }
+        let files = plan.files.filter { unkept[$0.entry.path] == nil } + unmoved.withLock { $0 }
+        try await target.take(files, { tally.tell($0) }) { file, result, message in
             if result == .alreadyStored { present.withLock { $0.append(file.entry) } }
             if !result.isSuccess { failed.withLock { _ = $0.insert(file.entry.path) } }
             tally.add(file, result, message)
@@ -129,10 +170,12 @@ struct SyncRun {
         try await target.makeLinks(plan.links, replaces: true) { tally.add($0, .link, $1, $2) }
         // What was to be linked to is not there, or is not yet what it should be.
         let lacking = failed.withLock { $0 }
-        for link in plan.hardLinks where lacking.contains(link.first) {
+        for link in plan.hardLinks { unkept[link.entry.path].map { tally.add(link, $0, $1) } }
+        let wanted = plan.hardLinks.filter { unkept[$0.entry.path] == nil }
+        for link in wanted where lacking.contains(link.first) {
             tally.add(link, .incomplete, "\(link.first) could not be sent, of which this is another name.")
         }
-        let links = plan.hardLinks.filter { !lacking.contains($0.first) }
+        let links = wanted.filter { !lacking.contains($0.first) }
         try await target.makeHardLinks(links, replaces: true) { tally.add($0, $1, $2) }
         // What was moved, or was there already, has the attributes of before.
         let silent = present.withLock { $0 } + moved.withLock { $0 }
@@ -186,7 +229,7 @@ struct SyncRun {
             tally.add(removal, .removed, .sourceChanged, "The source has it by now.")
         }
         let tally = tally
-        try await target.remove(removals, keepsInTrash: options.keepsInTrash) { tally.add($0, .removed, $1, $2) }
+        try await remove(removals, target) { tally.add($0, .removed, $1, $2) }
     }
 
     /// What was done in folders has changed their times.

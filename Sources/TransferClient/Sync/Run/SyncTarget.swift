@@ -1,10 +1,10 @@
 import TransferModel
 
+/// Takes what came of each thing that a side was asked for.
+typealias SyncReport<Item> = @Sendable (_ item: Item, _ result: ResultCode, _ message: String) -> Void
+
 /// The side that is changed. Each of these says of everything what came of it, and throws when the connection is lost for good.
 protocol SyncTarget: Sendable {
-    /// Takes the answers.
-    typealias Report<Item> = @Sendable (_ item: Item, _ result: ResultCode, _ message: String) -> Void
-
     /// Whether a file that replaces nothing is compared with what has its path: the same content is `alreadyStored`, and another one
     /// stays, with the result `pathConflict` or `sourceChanged`.
     var comparesContent: Bool { get }
@@ -15,7 +15,7 @@ protocol SyncTarget: Sendable {
     func makeTop(permissions: UInt16?) async throws(PushFailure)
 
     /// Sets attributes.
-    func set(_ entries: [SyncEntry], _ report: @escaping Report<SyncEntry>) async throws(PushFailure)
+    func set(_ entries: [SyncEntry], _ report: @escaping SyncReport<SyncEntry>) async throws(PushFailure)
 
     /// Leaves nothing behind that was only needed on the way.
     func tidy() async
@@ -24,35 +24,39 @@ protocol SyncTarget: Sendable {
     func setTop(_ top: SyncTree.Top, keepsOwner: Bool) async throws(PushFailure) -> ChangeReport
     func unlock(_ folders: [SyncEntry]) async throws(PushFailure)
     func remove(
-        _ removals: [SyncPlan.Removal], keepsInTrash: Bool, _ report: @escaping Report<SyncPlan.Removal>
+        _ removals: [SyncPlan.Removal], keepsInTrash: Bool, _ report: @escaping SyncReport<SyncPlan.Removal>
     ) async throws(PushFailure)
 
     /// Makes folders, each behind the one that it is in. Nobody may do in one what its permissions will not let him.
     ///
     /// - Parameter links: those that give way to a folder.
     func makeFolders(
-        _ folders: [SyncEntry], replacing links: Set<RelativePath>, _ report: @escaping Report<SyncEntry>
+        _ folders: [SyncEntry], replacing links: Set<RelativePath>, _ report: @escaping SyncReport<SyncEntry>
     ) async throws(PushFailure)
-    func move(_ moves: [SyncPlan.Move], _ report: @escaping Report<SyncPlan.Move>) async throws(PushFailure)
+    func move(_ moves: [SyncPlan.Move], _ report: @escaping SyncReport<SyncPlan.Move>) async throws(PushFailure)
+
+    /// Gives files a second path, as they are: what becomes of the first one leaves the second one alone. A path that is taken is
+    /// `pathConflict`.
+    func keep(_ copies: [SyncPlan.Move], _ report: @escaping SyncReport<SyncPlan.Move>) async throws(PushFailure)
 
     /// Makes symbolic links.
     ///
     /// - Parameter replaces: whether a file or link that has the path of another one gives way; otherwise that is `pathConflict`.
     func makeLinks(
-        _ links: [SyncEntry], replaces: Bool, _ report: @escaping Report<SyncEntry>
+        _ links: [SyncEntry], replaces: Bool, _ report: @escaping SyncReport<SyncEntry>
     ) async throws(PushFailure)
 
     /// Gives files other names.
     ///
     /// - Parameter replaces: as for symbolic links.
     func makeHardLinks(
-        _ links: [SyncPlan.HardLink], replaces: Bool, _ report: @escaping Report<SyncPlan.HardLink>
+        _ links: [SyncPlan.HardLink], replaces: Bool, _ report: @escaping SyncReport<SyncPlan.HardLink>
     ) async throws(PushFailure)
 
     /// Sends files. One whose content was there gets its attributes later: it is told as `alreadyStored`.
     func take(
         _ files: [SyncPlan.File], _ tell: @escaping @Sendable (SyncEvent) -> Void,
-        _ report: @escaping Report<SyncPlan.File>
+        _ report: @escaping SyncReport<SyncPlan.File>
     ) async throws(PushFailure)
 }
 

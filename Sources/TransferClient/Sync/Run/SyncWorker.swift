@@ -38,6 +38,7 @@ struct SyncWorker: Sendable {
     /// Makes the server's folder the same as a directory here.
     func push(_ directory: String) async throws(PushFailure) -> SyncSummary {
         let (selection, places) = (selection, client.places)
+        let kept = try keptFolders()
         let (local, top) = try await onPool { () throws(StoreError) in
             if let refusal = places?.refusal(ofSource: directory) {
                 throw StoreError(refusal.code, "\(directory.escapedForDisplay) is not sent. \(refusal.message)")
@@ -46,16 +47,17 @@ struct SyncWorker: Sendable {
             return (tree, try tree.top())
         }
         let scan = RemoteScan(
-            client, isSource: false, wantsDigests: options.comparesContent, SyncFilter(selection))
+            client, isSource: false, wantsDigests: options.comparesContent, SyncFilter(selection, without: kept))
         let (scanned, found) = try await BothScans(remote: scan, pool: client.pool) { (isStopped) throws(StoreError) in
             var scan = LocalScan(
-                local, at: directory, isSource: true, SyncFilter(selection), places: places, isStopped: isStopped)
+                local, at: directory, isSource: true, SyncFilter(selection, without: kept), places: places,
+                isStopped: isStopped)
             return try scan.run()
         }.run()
         var (source, target) = (scanned.0, found.tree)
         if scanned.1.hasIgnoreFiles {
             // What these leave out was not known when the server was asked.
-            let (tree, filter) = (target, SyncFilter(selection, like: scanned.1))
+            let (tree, filter) = (target, SyncFilter(selection, like: scanned.1, without: kept))
             target = await client.pool.run { tree.sifted(by: filter, isSource: false) }
         }
         let keepsOwners = options.keepsOwners && found.keepsOwners
@@ -82,6 +84,7 @@ struct SyncWorker: Sendable {
     /// Makes a directory here the same as the server's folder.
     func pull(_ directory: String) async throws(PushFailure) -> SyncSummary {
         let selection = selection
+        let kept = try keptFolders()
         // Where all is to be fetched, all digests are needed: what arrives is compared with what the server has acknowledged.
         let isFirst = try await onPool { () throws(StoreError) in LocalTree.isAbsentOrEmpty(directory) }
         let wantsDigests = options.comparesContent || isFirst
@@ -90,9 +93,10 @@ struct SyncWorker: Sendable {
             try Self.ownFolder(places?.path(ofTarget: directory), below: folder)
         }
         let scan = RemoteScan(
-            client, isSource: true, wantsDigests: wantsDigests, SyncFilter(selection, without: own))
+            client, isSource: true, wantsDigests: wantsDigests,
+            SyncFilter(selection, without: kept.union(own.map { [$0] } ?? [])))
         let (here, found) = try await BothScans(remote: scan, pool: client.pool) { (isStopped) throws(StoreError) in
-            try Self.look(at: directory, SyncFilter(selection), places, isStopped)
+            try Self.look(at: directory, SyncFilter(selection, without: kept), places, isStopped)
         }.run()
         var ((local, target), source) = (here, found.tree)
         if let own { source.stranded.append(SyncTree.Fault(path: own.string, message: LocalFailure.target.message)) }
@@ -118,8 +122,14 @@ struct SyncWorker: Sendable {
             let fetched = wantsDigests ? [:] : try await acknowledged(plan.files.map(\.entry))
             return LocalTarget(
                 client: client, destination: destination, keepsOwners: keepsOwners,
-                digests: digests.merging(fetched) { $1 }, plan: plan, keepsReplaced: options.keepsInTrash)
+                digests: digests.merging(fetched) { $1 }, plan: plan,
+                keepsReplaced: options.keepsInTrash && options.backupFolder == nil)
         }
+    }
+
+    /// Folders in both sides that are none of the source's: with what a sync has replaced and removed.
+    private func keptFolders() throws(PushFailure) -> Set<RelativePath> {
+        Set(try options.backup().map { [$0.folder] } ?? [])
     }
 
     /// - Parameters:
@@ -165,7 +175,7 @@ struct SyncWorker: Sendable {
             return (record, plan)
         }
         tell(.planned(files: plan.files.count, bytes: plan.bytes))
-        let run = SyncRun(sides.source, sides.trees, plan, options, tell: tell)
+        let run = SyncRun(sides.source, sides.trees, plan, options, try options.backup(), tell: tell)
         guard !options.isDryRun else { return run.foresee() }
         let target = try await makeTarget(plan)
         let next = NextRecord(sides.trees, plan, after: record)

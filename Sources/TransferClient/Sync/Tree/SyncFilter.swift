@@ -10,21 +10,21 @@ final class SyncFilter: Sendable {
     private let left = Locked<Set<RelativePath>>([])
     private let top: WalkFilter
     private let hasRead: Atomic<Bool>
-    /// A folder that is left out, whatever the rules say.
-    private let excluded: RelativePath?
+    /// Folders that are left out, whatever the rules say.
+    private let excluded: Set<RelativePath>
 
     /// - Parameters:
     ///   - source: that of the other tree, when that was looked at before.
-    ///   - excluded: a folder that is left out, whatever the selection says.
-    init(_ selection: Selection, like source: SyncFilter? = nil, without excluded: RelativePath? = nil) {
+    ///   - excluded: folders that are left out, whatever the selection says.
+    init(_ selection: Selection, like source: SyncFilter? = nil, without excluded: Set<RelativePath> = []) {
         (self.selection, self.excluded) = (selection, excluded)
         top = source?.top ?? WalkFilter(selection)
         filters = Locked(source?.filters.withLock { $0 } ?? [:])
         hasRead = Atomic(source?.hasIgnoreFiles ?? false)
     }
 
-    private init(_ selection: Selection, top: WalkFilter) {
-        (self.selection, self.top, excluded) = (selection, top, nil)
+    private init(_ selection: Selection, top: WalkFilter, without excluded: Set<RelativePath>) {
+        (self.selection, self.top, self.excluded) = (selection, top, excluded)
         filters = Locked([:])
         // With the one of the top.
         hasRead = Atomic(true)
@@ -32,7 +32,7 @@ final class SyncFilter: Sendable {
 
     /// With the ignore file of the top.
     func reading(topAt directory: String) throws(IgnoreFile.Fault) -> SyncFilter {
-        SyncFilter(selection, top: try top.reading(in: directory))
+        SyncFilter(selection, top: try top.reading(in: directory), without: excluded)
     }
 
     /// Paths that were left out so far.
@@ -47,13 +47,15 @@ final class SyncFilter: Sendable {
     /// Whether a folder is looked into. To be asked before anything in it.
     func enters(_ path: RelativePath) -> Bool {
         let known = filters.withLock { $0[path] }
-        guard path != excluded, let filter = known ?? filter(of: path.parent).entering(String(path.name)) else {
+        guard !isExcluded(path), let filter = known ?? filter(of: path.parent).entering(String(path.name)) else {
             left.withLock { _ = $0.insert(path) }
             return false
         }
         filters.withLock { $0[path] = filter }
         return true
     }
+
+    private func isExcluded(_ path: RelativePath) -> Bool { !excluded.isEmpty && excluded.contains(path) }
 
     /// Takes the ignore file of a folder into account.
     func read(_ path: RelativePath, at directory: String) throws(IgnoreFile.Fault) {
@@ -75,7 +77,7 @@ final class SyncFilter: Sendable {
     /// The same, where it was asked before what holds in its folder.
     func takes(_ entry: SyncEntry, by filter: WalkFilter, isSource: Bool) -> Bool {
         let isWanted =
-            (filter.sendsAll || filter.sends(String(entry.path.name)))
+            !isExcluded(entry.path) && (filter.sendsAll || filter.sends(String(entry.path.name)))
             && (!isSource || !entry.isFile || accepts(entry))
         if !isWanted { left.withLock { _ = $0.insert(entry.path) } }
         return isWanted

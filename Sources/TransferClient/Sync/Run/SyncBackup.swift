@@ -1,0 +1,80 @@
+import TransferModel
+import TransferSystem
+
+/// A folder in the target that gets what a sync replaces and removes, under the paths that these had.
+struct SyncBackup: Sendable {
+    let folder: RelativePath
+
+    /// For what finds its path taken, of an earlier sync; in UTC.
+    private let date = Timestamp.now.text(.seconds, .basic)
+
+    /// Folders by date that are tried at most, for syncs of one second.
+    private static let mostDates = 9
+
+    /// - Parameter path: in the target.
+    /// - Throws: for what is no path there.
+    init(_ path: String) throws(RelativePath.Fault) { folder = try RelativePath(path) }
+
+    /// - Parameter attempt: 0 and up; only the first one is a place that another sync may have taken.
+    private func place(of path: RelativePath, _ attempt: Int) throws(RelativePath.Fault) -> RelativePath {
+        let below: String? =
+            switch attempt {
+            case 0: nil
+            case 1: date
+            default: "\(date).\(attempt)"
+            }
+        return try RelativePath([folder.string, below, path.string].compactMap { $0 }.joined(separator: "/"))
+    }
+
+    /// Finds a place for each, and has it put there. What is taken is tried below a folder of this sync's time.
+    ///
+    /// - Parameters:
+    ///   - put: gives things a second path, or another one; `pathConflict` and `wrongForm` are what is taken.
+    ///   - report: takes what came of each.
+    func keep(
+        _ entries: [SyncEntry], _ report: @escaping SyncReport<SyncEntry>,
+        by put: ([SyncPlan.Move], @escaping SyncReport<SyncPlan.Move>) async throws(PushFailure) -> Void
+    ) async throws(PushFailure) {
+        let found = Dictionary(entries.map { ($0.path, $0) }) { first, _ in first }
+        var rest = entries
+        for attempt in 0...Self.mostDates where !rest.isEmpty {
+            var moves: [SyncPlan.Move] = []
+            for entry in rest {
+                do throws(RelativePath.Fault) {
+                    let place = try place(of: entry.path, attempt)
+                    moves.append(SyncPlan.Move(from: entry.path, entry: entry.at(place), compared: entry))
+                } catch {
+                    report(entry, .invalidPath, error.message)
+                }
+            }
+            let taken = Locked<[SyncEntry]>([])
+            try await put(moves) { move, result, message in
+                guard let entry = found[move.from] else { return }
+                if [.pathConflict, .wrongForm].contains(result), attempt < Self.mostDates {
+                    taken.withLock { $0.append(entry) }
+                } else {
+                    report(entry, result, message)
+                }
+            }
+            rest = taken.withLock { $0 }
+        }
+    }
+}
+
+extension SyncOptions {
+    /// Throws for a folder of backups that is none: `rejected` with `invalidPath`.
+    package func check() throws(PushFailure) { _ = try backup() }
+
+    /// nil where what is replaced and removed goes elsewhere; otherwise it throws for a folder that is none.
+    func backup() throws(PushFailure) -> SyncBackup? {
+        guard let backupFolder else { return nil }
+        do throws(RelativePath.Fault) {
+            return try SyncBackup(backupFolder)
+        } catch {
+            throw PushFailure(
+                reason: .rejected(.invalidPath),
+                message: "The folder \(backupFolder.escapedForDisplay) cannot keep what is replaced: \(error.message) "
+                    + "It has to be a path in the target.")
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import Glibc
+import Testing
+import TransferModel
+import TransferTestSupport
+
+@testable import TransferClient
+
+/// What a sync replaces and removes is kept in a folder of the target.
+extension SyncTests {
+    /// Both directions do the same, so each of these tests is one of both.
+    enum Direction: CaseIterable {
+        case push, pull
+    }
+
+    /// Makes the target the same as the source, and keeps in `old/kept` what goes.
+    private func sync(
+        _ direction: Direction, _ server: RunningServer, _ change: (inout SyncOptions) -> Void = { _ in }
+    ) async throws -> Synced {
+        let options = { (options: inout SyncOptions) in
+            (options.deletes, options.backupFolder) = (true, "old/kept")
+            change(&options)
+        }
+        return direction == .push ? try await push(server, options) : try await pull(server, options)
+    }
+
+    private func places(_ direction: Direction, _ server: RunningServer) -> (source: String, target: String) {
+        let copy = server.directory.path("store/copy")
+        return direction == .push ? (source, copy) : (copy, back)
+    }
+
+    private func files(_ top: String) -> [String: [UInt8]] {
+        Dictionary(
+            uniqueKeysWithValues: Files.tree(top).filter { !$0.hasSuffix("/") && !$0.hasPrefix(".transfer") }.map {
+                ($0, Files.read("\(top)/\($0)") ?? [])
+            })
+    }
+
+    @Test(arguments: Direction.allCases) func whatGoesIsKeptInTheFolder(direction: Direction) async throws {
+        try await withServer { server in
+            let (source, target) = places(direction, server)
+            for (path, content) in [("a", [1]), ("d/b", [2]), ("gone/c", [3]), ("thing", [4])] as [(String, [UInt8])] {
+                try write(path, content, in: source)
+            }
+            let first = try await sync(direction, server)
+            #expect(first.failures == [] && files(target) == files(source))
+            try write("a", [1, 1], in: source)
+            try write("d/b", [2, 2], in: source)
+            TemporaryDirectory.remove("\(source)/gone")
+            #expect(unlink("\(source)/thing") == 0)
+            try write("thing/inside", [4, 4], in: source)
+            let second = try await sync(direction, server)
+            #expect(second.failures == [], "\(second.failures)")
+            let kept: [String: [UInt8]] = [
+                "old/kept/a": [1], "old/kept/d/b": [2], "old/kept/gone/c": [3], "old/kept/thing": [4],
+            ]
+            #expect(files(target) == files(source).merging(kept) { $1 })
+            // It is nobody's to remove, and not looked at.
+            let third = try await sync(direction, server)
+            #expect(third.lines == [] && third.failures == [], "\(third.lines)")
+            #expect(files(target) == files(source).merging(kept) { $1 })
+        }
+    }
+
+    /// What is kept already stays, also where it was a file and a folder comes.
+    @Test(arguments: Direction.allCases) func whatIsKeptIsNotReplaced(direction: Direction) async throws {
+        try await withServer { server in
+            let (source, target) = places(direction, server)
+            try write("a", [0], in: source)
+            try write("d", [0], in: source)
+            _ = try await sync(direction, server)
+            for number in 1...3 as ClosedRange<UInt8> {
+                try write("a", Array(repeating: number, count: Int(number) + 1), in: source)
+                TemporaryDirectory.remove("\(source)/d")
+                try write("d/inside", Array(repeating: number, count: Int(number) + 1), in: source)
+                let synced = try await sync(direction, server)
+                #expect(synced.failures == [], "\(synced.failures)")
+            }
+            let kept = files(target).filter { $0.key.hasPrefix("old/kept/") }
+            let contents = kept.map { ($0.key.utf8.last == UInt8(ascii: "a") ? "a" : "d", $0.value) }
+            #expect(Set(contents.filter { $0.0 == "a" }.map(\.1)) == [[0], [1, 1], [2, 2, 2]], "\(kept)")
+            #expect(Set(contents.filter { $0.0 == "d" }.map(\.1)) == [[0], [1, 1], [2, 2, 2]], "\(kept)")
+            #expect(kept["old/kept/a"] == [0] && kept["old/kept/d"] == [0])
+        }
+    }
+
+    @Test(arguments: Direction.allCases) func whatCannotBeKeptStays(direction: Direction) async throws {
+        try await withServer { server in
+            let (source, target) = places(direction, server)
+            for path in ["a", "gone", "one"] { try write(path, [1], in: source) }
+            #expect(link("\(source)/one", "\(source)/two") == 0)
+            _ = try await sync(direction, server)
+            try write("old", [7], in: target)
+            try write("a", [2, 2], in: source)
+            #expect(unlink("\(source)/gone") == 0)
+            let before = files(target)
+            let synced = try await sync(direction, server) { $0.deletes = false }
+            #expect(synced.failures.count == 1 && synced.failures[0].hasPrefix("changed a: "), "\(synced.failures)")
+            #expect(synced.failures[0].contains("It stays, because old/kept cannot keep it."), "\(synced.failures)")
+            #expect(files(target) == before)
+            // What removes nothing behind a failure removes nothing behind this one.
+            let removing = try await sync(direction, server)
+            #expect(removing.summary?.deletionStop != nil && files(target) == before)
+            #expect(unlink("\(target)/old") == 0)
+            let again = try await sync(direction, server)
+            #expect(again.failures == [] && files(target)["old/kept/gone"] == [1], "\(again.failures)")
+        }
+    }
+
+    /// Names of one file are kept as what they were.
+    @Test(arguments: Direction.allCases) func aNameThatBecomesAnotherOnesIsKept(direction: Direction) async throws {
+        try await withServer { server in
+            let (source, target) = places(direction, server)
+            try write("one", [1], in: source)
+            try write("two", [2, 2], in: source)
+            _ = try await sync(direction, server)
+            #expect(unlink("\(source)/two") == 0 && link("\(source)/one", "\(source)/two") == 0)
+            let synced = try await sync(direction, server)
+            #expect(synced.failures == [] && files(target)["two"] == [1], "\(synced.failures)")
+            #expect(files(target)["old/kept/two"] == [2, 2])
+        }
+    }
+
+    /// The source's folder of that path, and what the target keeps, are two things.
+    @Test(arguments: Direction.allCases) func theFolderIsLeftOutOfBoth(direction: Direction) async throws {
+        try await withServer { server in
+            let (source, target) = places(direction, server)
+            try write("a", [1], in: source)
+            try write("old/kept/b", [2], in: source)
+            try write("old/c", [3], in: source)
+            let synced = try await sync(direction, server)
+            #expect(synced.failures == [] && files(target) == ["a": [1], "old/c": [3]])
+            try write("a", [1, 1], in: source)
+            _ = try await sync(direction, server)
+            #expect(files(target) == ["a": [1, 1], "old/c": [3], "old/kept/a": [1]])
+            let again = try await sync(direction, server)
+            #expect(again.lines == [], "\(again.lines)")
+        }
+    }
+
+    @Test(arguments: ["", ".", "..", "/old", "../old", ".transfer/x"]) func aFolderElsewhereIsRefused(path: String)
+        async throws
+    {
+        try write("a", [1])
+        try await withServer { server in
+            let synced = try await push(server) { $0.backupFolder = path }
+            #expect(synced.failure?.reason == .rejected(.invalidPath) && synced.changes.isEmpty)
+        }
+    }
+}
