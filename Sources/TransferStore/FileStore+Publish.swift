@@ -65,6 +65,10 @@ extension FileStore {
         return ContentVersion(status)
     }
 
+    package func isAboutToGiveWay(_ version: ContentVersion, knownAs before: ContentVersion) -> Bool {
+        version.hasSameContent(as: before) && incoming.keeps.withLock { $0.contains(before) }
+    }
+
     package func exists(_ path: RelativePath) -> Bool {
         guard let status = try? tree.open(path.parent).status(String(path.name)) else { return false }
         return status.isFile || status.isDirectory || status.isLink

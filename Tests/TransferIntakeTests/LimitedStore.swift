@@ -13,6 +13,8 @@ final class LimitedStore: ContentStore {
 
     var durability: Durability { store.durability }
 
+    var isInDoubt: Bool { store.isInDoubt }
+
     func admit(_ path: RelativePath, size: UInt64?, conflict: ConflictPolicy) throws(StoreError) -> PublicationOutcome?
     {
         try store.admit(path, size: size, conflict: conflict)
@@ -27,6 +29,10 @@ final class LimitedStore: ContentStore {
     func checkRoom() throws(StoreError) { try store.checkRoom() }
 
     func version(at path: RelativePath) -> ContentVersion? { store.version(at: path) }
+
+    func isAboutToGiveWay(_ version: ContentVersion, knownAs before: ContentVersion) -> Bool {
+        store.isAboutToGiveWay(version, knownAs: before)
+    }
 
     func versions(at paths: [RelativePath]) -> [ContentVersion?] { store.versions(at: paths) }
 

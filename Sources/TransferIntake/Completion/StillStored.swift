@@ -120,7 +120,10 @@ extension Intake {
 
     /// - Parameter version: of the file that has the path now.
     private func isKept(_ promised: Completion.StillStored, _ version: ContentVersion, hasRotten: Bool) -> Bool {
-        version == promised.entry.version && (!hasRotten || !known.mayBeRotten(version))
+        guard let before = promised.entry.version,
+            version == before || store.isAboutToGiveWay(version, knownAs: before)
+        else { return false }
+        return !hasRotten || !known.mayBeRotten(version)
     }
 
     /// The acknowledgement of an upload that is for somebody, if all of them have it or can still have it. Who has declined it

@@ -486,13 +486,21 @@ extension CatalogEntry {
 extension StoreError {
     /// A client wants something of a file that is not read yet.
     ///
-    /// - Parameter interval: when to ask again; nil where the file cannot be read.
-    static func isChecked(_ path: RelativePath, _ interval: Interval?) -> StoreError {
-        let start = "The server's directory is a copy, and \(path) "
+    /// - Parameter interval: when to ask again.
+    static func isChecked(_ path: RelativePath, _ interval: Interval) -> StoreError {
+        StoreError(
+            .busy,
+            "The server's directory is a copy, and \(path) is being compared with what was acknowledged: try again later.",
+            retryAfter: interval)
+    }
+
+    /// - Parameter isInDoubt: whether that is because a sync has failed: then what is read may not be what the disk has.
+    static func cannotBeChecked(_ path: RelativePath, isInDoubt: Bool) -> StoreError {
+        let start = "The server's directory is a copy, and \(path) cannot be compared with what was acknowledged "
         return StoreError(
             .busy,
-            interval == nil
-                ? start + "cannot be read now, to compare it with what was acknowledged: the server's log says why."
-                : start + "is being compared with what was acknowledged: try again later.", retryAfter: interval)
+            isInDoubt
+                ? start + "until the server's machine is started again, because a sync has failed."
+                : start + "now, because it cannot be read: the server's log says why.")
     }
 }

@@ -46,7 +46,7 @@ extension Intake {
         switch adoption.adopt(path, file) {
         case .known: return known.hasStored(client, path, file)
         case .later(let interval): throw .isChecked(path, interval)
-        case .unknown: throw .isChecked(path, nil)
+        case .unknown: throw .cannotBeChecked(path, isInDoubt: store.isInDoubt)
         }
     }
 

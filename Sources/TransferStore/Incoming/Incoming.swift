@@ -19,6 +19,9 @@ final class Incoming: Sendable {
     /// Makes room where it is missing.
     let room: RoomMaker
 
+    /// What is about to be replaced and is kept.
+    let keeps = Locked(KeepsUnderWay())
+
     /// What commands have stored.
     let commands = Locked(CommandFiles())
 

@@ -8,6 +8,9 @@ package protocol ContentStore: AnyObject, Sendable {
     /// What acknowledgements of uploads to this store promise.
     var durability: Durability { get }
 
+    /// Whether a sync has failed, so that what is found is not taken for stored until the machine is started again.
+    var isInDoubt: Bool { get }
+
     /// What this store can, and others cannot.
     var abilities: StoreAbilities { get }
 
@@ -37,6 +40,10 @@ package protocol ContentStore: AnyObject, Sendable {
     ///
     /// - Returns: nothing when there is none, or something that is no file.
     func version(at path: RelativePath) -> ContentVersion?
+
+    /// Whether a file is another version of what it was only because something is about to replace it, and has its content. What has been
+    /// said of the version that is known holds until something else has the path.
+    func isAboutToGiveWay(_ version: ContentVersion, knownAs before: ContentVersion) -> Bool
 
     /// The same for many paths at once, in their order. Those of one folder should stand together.
     func versions(at paths: [RelativePath]) -> [ContentVersion?]

@@ -291,12 +291,7 @@ final class Publisher {
         _ target: TargetName, _ publication: Publication, _ seen: ContentVersion?
     ) throws(StoreError) -> Bool {
         try publication.staged.incoming.replacing.withLock { (overwrites) throws(StoreError) in
-            // One of a connection that is still there is as good as the other.
-            if let sender = publication.sender, let newest = overwrites.newest(publication.path),
-                newest > sender.connection, sender.isGone()
-            {
-                throw StoreError(.aborted, "\(publication.path) was replaced by a newer connection since.")
-            }
+            try Self.checkSender(of: publication, overwrites)
             let there = try target.status()
             guard there?.isDirectory != true else { throw .isDirectory(publication.path) }
             try publication.compared?.check(there, publication.path)
@@ -308,6 +303,16 @@ final class Publisher {
             try rename(publication, to: target, keeps: there != nil)
             return true
         }
+    }
+
+    /// One of a connection that is still there is as good as the other.
+    ///
+    /// - Throws: `aborted` for what comes late from a client that is gone.
+    private static func checkSender(of publication: Publication, _ overwrites: Overwrites) throws(StoreError) {
+        guard let sender = publication.sender, let newest = overwrites.newest(publication.path),
+            newest > sender.connection, sender.isGone()
+        else { return }
+        throw StoreError(.aborted, "\(publication.path) was replaced by a newer connection since.")
     }
 
     /// - Returns: the file that may be replaced; nothing where there is none, or all may be.
@@ -365,9 +370,10 @@ final class Publisher {
     private func replace(
         _ seen: ContentVersion, in target: TargetName, with publication: Publication, keeps: Bool = false
     ) throws(StoreError) -> Bool {
-        try publication.staged.incoming.replacing.withLock { _ throws(StoreError) in
+        try publication.staged.incoming.replacing.withLock { (overwrites) throws(StoreError) in
             let there = try target.status()
             guard let there, there.isFile, ContentVersion(there) == seen else { return false }
+            if keeps { try Self.checkSender(of: publication, overwrites) }
             guard !keeps || isKept(there, for: publication) else { return false }
             try rename(publication, to: target, keeps: keeps)
             return true

@@ -41,6 +41,8 @@ final class ReplacedFiles {
     private var keepings: [Keeping] = []
     /// Folders that were made for what could not be kept there.
     private var unused: Set<RelativePath> = []
+    /// As this has told them to `Incoming.keeps`, until it goes.
+    private var versions: [ContentVersion] = []
     /// Of the trash; nil before it was looked at.
     private var device: dev_t?
 
@@ -54,6 +56,13 @@ final class ReplacedFiles {
     init(_ tree: DirectoryTree, _ incoming: Incoming) {
         (self.tree, self.incoming) = (tree, incoming)
         directories = BatchDirectories(tree, incoming.committer)
+    }
+
+    deinit {
+        guard !versions.isEmpty else { return }
+        incoming.keeps.withLock { keeps in
+            for version in versions { keeps.remove(version) }
+        }
     }
 
     /// Gives a file or link a second name in a part of the trash that has no such path so far.
@@ -126,6 +135,7 @@ final class ReplacedFiles {
         _ place: RelativePath, _ batch: TrashBatch
     ) throws(StoreError) -> Try {
         let (name, newName) = (String(path.name), String(place.name))
+        tell(found)
         do throws(SystemError) {
             try parent.disk.link(from: parent.number, name, to: (folder.number, newName))
         } catch {
@@ -147,7 +157,16 @@ final class ReplacedFiles {
         let linked = try attempt("look at \(place)") { () throws(SystemError) in try folder.status(newName) }
         // Another one may have taken the path since it was looked at.
         let before = linked.map { found.isSame(as: $0) ? found : $0 } ?? found
+        if !before.isSame(as: found) { tell(before) }
         return .kept(add(Keeping(path, at: place, in: batch, before, isLinked: true)))
+    }
+
+    /// Its version is about to become another one, and its content is not.
+    private func tell(_ found: stat) {
+        guard found.isFile else { return }
+        let version = ContentVersion(found)
+        versions.append(version)
+        incoming.keeps.withLock { $0.add(version) }
     }
 
     private func reserve(

@@ -6,6 +6,7 @@ import TransferCatalog
 import TransferDatabase
 import TransferModel
 import TransferStore
+import TransferSystem
 import TransferTestSupport
 
 @testable import TransferIntake
@@ -105,6 +106,31 @@ import TransferTestSupport
         #expect(fixture.store.version(at: try RelativePath("a")) != before)
         #expect(try digests(fixture, RelativePath("a")) == [IntakeFixture.digest(old)])
         #expect(try one.bring(first, old)?.code == .committed)
+    }
+
+    /// Nor does the acknowledgement break for the moment between the second name and the loss of the first.
+    @Test func whatIsAboutToBeReplacedIsKnown() throws {
+        let fixture = try IntakeFixture()
+        let (one, two) = (session(fixture), session(fixture))
+        let first = intent("a", old)
+        _ = try one.bring(first, old)
+        #expect(one.outcomes().map(\.code) == [.committed])
+        nonisolated(unsafe) let asking = one
+        let (path, before) = (try RelativePath("a"), fixture.store.version(at: try RelativePath("a")))
+        let answers = Locked<[(isTouched: Bool, isKnown: Bool)]>([])
+        let begun = two.begin(intent("a", new), mayEnd: false)
+        begun.upload.condition = PublicationCondition { [store = fixture.store] _ in
+            let isKnown = asking.lookup([first.id], .xxh128)[0] != nil
+            answers.withLock { $0.append((store.version(at: path) != before, isKnown)) }
+            return true
+        }
+        try new.span.bytes.withUnsafeBytes { try begun.upload.append($0) }
+        #expect(try two.seal(begun.upload, DeclaredEnd()) == nil)
+        _ = two.publish()
+        #expect(two.acknowledge().uploads.map(\.outcome.code) == [.committed])
+        let seen = answers.withLock { $0 }
+        #expect(seen.contains { $0.isTouched } && seen.allSatisfy { $0.isKnown }, "\(seen)")
+        #expect(one.lookup([first.id], .xxh128)[0] == nil)
     }
 
     /// The process ends at any call to the disk or the catalog: neither content is ever lost that was acknowledged.

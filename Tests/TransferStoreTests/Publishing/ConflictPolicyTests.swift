@@ -9,10 +9,11 @@ import TransferTestSupport
 /// What becomes of an upload whose name is taken.
 @Suite struct ConflictPolicyTests {
     private func overwrite(
-        _ fixture: StoreFixture, _ content: [UInt8], connection: Int, isGone: Bool
+        _ fixture: StoreFixture, _ content: [UInt8], connection: Int, isGone: Bool, hasCondition: Bool = false
     ) throws -> Result<PublicationOutcome, StoreError> {
         var publication = try fixture.publication("d/x", content, .overwrite)
         publication.sender = Sender(connection: connection) { isGone }
+        if hasCondition { publication.condition = PublicationCondition { _ in true } }
         return fixture.publish([publication])[0]
     }
 
@@ -35,6 +36,18 @@ import TransferTestSupport
         #expect(try overwrite(fixture, .two, connection: 10, isGone: true).get() == committed)
         #expect(try overwrite(fixture, .six, connection: 7, isGone: false).get() == committed)
         #expect(Files.read(fixture.path("d/x")) == .six)
+    }
+
+    /// Also where it depends on what is there: the condition may hold for what came since.
+    @Test func whoIsGoneReplacesNothingThatIsNewerByACondition() throws {
+        let fixture = try StoreFixture()
+        #expect(try overwrite(fixture, .two, connection: 9, isGone: false).get() == .committed("d/x"))
+        for isGone in [true, false] {
+            let outcome = try overwrite(fixture, .one, connection: 7, isGone: isGone, hasCondition: true)
+            #expect((try? outcome.get()) == (isGone ? nil : try .committed("d/x")))
+            #expect(Files.read(fixture.path("d/x")) == (isGone ? .two : .one))
+        }
+        #expect(fixture.parts.isEmpty)
     }
 
     @Test func whatWasReplacedLongAgoIsForgotten() throws {

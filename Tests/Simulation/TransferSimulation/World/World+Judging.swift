@@ -141,11 +141,12 @@ extension World {
     /// Looks at every name that has changed: nothing half-written may have one, and nothing two.
     func noteNames() throws(Promises.Broken) {
         let medium = disk.medium
-        for naming in disk.takeNamings() {
+        let namings = disk.takeNamings()
+        for (index, naming) in namings.enumerated() {
             if options.tells { print("    \(naming.path) is object \(naming.object.map(String.init) ?? "none")") }
             try checkCommand(naming)
             noteChanging(naming)
-            if try noteKeeping(naming) { continue }
+            if try noteKeeping(naming, before: namings[(index + 1)...]) { continue }
             guard let object = naming.object else {
                 // A folder that others make there is not taken for the one that has gone.
                 forgetDurable(naming.path)

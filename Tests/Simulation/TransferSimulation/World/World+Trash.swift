@@ -8,10 +8,13 @@ import TransferStore
 extension World {
     /// Looks at a name that has changed: what has lost it to something else must have one in the trash before.
     ///
+    /// - Parameter later: names that have changed behind it.
     /// - Returns: whether it is a name in the trash, which nothing else is to be said of.
-    func noteKeeping(_ naming: SimulatedDisk.Naming) throws(Promises.Broken) -> Bool {
+    func noteKeeping(
+        _ naming: SimulatedDisk.Naming, before later: ArraySlice<SimulatedDisk.Naming>
+    ) throws(Promises.Broken) -> Bool {
         guard Medium.isInTrash(naming.path) else {
-            try checkKept(naming)
+            try checkKept(naming, before: later)
             return false
         }
         guard naming.moves.isEmpty, !naming.isRenamed else { return false }
@@ -55,7 +58,9 @@ extension World {
         disk.medium.possibilities(at: path).allSatisfy { if case .content = $0 { true } else { false } }
     }
 
-    private func checkKept(_ naming: SimulatedDisk.Naming) throws(Promises.Broken) {
+    private func checkKept(
+        _ naming: SimulatedDisk.Naming, before later: ArraySlice<SimulatedDisk.Naming>
+    ) throws(Promises.Broken) {
         guard mix.keepsReplaced, let object = naming.object, let old = naming.replacedObject, old != object,
             let seen = disk.medium.seen(of: old)
         else { return }
@@ -63,7 +68,9 @@ extension World {
         guard rotten[naming.path] == nil, let content = number(of: seen), !disk.medium.isForeign(old) else { return }
         // What comes once more need not be kept, and may have a name in the trash that is not durable.
         let isOther = disk.medium.seen(of: object) != seen
-        if let place = placeKept(of: old) {
+        // What is kept may give way at once, where its client has no room for it.
+        let goes = { (place: String) in later.contains { $0.path == place && $0.replacedObject == old } }
+        if let place = placeKept(of: old) ?? keptLinks[old]?.sorted().last(where: goes) {
             done.insert(.keep)
             kept += 1
             return promises.kept(content, at: place, isPromised: isOther)
