@@ -46,14 +46,14 @@ import TransferTestSupport
         let guest = fixture.session(of: "guest", options)
         let place = try fixture.intake.publish(
             copy: publication("a", Self.content, fixture), .file, for: guest.caller, begun: 0)
-        #expect(place?.string == "a")
+        #expect(place?.path.string == "a")
         var overwriting = UploadIntent(id: .random(), path: "a", size: 1, conflict: .overwrite)
         #expect(try guest.bring(overwriting, [4]) == nil)
         #expect(guest.outcomes().map(\.code) == [.forbidden])
         // What it copies to a free path is its own.
         let copied = try fixture.intake.publish(
             copy: publication("c", Self.content, fixture), .file, for: guest.caller, begun: 0)
-        #expect(copied?.string == "c")
+        #expect(copied?.path.string == "c")
         overwriting = UploadIntent(id: .random(), path: "c", size: 1, conflict: .overwrite)
         #expect(try guest.bring(overwriting, [4]) == nil)
         #expect(guest.outcomes().map(\.code) == [.committed])

@@ -21,6 +21,12 @@ enum Sample {
         return outcome
     }()
 
+    static let keeping: Outcome = {
+        var outcome = Outcome(id: 8, code: .completed, isDurable: true, count: 1)
+        outcome.trash = batch
+        return outcome
+    }()
+
     static let replacing: UploadResult = {
         var result = UploadResult(id: id, code: .committed, isDurable: true, size: 4096, digest: xxh128)
         result.hasReplaced = true
@@ -135,7 +141,7 @@ enum Sample {
         .remove(RemoveRequest(id: 5, path: "a")),
         .remove(RemoveRequest(id: 6, path: "photos", isRecursive: true)),
         .outcome(Outcome(id: 7, code: .completed)),
-        .outcome(unlisting),
+        .outcome(unlisting), .outcome(keeping),
         .outcome(
             Outcome(id: 8, code: .busy, isDurable: true, count: .max, message: "Come back.", retryAfter: 1_500)),
         .remove(RemoveRequest(id: 7, path: "a", keepsInTrash: true)),

@@ -25,8 +25,14 @@ struct TreeCopy: Sendable {
         try await TreeCopyRun(self, keepsOwners: features.contains(.owners)).make(plan)
     }
 
-    func tell(_ form: EntryForm?, _ path: String, _ result: ResultCode, _ message: String, isDurable: Bool = false) {
-        report(ChangeReport(path: path, result: result, isDurable: isDurable, message: message, form: form))
+    /// - Parameter answer: what the server has said of it.
+    func tell(
+        _ form: EntryForm?, _ path: String, _ result: ResultCode, _ message: String, _ answer: ChangeReport? = nil
+    ) {
+        report(
+            ChangeReport(
+                path: path, result: result, isDurable: answer?.isDurable ?? false, message: message, form: form,
+                trash: answer?.trash))
     }
 }
 

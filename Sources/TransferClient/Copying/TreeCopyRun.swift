@@ -7,8 +7,7 @@ import TransferSystem
 final class TreeCopyRun: Sendable {
     private let copy: TreeCopy
     private let keepsOwners: Bool
-    /// What the last answer says.
-    private let isDurable = Locked(false)
+    private let lastAnswer = Locked<ChangeReport?>(nil)
 
     /// Folders that could not be made, and why.
     private let unmade = Locked<[RelativePath: (ResultCode, String)]>([:])
@@ -19,7 +18,7 @@ final class TreeCopyRun: Sendable {
 
     func make(_ plan: TreeCopyPlan) async throws(PushFailure) {
         var target = RemoteTarget(client: copy.client, directory: "", keepsOwners: keepsOwners)
-        target.answered = { [self] answer in isDurable.withLock { $0 = answer.isDurable } }
+        target.answered = { [self] answer in lastAnswer.withLock { $0 = answer } }
         try await makeFolders(plan.folders)
         try await copyFiles(plan.files, to: target)
         try await target.makeLinks(plan.links.filter { isPossible(.link, $0) }, replaces: copy.replaces) {
@@ -95,7 +94,7 @@ final class TreeCopyRun: Sendable {
     }
 
     private func tell(_ form: EntryForm, _ entry: SyncEntry, _ result: ResultCode, _ message: String) {
-        copy.tell(form, entry.path.string, result, message, isDurable: isDurable.withLock { $0 })
+        copy.tell(form, entry.path.string, result, message, lastAnswer.withLock { $0 })
     }
 
     /// Whether the folders are there that it goes into; otherwise it is told. A server would make them, for everybody.
@@ -154,7 +153,7 @@ extension TreeCopyRun {
                     permissions: copy.isRecursive ? entry.permissions : nil, attributes: attributes))
         }
         for try await answer in answers {
-            copy.tell(.file, answer.path, answer.result, answer.message, isDurable: answer.isDurable)
+            copy.tell(.file, answer.path, answer.result, answer.message, answer)
             if answer.result == .completed, let path = try? RelativePath(answer.path) { missing.remove(path) }
         }
         return missing

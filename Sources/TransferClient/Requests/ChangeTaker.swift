@@ -19,11 +19,15 @@ public struct ChangeReport: Sendable, Equatable {
     /// What a copy of a tree has made, where that is known; nothing for other changes.
     public let form: EntryForm?
 
+    /// The part of the server's trash that has what gave way; nil where nothing did, where it is not kept, or where the server does not say.
+    public let trash: TrashedBatch?
+
     package init(
-        path: String, result: ResultCode, isDurable: Bool = false, message: String = "", form: EntryForm? = nil
+        path: String, result: ResultCode, isDurable: Bool = false, message: String = "", form: EntryForm? = nil,
+        trash: TrashedBatch? = nil
     ) {
         (self.path, self.result, self.isDurable) = (path, result, isDurable)
-        (self.message, self.form) = (message, form)
+        (self.message, self.form, self.trash) = (message, form, trash)
     }
 }
 
@@ -47,7 +51,7 @@ final class ChangeTaker: AnswerTaker {
         events.send(
             ChangeReport(
                 path: path, result: isDone ? .completed : outcome.code, isDurable: outcome.isDurable,
-                message: isDone ? "" : outcome.message))
+                message: isDone ? "" : outcome.message, trash: outcome.trash.map { TrashedBatch($0) }))
         queue.answered()
     }
 

@@ -15,6 +15,8 @@ struct ChangeBatch {
     private var unsynced: [(made: Made, changes: KnownChanges)] = []
     private var synced = KnownChanges()
     private var failures: [(index: Int, error: StoreError)] = []
+    /// Parts of the trash that have what gave way, by the index of the change.
+    private var kept: [Int: TrashBatch] = [:]
     /// Why nothing more is made.
     private var syncFailure: StoreError?
     /// Changes that were made and whose sync has failed, or of which it cannot be told what came of them.
@@ -41,8 +43,10 @@ struct ChangeBatch {
         editor = store.editor(for: command, keeping: places)
     }
 
-    /// - Returns: those that failed.
-    consuming func make(_ planned: [PlannedChange]) -> [(index: Int, error: StoreError)] {
+    /// - Returns: those that failed; and of the others, by their index, which part of the trash has what gave way to them.
+    consuming func make(
+        _ planned: [PlannedChange]
+    ) -> (failures: [(index: Int, error: StoreError)], kept: [Int: TrashBatch]) {
         var planned = planned
         do throws(StoreError) {
             noted = try known.intend(planned.flatMap(\.notes), in: store)
@@ -66,21 +70,21 @@ struct ChangeBatch {
         commit()
         for file in places.close() { synced.add(known.touched(file)) }
         // The catalog is told at once of what was synced. The disk may have either state of the others.
-        let kept = unsettled.compactMap { $0.notes.numbers?.lowerBound }
-        known.complete(noted.keeping(Set(kept)), synced)
+        let unsettledNumbers = unsettled.compactMap { $0.notes.numbers?.lowerBound }
+        known.complete(noted.keeping(Set(unsettledNumbers)), synced)
         known.keep(unsettled: unsettled, in: store)
-        return failures
+        return (failures, self.kept)
     }
 
     private mutating func make(_ planned: PlannedChange, under numbers: Numbers) {
         do throws(StoreError) {
             let after = try editor.make(planned)
             var changes = KnownChanges()
-            let kept = keep(planned, &changes)
+            let keeping = keep(planned, &changes)
             let intended = planned.intended?.made(at: known.now)
             if let intended { known.recentChanges.add(intended) }
             changes.add(intended?.outcome(as: after) ?? KnownChanges())
-            unsynced.append((made(planned, kept, intended, numbers), changes))
+            unsynced.append((made(planned, keeping, intended, numbers), changes))
         } catch {
             // A client knows this by the name that it has for what it reads.
             let isOther = error.code == .sourceChanged
@@ -93,10 +97,12 @@ struct ChangeBatch {
     /// What has given way, and is kept, is known there.
     ///
     /// - Returns: what is to be noted of that.
-    private func keep(_ planned: PlannedChange, _ changes: inout KnownChanges) -> IntendedChange? {
-        guard let keeping = planned.keeping?.made(at: known.now), let place = planned.place,
-            let kept = places.kept(at: place.path), let after = kept.version?.after
-        else { return planned.keeping }
+    private mutating func keep(_ planned: PlannedChange, _ changes: inout KnownChanges) -> IntendedChange? {
+        let found = planned.place.flatMap { places.kept(at: $0.path) }
+        kept[planned.index] = found?.batch
+        guard let keeping = planned.keeping?.made(at: known.now), let after = found?.version?.after else {
+            return planned.keeping
+        }
         known.recentChanges.add(keeping)
         changes.add(keeping.outcome(nil, FoundObject(.file, after), mayBeTold: false))
         return keeping

@@ -15,6 +15,12 @@ package enum TreeChange: Sendable {
         }
     }
 
+    /// What came of one that was made.
+    package struct Done: Sendable {
+        /// The part of the trash that has what gave way; nil where nothing did, or where it is not kept.
+        package var trash: TrashBatch?
+    }
+
     /// What is done, whatever it is done to.
     package enum Kind: CaseIterable, Sendable {
         case folder, link, hardLink, set, move, discard

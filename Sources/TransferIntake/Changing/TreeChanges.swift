@@ -41,8 +41,8 @@ package final class TreeChanges {
     /// Makes changes one after the other. When this returns, those that succeeded are as durable as the store is, and known.
     ///
     /// - Returns: one result for each, in their order.
-    package func perform(_ changes: [TreeChange]) -> [Result<Void, StoreError>] {
-        var results: [Result<Void, StoreError>] = []
+    package func perform(_ changes: [TreeChange]) -> [Result<TreeChange.Done, StoreError>] {
+        var results: [Result<TreeChange.Done, StoreError>] = []
         var rest = changes[...]
         while !rest.isEmpty {
             let batch = trash.current
@@ -58,7 +58,9 @@ package final class TreeChanges {
     }
 
     /// Whether the same path went to this part of the trash before.
-    private func isInTrash(_ change: TreeChange, _ batch: TrashBatch, _ result: Result<Void, StoreError>) -> Bool {
+    private func isInTrash(_ change: TreeChange, _ batch: TrashBatch, _ result: Result<TreeChange.Done, StoreError>)
+        -> Bool
+    {
         guard case .failure(let error) = result, error.code == .pathConflict else { return false }
         if case .discard = change { return true }
         return keepsReplaced && (change.replaced.map { store.exists(.trash(batch, $0)) } ?? false)
@@ -69,12 +71,12 @@ package final class TreeChanges {
     /// - Parameter batch: where things go.
     private func performSome(
         _ changes: ArraySlice<TreeChange>, in batch: TrashBatch
-    ) -> [Result<Void, StoreError>] {
+    ) -> [Result<TreeChange.Done, StoreError>] {
         let keeping = keepsReplaced ? batch : nil
         intake.known.settleChanges(in: store)
         let turn = intake.changing.begin()
         defer { intake.changing.end(turn) }
-        var results: [Result<Void, StoreError>] = []
+        var results: [Result<TreeChange.Done, StoreError>] = []
         var planned: [PlannedChange] = []
         var shares: [Int: MadeShare] = [:]
         var touched = TouchedPaths()
@@ -99,9 +101,11 @@ package final class TreeChanges {
                     planned.append(
                         try PlannedChange(
                             results.count, change, trashed: trashed, keepingIn: keeping, at: moment, in: store))
+                    return TreeChange.Done()
                 })
         }
-        let failures = ChangeBatch(intake.known, store, for: command).make(planned)
+        let (failures, kept) = ChangeBatch(intake.known, store, for: command).make(planned)
+        for (index, batch) in kept { results[index] = .success(TreeChange.Done(trash: batch)) }
         for (index, error) in failures { results[index] = .failure(error) }
         for (index, change) in zip(results.indices, changes) {
             guard case .success = results[index] else { continue }

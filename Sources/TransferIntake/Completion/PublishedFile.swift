@@ -67,11 +67,12 @@ extension Intake {
     ///
     /// - Parameters:
     ///   - begun: when the client asked for it, in nanoseconds since 1970 (UTC).
-    /// - Returns: where the content is; nil if the path was taken and was to be left.
+    /// - Returns: where the content is, and the part of the trash that has what it took the place of, if one has; nil if the path was
+    ///   taken and was to be left.
     /// - Throws: why it could not be published.
     package func publish(
         copy publication: Publication, _ kind: ContentKind, for caller: Caller, begun: Int64
-    ) throws(StoreError) -> RelativePath? {
+    ) throws(StoreError) -> (path: RelativePath, trash: TrashBatch?)? {
         let share = try quotas.share(for: publication, of: caller.grant)
         let moment = known.recentChanges.moment
         let outcome = store.publish(
@@ -83,7 +84,7 @@ extension Intake {
             of: publication, kind, isDurable: store.durability == .commit, by: caller, begun: begun, at: clock.utc())
         record([entry], with: nil, since: moment)
         share?.keepAll()
-        return file.path
+        return (file.path, file.kept?.batch)
     }
 
     /// Whether a client may replace a file; nil for a client that may replace all.

@@ -32,4 +32,13 @@ struct MessageFields {
         guard value.count == 8 else { throw .malformed("The field \(tag.rawValue) must have 8 bytes.") }
         return value.reduce(0) { $0 << 8 | UInt64($1) }
     }
+
+    /// The part of the trash in the field `kept`, or nil without the field.
+    func trash() throws(ProtocolFault) -> TrashBatch? {
+        guard let bytes = self[.kept] else { return nil }
+        guard let batch = TrashBatch(String(decoding: bytes, as: UTF8.self)) else {
+            throw .malformed("The field kept names no part of a trash.")
+        }
+        return batch
+    }
 }

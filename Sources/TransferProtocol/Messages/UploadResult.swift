@@ -98,12 +98,7 @@ extension UploadResult {
             guard value.isEmpty else { throw .malformed("The field replaced has no value.") }
             hasReplaced = true
         }
-        trash = try fields[.kept].map { (bytes) throws(ProtocolFault) in
-            guard let batch = TrashBatch(String(decoding: bytes, as: UTF8.self)) else {
-                throw .malformed("The field kept names no part of a trash.")
-            }
-            return batch
-        }
+        trash = try fields.trash()
     }
 
     func encode(into bytes: inout [UInt8]) {

@@ -114,6 +114,8 @@ extension ExtraAttributes {
         guard let attributes = ExtraAttributes(encoded: value) else {
             throw .malformed("The field attributes is none of owner and extended attributes.")
         }
+        // A field that says nothing is as good as none.
+        guard !attributes.isEmpty else { return nil }
         self = attributes
     }
 }

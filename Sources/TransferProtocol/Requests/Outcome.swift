@@ -22,6 +22,9 @@ package struct Outcome: Equatable, Sendable {
     /// Of a list: files, folders and links that it leaves out because no path can have their name. Older servers don't say.
     package var unlisted: UInt64 = 0
 
+    /// Of a change of names: the part of the trash that has what gave way to it; nil where nothing did, or where it is not kept.
+    package var trash: TrashBatch?
+
     package init(
         id: UInt32, code: ResultCode, isDurable: Bool = false, count: UInt64 = 0, message: String = "",
         retryAfter: UInt32? = nil
@@ -41,10 +44,11 @@ package struct Outcome: Equatable, Sendable {
         guard flags <= 1 else { throw .malformed("The outcome frame has unknown flags.") }
         isDurable = flags == 1
         count = try reader.integer(UInt64.self)
-        let fields = try reader.fields(known: [.message, .retryAfter, .unlisted])
+        let fields = try reader.fields(known: [.message, .retryAfter, .unlisted, .kept])
         message = fields.text(.message)
         retryAfter = try fields.number(.retryAfter)
         unlisted = try fields.longNumber(.unlisted) ?? 0
+        trash = try fields.trash()
     }
 
     func encode(into bytes: inout [UInt8]) {
@@ -55,5 +59,6 @@ package struct Outcome: Equatable, Sendable {
         bytes.append(field: .message, text: message)
         if let retryAfter { bytes.append(field: .retryAfter, number: retryAfter) }
         if unlisted > 0 { bytes.append(field: .unlisted, Swift.withUnsafeBytes(of: unlisted.bigEndian) { Array($0) }) }
+        if let trash { bytes.append(field: .kept, trash.name.utf8) }
     }
 }

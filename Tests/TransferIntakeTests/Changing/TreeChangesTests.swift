@@ -60,7 +60,7 @@ import TransferTestSupport
 
     private func perform(
         _ changes: [TreeChange], _ fixture: IntakeFixture, keeps: Bool = false
-    ) -> [Result<Void, StoreError>] {
+    ) -> [Result<TreeChange.Done, StoreError>] {
         TreeChanges(fixture.intake, fixture.store, keepsReplaced: keeps) { _ in Self.batch }.perform(changes)
     }
 
@@ -105,7 +105,9 @@ import TransferTestSupport
             .folder(try path("a"), replaces: true, nil), .link(try path("b"), to: [0x78], replaces: true, nil),
             .hardLink(try path("e"), to: try path("c"), replaces: true, nil),
         ]
-        for result in perform(changes, fixture, keeps: keeps) { #expect(throws: Never.self) { try result.get() } }
+        for result in perform(changes, fixture, keeps: keeps) {
+            #expect(try result.get().trash == (keeps ? Self.batch : nil))
+        }
         for name in ["a", "b", "e"] {
             let place = RelativePath.trash(Self.batch, try path(name))
             let found = try fixture.store.object(at: place)
@@ -359,7 +361,7 @@ import TransferTestSupport
             let session = fixture.session()
             #expect(try session.bring(UploadIntent(id: .random(), path: "a", size: 1), [1]) == nil)
             #expect(session.outcomes().map(\.code) == [.committed])
-            let failures = ChangeBatch(fixture.intake.known, fixture.store, for: nil).make([planned])
+            let failures = ChangeBatch(fixture.intake.known, fixture.store, for: nil).make([planned]).failures
             #expect(failures.map(\.error.code) == [.busy], "\(change)")
             #expect(fixture.files == ["a"])
             #expect(unlink(place) == 0)

@@ -362,7 +362,7 @@ import TransferTestSupport
             .move(try path("k"), to: try path("l"), replaces: false),
         ]
         for result in TreeChanges(copy.intake, copy.store, makeBatch: { _ in batch }).perform(changes) {
-            try result.get()
+            _ = try result.get()
         }
         adoptAll(copy)
         let trashed = RelativePath.trash(batch, try path("b"))
@@ -381,7 +381,7 @@ import TransferTestSupport
         let copy = try ground.server(in: try ground.copy(directory))
         #expect(copy.intake.adoption.step() == .more)
         let target = try path("a")
-        try TreeChanges(copy.intake, copy.store).perform([.move(try path("f149"), to: target, replaces: false)])[0]
+        _ = try TreeChanges(copy.intake, copy.store).perform([.move(try path("f149"), to: target, replaces: false)])[0]
             .get()
         adoptAll(copy)
         let version = try #require(copy.store.version(at: target))

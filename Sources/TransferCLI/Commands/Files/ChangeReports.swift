@@ -18,16 +18,21 @@ struct ChangeReports {
     /// Whether all is counted in one line behind it.
     var isSummed = false
 
+    /// The server, as commands name it, where one line behind it says how what was replaced comes back; nil for none.
+    var server: String?
+
     /// - Throws: when not all have an answer; of what was stopped it says how many do.
     func show(_ changes: @autoclosure () -> RequestEvents<ChangeReport>) async throws(PushFailure) -> ExitCode {
         let reports = Interruption.begin(changes) { $0.cancel() }
         var tally = ResultTally()
         var counts = (files: 0, others: EntryCounts())
+        var trash: [TrashedBatch: Int] = [:]
         var printer = LinePrinter()
         var index = 0
         do throws(PushFailure) {
             for try await report in reports {
                 tally.add(report.result)
+                if let batch = report.trash { trash[batch, default: 0] += 1 }
                 if report.result.isSuccess {
                     if let form = report.form, form != .file { counts.others.add(form) } else { counts.files += 1 }
                 }
@@ -44,6 +49,8 @@ struct ChangeReports {
         }
         tally.isOutputLost = printer.finish() != .success
         if isSummed, !isQuiet { StandardStream.error.write(summary(counts, tally) + "\n") }
+        let undo = server.flatMap { TrashUndo(trash, server: $0)?.line }
+        if let undo, !isQuiet { StandardStream.error.write(undo + "\n") }
         return tally.exitCode
     }
 
@@ -83,6 +90,7 @@ struct ChangeReports {
             "schema": .string(JSONSchema.change), "path": .string(report.path), "result": .string(report.result.name),
             "target": target.map { .string($0) } ?? .null, "durable": .bool(report.isDurable),
             "message": .string(report.message), "form": report.form.map { .string($0.rawValue) } ?? .null,
+            "trash": report.trash.map { .string($0.name) } ?? .null,
         ]
     }
 }

@@ -18,6 +18,7 @@ struct CopyCommand {
             var reports = ChangeReports(verb: "copied to", isJSON: given.isJSON, isQuiet: given.isQuiet)
             if !isRecursive { reports.folderAdvice = "Say --recursive to copy it." }
             reports.isSummed = isRecursive
+            reports.server = given.access.serverName
             let code = try await reports.show(
                 client.copyTrees(pairs, isRecursive: isRecursive, replaces: given.replaces) { unlisted.add($0) })
             unlisted.tell()

@@ -13,8 +13,9 @@ struct MoveCommand {
         do throws(PushFailure) {
             let client = try await given.access.client()
             let moves = try await given.pairs(client)
-            let reports = ChangeReports(
+            var reports = ChangeReports(
                 verb: "moved", targets: moves.map(\.target), isJSON: given.isJSON, isQuiet: given.isQuiet)
+            reports.server = given.access.serverName
             return try await reports.show(client.move(moves, replaces: given.replaces))
         } catch {
             return error.tell(isJSON: given.isJSON)

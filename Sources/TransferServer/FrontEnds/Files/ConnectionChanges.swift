@@ -30,7 +30,7 @@ final class ConnectionChanges {
     /// Makes all of it, durably, and lets the catalog know.
     ///
     /// - Returns: one result for each, in the order in which they were asked for.
-    func commit() -> [Result<Void, StoreError>] {
+    func commit() -> [Result<TreeChange.Done, StoreError>] {
         defer { waiting = [] }
         return changes.perform(waiting)
     }

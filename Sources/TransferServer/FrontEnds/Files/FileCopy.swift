@@ -27,7 +27,6 @@ final class FileCopy: RequestAnswer {
     private let command: StoringCommand?
     private let trash: TrashPart?
     private let begun = utcNanoseconds()
-    private var isDurable = false
 
     /// Bytes that are read in one turn.
     private static let bytesAtOnce: UInt64 = 16 << 20
@@ -74,8 +73,10 @@ final class FileCopy: RequestAnswer {
         let digest = isShared ? known?.digest : digester.finish().digest
         guard let digest else { throw StoreError(.storageFailed, "\(source) could not be copied.") }
         if let stored = known?.digest, stored != digest { throw .contentLost(source) }
-        try publish(digest)
-        return Outcome(id: id, code: .completed, isDurable: isDurable, count: 1)
+        var outcome = Outcome(id: id, code: .completed, count: 1)
+        outcome.trash = try publish(digest)
+        outcome.isDurable = resources.store.durability == .commit
+        return outcome
     }
 
     /// - Returns: whether that was all.
@@ -115,7 +116,8 @@ final class FileCopy: RequestAnswer {
         digester.update(zeros) { _, _ in }
     }
 
-    private func publish(_ digest: Digest) throws(StoreError) {
+    /// - Returns: the part of the trash that has what it takes the place of.
+    private func publish(_ digest: Digest) throws(StoreError) -> TrashBatch? {
         let attributes = content.attributes
         var publication = Publication(
             staged: staged, id: .random(), path: target, size: attributes.size, digest: digest,
@@ -124,8 +126,8 @@ final class FileCopy: RequestAnswer {
         publication.attributes = client.allowed(request.attributes ?? extra)
         publication.keepsPermissions = request.permissions != nil
         (publication.sender, publication.command, publication.trash) = (sender, command, trash)
-        _ = try resources.intake.publish(copy: publication, known?.kind ?? .file, for: client, begun: begun)
-        isDurable = resources.store.durability == .commit
+        let kind = known?.kind ?? .file
+        return try resources.intake.publish(copy: publication, kind, for: client, begun: begun)?.trash
     }
 
     func events(peer: String) -> [LogEvent] { [.changed(.make(request), peer: peer)] }

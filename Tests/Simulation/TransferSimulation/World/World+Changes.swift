@@ -85,7 +85,7 @@ extension World {
         if step.c >> 4 % 4 == 0 { records.mayDie(step.c >> 6) }
         (changing, moves) = (changes, [])
         defer { (changing, moves, changer) = ([], [], nil) }
-        var results: [Result<Void, StoreError>] = []
+        var results: [Result<TreeChange.Done, StoreError>] = []
         let making = TreeChanges(intake, store, trash: newTrash(), keepsReplaced: mix.keepsReplaced)
         if mix.hasCommands {
             making.command = session.intake.run.map { StoringCommand(id: $0) }
@@ -97,9 +97,10 @@ extension World {
         if !disk.isDead { disk.change { $0.keepLosses() } }
         try noteNames()
         for (change, result) in zip(changes, results) {
-            trace.add((try? result.get()) == nil ? 1 : 0)
+            let hasFailed = if case .failure = result { true } else { false }
+            trace.add(hasFailed ? 1 : 0)
             if options.tells { print("    \(change): \(result)") }
-            guard !disk.isDead, case .success = result else { continue }
+            guard !disk.isDead, !hasFailed else { continue }
             done.insert(Operation(change))
             switch change {
             case .move(let path, _, _, FileVersion.none?):

@@ -52,6 +52,6 @@ extension World {
             staged: staged, id: .random(), path: path, size: size, digest: digest,
             conflict: replaces ? .overwrite : .fail)
         if mix.keepsReplaced { publication.trash = newTrash() }
-        return try intake.publish(copy: publication, .file, for: caller, begun: clock.stamp())
+        return try intake.publish(copy: publication, .file, for: caller, begun: clock.stamp())?.path
     }
 }

@@ -157,6 +157,30 @@ import TransferTestSupport
         #expect(try server.stored("d/a") == [3, 3, 3])
     }
 
+    /// A move and a copy say it as a push does, to people and to programs.
+    @Test(arguments: ["move", "copy"]) func whatAMoveOrACopyReplacesComesBack(command: String) throws {
+        let server = try RunningServer(hasTrash: true)
+        for (name, byte) in [("a", 1), ("b", 2), ("c", 3)] as [(String, UInt8)] {
+            try writeFile(server.home.path(name), [byte])
+            #expect(try server.push([server.home.path(name)]).end == .exited(0))
+        }
+        let refused = try server.run([command, "a", "b"])
+        #expect(refused.end == .exited(1) && !refused.errors.contains("replaced file"), "\(refused.errors)")
+        let told = try server.run([command, "--overwrite", "a", "b"])
+        #expect(told.end == .exited(0), "\(told.errors)")
+        let undo = try #require(told.errors.split(separator: "\n").first { $0.contains("1 replaced file is") })
+        let quoted = try #require(undo.firstRange(of: "'transfer ")).lowerBound
+        let arguments = undo[quoted...].dropFirst().prefix { $0 != "'" }.split(separator: " ").map(String.init)
+        #expect(try Finished(Array(arguments.dropFirst()) + ["--plaintext"]).end == .exited(0))
+        #expect(try server.stored("b") == [2])
+        let listed = try batches(server)
+        let json = try server.run([command, "--overwrite", "--json", "b", "c"]).object()
+        let (kept, known) = (try #require(json["trash"]), Set(try batches(server)))
+        #expect(known.contains(kept) && !listed.contains(kept), "\(json)")
+        #expect(try server.run([command, "--json", "c", "d"]).object()["trash"] == "null")
+        #expect(try server.run([command, "-q", "--overwrite", "d", command == "move" ? "b" : "a"]).errors.isEmpty)
+    }
+
     /// What was decided once holds, also in a copy of the directory, until something else is said.
     @Test func aDirectoryKeepsItsTrash() throws {
         let server = try RunningServer(hasTrash: true)

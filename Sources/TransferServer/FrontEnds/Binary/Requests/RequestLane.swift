@@ -416,12 +416,14 @@ extension RequestLane {
         changed.removeAll(keepingCapacity: true)
         let isDurable = resources.store.durability == .commit
         for (request, result) in zip(ended, changes.commit()) {
-            if case .failure(let error) = result {
+            var answer = Outcome(id: request.id, code: .completed, isDurable: isDurable, count: 1)
+            do throws(StoreError) {
+                answer.trash = try result.get().trash
+            } catch {
                 fail(request.id, request.path, error)
                 continue
             }
-            outcome.chunk.append(
-                .outcome(Outcome(id: request.id, code: .completed, isDurable: isDurable, count: 1)))
+            outcome.chunk.append(.outcome(answer))
             events.append(.changed(request, peer: peer))
             noteAnswer(request.id)
         }
