@@ -11,6 +11,7 @@ final class CatalogWriter: @unchecked Sendable {
     private let arrive: Statement
     private let arrivals: Statement
     private let foldPath: Statement
+    private let hasMany: Statement
     private let sign: Statement
     private let dropArrivals: Statement
     private let upsert: Statement
@@ -39,6 +40,8 @@ final class CatalogWriter: @unchecked Sendable {
             "SELECT number, entries FROM arrivals WHERE number <= ?1 ORDER BY number", in: database)
         dropArrivals = try Statement("DELETE FROM arrivals WHERE number <= ?1", in: database)
         foldPath = try Statement(Self.foldPath, in: database)
+        hasMany = try Statement(
+            "SELECT 1 FROM uploads WHERE path = ?1 LIMIT 1 OFFSET \(Catalog.mostOfPath)", in: database)
         upsert = try Statement(CatalogColumns.upsert, in: database)
         insertUnfinished = try Statement(UnfinishedUpload.insert, in: database)
         delete = try Statement("DELETE FROM uploads WHERE id = ?1", in: database)
@@ -155,6 +158,7 @@ final class CatalogWriter: @unchecked Sendable {
     func fold(
         _ path: String, behind first: Int64, upTo last: Int64 = .max, atMost most: Int
     ) throws(DatabaseError) -> Int {
+        guard try hasMany(path) else { return 0 }
         let before = database.totalChanges
         foldPath.bind(3, first)
         foldPath.bind(4, last)
@@ -164,6 +168,15 @@ final class CatalogWriter: @unchecked Sendable {
             try run(foldPath, path)
         }
         return database.totalChanges - before
+    }
+
+    /// Whether a path has so many rows that there may be some to forget: a look at its index, which nearly always says no.
+    private func hasMany(_ path: String) throws(DatabaseError) -> Bool {
+        defer { hasMany.reset() }
+        return try path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
+            hasMany.bind(1, text: path)
+            return try hasMany.next()
+        }
     }
 
     /// The index has the rows of one path and state in the order of their numbers.

@@ -120,10 +120,17 @@ extension Intake {
 
     /// - Parameter version: of the file that has the path now.
     private func isKept(_ promised: Completion.StillStored, _ version: ContentVersion, hasRotten: Bool) -> Bool {
-        guard let before = promised.entry.version,
-            version == before || store.isAboutToGiveWay(version, knownAs: before)
-        else { return false }
-        return !hasRotten || !known.mayBeRotten(version)
+        holds(promised.entry.version, as: version) && (!hasRotten || !known.mayBeRotten(version))
+    }
+
+    /// Whether what has been said of a file holds.
+    ///
+    /// - Parameters:
+    ///   - known: the version that it was said of.
+    ///   - found: the one that has the path.
+    func holds(_ known: ContentVersion?, as found: ContentVersion) -> Bool {
+        guard let known else { return false }
+        return found == known || store.isAboutToGiveWay(found, knownAs: known)
     }
 
     /// The acknowledgement of an upload that is for somebody, if all of them have it or can still have it. Who has declined it

@@ -113,7 +113,7 @@ package final class FolderComparison {
     ///   - version: the file's.
     private func add(_ uploads: ArraySlice<KnownFile>, _ version: ContentVersion) {
         var (newest, own): (KnownFile?, KnownFile?)
-        for upload in uploads where promises(upload) && upload.version == version {
+        for upload in uploads where promises(upload) && intake.holds(upload.version, as: version) {
             if newest.map({ $0.number < upload.number }) ?? true { newest = upload }
             if upload.isOwn, own.map({ $0.number < upload.number }) ?? true { own = upload }
         }

@@ -6,7 +6,8 @@ import TransferSystem
 /// What gives way to uploads has its name in the trash before it loses its own.
 ///
 /// All of a batch is linked before the content is synced, so that one sync is about both. What is found then and is what the upload
-/// brings, or what the disk has lost of it, is left alone: a second name, even for a moment, would change the file.
+/// brings, or what the disk has lost of it, is left alone: a second name, even for a moment, would change the file. Uploads of a
+/// connection that replaces nothing are not looked for; where one of them does, the rest of its batch is linked then, with a sync more.
 extension Publisher {
     /// What was done to keep what a publication may replace.
     enum Kept {
@@ -17,24 +18,54 @@ extension Publisher {
         case failed(StoreError)
     }
 
-    /// Gives what the batch is likely to replace its names in the trash.
+    /// Gives what a batch is likely to replace its names in the trash.
     func keepReplaced(by batch: [Publication]) {
+        guard let part = batch.lazy.compactMap(\.trash).first else { return }
+        guard part.expectsReplacing else {
+            unlooked = batch[...]
+            return
+        }
+        let isLooked = look(at: batch[...])
+        if isLooked, keeping.isEmpty { part.expectsReplacing = false }
+    }
+
+    /// The same behind the sync of the content, for what is left of the batch: one upload replaces something.
+    private func keepRest() {
+        let rest = unlooked
+        unlooked = []
+        rest.lazy.compactMap(\.trash).first?.expectsReplacing = true
+        _ = look(at: rest)
+        do throws(StoreError) {
+            try replaced.settle(since: failures)
+        } catch {
+            fail(error, for: rest)
+        }
+    }
+
+    /// - Returns: whether any of it may replace something.
+    private func look(at batch: ArraySlice<Publication>) -> Bool {
         var paths: Set<RelativePath> = []
+        // Those of one folder mostly come together. Where it cannot be opened, the publication says why.
+        var (folder, directory): (RelativePath??, DirectoryHandle?) = (nil, nil)
         for publication in batch where publication.trash != nil && publication.conflict == .overwrite {
             // Of two uploads to one path the second one replaces the first, which is not there yet.
             guard paths.insert(publication.path).inserted else { continue }
+            let parent = publication.path.parent
+            if folder != .some(parent) { (folder, directory) = (.some(parent), try? tree.open(parent)) }
+            guard let directory else { continue }
             let key = ObjectIdentifier(publication.staged)
             do throws(StoreError) {
-                keeping[key] = try keepReplaced(by: publication)
+                keeping[key] = try keepReplaced(by: publication, in: directory)
             } catch {
                 keeping[key] = .failed(error)
             }
         }
+        return !paths.isEmpty
     }
 
-    private func keepReplaced(by publication: Publication) throws(StoreError) -> Kept? {
-        // Where the folder cannot be opened, the publication says why.
-        guard let directory = try? tree.open(publication.path.parent) else { return nil }
+    private func keepReplaced(
+        by publication: Publication, in directory: DirectoryHandle
+    ) throws(StoreError) -> Kept? {
         let target = TargetName(directory: directory, name: String(publication.path.name))
         guard let there = try target.status(), there.isFile || there.isLink, mayGiveWay(there, to: publication),
             try !isTheSame(there, target, publication)
@@ -85,12 +116,17 @@ extension Publisher {
         do throws(StoreError) {
             try replaced.finish(errors)
         } catch {
-            for publication in batch {
-                let key = ObjectIdentifier(publication.staged)
-                guard case .place? = keeping[key] else { continue }
-                keeping[key] = .failed(error)
-                if let batch = publication.trash?.current { publication.trash?.renew(behind: batch) }
-            }
+            fail(error, for: batch[...])
+        }
+    }
+
+    /// Nothing is replaced whose name in the trash is not durable.
+    private func fail(_ error: StoreError, for batch: ArraySlice<Publication>) {
+        for publication in batch {
+            let key = ObjectIdentifier(publication.staged)
+            guard case .place? = keeping[key] else { continue }
+            keeping[key] = .failed(error)
+            if let batch = publication.trash?.current { publication.trash?.renew(behind: batch) }
         }
     }
 
@@ -101,7 +137,10 @@ extension Publisher {
     func keepMore(_ target: TargetName, _ publication: Publication) throws(StoreError) -> Bool {
         guard publication.trash != nil else { return false }
         let key = ObjectIdentifier(publication.staged)
+        let isFirst = !unlooked.isEmpty
+        if isFirst { keepRest() }
         if case .failed(let error)? = keeping[key] { throw error }
+        if isFirst, case .place? = keeping[key] { return true }
         guard let there = try target.status(), there.isFile || there.isLink, !isKept(there, for: publication) else {
             return false
         }

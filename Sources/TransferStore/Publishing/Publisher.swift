@@ -26,6 +26,8 @@ final class Publisher {
     /// What gives way to the batch and is kept.
     let replaced: ReplacedFiles
     var keeping: [ObjectIdentifier: Kept] = [:]
+    /// Of the batch, what is still to get its name, where nobody has looked what it may replace.
+    var unlooked: ArraySlice<Publication> = []
 
     /// Directories kept open at once, but for those on one path, and files of others: a batch may name thousands, and
     /// descriptors are few.
@@ -61,9 +63,11 @@ final class Publisher {
         }
         failures = batch.map(\.staged.failures).min() ?? 0
         keepReplaced(by: batch)
+        defer { unlooked = [] }
         let contents = makeContentDurable(batch)
         let outcomes = zip(batch, contents).map { publication, content in
-            content.flatMap {
+            defer { unlooked = unlooked.dropFirst() }
+            return content.flatMap {
                 Result { () throws(StoreError) in try place(publication, in: try directory(publication.path.parent)) }
             }
         }
@@ -155,7 +159,7 @@ final class Publisher {
         var comparison = ContentComparison(publication)
         for number in 1...ConflictPolicy.mostNumbers {
             let target = TargetName(directory: directory, name: String(path.name))
-            if try take(target, publication) { return .committed(path, publication.staged.version) }
+            if let outcome = try take(target, path, publication) { return outcome }
             if let outcome = try compare(target, path, publication, &comparison) { return outcome }
             switch publication.conflict {
             case .keepBoth: path = try numbered(publication.path, number)
@@ -203,7 +207,7 @@ final class Publisher {
             let there = try target.status()
             try condition.check(there.map { asBefore($0, publication) })
             guard let there else {
-                if try take(target, publication) { return .committed(path, publication.staged.version) }
+                if let outcome = try take(target, path, publication) { return outcome }
                 continue
             }
             guard !there.isDirectory else { throw .isDirectory(path) }
@@ -245,8 +249,10 @@ final class Publisher {
         return .alreadyStored(path, file.version)
     }
 
-    /// - Returns: false when the name is taken.
-    private func take(_ target: TargetName, _ publication: Publication) throws(StoreError) -> Bool {
+    /// - Returns: nil when the name is taken.
+    private func take(
+        _ target: TargetName, _ path: RelativePath, _ publication: Publication
+    ) throws(StoreError) -> PublicationOutcome? {
         let isTaken = try attempt("publish \(publication.path)") { () throws(SystemError) in
             do throws(SystemError) {
                 try publication.staged.publish(into: target.directory, as: target.name)
@@ -256,12 +262,12 @@ final class Publisher {
                 return true
             }
         }
-        if !isTaken {
-            directories.change(target.directory)
-            publication.staged.hold?.publish(publication.size)
-            note(publication, publication.staged.version)
-        }
-        return !isTaken
+        guard !isTaken else { return nil }
+        directories.change(target.directory)
+        publication.staged.hold?.publish(publication.size)
+        let version = publication.staged.version
+        note(publication, version)
+        return .committed(path, version)
     }
 
     /// The command of a publication replaces this file with nothing else.

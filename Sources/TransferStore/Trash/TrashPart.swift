@@ -8,6 +8,7 @@ package final class TrashPart: Sendable {
         var batch: TrashBatch?
         /// When it was begun; UTC, in nanoseconds since 1970.
         var begun: Int64 = 0
+        var expectsReplacing = true
     }
 
     private let state = Locked(State())
@@ -26,6 +27,12 @@ package final class TrashPart: Sendable {
         makeBatch: @escaping (_ moment: Int64) -> TrashBatch = { .begun(at: $0) }
     ) {
         (self.utc, self.makeBatch) = (utc, makeBatch)
+    }
+
+    /// Whether the next uploads are likely to replace something: as the last ones did.
+    var expectsReplacing: Bool {
+        get { state.withLock { $0.expectsReplacing } }
+        set { state.withLock { $0.expectsReplacing = newValue } }
     }
 
     /// The part that something goes to now.
