@@ -1,5 +1,6 @@
 internal import Glibc
 private import TransferIO
+private import TransferSystem
 
 /// The program.
 @main
@@ -8,6 +9,7 @@ struct Transfer {
     /// on it, and the commands rely on those that they have blocked.
     static func main() {
         StandardStream.occupyClosed()
+        FileTrust.isWaived = Environment.waivesFileTrust(Array(CommandLine.arguments.dropFirst()))
         // A server reads its files again at SIGHUP; other commands end, as everybody expects.
         let isServer = CommandLine.arguments.dropFirst().first == ServeCommand.definition.name
         ExitSignals.block(hangUp: isServer)

@@ -1,4 +1,5 @@
 internal import Glibc
+private import TransferClient
 private import TransferSystem
 
 /// Reads the surroundings of this process.
@@ -6,6 +7,14 @@ enum Environment {
     /// One variable, if it is set, not empty and UTF-8.
     static func value(of variable: String) -> String? {
         getenv(variable).flatMap { String(validatingCString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// Whether files are believed that others can write, by an argument or by the environment: to be known before the first one is read.
+    static func waivesFileTrust(_ arguments: [String]) -> Bool {
+        let flag = Flag.insecurePermissions
+        let given = arguments.prefix { $0 != "--" }.last { [flag.spelling, "--no-\(flag.name)"].contains($0) }
+        return (given ?? flag.environment.flatMap(value(of:)).map { $0 == Setting.on ? flag.spelling : "" })
+            == flag.spelling
     }
 
     /// The user's configuration file; nothing for a user without a home.
@@ -19,14 +28,21 @@ enum Environment {
     /// The content of a configuration file; nothing where there is none, or where this user cannot look: a home can belong to
     /// somebody else, or be no folder.
     static func content(of path: String) throws(ConfigurationFault) -> [UInt8]? {
+        let file: OwnFile?
         do throws(SystemError) {
-            let file = try OwnFile(reading: path, atMost: ConfigurationFile.longest, followsLink: true)
+            file = try OwnFile(reading: path, atMost: ConfigurationFile.longest, followsLink: true)
             guard file?.isLonger != true else { throw SystemError(errno: EFBIG, call: "read") }
-            return file?.content
         } catch {
             let isHidden = error.errno == EACCES && access(OwnFile.folder(of: path), X_OK) != 0
             guard error.errno != ENOTDIR, !isHidden else { return nil }
             throw ConfigurationFault(path, "cannot be read: \(error.reason)")
         }
+        guard let file else { return nil }
+        do throws(FileTrust.Fault) {
+            try FileTrust.check(path)
+        } catch {
+            throw ConfigurationFault(path, error.problem)
+        }
+        return file.content
     }
 }

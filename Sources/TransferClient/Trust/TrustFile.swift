@@ -32,6 +32,9 @@ struct TrustFile: Sendable {
             try OwnFile(reading: path, atMost: Self.longest, followsLink: true)
         }
         guard found?.isLonger != true else { throw fault("is too long") }
+        if found != nil {
+            do throws(FileTrust.Fault) { try FileTrust.check(path) } catch { throw fault(error.problem) }
+        }
         // Byte by byte: in a text "\r\n" is one character, and would not end the line before it.
         var lines = (found?.content ?? []).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         if lines.last?.isEmpty == true { lines.removeLast() }
@@ -78,4 +81,17 @@ struct TrustFile: Sendable {
 
     /// - Parameter problem: completes a sentence that begins with the file.
     func fault(_ problem: String) -> Fault { Fault(message: "\(name) '\(path.escapedForDisplay)' \(problem).") }
+}
+
+extension FileTrust.Fault {
+    /// Completes a sentence that begins with the file, and says what to do.
+    package var problem: String {
+        let shown = path.escapedForDisplay
+        let what = isFolder ? "is not believed: its folder '\(shown)'" : "is not believed: it"
+        let flag = "--\(FileTrust.flagName)"
+        return switch reason {
+        case .owner(let user): "\(what) belongs to user \(user). Make it your own, or give \(flag)"
+        case .writable: "\(what) can be written by others. Run 'chmod go-w \(shown)', or give \(flag)"
+        }
+    }
 }

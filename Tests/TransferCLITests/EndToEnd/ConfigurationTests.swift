@@ -35,6 +35,41 @@ import TransferTestSupport
         #expect(try server.wait() == .exited(0))
     }
 
+    /// Its commands would be run: `exec` of a listener, or of a watch.
+    @Test func aFileThatOthersCanWriteIsNotBelieved() throws {
+        let server = try RunningServer()
+        try write("[push]\nplaintext = true\nname = 'from-file'\nto = '\(server.address)'\n")
+        let push = ["push", "--text", "x"]
+        #expect(chmod(file, 0o666) == 0)
+        let refused = try Finished(push, surroundings)
+        #expect(refused.end == .exited(2) && refused.output.isEmpty)
+        #expect(refused.errors.contains("\(file): is not believed: it can be written by others. Run 'chmod go-w "))
+        #expect(server.visibleFiles.isEmpty)
+        #expect(try Finished(push + ["--insecure-permissions"], surroundings).end == .exited(0))
+        var environment = surroundings
+        environment.environment["TRANSFER_INSECURE_PERMISSIONS"] = "true"
+        #expect(try Finished(push, environment).end == .exited(0))
+        #expect(try Finished(push + ["--no-insecure-permissions"], environment).end == .exited(2))
+        #expect(try Finished(push + ["--", "--insecure-permissions"], surroundings).end == .exited(2))
+        #expect(chmod(file, 0o644) == 0 && chmod(home.path("config/transfer"), 0o777) == 0)
+        let folder = try Finished(push, surroundings)
+        #expect(folder.end == .exited(2) && folder.errors.contains("its folder '"), "\(folder.errors)")
+        #expect(chmod(home.path("config/transfer"), 0o755) == 0)
+        #expect(try Finished(push, surroundings).end == .exited(0))
+    }
+
+    /// Nor is one with the keys of servers: who can write it can be any of them.
+    @Test func aListOfServersThatOthersCanWriteIsNotBelieved() throws {
+        let list = home.path("config/transfer/known_servers")
+        try writeFile(list, [])
+        #expect(chmod(list, 0o666) == 0)
+        let refused = try Finished(["trust", "list"], surroundings)
+        #expect(refused.end != .exited(0) && refused.errors.contains("is not believed: it can be written by others"))
+        #expect(try Finished(["trust", "list", "--insecure-permissions"], surroundings).end == .exited(0))
+        #expect(chmod(list, 0o600) == 0)
+        #expect(try Finished(["trust", "list"], surroundings).end == .exited(0))
+    }
+
     @Test func aPushIsSetUpByEnvironmentAndFile() throws {
         let server = try RunningServer()
         try write("[push]\nplaintext = true\nname = 'from-file'\njson = true\nto = '\(server.address)/f'\n")

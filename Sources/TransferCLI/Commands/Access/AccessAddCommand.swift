@@ -46,7 +46,7 @@ extension AccessAddCommand: ProgramCommand {
                 + "it into account at once."
         ],
         flags: [AccessFlags.directory.flag, name.flag] + AccessFlags.bounds + [
-            AccessFlags.noRemove.flag, AccessFlags.expires.flag, .help,
+            AccessFlags.noRemove.flag, AccessFlags.expires.flag, .insecurePermissions, .help,
         ],
         examples: [
             .init(

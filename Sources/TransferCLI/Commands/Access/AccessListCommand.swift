@@ -45,7 +45,7 @@ extension AccessListCommand: ProgramCommand {
             "Prints name, fingerprint and bounds of every key, and which lines cannot be read; then name, id, bounds and "
                 + "beginning of every session."
         ],
-        flags: [AccessFlags.directory.flag, AccessFlags.json.flag, .help],
+        flags: [AccessFlags.directory.flag, AccessFlags.json.flag, .insecurePermissions, .help],
         examples: [.init(caption: "List the keys of a server", line: "transfer access list --dir /srv/in")],
         outcomes: AccessFlags.listOutcomes)
 }

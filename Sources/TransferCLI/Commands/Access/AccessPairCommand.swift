@@ -111,7 +111,7 @@ extension AccessPairCommand: ProgramCommand {
         flags: [
             AccessFlags.directory.flag,
             advertise.flag, qr.flag, AccessFlags.allowRemove.flag,
-        ] + AccessFlags.bounds + WebPairFlags.all + [AccessFlags.issuedJSON.flag, .help],
+        ] + AccessFlags.bounds + WebPairFlags.all + [AccessFlags.issuedJSON.flag, .insecurePermissions, .help],
         examples: [
             .init(caption: "Pair one more client", line: "transfer access pair"),
             .init(

@@ -53,7 +53,7 @@ extension AccessRemoveCommand: ProgramCommand {
             "Takes a key out by its name, its fingerprint or the key itself, or a session by its name or id. If its client is "
                 + "connected, its next upload is refused, and what it is sent breaks off."
         ],
-        flags: [AccessFlags.directory.flag, .help],
+        flags: [AccessFlags.directory.flag, .insecurePermissions, .help],
         examples: [.init(caption: "Shut a laptop out", line: "transfer access remove laptop")],
         outcomes: AccessFlags.outcomes)
 }

@@ -71,7 +71,7 @@ extension KeyCommand: ProgramCommand {
             "Prints the public key as one line, which a server's operator gives to 'transfer access add'. new makes "
                 + "another pair and keeps the old one beside it: servers have to be told.",
         ],
-        flags: [json.flag, .help],
+        flags: [json.flag, .insecurePermissions, .help],
         examples: [
             .init(caption: "Show the line for a server", line: "transfer key"),
             .init(caption: "Make another key", line: "transfer key new"),

@@ -59,7 +59,8 @@ extension TokenCreateCommand: ProgramCommand {
                 + "file, the environment or a prompt, and send it inside TLS only. A file that everybody can read is refused."
         ],
         flags: [AccessFlags.directory.flag, name.flag] + AccessFlags.bounds + [
-            AccessFlags.noRemove.flag, AccessFlags.expires.flag, AccessFlags.issuedJSON.flag, .help,
+            AccessFlags.noRemove.flag, AccessFlags.expires.flag, AccessFlags.issuedJSON.flag, .insecurePermissions,
+            .help,
         ],
         examples: [
             .init(

@@ -42,7 +42,7 @@ extension TokenListCommand: ProgramCommand {
     static let definition = Command(
         name: "access token list", summary: "List tokens, pairing codes and links for browsers.",
         description: ["Prints id, name and bounds of each; nobody can print its secret."],
-        flags: [AccessFlags.directory.flag, AccessFlags.json.flag, .help],
+        flags: [AccessFlags.directory.flag, AccessFlags.json.flag, .insecurePermissions, .help],
         examples: [.init(caption: "List the tokens of a server", line: "transfer access token list --dir /srv/in")],
         outcomes: AccessFlags.listOutcomes)
 }

@@ -34,7 +34,7 @@ extension TokenRevokeCommand: ProgramCommand {
     static let definition = Command(
         name: "access token revoke", summary: "Take a token or a pairing code back.", operands: "NAME|ID",
         description: ["If a client that showed it is connected, its next upload is refused."],
-        flags: [AccessFlags.directory.flag, .help],
+        flags: [AccessFlags.directory.flag, .insecurePermissions, .help],
         examples: [.init(caption: "Take a camera's token back", line: "transfer access token revoke camera")],
         outcomes: AccessFlags.outcomes)
 }

@@ -59,7 +59,7 @@ extension ConfigShowCommand: ProgramCommand {
                 + "comes from: the command line, a variable of the environment, a remote, a line of a file, or the default.",
             "Flags behind COMMAND count as if COMMAND was run with them.",
         ],
-        flags: [json.flag, .help],
+        flags: [json.flag, .insecurePermissions, .help],
         examples: [
             .init(caption: "See what a push would do", line: "transfer config show push"),
             .init(

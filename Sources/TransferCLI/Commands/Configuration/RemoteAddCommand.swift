@@ -76,7 +76,7 @@ extension RemoteAddCommand: ProgramCommand {
                 + "now: the server is connected to, and its address and key are kept. The link's code is worth nothing after "
                 + "that. Nothing is kept when that fails.",
         ],
-        flags: SecurityFlags.kept + [.help],
+        flags: SecurityFlags.kept + [.insecurePermissions, .help],
         examples: [
             .init(
                 caption: "Name a server that lets this user in already",

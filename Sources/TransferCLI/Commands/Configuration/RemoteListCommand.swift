@@ -63,6 +63,6 @@ extension RemoteListCommand: ProgramCommand {
     static let definition = Command(
         name: "remote list", summary: "List the servers that have names.",
         description: [Remote.about, "Prints name, address and whatever else is kept, a line for each."],
-        flags: [json.flag, names.flag, .help],
+        flags: [json.flag, names.flag, .insecurePermissions, .help],
         examples: [.init(caption: "List them", line: "transfer remote list")], outcomes: Remote.outcomes)
 }

@@ -30,7 +30,7 @@ extension RemoteRemoveCommand: ProgramCommand {
     static let definition = Command(
         name: "remote remove", summary: "Take the name of a server away.", operands: "NAME",
         description: [Remote.about, "The server still lets this user in, and is still known by its key."],
-        flags: [.help],
+        flags: [.insecurePermissions, .help],
         examples: [.init(caption: "Take one away", line: "transfer remote remove nas")], outcomes: Remote.outcomes,
         operandValue: .remote)
 }

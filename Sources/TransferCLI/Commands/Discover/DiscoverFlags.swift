@@ -5,7 +5,7 @@ private import TransferServer
 
 /// The flags of `transfer discover`. What the environment and the configuration say of them holds for `discover:NAME` too.
 enum DiscoverFlags {
-    static let all = [places.flag, port.flag, patience.flag, json.flag, .help]
+    static let all = [places.flag, port.flag, patience.flag, json.flag, .insecurePermissions, .help]
 
     /// The longest that anybody waits, in seconds: `ServerSearch` waits no longer.
     private static let longest = 60.0

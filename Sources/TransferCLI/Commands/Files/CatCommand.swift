@@ -28,7 +28,9 @@ extension CatCommand: ProgramCommand {
                 + "When the exit code is not 0, what was written is not all of it.",
             FilesFlags.aboutAccess,
         ],
-        flags: [FilesFlags.from.flag, ClientFlags.retryFor.flag] + SecurityFlags.all + [FilesFlags.quiet.flag, .help],
+        flags: [FilesFlags.from.flag, ClientFlags.retryFor.flag] + SecurityFlags.all + [
+            FilesFlags.quiet.flag, .insecurePermissions, .help,
+        ],
         examples: [
             .init(caption: "Read a note", line: "transfer cat nas.local:/notes/today.txt"),
             .init(caption: "Unpack an archive without keeping it", line: "transfer cat logs.tar > logs.tar"),

@@ -51,7 +51,7 @@ extension CopyCommand: ProgramCommand {
             FilesFlags.from.flag, recursive.flag, TargetArguments.overwrites.flag, TargetArguments.json.flag,
             ClientFlags.retryFor.flag,
         ]
-            + SecurityFlags.all + [FilesFlags.quiet.flag, .help],
+            + SecurityFlags.all + [FilesFlags.quiet.flag, .insecurePermissions, .help],
         examples: [
             .init(caption: "Copy a file", line: "transfer copy nas.local:/draft.txt nas.local:/draft-2.txt"),
             .init(

@@ -143,7 +143,7 @@ extension ListCommand: ProgramCommand {
             FilesFlags.from.flag, long.flag,
             json.flag, tree.flag,
             recursive.flag, unsorted.flag, completes.flag, ClientFlags.retryFor.flag,
-        ] + SecurityFlags.all + [FilesFlags.quiet.flag, .help],
+        ] + SecurityFlags.all + [FilesFlags.quiet.flag, .insecurePermissions, .help],
         examples: [
             .init(caption: "See what is on the server of this machine", line: "transfer list"),
             .init(

@@ -35,7 +35,7 @@ extension MakeDirectoryCommand: ProgramCommand {
             FilesFlags.aboutAccess,
         ],
         flags: [FilesFlags.from.flag, json.flag, ClientFlags.retryFor.flag] + SecurityFlags.all
-            + [FilesFlags.quiet.flag, .help],
+            + [FilesFlags.quiet.flag, .insecurePermissions, .help],
         examples: [.init(caption: "Make a folder", line: "transfer mkdir nas.local:/photos/2026")],
         outcomes: [.init(.success, "all are there")] + FilesFlags.failures, places: .all)
 }

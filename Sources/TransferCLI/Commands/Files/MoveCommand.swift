@@ -37,7 +37,7 @@ extension MoveCommand: ProgramCommand {
         flags: [
             FilesFlags.from.flag, TargetArguments.overwrites.flag, TargetArguments.json.flag, ClientFlags.retryFor.flag,
         ] + SecurityFlags.all
-            + [FilesFlags.quiet.flag, .help],
+            + [FilesFlags.quiet.flag, .insecurePermissions, .help],
         examples: [
             .init(caption: "Rename a file", line: "transfer move nas.local:/draft.txt nas.local:/final.txt"),
             .init(caption: "Put photos into a folder", line: "transfer move a.jpg b.jpg photos/ --from nas.local"),

@@ -136,7 +136,7 @@ extension RemoveCommand: ProgramCommand {
         flags: [
             FilesFlags.from.flag, recursive.flag, trash.flag, dryRun.flag, json.flag,
             ClientFlags.retryFor.flag,
-        ] + SecurityFlags.all + [FilesFlags.quiet.flag, .help],
+        ] + SecurityFlags.all + [FilesFlags.quiet.flag, .insecurePermissions, .help],
         examples: [
             .init(caption: "Remove a file", line: "transfer remove nas.local:/photos/blurred.jpg"),
             .init(caption: "See how much is in a folder", line: "transfer remove -nr nas.local:/photos/2019"),

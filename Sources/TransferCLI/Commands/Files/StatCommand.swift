@@ -69,7 +69,7 @@ extension StatCommand: ProgramCommand {
             FilesFlags.aboutAccess,
         ],
         flags: [FilesFlags.from.flag, json.flag, ClientFlags.retryFor.flag] + SecurityFlags.all + [
-            FilesFlags.quiet.flag, .help,
+            FilesFlags.quiet.flag, .insecurePermissions, .help,
         ],
         examples: [
             .init(caption: "Look at a file", line: "transfer stat nas.local:/photos/one.jpg"),

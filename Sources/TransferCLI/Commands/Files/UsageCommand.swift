@@ -87,7 +87,7 @@ extension UsageCommand: ProgramCommand {
         ],
         flags: [
             FilesFlags.from.flag, depth.flag, summarizes.flag, json.flag, ClientFlags.retryFor.flag,
-        ] + SecurityFlags.all + [FilesFlags.quiet.flag, .help],
+        ] + SecurityFlags.all + [FilesFlags.quiet.flag, .insecurePermissions, .help],
         examples: [
             .init(caption: "See what takes the room", line: "transfer du nas.local:/photos"),
             .init(caption: "One number for all of it", line: "transfer du -s nas.local:/photos"),

@@ -17,7 +17,8 @@ enum PeopleFlags {
     static let all = [to.flag]
 
     /// What stands behind the flags of a command.
-    static let common = [ClientFlags.retryFor.flag] + SecurityFlags.all + [FilesFlags.quiet.flag, .help]
+    static let common =
+        [ClientFlags.retryFor.flag] + SecurityFlags.all + [FilesFlags.quiet.flag, .insecurePermissions, .help]
 
     static func access(_ arguments: ParsedArguments) throws(UsageError) -> FilesAccess {
         try FilesAccess(arguments, from: to, quiet: FilesFlags.quiet)

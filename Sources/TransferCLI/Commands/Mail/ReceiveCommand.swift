@@ -124,7 +124,7 @@ extension ReceiveCommand: ProgramCommand {
                 ReceiveFlags.staysSealed.flag,
             ] + ReceiveFlags.choices.map(\.flag) + [ReceiveFlags.json.flag, ClientFlags.retryFor.flag]
             + SecurityFlags.all
-            + [ClientFlags.quiet.flag, ClientFlags.progress.flag, .help],
+            + [ClientFlags.quiet.flag, ClientFlags.progress.flag, .insecurePermissions, .help],
         examples: [
             .init(caption: "Fetch all that waits", line: "transfer receive --to nas.local"),
             .init(

@@ -6,7 +6,10 @@ enum PullFlags {
         [FilesFlags.from.flag, output.flag, ArchiveFlag.pull.flag] + lists + SelectionFlags.pull.all
         + choices.map(\.flag)
         + [ClientFlags.retryFor.flag] + SecurityFlags.all
-        + [json.flag, ClientFlags.quiet.flag, ClientFlags.progress.flag, ClientFlags.colour.flag, .help]
+        + [
+            json.flag, ClientFlags.quiet.flag, ClientFlags.progress.flag, ClientFlags.colour.flag, .insecurePermissions,
+            .help,
+        ]
 
     static let output = Flag(
         name: "output", short: "o", placeholder: "DIR|FILE|-", help: "Where to put everything.",

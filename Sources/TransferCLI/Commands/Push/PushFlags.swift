@@ -8,7 +8,7 @@ enum PushFlags {
         + SelectionFlags.push.all
         + PushClassic.flags
         + SecurityFlags.all
-        + handling.map(\.flag) + output + [.help]
+        + handling.map(\.flag) + output + [.insecurePermissions, .help]
 
     // MARK: What is sent, and where
 

@@ -99,7 +99,7 @@ extension ShowReceiptsCommand: ProgramCommand {
                 + "those of recipients for what was delivered to them. - stands for standard input. Signatures are not "
                 + "checked: 'transfer receipt verify' does that."
         ],
-        flags: [json.flag, .help],
+        flags: [json.flag, .insecurePermissions, .help],
         examples: [
             .init(caption: "Read receipts", line: "transfer receipt show receipts.jsonl"),
             .init(

@@ -161,7 +161,7 @@ extension VerifyReceiptsCommand: ProgramCommand {
             "Without --key it shows whose receipts they are: compare that with what the server's operator says, or the "
                 + "recipient. With --against it also reads the files and compares size and digest.",
         ],
-        flags: [server.flag, content.flag, json.flag, quiet.flag, .help],
+        flags: [server.flag, content.flag, json.flag, quiet.flag, .insecurePermissions, .help],
         examples: [
             .init(
                 caption: "Check receipts of a known server",

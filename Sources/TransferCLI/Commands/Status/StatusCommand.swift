@@ -64,7 +64,7 @@ extension StatusCommand: ProgramCommand {
             "What is stored and unfinished is looked up at most once a second, and less often where that takes long.",
         ],
         flags: [
-            directory.flag, json.flag, .help,
+            directory.flag, json.flag, .insecurePermissions, .help,
         ],
         examples: [
             .init(caption: "Look what arrives", line: "transfer status --dir /srv/in"),

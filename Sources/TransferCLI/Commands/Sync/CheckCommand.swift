@@ -26,7 +26,7 @@ extension CheckCommand: ProgramCommand {
         ],
         flags: [SyncFlags.to.flag] + SyncFlags.comparing.map(\.flag) + SelectionFlags.push.all
             + SyncFlags.handling.map(\.flag) + [SyncFlags.json.flag, ClientFlags.retryFor.flag] + SecurityFlags.all
-            + [ClientFlags.quiet.flag, ClientFlags.progress.flag, .help],
+            + [ClientFlags.quiet.flag, ClientFlags.progress.flag, .insecurePermissions, .help],
         examples: [
             .init(caption: "Is the copy complete?", line: "transfer check photos/ nas.local:/photos"),
             .init(caption: "Read and compare all of it", line: "transfer check --checksum photos/ nas.local:/photos"),

@@ -47,7 +47,7 @@ extension SyncCommand: ProgramCommand {
         ],
         flags: [SyncFlags.to.flag] + choices.map(\.flag) + SelectionFlags.push.all + SyncFlags.handling.map(\.flag)
             + [SyncFlags.json.flag, ClientFlags.retryFor.flag] + SecurityFlags.all
-            + [ClientFlags.quiet.flag, ClientFlags.progress.flag, .help],
+            + [ClientFlags.quiet.flag, ClientFlags.progress.flag, .insecurePermissions, .help],
         examples: [
             .init(caption: "Keep a copy of a folder", line: "transfer sync photos/ nas.local:/photos"),
             .init(

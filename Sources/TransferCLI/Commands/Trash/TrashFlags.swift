@@ -9,7 +9,7 @@ enum TrashFlags {
 
     static let common =
         [FilesFlags.from.flag, json.flag, ClientFlags.retryFor.flag] + SecurityFlags.all + [
-            FilesFlags.quiet.flag, .help,
+            FilesFlags.quiet.flag, .insecurePermissions, .help,
         ]
 
     /// Chooses parts of the trash.

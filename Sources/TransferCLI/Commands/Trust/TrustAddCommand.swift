@@ -39,7 +39,7 @@ extension TrustAddCommand: ProgramCommand {
             KnownServers.about,
             "The server logs its fingerprint when it starts. A key that was known before is replaced.",
         ],
-        flags: [.help],
+        flags: [.insecurePermissions, .help],
         examples: [
             .init(
                 caption: "Know a server before the first push",

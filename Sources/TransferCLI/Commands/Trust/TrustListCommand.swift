@@ -42,6 +42,6 @@ extension TrustListCommand: ProgramCommand {
     static let definition = Command(
         name: "trust list", summary: "List the servers whose keys are known.",
         description: [KnownServers.about, "Prints an address and a fingerprint a line."],
-        flags: [json.flag, .help],
+        flags: [json.flag, .insecurePermissions, .help],
         examples: [.init(caption: "List them", line: "transfer trust list")], outcomes: KnownServers.outcomes)
 }

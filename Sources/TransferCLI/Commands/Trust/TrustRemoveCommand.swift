@@ -24,7 +24,8 @@ struct TrustRemoveCommand {
 extension TrustRemoveCommand: ProgramCommand {
     static let definition = Command(
         name: "trust remove", summary: "Forget the key of a server.", operands: "HOST[:PORT]",
-        description: [KnownServers.about, "The next push is a first contact again."], flags: [.help],
+        description: [KnownServers.about, "The next push is a first contact again."],
+        flags: [.insecurePermissions, .help],
         examples: [.init(caption: "Forget a server that was set up anew", line: "transfer trust remove nas.local")],
         outcomes: [.init(.success), .init(.uploadsFailed, "the server was not known")]
             + KnownServers.outcomes.dropFirst())

@@ -81,7 +81,7 @@ extension VerifyCommand: ProgramCommand {
                 + "content again puts it in the rotten file's place.",
         ],
         flags: [
-            directory.flag, repair.flag, json.flag, quiet.flag, .help,
+            directory.flag, repair.flag, json.flag, quiet.flag, .insecurePermissions, .help,
         ],
         examples: [
             .init(caption: "Look whether everything is still there", line: "transfer verify --dir /srv/in"),

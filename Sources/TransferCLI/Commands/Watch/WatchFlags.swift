@@ -55,5 +55,8 @@ enum WatchFlags {
     static let all =
         [to.flag, settle.flag, deletesSources.flag, moveTo.flag, endsWhenSent.flag]
         + SelectionFlags.push.all + SecurityFlags.all + handling.map(\.flag)
-        + [retryFor.flag, PushFlags.json.flag, ClientFlags.quiet.flag, ClientFlags.colour.flag, .help]
+        + [
+            retryFor.flag, PushFlags.json.flag, ClientFlags.quiet.flag, ClientFlags.colour.flag, .insecurePermissions,
+            .help,
+        ]
 }

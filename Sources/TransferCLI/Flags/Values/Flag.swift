@@ -1,3 +1,5 @@
+internal import TransferSystem
+
 /// One flag of a command. Parser, configuration, help, completions and manual pages read the same definition, so they cannot
 /// disagree.
 package struct Flag: Equatable, Sendable {
@@ -61,6 +63,13 @@ package struct Flag: Equatable, Sendable {
     }
 
     static let help = Flag(name: "help", short: "h", help: "Print this text and stop.", reach: .nowhere)
+
+    static let insecurePermissions = Flag(
+        name: FileTrust.flagName, help: "Believe files of settings and keys that others can write.",
+        details:
+            "Otherwise the configuration files, known_servers and known_people have to belong to this user or to root, and only "
+            + "their owner may write them and the folder that they lie in: who can write them can have commands run, and be any server.",
+        environment: "TRANSFER_INSECURE_PERMISSIONS", reach: .environment)
 
     /// For programs that are started with a configuration of their own. A file names no other file.
     static let config = Flag(

@@ -1,0 +1,81 @@
+import Glibc
+import Testing
+import TransferTestSupport
+
+@testable import TransferSystem
+
+/// Which files that decide something are believed: those that nobody else can write, or put another one in the place of.
+@Suite struct FileTrustTests {
+    private let here: TemporaryDirectory
+    private let file: String
+
+    init() throws {
+        here = try TemporaryDirectory()
+        file = here.path("home/.config/transfer/config.toml")
+        for folder in ["home", "home/.config", "home/.config/transfer"] {
+            #expect(mkdir(here.path(folder), 0o755) == 0)
+        }
+        _ = try OwnFile.write([1], to: file, replaces: false)
+        for folder in ["home", "home/.config", "home/.config/transfer"] {
+            #expect(chmod(here.path(folder), 0o755) == 0)
+        }
+        #expect(chmod(file, 0o644) == 0)
+    }
+
+    private func fault(_ path: String, home: String?) -> FileTrust.Fault? {
+        do throws(FileTrust.Fault) {
+            try FileTrust.check(path, home: home)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func whatOnlyTheUserCanWriteIsBelieved() {
+        for home in [here.path("home"), here.path("elsewhere"), nil] { #expect(fault(file, home: home) == nil) }
+        #expect(fault(here.path("missing"), home: nil) == nil)
+    }
+
+    @Test(arguments: [0o666, 0o646, 0o602] as [mode_t]) func aFileThatOthersCanWriteIsNot(mode: mode_t) {
+        #expect(chmod(file, mode) == 0)
+        let expected = FileTrust.Fault(path: CanonicalPath(file).string, isFolder: false, reason: .writable)
+        #expect(fault(file, home: here.path("home")) == expected)
+    }
+
+    /// Each of the folders up to the home; beyond that, and where the file is elsewhere, only the one that it lies in.
+    @Test func aFolderThatOthersCanWriteIsNot() {
+        let folders = ["home/.config/transfer", "home/.config", "home"]
+        for (index, folder) in folders.enumerated() {
+            let path = here.path(folder)
+            #expect(chmod(path, 0o757) == 0)
+            let found = fault(file, home: here.path("home"))
+            #expect(found == .init(path: CanonicalPath(path).string, isFolder: true, reason: .writable))
+            #expect((fault(file, home: nil) == nil) == (index > 0))
+            // Others remove nothing there that is not theirs.
+            #expect(chmod(path, 0o1777) == 0)
+            #expect(fault(file, home: here.path("home")) == nil)
+            #expect(chmod(path, 0o755) == 0)
+        }
+    }
+
+    /// A link to it says nothing of who can write it.
+    @Test func whatALinkLeadsToIsAskedFor() throws {
+        let link = here.path("home/link")
+        #expect(symlink(file, link) == 0)
+        #expect(fault(link, home: here.path("home")) == nil)
+        #expect(chmod(file, 0o666) == 0)
+        #expect(fault(link, home: here.path("home"))?.reason == .writable)
+    }
+
+    @Test(.enabled(if: geteuid() == 0)) func whatBelongsToSomebodyElseIsNot() {
+        for (path, isFolder) in [(file, false), (here.path("home/.config/transfer"), true)] {
+            #expect(chown(path, 12_345, 0) == 0)
+            let expected = FileTrust.Fault(path: CanonicalPath(path).string, isFolder: isFolder, reason: .owner(12_345))
+            #expect(fault(file, home: here.path("home")) == expected)
+            #expect(chown(path, 0, 0) == 0)
+        }
+        // A group of others, whatever it is called.
+        #expect(chown(file, 0, 12_345) == 0 && chmod(file, 0o664) == 0)
+        #expect(fault(file, home: nil)?.reason == .writable)
+    }
+}
