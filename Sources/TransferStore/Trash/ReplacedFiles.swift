@@ -100,7 +100,23 @@ final class ReplacedFiles {
         }
     }
 
+    /// Bytes that give way where there is no room for a name: a block, as most file systems have it.
+    private static let nameSize: UInt64 = 4096
+
+    /// Where the disk is full, what is older in the trash gives way to it once.
     private func attemptKeep(
+        _ path: RelativePath, _ found: stat, in parent: DirectoryHandle, _ place: RelativePath, _ batch: TrashBatch,
+        since failures: Int
+    ) throws(StoreError) -> Try {
+        do throws(StoreError) {
+            return try keepOnce(path, found, in: parent, place, batch, since: failures)
+        } catch {
+            guard error.code == .insufficientStorage, incoming.room.makeRoom(.disk(Self.nameSize)) else { throw error }
+            return try keepOnce(path, found, in: parent, place, batch, since: failures)
+        }
+    }
+
+    private func keepOnce(
         _ path: RelativePath, _ found: stat, in parent: DirectoryHandle, _ place: RelativePath, _ batch: TrashBatch,
         since failures: Int
     ) throws(StoreError) -> Try {

@@ -179,6 +179,22 @@ import TransferTestSupport
         #expect(Files.names(fixture.path(".transfer/trash")) == [])
     }
 
+    /// What is older in the trash gives way to the name, once.
+    @Test func whatIsOlderGivesWayToAName() throws {
+        let (script, part) = (ScriptedDisk(), Self.part())
+        let fixture = try StoreFixture(fileSystem: Self.disk, script: script, before: ["a": .one])
+        let needs = Locked<[RoomNeed]>([])
+        fixture.store.whenFull { need in
+            needs.withLock { $0.append(need) }
+            return true
+        }
+        script.start()
+        script.fail("linkName", with: ENOSPC)
+        let kept = try #require(try publish(fixture, "a", .six, part))
+        #expect(needs.withLock { $0.count } == 1)
+        #expect(Files.read(fixture.path("a")) == .six && Files.read(fixture.path(kept.place.string)) == .one)
+    }
+
     /// The names in the trash are synced together with the content, before anything is replaced, and not one by one.
     @Test func namesInTheTrashAreDurableBeforeAnythingIsReplaced() throws {
         let calls = Locked<[String]>([])
