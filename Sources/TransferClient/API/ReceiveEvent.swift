@@ -78,6 +78,9 @@ public struct ReceiveOptions: Sendable {
     /// such files without being told to, and these names come from other people.
     public var takesHiddenNames = false
 
+    /// Whether files keep the permissions to run them that their senders have given them. Otherwise these are taken off.
+    public var takesExecution = false
+
     /// Whether what is sealed is opened. Otherwise it is stored as it comes, with `.age` behind its name, and age(1) opens it.
     public var opens = true
 

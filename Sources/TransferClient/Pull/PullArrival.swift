@@ -69,7 +69,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
                 staged = part
             } else {
                 staged = try lane.directory.stage(
-                    size: found.size, filled: found.filled, permissions: file.permissions ?? found.permissions)
+                    size: found.size, filled: found.filled, permissions: file.permissions(or: found))
             }
         } catch {
             let error = error.local

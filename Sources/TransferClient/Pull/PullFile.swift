@@ -26,6 +26,9 @@ final class PullFile: @unchecked Sendable {
     var modified: Timestamp?
     var permissions: UInt16?
 
+    /// Whether it loses the permissions to run it, which somebody else has given it.
+    var losesExecution = false
+
     /// Owner and extended attributes that it gets, and its permissions whatever the umask says; nothing where it is a new file as
     /// any other.
     var kept: ExtraAttributes?
@@ -120,6 +123,14 @@ final class PullFile: @unchecked Sendable {
             low: entry.version.high ^ entry.version.low &* 0x9E37_79B9_7F4A_7C15)
     }
 
+    /// Those that it gets.
+    ///
+    /// - Parameter found: what the server has said of what it sends.
+    func permissions(or found: FetchedFile) -> UInt16 {
+        let wanted = permissions ?? found.permissions
+        return losesExecution ? wanted & 0o666 : wanted
+    }
+
     /// How it gets its name.
     ///
     /// - Parameters:
@@ -130,7 +141,7 @@ final class PullFile: @unchecked Sendable {
     ) -> Publication {
         var publication = Publication(
             staged: staged, id: partID(on: ""), path: target, size: size, digest: digest, conflict: conflict,
-            modified: modified ?? found.modified, permissions: permissions ?? found.permissions)
+            modified: modified ?? found.modified, permissions: permissions(or: found))
         (publication.keepsPermissions, publication.attributes) = (kept != nil, kept)
         publication.compared = compared
         return publication

@@ -17,7 +17,7 @@ import TransferStore
         #expect(flag.short == nil || command.flags.count { $0.short == flag.short } == 1)
         #expect(flag.help.hasSuffix(".") && (flag.details.isEmpty || flag.details.hasSuffix(".")))
         if flag.isSwitch {
-            #expect(flag.defaultValue == nil && flag.environment == nil && flag.choices == nil)
+            #expect(flag.defaultValue == nil && flag.choices == nil)
         }
         if let choices = flag.choices, let value = flag.defaultValue { #expect(choices.contains(value)) }
     }

@@ -162,7 +162,7 @@ final class FakeMailbox: Sendable {
         peer.send(
             .file(
                 FetchedFile(
-                    id: fetch.id, permissions: 0o644, size: UInt64(found.content.count),
+                    id: fetch.id, permissions: 0o755, size: UInt64(found.content.count),
                     modified: Timestamp(seconds: 1, nanoseconds: 0), version: version, offset: UInt64(offset))))
         let end = fetch.length.map { min(offset + Int($0), found.content.count) } ?? found.content.count
         return stream(found.content, offset..<end, fetch, peer, cut: cuts[number])

@@ -214,6 +214,16 @@ import TransferTestSupport
         #expect(try await Received(from: mailbox, to: out, options).reports.map(\.path) == [".profile"])
     }
 
+    /// Nobody runs what has come by mistake.
+    @Test(arguments: [false, true]) func itCanBeRunWhereThatIsAskedFor(takesExecution: Bool) async throws {
+        let mailbox = FakeMailbox()
+        mailbox.deliver("tool", [1])
+        var options = ReceiveOptions()
+        options.takesExecution = takesExecution
+        #expect(try await Received(from: mailbox, to: out, options).results == ["tool": .committed])
+        #expect((access("\(out)/tool", X_OK) == 0) == takesExecution)
+    }
+
     @Test func whatTheServerSendsHasToBeWhatWasListed() async throws {
         let mailbox = FakeMailbox()
         mailbox.deliver("other", [1, 2, 3], listed: [1, 2, 4])

@@ -28,7 +28,7 @@ import TransferTestSupport
             try sealed("photos/a.png") { details in
                 details.kind = .picture
                 details.modified = Timestamp(seconds: 1_000_000, nanoseconds: 5)
-                details.permissions = 0o640
+                details.permissions = 0o750
             })
         let received = try await receive(mailbox)
         #expect(received.failure == nil && content("photos/a.png") == Self.text)

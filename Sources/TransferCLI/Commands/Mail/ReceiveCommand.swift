@@ -29,6 +29,7 @@ struct ReceiveCommand {
         options.watches = arguments[ReceiveFlags.watches]
         options.keeps = arguments[ReceiveFlags.keeps]
         options.takesHiddenNames = arguments[ReceiveFlags.takesHidden]
+        options.takesExecution = arguments[ReceiveFlags.takesExecution]
         options.opens = !arguments[ReceiveFlags.staysSealed]
         acceptance = arguments[ReceiveFlags.accepts]
         target = arguments[ReceiveFlags.output]
@@ -121,6 +122,7 @@ extension ReceiveCommand: ProgramCommand {
             + [
                 ReceiveFlags.from.flag, ReceiveFlags.watches.flag, ReceiveFlags.accepts.flag, ReceiveFlags.output.flag,
                 ReceiveFlags.program.flag, ReceiveFlags.keeps.flag, ReceiveFlags.takesHidden.flag,
+                ReceiveFlags.takesExecution.flag,
                 ReceiveFlags.staysSealed.flag,
             ] + ReceiveFlags.choices.map(\.flag) + [ReceiveFlags.json.flag, ClientFlags.retryFor.flag]
             + SecurityFlags.all

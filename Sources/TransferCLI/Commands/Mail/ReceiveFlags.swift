@@ -54,6 +54,11 @@ enum ReceiveFlags {
             + "other people."
     ).isOn
 
+    static let takesExecution = Flag(
+        name: "executable", help: "Keep the permission to run what others have sent as a program.",
+        details: "Otherwise it is taken off, and 'chmod +x' gives it back."
+    ).isOn
+
     static let staysSealed = Flag(
         name: "no-open", help: "Store what is sealed as it comes, with .age behind its name.",
         details:

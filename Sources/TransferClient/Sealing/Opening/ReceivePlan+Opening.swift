@@ -19,10 +19,10 @@ extension ReceivePlan {
     ///   - target: what it is called here.
     ///   - isChosen: whether somebody has chosen that name, whatever comes.
     func file(_ delivery: Delivery, _ target: RelativePath, isChosen: Bool) -> PullFile {
-        guard options.opens, let seal = ContentSeal(delivery, context.configuration.sealing) else {
-            return PullFile(delivery, target: target)
-        }
+        let seal = options.opens ? ContentSeal(delivery, context.configuration.sealing) : nil
         let file = PullFile(delivery, target: target, seal)
+        file.losesExecution = !options.takesExecution
+        guard let seal else { return file }
         if seal.note == nil, !isChosen, let name = ContentSeal.unsealedName(target.string),
             let path = try? RelativePath(name)
         {
