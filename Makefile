@@ -88,7 +88,7 @@ proofs: bootstrap ## run every long proof, go on where the last run ended, write
 # The release binary, because it is what has to hold; the tests around it are a debug build.
 attack: build ## flood the release binary and race symbolic links, in full
 	$(swift) build --build-tests
-	TRANSFER_ATTACK=full TRANSFER_BINARY="$(CURDIR)/.build/release/transfer" \
+	export TRANSFER_ATTACK=full TRANSFER_BINARY="$(CURDIR)/.build/release/transfer" && \
 		$(swift) test --skip-build --no-parallel --filter 'AttackTests|SymlinkRaceTests'
 
 bench: build ## measure beside nc, rsync, scp, nginx and rclone; BENCH="--help" shows its options

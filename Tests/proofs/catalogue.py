@@ -294,7 +294,7 @@ PROOFS = (
         covers=(*_PROGRAM, "Tests/TransferCLITests/EndToEnd/Attacks"),
         command=lambda settings: "make attack",
         next=_single(["make", "attack"]),
-        counts=_TESTS,
+        counts={**_TESTS, "connections that starve": r"^starvation: (\d+) connections"},
         finding=_FAILED_TEST,
     ),
     Proof(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import subprocess
 import unittest
 from pathlib import Path
 
@@ -47,6 +48,15 @@ class CatalogueTests(unittest.TestCase):
             words = list(item.command) if item else []
             if words[0] == "make":
                 self.assertIn(f"\n{words[1]}:", targets)
+
+    def test_attacks_are_full_and_meet_the_release(self) -> None:
+        """A variable in front of `$(swift)` would be set for looking for the compiler alone."""
+        recipe = subprocess.run(["make", "-n", "attack"], cwd=PROJECT, capture_output=True, text=True, check=True).stdout
+        line = recipe.replace("\\\n", "").splitlines()[-1]
+        line = line.replace("$(scripts/swift-path.sh)", "env")
+        seen = subprocess.run(["sh", "-c", line.partition(" test ")[0]], cwd=PROJECT, capture_output=True, text=True, check=True)
+        self.assertIn("TRANSFER_ATTACK=full\n", seen.stdout)
+        self.assertIn(f"TRANSFER_BINARY={PROJECT}/.build/release/transfer\n", seen.stdout)
 
     def test_the_document_has_the_table(self) -> None:
         rows = Table.read(PROJECT / "docs" / "proofs.md").rows
