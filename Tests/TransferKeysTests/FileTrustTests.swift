@@ -33,7 +33,7 @@ import TransferTestSupport
 
     @Test func whatOnlyTheUserCanWriteIsBelieved() {
         for home in [here.path("home"), here.path("elsewhere"), nil] { #expect(fault(file, home: home) == nil) }
-        #expect(fault(here.path("missing"), home: nil) == nil)
+        #expect(fault(here.path("missing"), home: nil)?.reason == .unknown)
     }
 
     @Test(arguments: [0o666, 0o646, 0o602] as [mode_t]) func aFileThatOthersCanWriteIsNot(mode: mode_t) {
@@ -77,5 +77,27 @@ import TransferTestSupport
         // A group of others, whatever it is called.
         #expect(chown(file, 0, 12_345) == 0 && chmod(file, 0o664) == 0)
         #expect(fault(file, home: nil)?.reason == .writable)
+        // A link of somebody else, in a folder in which others may make some.
+        #expect(chmod(file, 0o644) == 0 && mkdir(here.path("shared"), 0o1777) == 0)
+        #expect(chmod(here.path("shared"), 0o1777) == 0)
+        #expect(symlink(file, here.path("shared/link")) == 0 && fault(here.path("shared/link"), home: nil) == nil)
+        #expect(lchown(here.path("shared/link"), 12_345, 0) == 0)
+        #expect(fault(here.path("shared/link"), home: nil)?.reason == .owner(12_345))
+    }
+
+    /// Nor is what cannot be looked at, and what a link in an open folder leads to.
+    @Test func aLinkInAnOpenFolderIsNot() {
+        let link = here.path("home/open/link")
+        #expect(mkdir(here.path("home/open"), 0o755) == 0 && symlink(file, link) == 0)
+        #expect(fault(link, home: here.path("home")) == nil)
+        #expect(chmod(here.path("home/open"), 0o777) == 0)
+        let open = FileTrust.Fault(path: here.path("home/open"), isFolder: true, reason: .writable)
+        #expect(fault(link, home: here.path("home")) == open)
+        #expect(chmod(here.path("home/open"), 0o755) == 0)
+        // Bytes that are no text.
+        let place = here.path("home/odd")
+        let odd: [CChar] = [0x2F, -1, 0]
+        #expect(odd.withUnsafeBufferPointer { bytes in bytes.baseAddress.map { symlink($0, place) } } == 0)
+        #expect(fault(place, home: nil)?.reason == .unknown)
     }
 }

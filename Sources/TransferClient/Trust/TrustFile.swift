@@ -91,6 +91,7 @@ extension FileTrust.Fault {
         let flag = "--\(FileTrust.flagName)"
         return switch reason {
         case .owner(let user): "\(what) belongs to user \(user). Make it your own, or give \(flag)"
+        case .unknown: "\(what) cannot be looked at. Put a file in its place, or give \(flag)"
         case .writable: "\(what) can be written by others. Run 'chmod go-w \(shown)', or give \(flag)"
         }
     }

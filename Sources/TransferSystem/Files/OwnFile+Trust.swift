@@ -10,6 +10,8 @@ package enum FileTrust {
             case owner(UInt32)
             /// Others can write it.
             case writable
+            /// It cannot be looked at.
+            case unknown
         }
 
         /// Of the file itself, or of a folder that it lies in.
@@ -29,8 +31,8 @@ package enum FileTrust {
     package static let flagName = "insecure-permissions"
 
     /// As ssh(1) does with its configuration, and sshd(8) with the keys of users: file and folder belong to this user or to the superuser,
-    /// and nobody else can write them, nor the folders above as far as the home of this user. Where a link stands for the file, this is
-    /// asked of what it leads to. A group that has nobody but this user in it is this user.
+    /// and nobody else can write them, nor the folders above as far as the home of this user. Where links stand for it, this is asked of
+    /// what they lead to and of the folders that they are in.
     ///
     /// - Parameters:
     ///   - path: of a file that was read.
@@ -38,15 +40,44 @@ package enum FileTrust {
     /// - Throws: where somebody else can write the file, or put another one in its place.
     package static func check(_ path: String, home: String? = home) throws(Fault) {
         guard !isWaived else { return }
-        let place = CanonicalPath(path)
-        try check(place.string, isFolder: false)
-        var folder = CanonicalPath(OwnFile.folder(of: place.string))
         let top = home.map { CanonicalPath($0) }
-        try check(folder.string, isFolder: true)
-        while let top, folder.isWithin(top), !top.isWithin(folder) {
-            folder = CanonicalPath(OwnFile.folder(of: folder.string))
-            try check(folder.string, isFolder: true)
+        var (next, links) = (path, 0)
+        while true {
+            try checkFolders(of: next, within: home, top)
+            guard let link = try target(of: next) else { break }
+            // As many as the kernel follows (path_resolution(7)).
+            guard links < 40 else { throw Fault(path: next, isFolder: false, reason: .unknown) }
+            (next, links) = (link, links + 1)
         }
+        let place = CanonicalPath(path).string
+        try check(place, isFolder: false)
+        try checkFolders(of: place, within: top?.string, top)
+    }
+
+    /// The folder that something lies in, and those above it up to the home of this user: as they are written, each of which may be a link.
+    private static func checkFolders(of path: String, within home: String?, _ top: CanonicalPath?) throws(Fault) {
+        var folder = OwnFile.folder(of: path)
+        try check(folder, isFolder: true)
+        while let home, let top, folder.utf8.starts(with: "\(home)/".utf8), !top.isWithin(CanonicalPath(folder)) {
+            folder = OwnFile.folder(of: folder)
+            try check(folder, isFolder: true)
+        }
+    }
+
+    /// - Returns: what a link says, from the folder that it is in; nil for what is none.
+    /// - Throws: for a link of another user: whoever made it decides where it leads.
+    private static func target(of path: String) throws(Fault) -> String? {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { throw Fault(path: path, isFolder: false, reason: .unknown) }
+        guard status.st_mode & S_IFMT == S_IFLNK else { return nil }
+        guard status.st_uid == geteuid() || status.st_uid == 0 else {
+            throw Fault(path: path, isFolder: false, reason: .owner(status.st_uid))
+        }
+        var bytes = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+        let count = readlink(path, &bytes, Int(PATH_MAX))
+        guard count > 0, let text = String(validating: bytes.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        else { throw Fault(path: path, isFolder: false, reason: .unknown) }
+        return text.hasPrefix("/") ? text : "\(OwnFile.folder(of: path))/\(text)"
     }
 
     /// Where HOME says that this user's is.
@@ -54,42 +85,14 @@ package enum FileTrust {
 
     private static func check(_ path: String, isFolder: Bool) throws(Fault) {
         var status = stat()
-        guard stat(path, &status) == 0 else { return }
+        guard stat(path, &status) == 0 else { throw Fault(path: path, isFolder: isFolder, reason: .unknown) }
         // In a folder with the sticky bit others only change what is theirs.
         let isShared = isFolder && status.st_mode & S_ISVTX != 0
         guard status.st_uid == geteuid() || status.st_uid == 0 else {
             throw Fault(path: path, isFolder: isFolder, reason: .owner(status.st_uid))
         }
-        let writes = status.st_mode & (isOwn(group: status.st_gid, of: status.st_uid) ? 0o002 : 0o022)
-        guard writes == 0 || isShared else { throw Fault(path: path, isFolder: isFolder, reason: .writable) }
-    }
-
-    /// Whether a group is the private one of a user, which many systems make for each: it has the user's name, and no other members.
-    private static func isOwn(group: gid_t, of user: uid_t) -> Bool {
-        guard user == geteuid(), let name = name(of: user) else { return false }
-        var (entry, found) = (Glibc.group(), UnsafeMutablePointer<Glibc.group>?.none)
-        let count = 64 << 10
-        var space = [CChar](repeating: 0, count: count)
-        return space.withUnsafeMutableBufferPointer { space in
-            guard let space = space.baseAddress, getgrgid_r(group, &entry, space, count, &found) == 0, found != nil,
-                let text = entry.gr_name, strcmp(text, name) == 0
-            else { return false }
-            var next = entry.gr_mem
-            while let member = next?.pointee {
-                guard strcmp(member, name) == 0 else { return false }
-                next = next?.successor()
-            }
-            return true
-        }
-    }
-
-    private static func name(of user: uid_t) -> String? {
-        var (entry, found) = (passwd(), UnsafeMutablePointer<passwd>?.none)
-        var space = [CChar](repeating: 0, count: 16 << 10)
-        return space.withUnsafeMutableBufferPointer { space in
-            guard let base = space.baseAddress, getpwuid_r(user, &entry, base, space.count, &found) == 0, found != nil
-            else { return nil }
-            return entry.pw_name.flatMap { String(validatingCString: $0) }
+        guard status.st_mode & 0o022 == 0 || isShared else {
+            throw Fault(path: path, isFolder: isFolder, reason: .writable)
         }
     }
 }

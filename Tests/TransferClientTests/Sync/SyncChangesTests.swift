@@ -283,12 +283,13 @@ extension SyncChangesTests {
             _ = try await push(one, server)
             let path = try RelativePath("f")
             var killed = before
-            killed.entries[path]?.sending = .init(size: 2, modified: .init(seconds: 2000, nanoseconds: 123_456_789))
+            killed.entries[path]?[.server].sending = .init(
+                size: 2, modified: .init(seconds: 2000, nanoseconds: 123_456_789))
             try record.write(killed)
             try one.write("f", [3, 3, 3], at: 1500)
             let synced = try await push(one, server)
             #expect(synced.lines == ["changed f"] && stored(server) == ["f": [3, 3, 3]])
-            #expect(record.read()?[path]?.sending == nil)
+            #expect(record.read()?[path]?[.server].sending == nil)
         }
     }
 
@@ -407,7 +408,9 @@ extension SyncChangesTests {
         let version = SyncRecord.Version(size: 7, modified: .init(seconds: -5, nanoseconds: 999_999_999))
         record.entries[try RelativePath("a")] = .init(common: version)
         record.entries[try RelativePath("e\u{301}")] = .init(common: version, settled: .init(size: 1, modified: .now))
-        record.entries[try RelativePath("\u{E9}/b")] = .init(sending: version)
+        record.entries[try RelativePath("\u{E9}/b"), default: .init()][.here].sending = version
+        record.entries[try RelativePath("c"), default: .init(common: version)][.server].replacing = version
+        record.entries[try RelativePath("c")]?[.here] = .init(sending: nil, replacing: version)
         #expect(SyncRecord(record.bytes) == record)
         #expect(SyncRecord([]) == nil && SyncRecord(Array("transfer sync record 2\n".utf8)) == nil)
         for place in record.bytes.indices {

@@ -45,7 +45,7 @@ import TransferTestSupport
             var planner = SyncPlanner(trees.source, trees.target, options, record: record) { $0.size == $1.size }
             let plan = planner.run()
             guard plan.conflicts.isEmpty else { return plan.conflicts.map { "\($0.entry.path)" } }
-            let next = NextRecord(trees, plan, after: record)
+            let next = NextRecord(trees, plan, of: .server, after: record)
             if plan.changesFiles { record = next.underWay }
             let done = Self.names.filter { _ in !isKilled || Bool.random(using: &random) }
             for name in done { target[name] = source[name] }
@@ -86,7 +86,7 @@ import TransferTestSupport
             let trees = (source: tree(form, 2), target: tree(.file(1), 1))
             var planner = SyncPlanner(trees.source, trees.target, SyncOptions()) { $0.size == $1.size }
             let plan = planner.run()
-            let record = NextRecord(trees, plan, after: nil).underWay
+            let record = NextRecord(trees, plan, of: .server, after: nil).underWay
             for time in [1, 2, 3] as [Int64] {
                 var again = SyncPlanner(tree(.file(3), time), trees.target, SyncOptions(), record: record) { _, _ in
                     false
@@ -112,8 +112,61 @@ import TransferTestSupport
         let target = SyncTree(top: nil, [file(path, 3, 6)])
         var planner = SyncPlanner(source, target, SyncOptions(), record: SyncRecord()) { $0.size == $1.size }
         let plan = planner.run()
-        let record = NextRecord((source, target), plan, after: SyncRecord()).underWay
+        let record = NextRecord((source, target), plan, of: .server, after: SyncRecord()).underWay
         #expect(plan.conflicts.count == 1 && record[path] == nil)
-        #expect(record[other] == .init(sending: .init(file(other, 2, 5))))
+        #expect(record[other]?[.server] == .init(sending: .init(file(other, 2, 5))) && record[other]?.common == nil)
+    }
+
+    /// What one direction was about to give or to take says nothing of the other side: an edit there is nobody's to replace.
+    @Test(arguments: [SyncRecord.Side.server, .here]) func theOtherDirectionKnowsNothingOfIt(side: SyncRecord.Side)
+        throws
+    {
+        let path = try RelativePath("f")
+        func tree(_ size: UInt64, _ time: Int64) -> SyncTree {
+            let modified = Timestamp(seconds: time, nanoseconds: 0)
+            let entry = SyncEntry(path, .file(size), modified: modified, permissions: 0o644, ExtraAttributes())
+            return SyncTree(top: nil, [entry])
+        }
+        var options = SyncOptions()
+        options.deletes = true
+        var before = SyncRecord()
+        before.entries[path] = .init(common: .init(size: 1, modified: .init(seconds: 1, nanoseconds: 0)))
+        // An edit travels from one side to the other, and never arrives.
+        let (edited, base) = (tree(2, 5), tree(1, 1))
+        var planner = SyncPlanner(edited, base, options, record: before, of: side) { $0.size == $1.size }
+        let plan = planner.run()
+        let record = NextRecord((edited, base), plan, of: side, after: before).underWay
+        #expect(plan.files.count == 1)
+        let opposite: SyncRecord.Side = side == .server ? .here : .server
+        for source in [base, tree(3, 9), SyncTree(top: nil)] {
+            var back = SyncPlanner(source, edited, options, record: record, of: opposite) { $0.size == $1.size }
+            let found = back.run()
+            #expect(found.conflicts.count == 1 && found.files.isEmpty && found.removals.isEmpty)
+        }
+        // Into the same side it is known, on its way or there.
+        for target in [base, edited] {
+            var again = SyncPlanner(tree(3, 0), target, options, record: record, of: side) { $0.size == $1.size }
+            #expect(again.run().conflicts.isEmpty)
+        }
+    }
+
+    /// What gave way because a sync was told so is asked about again.
+    @Test func whatWasForcedIsNoLongerKnown() throws {
+        let path = try RelativePath("f")
+        func tree(_ size: UInt64, _ time: Int64) -> SyncTree {
+            let modified = Timestamp(seconds: time, nanoseconds: 0)
+            let entry = SyncEntry(path, .file(size), modified: modified, permissions: 0o644, ExtraAttributes())
+            return SyncTree(top: nil, [entry])
+        }
+        var forced = SyncOptions()
+        forced.conflicts = .source
+        for before in [nil, SyncRecord()] as [SyncRecord?] {
+            var planner = SyncPlanner(tree(2, 5), tree(3, 6), forced, record: before) { $0.size == $1.size }
+            let plan = planner.run()
+            #expect(plan.files.count == 1)
+            let record = NextRecord((tree(2, 5), tree(3, 6)), plan, of: .server, after: before).underWay
+            var again = SyncPlanner(tree(2, 5), tree(3, 6), SyncOptions(), record: record) { $0.size == $1.size }
+            #expect(again.run().conflicts.count == 1)
+        }
     }
 }

@@ -14,6 +14,8 @@ struct SyncPlanner {
     private let keeping: AttributeKeeping
     private let hasSameContent: ContentComparison
     private let record: SyncRecord?
+    /// The side that is changed.
+    private let side: SyncRecord.Side
     private let names: ConflictName
     private var plan = SyncPlan()
     /// Files that are sent or moved, so that their other names are made anew.
@@ -38,13 +40,15 @@ struct SyncPlanner {
     /// - Parameters:
     ///   - rights: what the side that is changed leaves its own user of what it stores.
     ///   - record: what the last sync of the two has seen; nil where it is the first.
+    ///   - side: that is changed.
     ///   - names: of what is stored beside what stays.
     init(
         _ source: SyncTree, _ target: SyncTree, _ options: SyncOptions, rights: OwnerRights = .none,
-        record: SyncRecord? = nil, names: ConflictName = .here, hasSameContent: @escaping ContentComparison
+        record: SyncRecord? = nil, of side: SyncRecord.Side = .server, names: ConflictName = .here,
+        hasSameContent: @escaping ContentComparison
     ) {
         (self.source, self.target, self.options) = (source, target, options)
-        (self.record, self.names) = (record, names)
+        (self.record, self.side, self.names) = (record, side, names)
         keeping = AttributeKeeping(owners: options.keepsOwners, rights: rights)
         let unlisted = target.unlisted.compactMap { try? RelativePath($0.folder) } + target.held
         holding = Set(unlisted).union(unlisted.flatMap(\.folders))
@@ -133,7 +137,7 @@ extension SyncPlanner {
         }
         guard makeRoom(for: entry, there), givesWay(there, to: entry, isDoubtful: isDoubtful) else { return }
         remember(there, at: entry.path)
-        let isKnown = there.map { !$0.isFile || record?[$0.path]?.knows(.init($0)) ?? false } ?? true
+        let isKnown = there.map { !$0.isFile || record?[$0.path]?.isShared(.init($0), on: side) ?? false } ?? true
         plan.files.append(SyncPlan.File(entry: entry, isNew: there == nil, replacesKnown: isKnown))
         renewed.insert(entry.path)
         touch(entry)
@@ -207,13 +211,13 @@ extension SyncPlanner {
     /// Whether it is as a sync has seen it. Without a record, what is older is taken for that.
     private func isKnown(_ there: SyncEntry, instead entry: SyncEntry) -> Bool {
         guard let record else { return there.isOlder(than: entry) }
-        return record[there.path]?.knows(.init(there)) ?? false
+        return record[there.path]?.knows(.init(there), on: side) ?? false
     }
 
     /// Whether somebody else has changed it since a sync has seen it.
     private func isEdited(_ there: SyncEntry) -> Bool {
         guard options.conflicts != .source, there.isFile, let known = record?[there.path] else { return false }
-        return !known.knows(.init(there))
+        return !known.knows(.init(there), on: side)
     }
 
     private mutating func addConflict(_ entry: SyncEntry, _ there: SyncEntry, isDoubtful: Bool) {
@@ -241,7 +245,7 @@ extension SyncPlanner {
 
 extension SyncEntry {
     /// By the times of both: no clock is asked.
-    fileprivate func isOlder(than other: SyncEntry) -> Bool {
+    func isOlder(than other: SyncEntry) -> Bool {
         (modified.seconds, modified.nanoseconds) < (other.modified.seconds, other.modified.nanoseconds)
     }
 }
@@ -354,7 +358,9 @@ extension SyncPlanner {
     private mutating func findRemovals() {
         let leftovers = leftovers.filter { !movedAway.contains($0.path) }
         let stays = leftovers.filter { isEdited($0) || isConflictCopy($0) }
-        let kept = holding.union((target.leftOut + stays.map(\.path)).flatMap(\.folders)).union(stays.map(\.path))
+        let backup = options.backupFolder.flatMap { try? RelativePath($0) }.map { [$0] + $0.folders } ?? []
+        let kept = holding.union(backup).union((target.leftOut + stays.map(\.path)).flatMap(\.folders)).union(
+            stays.map(\.path))
         for entry in stays where isEdited(entry) { addEdited(entry) }
         var removed: Set<RelativePath> = []
         for entry in leftovers {

@@ -5,23 +5,43 @@ struct NextRecord: Sendable {
     private let trees: (source: SyncTree, target: SyncTree)
     private let plan: SyncPlan
     private let old: SyncRecord
+    /// The side that is changed.
+    private let side: SyncRecord.Side
+    /// Whether there was a record before: otherwise what is older gives way.
+    private let isFirst: Bool
 
-    /// - Parameter old: what an earlier sync has seen.
-    init(_ trees: (source: SyncTree, target: SyncTree), _ plan: SyncPlan, after old: SyncRecord?) {
-        (self.trees, self.plan, self.old) = (trees, plan, old ?? SyncRecord())
+    /// - Parameters:
+    ///   - old: what an earlier sync has seen.
+    ///   - side: that is changed.
+    init(
+        _ trees: (source: SyncTree, target: SyncTree), _ plan: SyncPlan, of side: SyncRecord.Side,
+        after old: SyncRecord?
+    ) {
+        (self.trees, self.plan, self.side) = (trees, plan, side)
+        (self.old, isFirst) = (old ?? SyncRecord(), old == nil)
     }
 
-    /// For as long as the sync runs, and for the next one where this one is killed: what has been seen, of what is replaced the version
-    /// that may be, and what the target is about to get. So whichever of the two the target has then is known.
+    /// For as long as the sync runs, and for the next one where this one is killed: what has been seen, and of the target what it is
+    /// about to lose and to get. So whichever of the two the target has then is known, and nothing else; the source is where it was.
     var underWay: SyncRecord {
         var record = seen(SyncOutcome())
         keep(old, in: &record, SyncOutcome())
+        // Only another time: the content is the source's.
+        let same = Set(plan.attributes.map(\.path))
         for entry in plan.replacing {
-            guard let there = trees.target[entry.path], there.isFile else { continue }
-            record.entries[entry.path] = .init(common: .init(there))
+            guard let there = trees.target[entry.path], there.isFile,
+                same.contains(entry.path) || givesWay(there, to: entry)
+            else { continue }
+            record.entries[entry.path, default: .init()][side].replacing = .init(there)
         }
-        for entry in plan.changedFiles { record.entries[entry.path, default: .init()].sending = .init(entry) }
+        for entry in plan.changedFiles { record.entries[entry.path, default: .init()][side].sending = .init(entry) }
         return record
+    }
+
+    /// Whether it is replaced because a sync has seen it, or because it is older: what gives way only because this sync was told so is
+    /// asked about again by the next one.
+    private func givesWay(_ there: SyncEntry, to entry: SyncEntry) -> Bool {
+        isFirst ? there.isOlder(than: entry) : old[entry.path]?.knows(.init(there), on: side) ?? false
     }
 
     func record(after outcome: SyncOutcome) -> SyncRecord {

@@ -16,18 +16,43 @@ struct SyncRecord: Equatable, Sendable {
         init(_ entry: SyncEntry) { self.init(size: entry.size, modified: entry.modified) }
     }
 
+    /// The two sides of a sync. Syncs in both directions share a record.
+    enum Side: Sendable {
+        case server, here
+    }
+
+    /// What a sync was about to do to one side, which may have been stopped before it knew whether it did. It says nothing of the other side.
+    struct Change: Equatable, Sendable {
+        /// What the side was going to get.
+        var sending: Version?
+        /// What it had, and was going to lose.
+        var replacing: Version?
+    }
+
     /// What is known of one path.
     struct Entry: Equatable, Sendable {
         /// What both sides had.
         var common: Version?
-        /// What a sync was about to give the target, which may have been stopped before it knew whether it did.
-        var sending: Version?
         /// What the target has kept in a conflict: with `common` in the source, both are kept and nothing is left to do.
         var settled: Version?
+        private var server = Change()
+        private var here = Change()
 
-        /// Whether a file of the target is what a sync has seen, and may be replaced.
-        func knows(_ there: Version) -> Bool {
-            [common, sending].contains { $0.map(there.isCopy) ?? false }
+        init(common: Version? = nil, settled: Version? = nil) { (self.common, self.settled) = (common, settled) }
+
+        subscript(side: Side) -> Change {
+            get { side == .server ? server : here }
+            set { if side == .server { server = newValue } else { here = newValue } }
+        }
+
+        /// Whether a file of one side is what a sync has seen there, and may be replaced.
+        func knows(_ there: Version, on side: Side) -> Bool {
+            isShared(there, on: side) || self[side].replacing.map(there.isCopy) ?? false
+        }
+
+        /// Whether the other side has had it, too.
+        func isShared(_ there: Version, on side: Side) -> Bool {
+            [common, self[side].sending].contains { $0.map(there.isCopy) ?? false }
         }
     }
 
@@ -62,9 +87,15 @@ extension SyncRecord {
     private struct Parts: OptionSet {
         let rawValue: UInt8
         static let common = Parts(rawValue: 1)
-        static let sending = Parts(rawValue: 2)
         static let settled = Parts(rawValue: 4)
     }
+
+    /// What an entry may have of one side, each under a bit of its own. The bit 2 had a version before that did not say of which side it is,
+    /// and is read over.
+    private static var changes: [(bit: UInt8, side: Side, version: WritableKeyPath<Change, Version?>)] {
+        [(8, .server, \.sending), (16, .server, \.replacing), (32, .here, \.sending), (64, .here, \.replacing)]
+    }
+    private static let formerBit: UInt8 = 2
 
     /// - Returns: nil for what is no record, or was cut off.
     init?(_ bytes: [UInt8]) {
@@ -87,8 +118,11 @@ extension SyncRecord {
             let parts = Parts(rawValue: try reader.integer(UInt8.self))
             var entry = Entry()
             if parts.contains(.common) { entry.common = try Version(&reader) }
-            if parts.contains(.sending) { entry.sending = try Version(&reader) }
+            if parts.rawValue & formerBit != 0 { _ = try Version(&reader) }
             if parts.contains(.settled) { entry.settled = try Version(&reader) }
+            for (bit, side, version) in changes where parts.rawValue & bit != 0 {
+                entry[side][keyPath: version] = try Version(&reader)
+            }
             entries[path] = entry
         }
         return entries
@@ -103,10 +137,11 @@ extension SyncRecord {
             bytes += path.string.utf8
             var parts: Parts = []
             if entry.common != nil { parts.insert(.common) }
-            if entry.sending != nil { parts.insert(.sending) }
             if entry.settled != nil { parts.insert(.settled) }
-            bytes.append(parts.rawValue)
-            for case let version? in [entry.common, entry.sending, entry.settled] {
+            let changes = Self.changes.map { (bit: $0.bit, version: entry[$0.side][keyPath: $0.version]) }
+            let bits = changes.reduce(UInt8(0)) { $1.version == nil ? $0 : $0 | $1.bit }
+            bytes.append(parts.rawValue | bits)
+            for case let version? in [entry.common, entry.settled] + changes.map(\.version) {
                 bytes.append(bigEndian: version.size)
                 bytes.append(bigEndian: version.modified.seconds)
                 bytes.append(bigEndian: version.modified.nanoseconds)

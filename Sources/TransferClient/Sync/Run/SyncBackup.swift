@@ -8,6 +8,10 @@ struct SyncBackup: Sendable {
     /// For what finds its path taken, of an earlier sync; in UTC.
     private let date = Timestamp.now.text(.seconds, .basic)
 
+    /// What says that a place is taken, or that something kept there before is in the way: a file or link in place of a folder, or a folder
+    /// that lets nobody in.
+    private static let taken: Set<ResultCode> = [.pathConflict, .wrongForm, .invalidPath, .targetFailed, .forbidden]
+
     /// Folders by date that are tried at most, for syncs of one second.
     private static let mostDates = 9
 
@@ -29,7 +33,7 @@ struct SyncBackup: Sendable {
     /// Finds a place for each, and has it put there. What is taken is tried below a folder of this sync's time.
     ///
     /// - Parameters:
-    ///   - put: gives things a second path, or another one; `pathConflict` and `wrongForm` are what is taken.
+    ///   - put: gives things a second path, or another one.
     ///   - report: takes what came of each.
     func keep(
         _ entries: [SyncEntry], _ report: @escaping SyncReport<SyncEntry>,
@@ -50,7 +54,7 @@ struct SyncBackup: Sendable {
             let taken = Locked<[SyncEntry]>([])
             try await put(moves) { move, result, message in
                 guard let entry = found[move.from] else { return }
-                if [.pathConflict, .wrongForm].contains(result), attempt < Self.mostDates {
+                if Self.taken.contains(result), attempt < Self.mostDates {
                     taken.withLock { $0.append(entry) }
                 } else {
                     report(entry, result, message)

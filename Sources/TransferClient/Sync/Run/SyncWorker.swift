@@ -10,6 +10,8 @@ struct SyncWorker: Sendable {
     /// Both sides as they were found.
     private struct Sides: Sendable {
         let trees: (source: SyncTree, target: SyncTree)
+        /// The one that is changed.
+        let target: SyncRecord.Side
         let source: any SyncSource
         let keeping: AttributeKeeping
         /// Of what is stored beside what stays.
@@ -69,7 +71,7 @@ struct SyncWorker: Sendable {
         // The server's directory itself is its operator's.
         if client.server.folder.isEmpty { source.top = nil }
         let sides = Sides(
-            trees: (source, target), source: LocalSource(path: directory, top: top, pool: client.pool),
+            trees: (source, target), target: .server, source: LocalSource(path: directory, top: top, pool: client.pool),
             keeping: AttributeKeeping(owners: keepsOwners, rights: .serving(isRoot: found.keepsOwners)),
             names: .here, directory: directory,
             hasSameContent: { source, target in known.hasContent(of: target, digests[target.path], source) },
@@ -111,7 +113,7 @@ struct SyncWorker: Sendable {
         let known = local.map(KnownDigests.init)
         let keeping = AttributeKeeping(owners: keepsOwners, rights: .fetching(isRoot: Privileges.areRoots))
         let sides = Sides(
-            trees: (source, target), source: RemoteSource(client: client), keeping: keeping,
+            trees: (source, target), target: .here, source: RemoteSource(client: client), keeping: keeping,
             names: ConflictName(client.server), directory: directory,
             hasSameContent: { source, target in known?.hasContent(of: source, digests[source.path], target) })
         return try await run(sides) { (plan) async throws(PushFailure) in
@@ -169,7 +171,7 @@ struct SyncWorker: Sendable {
             let record = file?.read()
             var planner = SyncPlanner(
                 sides.trees.source, sides.trees.target, options, rights: sides.keeping.rights, record: record,
-                names: sides.names, hasSameContent: sides.hasSameContent)
+                of: sides.target, names: sides.names, hasSameContent: sides.hasSameContent)
             var plan = planner.run()
             plan.leave(unreadable: sides.unreadable())
             return (record, plan)
@@ -178,7 +180,7 @@ struct SyncWorker: Sendable {
         let run = SyncRun(sides.source, sides.trees, plan, options, try options.backup(), tell: tell)
         guard !options.isDryRun else { return run.foresee() }
         let target = try await makeTarget(plan)
-        let next = NextRecord(sides.trees, plan, after: record)
+        let next = NextRecord(sides.trees, plan, of: sides.target, after: record)
         // A sync that is killed has given the target something that the next one is to know again.
         if plan.changesFiles { await write(next.underWay, to: file, unless: record) }
         let result: Result<SyncSummary, PushFailure>
