@@ -26,7 +26,7 @@ final class PullFile: @unchecked Sendable {
     var modified: Timestamp?
     var permissions: UInt16?
 
-    /// Whether it loses the permissions to run it, which somebody else has given it.
+    /// Whether the file is stored without execute permission, whatever the sender has set.
     var losesExecution = false
 
     /// Owner and extended attributes that it gets, and its permissions whatever the umask says; nothing where it is a new file as
@@ -123,9 +123,9 @@ final class PullFile: @unchecked Sendable {
             low: entry.version.high ^ entry.version.low &* 0x9E37_79B9_7F4A_7C15)
     }
 
-    /// Those that it gets.
+    /// The permissions to store the file with.
     ///
-    /// - Parameter found: what the server has said of what it sends.
+    /// - Parameter found: the server's description of the content that it sends.
     func permissions(or found: FetchedFile) -> UInt16 {
         let wanted = permissions ?? found.permissions
         return losesExecution ? wanted & 0o666 : wanted

@@ -482,25 +482,3 @@ extension CatalogEntry {
         return version != file && version.hasSameRevision(as: file)
     }
 }
-
-extension StoreError {
-    /// A client wants something of a file that is not read yet.
-    ///
-    /// - Parameter interval: when to ask again.
-    static func isChecked(_ path: RelativePath, _ interval: Interval) -> StoreError {
-        StoreError(
-            .busy,
-            "The server's directory is a copy, and \(path) is being compared with what was acknowledged: try again later.",
-            retryAfter: interval)
-    }
-
-    /// - Parameter isInDoubt: whether that is because a sync has failed: then what is read may not be what the disk has.
-    static func cannotBeChecked(_ path: RelativePath, isInDoubt: Bool) -> StoreError {
-        let start = "The server's directory is a copy, and \(path) cannot be compared with what was acknowledged "
-        return StoreError(
-            .busy,
-            isInDoubt
-                ? start + "until the server's machine is started again, because a sync has failed."
-                : start + "now, because it cannot be read: the server's log says why.")
-    }
-}

@@ -1,6 +1,6 @@
 extension String {
     /// The text with everything escaped that could steer a terminal or make one line look like another: control characters, line and
-    /// paragraph separators, the bidirectional controls of Unicode (UAX #9), and letters that nobody sees (`Default_Ignorable_Code_Point`,
+    /// paragraph separators, the bidirectional controls of Unicode (UAX #9), and invisible characters (`Default_Ignorable_Code_Point`,
     /// UAX #44), but for those that an emoji or a script needs where they stand. A backslash is doubled, so that what is shown can be read
     /// only one way.
     public var escapedForDisplay: String {
@@ -38,8 +38,8 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Whether a letter that nobody sees changes how its neighbours look, as it is meant to: a variation selector behind an emoji, a joiner
-    /// between two emojis, or a joiner or non-joiner in a script that has such letters.
+    /// Whether an invisible character shapes its neighbours as Unicode intends: a variation selector after an emoji, a joiner between two
+    /// emojis, or a joiner or non-joiner in a script that uses them.
     fileprivate func isNeeded(between before: Unicode.Scalar?, and after: Unicode.Scalar?) -> Bool {
         guard let before else { return false }
         switch value {

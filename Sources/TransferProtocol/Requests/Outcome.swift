@@ -22,7 +22,7 @@ package struct Outcome: Equatable, Sendable {
     /// Of a list: files, folders and links that it leaves out because no path can have their name. Older servers don't say.
     package var unlisted: UInt64 = 0
 
-    /// Of a change of names: the part of the trash that has what gave way to it; nil where nothing did, or where it is not kept.
+    /// The part of the trash that keeps the file that a change of names has replaced; nil if it replaced none, or the server keeps none.
     package var trash: TrashBatch?
 
     package init(

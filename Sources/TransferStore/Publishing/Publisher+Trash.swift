@@ -6,8 +6,9 @@ import TransferSystem
 /// What gives way to uploads has its name in the trash before it loses its own.
 ///
 /// All of a batch is linked before the content is synced, so that one sync is about both. What is found then and is what the upload
-/// brings, or what the disk has lost of it, is left alone: a second name, even for a moment, would change the file. Uploads of a
-/// connection that replaces nothing are not looked for; where one of them does, the rest of its batch is linked then, with a sync more.
+/// brings, or what the disk has lost of it, is left alone: a second name, even for a moment, would change the file. The publisher
+/// does not look for replaced files while a connection's uploads replace none; when one does, it links the rest of the batch with one more
+/// sync.
 extension Publisher {
     /// What was done to keep what a publication may replace.
     enum Kept {

@@ -26,7 +26,7 @@ final class Publisher {
     /// What gives way to the batch and is kept.
     let replaced: ReplacedFiles
     var keeping: [ObjectIdentifier: Kept] = [:]
-    /// Of the batch, what is still to get its name, where nobody has looked what it may replace.
+    /// The publications of the batch that are still to be placed, if the publisher has not looked which files they replace.
     var unlooked: ArraySlice<Publication> = []
 
     /// Directories kept open at once, but for those on one path, and files of others: a batch may name thousands, and

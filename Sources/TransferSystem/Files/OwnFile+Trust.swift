@@ -14,7 +14,7 @@ package enum FileTrust {
             case unknown
         }
 
-        /// Of the file itself, or of a folder that it lies in.
+        /// The path of the file itself, or of a folder that contains it.
         package let path: String
         package let isFolder: Bool
         package let reason: Reason

@@ -90,8 +90,7 @@ extension SyncRecord {
         static let settled = Parts(rawValue: 4)
     }
 
-    /// What an entry may have of one side, each under a bit of its own. The bit 2 had a version before that did not say of which side it is,
-    /// and is read over.
+    /// The bits that mark the versions of one side. An older program wrote a version under bit 2 without its side; the reader skips it.
     private static var changes: [(bit: UInt8, side: Side, version: WritableKeyPath<Change, Version?>)] {
         [(8, .server, \.sending), (16, .server, \.replacing), (32, .here, \.sending), (64, .here, \.replacing)]
     }

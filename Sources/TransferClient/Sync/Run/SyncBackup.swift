@@ -5,11 +5,11 @@ import TransferSystem
 struct SyncBackup: Sendable {
     let folder: RelativePath
 
-    /// For what finds its path taken, of an earlier sync; in UTC.
+    /// The time of this sync in UTC: the name of the folder for entries whose usual place is taken.
     private let date = Timestamp.now.text(.seconds, .basic)
 
-    /// What says that a place is taken, or that something kept there before is in the way: a file or link in place of a folder, or a folder
-    /// that lets nobody in.
+    /// The results that mean that a place is taken, or that an earlier backup blocks it: by a file or link where a folder has to be, or by
+    /// a folder without permissions.
     private static let taken: Set<ResultCode> = [.pathConflict, .wrongForm, .invalidPath, .targetFailed, .forbidden]
 
     /// Folders by date that are tried at most, for syncs of one second.
@@ -66,10 +66,13 @@ struct SyncBackup: Sendable {
 }
 
 extension SyncOptions {
-    /// Throws for a folder of backups that is none: `rejected` with `invalidPath`.
+    /// Checks the options.
+    ///
+    /// - Throws: `rejected` with `invalidPath` if `backupFolder` is not a path in the target.
     package func check() throws(PushFailure) { _ = try backup() }
 
-    /// nil where what is replaced and removed goes elsewhere; otherwise it throws for a folder that is none.
+    /// - Returns: nil without a backup folder.
+    /// - Throws: `rejected` with `invalidPath` if `backupFolder` is not a path in the target.
     func backup() throws(PushFailure) -> SyncBackup? {
         guard let backupFolder else { return nil }
         do throws(RelativePath.Fault) {

@@ -110,7 +110,7 @@ struct SyncRun {
         guard let backup else { return try await target.remove(removals, keepsInTrash: options.keepsInTrash, report) }
         let found = Dictionary(removals.map { ($0.entry.path, $0) }) { first, _ in first }
         try await backup.keep(removals.map(\.entry)) { entry, result, message in
-            // Somebody else was quicker.
+            // Another client has removed it meanwhile.
             if let removal = found[entry.path] { report(removal, result == .notFound ? .completed : result, message) }
         } by: { (moves, report) async throws(PushFailure) in
             try await target.move(moves, report)
