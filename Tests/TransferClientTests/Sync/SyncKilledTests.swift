@@ -117,55 +117,56 @@ import TransferTestSupport
         #expect(record[other]?[.server] == .init(sending: .init(file(other, 2, 5))) && record[other]?.common == nil)
     }
 
+    /// A tree of one file, `f`.
+    private static func tree(_ size: UInt64, _ time: Int64) throws -> SyncTree {
+        let entry = SyncEntry(
+            try RelativePath("f"), .file(size), modified: .init(seconds: time, nanoseconds: 0), permissions: 0o644,
+            ExtraAttributes())
+        return SyncTree(top: nil, [entry])
+    }
+
     /// What one direction was about to give or to take says nothing of the other side: an edit there is nobody's to replace.
     @Test(arguments: [SyncRecord.Side.server, .here]) func theOtherDirectionKnowsNothingOfIt(side: SyncRecord.Side)
         throws
     {
-        let path = try RelativePath("f")
-        func tree(_ size: UInt64, _ time: Int64) -> SyncTree {
-            let modified = Timestamp(seconds: time, nanoseconds: 0)
-            let entry = SyncEntry(path, .file(size), modified: modified, permissions: 0o644, ExtraAttributes())
-            return SyncTree(top: nil, [entry])
-        }
+        let (path, tree) = (try RelativePath("f"), Self.tree)
         var options = SyncOptions()
         options.deletes = true
         var before = SyncRecord()
         before.entries[path] = .init(common: .init(size: 1, modified: .init(seconds: 1, nanoseconds: 0)))
         // An edit travels from one side to the other, and never arrives.
-        let (edited, base) = (tree(2, 5), tree(1, 1))
+        let (edited, base) = (try tree(2, 5), try tree(1, 1))
         var planner = SyncPlanner(edited, base, options, record: before, of: side) { $0.size == $1.size }
         let plan = planner.run()
         let record = NextRecord((edited, base), plan, of: side, after: before).underWay
         #expect(plan.files.count == 1)
         let opposite: SyncRecord.Side = side == .server ? .here : .server
-        for source in [base, tree(3, 9), SyncTree(top: nil)] {
+        for source in [base, try tree(3, 9), SyncTree(top: nil)] {
             var back = SyncPlanner(source, edited, options, record: record, of: opposite) { $0.size == $1.size }
             let found = back.run()
             #expect(found.conflicts.count == 1 && found.files.isEmpty && found.removals.isEmpty)
         }
         // Into the same side it is known, on its way or there.
         for target in [base, edited] {
-            var again = SyncPlanner(tree(3, 0), target, options, record: record, of: side) { $0.size == $1.size }
+            var again = SyncPlanner(try tree(3, 0), target, options, record: record, of: side) { $0.size == $1.size }
             #expect(again.run().conflicts.isEmpty)
         }
     }
 
     /// What gave way because a sync was told so is asked about again.
     @Test func whatWasForcedIsNoLongerKnown() throws {
-        let path = try RelativePath("f")
-        func tree(_ size: UInt64, _ time: Int64) -> SyncTree {
-            let modified = Timestamp(seconds: time, nanoseconds: 0)
-            let entry = SyncEntry(path, .file(size), modified: modified, permissions: 0o644, ExtraAttributes())
-            return SyncTree(top: nil, [entry])
-        }
+        let tree = Self.tree
         var forced = SyncOptions()
         forced.conflicts = .source
         for before in [nil, SyncRecord()] as [SyncRecord?] {
-            var planner = SyncPlanner(tree(2, 5), tree(3, 6), forced, record: before) { $0.size == $1.size }
+            var planner = SyncPlanner(try tree(2, 5), try tree(3, 6), forced, record: before) { $0.size == $1.size }
             let plan = planner.run()
             #expect(plan.files.count == 1)
-            let record = NextRecord((tree(2, 5), tree(3, 6)), plan, of: .server, after: before).underWay
-            var again = SyncPlanner(tree(2, 5), tree(3, 6), SyncOptions(), record: record) { $0.size == $1.size }
+            let trees = (source: try tree(2, 5), target: try tree(3, 6))
+            let record = NextRecord(trees, plan, of: .server, after: before).underWay
+            var again = SyncPlanner(try tree(2, 5), try tree(3, 6), SyncOptions(), record: record) {
+                $0.size == $1.size
+            }
             #expect(again.run().conflicts.count == 1)
         }
     }
