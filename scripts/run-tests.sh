@@ -74,10 +74,10 @@ leaving_nothing() {
     # Some tests do a part of their work as another user.
     chmod 1777 "$folder"
     env TMPDIR="$folder" "$@" || status=$?
-    left=$(find "$folder" -mindepth 1 -maxdepth 3)
+    left=$(find "$folder" -mindepth 1 -maxdepth 3 -printf '%M %s %P\n')
     rm -rf "$folder"
     [[ $left ]] || return "$status"
-    printf '✘ The tests have left behind:\n%s\n' "$left"
+    sed 's/^/✘ The tests have left behind: /' <<<"$left"
     return 1
 }
 

@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 import TransferSystem
 
@@ -46,7 +47,7 @@ package final class BlockingPool: TaskExecutor {
     package init(name: String, threads: Int) {
         self.name = name
         limit = max(1, threads)
-        state = Locked(State(queue: FairQueue(threads: limit)))
+        state = Locked(State(queue: FairQueue(threads: limit, processors: sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
     }
 
     /// How many threads there are, how many of them have nothing to do, and how much work waits for one.
@@ -129,13 +130,13 @@ package final class BlockingPool: TaskExecutor {
 
     private func work(waiting: Bool = true) {
         let here = ParkedThread()
-        var done: (turn: FairQueue.Turn, duration: Int64)?
-        var time = monotonicNanoseconds()
+        var done: Done?
+        var (time, used) = (monotonicNanoseconds(), threadNanoseconds())
         while let (work, turn) = next(after: done, at: &time, waiting ? here : nil) {
             perform(work)
-            let end = monotonicNanoseconds()
-            done = (turn, end - time)
-            time = end
+            let (end, usedThen) = (monotonicNanoseconds(), threadNanoseconds())
+            done = Done(turn: turn, duration: end - time, computing: usedThen - used)
+            (time, used) = (end, usedThen)
         }
     }
 
@@ -144,6 +145,13 @@ package final class BlockingPool: TaskExecutor {
         case .job(let job): job.runSynchronously(on: asUnownedTaskExecutor())
         case .body(let body): body()
         }
+    }
+
+    /// Work of a thread that has ended; times in nanoseconds, the second one with a processor.
+    private struct Done {
+        let turn: FairQueue.Turn
+        let duration: Int64
+        let computing: Int64
     }
 
     /// What a thread found that looked for work.
@@ -158,10 +166,10 @@ package final class BlockingPool: TaskExecutor {
     ///   - time: of now; of when it goes on, where it had to wait.
     ///   - here: where it sleeps; nothing for one that doesn't.
     private func next(
-        after done: (turn: FairQueue.Turn, duration: Int64)?, at time: inout Int64, _ here: ParkedThread?
+        after done: Done?, at time: inout Int64, _ here: ParkedThread?
     ) -> (work: PoolWork, turn: FairQueue.Turn)? {
         var found = state.withLock { [time] state in
-            if let done { state.queue.finished(done.turn, after: done.duration) }
+            if let done { state.queue.finished(done.turn, after: done.duration, computing: done.computing) }
             return look(&state, at: time, here)
         }
         while true {

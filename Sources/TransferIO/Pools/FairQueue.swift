@@ -7,12 +7,20 @@
 ///
 /// An account never has all threads: their work may be long, and others that come have to find one. Of eight threads the last
 /// one is for accounts that are behind, however many others there are.
+///
+/// An account pays for the time in which its work had a processor, and a part of the rest. Bytes that it has sent pay for most of
+/// the work that they cause: otherwise a crowd that orders a lot with a few bytes each would leave next to nothing for a client with
+/// content.
+///
+/// Work that computes has no more threads than there are processors, unless bytes have paid for it. More of them would not be faster,
+/// and would keep everybody else from the processors: the threads that work for other clients, and those of the connections.
 struct FairQueue {
     /// That a thread works for an account, to be given back when it is done.
     struct Turn {
         fileprivate let account: PoolAccount
         /// Nanoseconds that the account has paid in advance.
         fileprivate let paid: Int64
+        fileprivate let computes: Bool
     }
 
     /// Work that waits.
@@ -21,10 +29,13 @@ struct FairQueue {
     private let threads: Int
     /// Threads that are left to accounts that have used no more than others.
     private let kept: Int
+    private let processors: Int
     private var running = 0
+    /// Of them, those that compute.
+    private var computing = 0
     /// Accounts with work that waits. Those of a server are few, compared with their connections.
     private var ready: [PoolAccount] = []
-    /// Where the work began that was begun last.
+    /// Where the account was that was furthest behind when work was begun last, whether or not that was its own.
     private var now: Int64 = 0
     private var latest: PoolAccount?
     /// When another account than before had a turn; nanoseconds of the monotonic clock.
@@ -33,9 +44,11 @@ struct FairQueue {
     /// Nanoseconds after which an account that others were beside counts as alone.
     private static let memory: Int64 = 1_000_000_000
 
-    /// - Parameter threads: that take work from it.
-    init(threads: Int) {
-        self.threads = threads
+    /// - Parameters:
+    ///   - threads: that take work from it.
+    ///   - processors: that they share.
+    init(threads: Int, processors: Int) {
+        (self.threads, self.processors) = (threads, max(1, processors))
         kept = threads / Self.keptPart
     }
 
@@ -48,6 +61,7 @@ struct FairQueue {
             if account.running == 0 { account.start = max(account.start, now) }
         }
         account.waiting.append(work)
+        account.takeCredit()
         count += 1
     }
 
@@ -58,29 +72,55 @@ struct FairQueue {
     mutating func next(at time: Int64) -> (work: PoolWork, turn: Turn)? {
         guard let index = nextIndex(at: time) else { return nil }
         let account = ready[index]
+        let least = ready.lazy.map(\.start).min() ?? account.start
         guard let work = account.waiting.popFirst() else { return nil }
         if account.waiting.count == 0 { ready.remove(at: index) }
         count -= 1
         running += 1
         account.running += 1
-        now = max(now, account.start)
+        let computes = account.isCrowding
+        if computes { computing += 1 }
+        now = max(now, least)
         let paid = account.usual
         account.start += paid
         note(account, time)
-        return (work, Turn(account: account, paid: paid))
+        return (work, Turn(account: account, paid: paid, computes: computes))
     }
 
     /// Whether there is something for another thread.
     func hasNext(at time: Int64) -> Bool { nextIndex(at: time) != nil }
 
-    /// - Parameter duration: nanoseconds that it took.
-    mutating func finished(_ turn: Turn, after duration: Int64) {
+    /// - Parameters:
+    ///   - duration: nanoseconds that it took.
+    ///   - computing: nanoseconds of them in which it had a processor.
+    mutating func finished(_ turn: Turn, after duration: Int64, computing: Int64) {
         let account = turn.account
+        let computing = min(computing, duration)
+        account.takeCredit()
+        // What it has waited for, a disk or the work of others, has kept one of the threads from them, and none of the processors.
+        let cost = computing + (duration - computing) / Int64(threads)
+        let free = min(account.credit, cost - cost / Self.paidPart)
+        account.credit -= free
+        let charge = cost - free
+        account.start += charge - turn.paid
+        account.usual = (3 * account.usual + charge) / 4
+        account.usualDuration = (3 * account.usualDuration + duration) / 4
+        account.usualComputing = (3 * account.usualComputing + computing) / 4
+        // Half of what each of the threads could have had of the processors.
+        let crowd = Int64(max(running, processors))
+        account.computes =
+            account.isLimited && account.usualComputing >= Self.littleComputing
+            && 2 * account.usualComputing * crowd > account.usualDuration * Int64(processors)
         running -= 1
         account.running -= 1
-        account.start += duration - turn.paid
-        account.usual = (3 * account.usual + duration) / 4
+        if turn.computes { self.computing -= 1 }
     }
+
+    /// Work that usually has a processor for fewer nanoseconds keeps nobody from it.
+    private static let littleComputing: Int64 = 100_000
+
+    /// One part of so many of its work an account pays for in any case, so that those with much content leave time for others.
+    private static let paidPart: Int64 = 16
 
     private func nextIndex(at time: Int64) -> Int? {
         var found: Int?
@@ -97,6 +137,7 @@ struct FairQueue {
         guard running < threads, account.isLimited else { return running < threads }
         // Who had nothing to do begins where the others are; whoever has work all the time is ahead of that, or is next anyway.
         if running >= threads - kept, account.start > now { return false }
+        if account.isCrowding, computing >= processors { return false }
         guard account.running > 0 else { return true }
         let (held, left) = (account.running + 1, threads - running - 1)
         let isAlone = changed.map { time - $0 > Self.memory } ?? true

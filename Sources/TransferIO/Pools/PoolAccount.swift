@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Whose work it is: a pool shares its threads fairly between accounts, by the time that each has used.
 ///
 /// `@unchecked Sendable`: what is in it is only touched by its pool, with the pool's lock held.
@@ -16,8 +18,20 @@ package final class PoolAccount: @unchecked Sendable {
     /// Where its next work begins in the virtual time of the pool's queue, in nanoseconds.
     var start: Int64 = 0
 
-    /// Nanoseconds that its work took lately; a new one pays this in advance.
+    /// Nanoseconds that it paid for its work lately; a new one pays this in advance.
     var usual: Int64 = 0
+
+    /// Nanoseconds that it may work without paying for them, for what it has sent.
+    var credit: Int64 = 0
+
+    /// Nanoseconds that its work took lately, and those of them in which it had a processor.
+    var usualDuration: Int64 = 0
+    var usualComputing: Int64 = 0
+
+    /// Whether its work waits for processors, and for little else: more threads would not make it faster.
+    var computes = false
+
+    private let brought = Atomic<Int64>(0)
 
     package convenience init() {
         self.init(isLimited: true)
@@ -27,6 +41,26 @@ package final class PoolAccount: @unchecked Sendable {
         self.isLimited = isLimited
         buffers = BufferAccount(isLimited: isLimited)
     }
+
+    /// It has sent so many bytes.
+    package func bring(_ bytes: Int) {
+        brought.wrappingAdd(Int64(bytes), ordering: .relaxed)
+    }
+
+    /// What it has sent since this was last called lets it work.
+    func takeCredit() {
+        let bytes = min(brought.exchange(0, ordering: .relaxed), Self.mostCredit / Self.byteCredit)
+        credit = min(credit + bytes * Self.byteCredit, Self.mostCredit)
+    }
+
+    /// Whether it may only have as many threads as there are processors, together with others like it.
+    var isCrowding: Bool { computes && credit == 0 }
+
+    /// Nanoseconds of work for each byte that was sent: as many as it takes to store files of some KiB.
+    private static let byteCredit: Int64 = 16
+
+    /// Nanoseconds that an account may have saved up: those of 6 MiB.
+    private static let mostCredit: Int64 = 100_000_000
 }
 
 /// Something for a thread of a pool to do.

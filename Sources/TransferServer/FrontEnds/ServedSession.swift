@@ -50,6 +50,8 @@ extension ServedSession {
     var buffers: BufferPool { transport.buffers }
     var bufferAccount: BufferAccount? { account.buffers }
 
+    func received(_ count: Int) { account.bring(count) }
+
     /// Whether the client takes what is sent to it.
     var hasRoomForAnswers: Bool { outbound.count < (transport.isCrowded ? crowdedLimit : outboundLimit) }
 

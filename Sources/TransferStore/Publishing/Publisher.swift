@@ -242,7 +242,8 @@ final class Publisher {
     ) -> PublicationOutcome {
         lastLook = moment
         if found.count >= Self.mostOpened { closeAll() }
-        found.append(file)
+        // One sync is enough for all that have found the same file.
+        if !found.contains(where: { $0.version == file.version }) { found.append(file) }
         note(publication, file.version)
         directories.change(directory)
         publication.staged.discard()

@@ -20,13 +20,13 @@ import TransferSystem
             guard let (_, turn) = queue.next(at: 0) else { break }
             let index = durations.indices.first { durations[$0].account.running > before[$0] } ?? 0
             taken[index] += 1
-            queue.finished(turn, after: durations[index].duration)
+            queue.finished(turn, after: durations[index].duration, computing: durations[index].duration)
         }
         return taken
     }
 
     @Test func timeIsSharedAndNotTurns() {
-        var queue = FairQueue(threads: 1)
+        var queue = FairQueue(threads: 1, processors: 8)
         let (costly, cheap) = (PoolAccount(), PoolAccount())
         append(1000, to: &queue, costly)
         append(1000, to: &queue, cheap)
@@ -36,7 +36,7 @@ import TransferSystem
 
     /// However long the others have been at work, whoever comes is next, and not more often than that.
     @Test func whoeverComesNeitherWaitsNorSavesUp() {
-        var queue = FairQueue(threads: 1)
+        var queue = FairQueue(threads: 1, processors: 8)
         let (busy, idle) = (PoolAccount(), PoolAccount())
         append(1000, to: &queue, busy)
         #expect(turns(500, of: &queue, [(busy, second)]) == [500])
@@ -49,7 +49,7 @@ import TransferSystem
 
     /// Whether it is its own work that an account waits for, or nobody's.
     @Test func anAccountNeverHasAllThreads() {
-        var queue = FairQueue(threads: 8)
+        var queue = FairQueue(threads: 8, processors: 8)
         let (greedy, other) = (PoolAccount(), PoolAccount())
         append(100, to: &queue, greedy)
         var turns: [FairQueue.Turn] = []
@@ -60,16 +60,16 @@ import TransferSystem
         while let (_, turn) = queue.next(at: 0) { turns.append(turn) }
         #expect(other.running == 1 && greedy.running == 6)
         // While there is another, it leaves three times as many free as it has.
-        for turn in turns { queue.finished(turn, after: 1) }
+        for turn in turns { queue.finished(turn, after: 1, computing: 0) }
         turns = []
         while let (_, turn) = queue.next(at: second) { turns.append(turn) }
         #expect(greedy.running + other.running == 3 && max(greedy.running, other.running) == 2)
-        for turn in turns { queue.finished(turn, after: 1) }
+        for turn in turns { queue.finished(turn, after: 1, computing: 0) }
     }
 
     /// However many others have work, all of which may be long.
     @Test func oneThreadIsLeftToWhoeverComes() {
-        var queue = FairQueue(threads: 8)
+        var queue = FairQueue(threads: 8, processors: 8)
         let crowd = (0..<16).map { _ in PoolAccount() }
         for account in crowd { append(100, to: &queue, account) }
         let durations = crowd.enumerated().map { (account: $1, duration: Int64(1000 + $0)) }
@@ -81,17 +81,17 @@ import TransferSystem
         append(2, to: &queue, newcomer)
         if let (_, turn) = queue.next(at: 0) { running.append(turn) }
         #expect(newcomer.running == 1 && queue.next(at: 0) == nil)
-        for turn in running { queue.finished(turn, after: 1000) }
+        for turn in running { queue.finished(turn, after: 1000, computing: 0) }
     }
 
     @Test func evenOneThreadWorksForEverybody() {
         for threads in 1...3 {
-            var queue = FairQueue(threads: threads)
+            var queue = FairQueue(threads: threads, processors: 8)
             let accounts = (0..<4).map { _ in PoolAccount() }
             for account in accounts { append(2, to: &queue, account) }
             var count = 0
             while let (_, turn) = queue.next(at: 0) {
-                queue.finished(turn, after: 5)
+                queue.finished(turn, after: 5, computing: 0)
                 count += 1
             }
             #expect(count == 8 && queue.count == 0)
@@ -100,10 +100,96 @@ import TransferSystem
 
     /// The pool's own work may have all threads, as for a client that has no others to think of.
     @Test func ownWorkHasNoBound() {
-        var queue = FairQueue(threads: 3)
+        var queue = FairQueue(threads: 3, processors: 8)
         let own = PoolAccount(isLimited: false)
         append(5, to: &queue, own)
         while queue.next(at: 0) != nil {}
         #expect(own.running == 3 && queue.count == 2)
+    }
+
+    /// Works for each account once, for the first one as long as this and for each other one a bit longer, with a processor all the time.
+    private func compute(_ queue: inout FairQueue, _ accounts: [PoolAccount], for duration: Int64) {
+        for (index, account) in accounts.enumerated() {
+            queue.append(.body({}), for: account)
+            guard let (_, turn) = queue.next(at: 0) else { continue }
+            queue.finished(turn, after: duration + Int64(index), computing: duration + Int64(index))
+        }
+    }
+
+    /// More threads would not be faster. What waits for a disk has all of them.
+    @Test func workThatComputesHasAsManyThreadsAsThereAreProcessors() {
+        for (computing, most) in [(second / 100, 2), (0, 8)] {
+            var queue = FairQueue(threads: 8, processors: 2)
+            let crowd = (0..<16).map { _ in PoolAccount() }
+            for account in crowd {
+                queue.append(.body({}), for: account)
+                guard let (_, turn) = queue.next(at: 0) else { continue }
+                queue.finished(turn, after: second / 100, computing: computing)
+            }
+            for account in crowd { append(1, to: &queue, account) }
+            var running: [FairQueue.Turn] = []
+            while let (_, turn) = queue.next(at: 0) { running.append(turn) }
+            #expect(running.count == most)
+            for turn in running { queue.finished(turn, after: second / 100, computing: computing) }
+        }
+    }
+
+    /// Little of it keeps nobody from a processor.
+    @Test func shortWorkIsNotHeldBack() {
+        var queue = FairQueue(threads: 8, processors: 1)
+        let crowd = (0..<4).map { _ in PoolAccount() }
+        compute(&queue, crowd, for: 50_000)
+        for account in crowd { append(1, to: &queue, account) }
+        var count = 0
+        while queue.next(at: 0) != nil { count += 1 }
+        #expect(count == 4)
+    }
+
+    /// Of two that have as much work, the one that has sent bytes for it comes more often, and the other one is served as well.
+    @Test func bytesPayForWork() {
+        var queue = FairQueue(threads: 1, processors: 1)
+        let (sender, other) = (PoolAccount(), PoolAccount())
+        append(1000, to: &queue, sender)
+        append(1000, to: &queue, other)
+        sender.bring(1 << 20)
+        let paid = turns(17, of: &queue, [(sender, 1_000_000), (other, 1_000_000)])
+        #expect(paid[0] >= 13 && paid[1] >= 1, "\(paid)")
+        // That was all that so many bytes pay for.
+        let after = turns(40, of: &queue, [(sender, 1_000_000), (other, 1_000_000)])
+        #expect((15...25).contains(after[1]), "\(after)")
+    }
+
+    /// However many bytes an account sends, it saves up no more than a tenth of a second.
+    @Test func creditIsBounded() {
+        let account = PoolAccount()
+        for _ in 0..<4 {
+            account.bring(.max)
+            account.takeCredit()
+        }
+        #expect(account.credit == second / 10)
+    }
+
+    /// Work that may not be done now holds the virtual time: who comes is not put behind all that waits.
+    @Test func whoeverComesIsBeforeThoseThatAreHeldBack() {
+        var queue = FairQueue(threads: 8, processors: 1)
+        let (crowd, slow) = ((0..<8).map { _ in PoolAccount() }, PoolAccount())
+        compute(&queue, crowd, for: second / 100)
+        for account in crowd { append(10, to: &queue, account) }
+        guard let (_, held) = queue.next(at: 0) else { Issue.record("no thread works"); return }
+        // Another one that waits for a disk goes on far ahead of them.
+        for _ in 0..<50 {
+            queue.append(.body({}), for: slow)
+            guard let (_, turn) = queue.next(at: 0) else { continue }
+            queue.finished(turn, after: second, computing: 0)
+        }
+        queue.finished(held, after: second / 100, computing: second / 100)
+        let newcomer = PoolAccount()
+        append(1, to: &queue, newcomer)
+        // Only the one that has waited for longest is as far behind.
+        for _ in 0..<2 where newcomer.running == 0 {
+            guard let (_, turn) = queue.next(at: 0) else { break }
+            if newcomer.running == 0 { queue.finished(turn, after: second / 100, computing: second / 100) }
+        }
+        #expect(newcomer.running == 1)
     }
 }

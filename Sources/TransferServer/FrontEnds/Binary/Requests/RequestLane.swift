@@ -126,6 +126,7 @@ package final class RequestLane: @unchecked Sendable {
             attempt(work) { () throws(StoreError) in throw error }
         }
         let turn = Turn(on: resources.pool)
+        outcome.chunk.turn = turn
         while outcome.chunk.room >= Self.leastRoom, !turn.isOver, goOn() {}
         endRemovals()
         endChanges()

@@ -18,6 +18,9 @@ package final class FrameChunk: OutboundChunk, @unchecked Sendable {
     /// Bytes of content in data frames, as it is in files.
     private(set) var contentCount = 0
 
+    /// Of the thread that fills it, until others have to have theirs; nil where nobody waits.
+    var turn: Turn?
+
     /// Where the data frame begins that was appended last.
     private var lastData = 0
 
@@ -44,8 +47,10 @@ package final class FrameChunk: OutboundChunk, @unchecked Sendable {
     /// Bytes that fit beside a message or two.
     var room: Int { max(0, bytes.count - count - Self.overhead) }
 
-    /// Whether a message of any kind still fits.
-    var takesMessage: Bool { bytes.count - count >= Limits.controlBody + FrameHeader.shortSize }
+    /// Whether a message of any kind still fits, and its turn is not over.
+    var takesMessage: Bool {
+        bytes.count - count >= Limits.controlBody + FrameHeader.shortSize && turn?.isOver != true
+    }
 
     /// - Precondition: it fits.
     func append(_ message: Message) {
