@@ -293,4 +293,15 @@ import TransferTestSupport
         #expect(try all(catalog) == found)
         #expect(try catalog.totals() == [.committed: CatalogTotals(uploads: 2, bytes: 8)])
     }
+
+    /// Another server may have the directory by then, or nobody: work that was put off neither reads nor writes it any more.
+    @Test func whatIsClosedIsNotOpenedAgain() throws {
+        let catalog = fixture.open()
+        try catalog.record([.sample(1)])
+        try catalog.close()
+        TemporaryDirectory.remove(fixture.path)
+        #expect(throws: DatabaseError.self) { try catalog.entry(for: CatalogEntry.sample(1).id) }
+        #expect(throws: DatabaseError.self) { try catalog.record([.sample(2)]) }
+        #expect(fixture.names.isEmpty)
+    }
 }

@@ -64,11 +64,12 @@ final class CatalogConnections: Sendable {
         }
     }
 
-    /// Closes the file until somebody wants something of it again.
+    /// Closes the file for good: another server may have the directory from now on, and work that was put off must not come to it.
     func close() {
         writing.withLock { state in
             reading.withLock { $0.connection = nil }
             state.connection = nil
+            state.retry = (.max, DatabaseError(.unavailable, "The catalog is closed: the server has stopped."))
         }
     }
 
