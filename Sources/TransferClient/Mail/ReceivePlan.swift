@@ -142,7 +142,11 @@ extension ReceivePlan {
             let isNew = state.withLock { state in
                 guard delivery.number > state.last else { return false }
                 state.last = delivery.number
-                state.open.insert(delivery.id)
+                guard state.open.insert(delivery.id).inserted else {
+                    // What has come for one would be signed for as the other.
+                    state.failure = state.failure ?? .oneIDForTwo(delivery)
+                    return false
+                }
                 return true
             }
             guard isNew, senders.isEmpty || senders.contains(PathKey(delivery.person)) else { continue }
@@ -277,6 +281,16 @@ extension ReceivePlan {
             _ = destination.note(arrivals.filter { !$0.isNoted }.compactMap(\.file))
             for arrival in arrivals { events.send(.finished(arrival.report(arrival.delivery.state))) }
         }
+    }
+}
+
+extension PushFailure {
+    /// - Parameter delivery: has the id of one that was listed before, and that the server was told nothing about.
+    fileprivate static func oneIDForTwo(_ delivery: Delivery) -> PushFailure {
+        PushFailure(
+            reason: .protocolFault,
+            message: "The server lists two deliveries with the id \(delivery.id). The second one, \(delivery.shownName), is not "
+                + "received. If the server is not yours, ask who runs it; what it says cannot be trusted.")
     }
 }
 

@@ -3,8 +3,13 @@ import TransferModel
 /// The files that commands have stored or moved last. One command does not replace its own: two of its files may have one name, also
 /// where a file system takes two spellings for one.
 struct CommandFiles {
+    /// Several commands may have found or stored one file.
+    private struct Key: Hashable {
+        let object: UInt64
+        let command: UInt64
+    }
+
     private struct Place {
-        let command: StoringCommand
         let path: PathDigest
         let version: ContentVersion
     }
@@ -12,21 +17,21 @@ struct CommandFiles {
     /// Files in a generation, of 64 bytes each. What is older than two generations is forgotten.
     private static let generation = 32_768
 
-    private var recent: [UInt64: Place] = [:]
-    private var older: [UInt64: Place] = [:]
+    private var recent: [Key: Place] = [:]
+    private var older: [Key: Place] = [:]
 
     mutating func add(_ file: ContentVersion?, of command: StoringCommand?, at path: RelativePath) {
         guard let file, let command else { return }
-        recent[file.object] = Place(command: command, path: PathDigest(path.string), version: file)
+        recent[Key(object: file.object, command: command.id)] = Place(path: PathDigest(path.string), version: file)
         guard recent.count >= Self.generation else { return }
         (older, recent) = (recent, [:])
     }
 
     /// - Throws: `pathConflict` where the command itself has put the file there.
     func check(_ file: ContentVersion, _ command: StoringCommand?, _ path: RelativePath) throws(StoreError) {
-        guard let command, let place = recent[file.object] ?? older[file.object], place.command.id == command.id,
-            place.version.hasSameContent(as: file)
-        else { return }
+        guard let command else { return }
+        let key = Key(object: file.object, command: command.id)
+        guard let place = recent[key] ?? older[key], place.version.hasSameContent(as: file) else { return }
         guard !command.mayRepeat || place.path != PathDigest(path.string) else { return }
         throw StoreError(
             .pathConflict, "\(path) is a file that the same command has stored there, and it is not replaced.")

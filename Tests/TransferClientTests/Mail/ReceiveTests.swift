@@ -51,6 +51,19 @@ import TransferTestSupport
         #expect(Files.tree(out) == ["a"])
     }
 
+    /// What has come for the first one would be signed for as the second, which may be a contract.
+    @Test(arguments: [false, true]) func twoDeliveriesOfOneID(isFirstSmaller: Bool) async throws {
+        let mailbox = FakeMailbox()
+        let (cat, contract) = ([UInt8](repeating: 1, count: 3), [UInt8](repeating: 2, count: 3_000))
+        let id = mailbox.deliver("cat", isFirstSmaller ? cat : contract)
+        mailbox.deliver("contract", isFirstSmaller ? contract : cat, id: id)
+        let received = try await Received(from: mailbox, to: out)
+        #expect(received.failure?.reason == .protocolFault && received.found.map(\.name) == ["cat"])
+        #expect(Files.tree(out) == ["cat"])
+        // The one that has come is told of once, under its own name.
+        #expect(received.results == ["cat": .committed] && mailbox.settles.flatMap(\.deliveries) == [id])
+    }
+
     @Test func anEmptyMailboxIsNoFailure() async throws {
         let received = try await Received(from: FakeMailbox(), to: out)
         #expect(received.failure == nil && received.reports.isEmpty)

@@ -135,4 +135,14 @@ import TransferTestSupport
         try files.check(version(0), command, path)
         #expect(throws: StoreError.self) { try files.check(version(69_999), command, path) }
     }
+
+    /// What another command was acknowledged for with the same file changes nothing for the first one.
+    @Test func whatAnotherCommandHasFoundThereStays() throws {
+        let (first, second) = (StoringCommand(id: 1), StoringCommand(id: 2))
+        _ = try outcome("a", .one, first)
+        #expect(try outcome("a", .one, second) == .success(try .alreadyStored("a")))
+        #expect(isRefused(try outcome("a", Self.two, first)))
+        #expect(isRefused(try outcome("a", Self.two, second)))
+        #expect(Files.read(fixture.path("a")) == .one)
+    }
 }
