@@ -190,7 +190,7 @@ extension World {
             for index in uploads.indices where uploads[index].content == content { uploads[index].hasNewFile = true }
             rotten[naming.path] = nil
             touched[naming.path] = nil
-            log.append((naming.path, content, naming.replaced, naming.replacedObject))
+            log.append((naming.path, content, naming.object, naming.replaced, naming.replacedObject))
         }
     }
 
@@ -221,7 +221,7 @@ extension World {
                     throw Promises.Broken(
                         "upload \(attempt.upload) was published for a client that may not send any more")
                 }
-                try check(attempt, replaces: naming.object)
+                try check(attempt, replaces: naming.replacedObject)
                 guard upload.conflict == .overwrite, naming.path == upload.path else { continue }
                 remember(fileOf: session, naming.object)
                 if session.isGone, overwriters[naming.path] ?? 0 > session.number,
