@@ -289,8 +289,9 @@ extension PushFailure {
     fileprivate static func oneIDForTwo(_ delivery: Delivery) -> PushFailure {
         PushFailure(
             reason: .protocolFault,
-            message: "The server lists two deliveries with the id \(delivery.id). The second one, \(delivery.shownName), is not "
-                + "received. If the server is not yours, ask who runs it; what it says cannot be trusted.")
+            message: "The server lists two deliveries with the id \(delivery.id). The second one, "
+                + "\(delivery.shownName), is not received. If the server is not yours, ask who runs it; what it says cannot be "
+                + "trusted.")
     }
 }
 

@@ -111,7 +111,8 @@ final class World {
     /// Files that commands have stored so that they do not replace them, with what the content was changed last and the server.
     var commandFiles: [Medium.Object: CommandFile] = [:]
     /// Every name of a whole upload so far.
-    var log: [(path: String, content: Int, object: Medium.Object?, replaced: [UInt8]?, replacedObject: Medium.Object?)] = []
+    var log:
+        [(path: String, content: Int, object: Medium.Object?, replaced: [UInt8]?, replacedObject: Medium.Object?)] = []
     /// Descriptors of this process before the first server.
     let descriptors: Int
     /// Numbers of receipts that were given.
