@@ -52,14 +52,14 @@ final class FakeMailbox: Sendable {
     @discardableResult
     func deliver(
         _ name: String, _ content: [UInt8], from person: String = "alice", listed other: [UInt8]? = nil,
-        function: DigestFunction = .xxh128, note: [UInt8]? = nil, id: UploadID? = nil
+        function: DigestFunction = .xxh128, note: [UInt8]? = nil, id: UploadID? = nil, digest: Digest? = nil
     ) -> UploadID {
         let listed = other ?? content
         let (id, watchers, number) = state.withLock { state -> (UploadID, [Wire], UInt64) in
             let number = UInt64(state.mails.count) * 2 + 1
             let delivery = ListedDelivery(
                 number: number, id: id ?? UploadID(high: 7, low: number), state: .queued, person: person, name: name,
-                kind: .file, size: UInt64(listed.count), digest: Self.digest(listed, function), queued: 1_000,
+                kind: .file, size: UInt64(listed.count), digest: digest ?? Self.digest(listed, function), queued: 1_000,
                 changed: 1_000, note: note)
             state.mails.append(Mail(listed: delivery, content: content))
             return (delivery.id, state.watchers, number)

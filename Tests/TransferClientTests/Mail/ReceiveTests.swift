@@ -64,6 +64,17 @@ import TransferTestSupport
         #expect(received.results == ["cat": .committed] && mailbox.settles.flatMap(\.deliveries) == [id])
     }
 
+    /// What is signed for is what has been computed. A digest of another kind than content of this size has is compared with nothing.
+    @Test func aDigestThatTheContentCannotHave() async throws {
+        let mailbox = FakeMailbox()
+        let content = [UInt8](repeating: 1, count: 3)
+        let plain = FakeMailbox.digest([UInt8](repeating: 2, count: 3))
+        mailbox.deliver("contract", content, digest: Digest(plain.algorithm.function.tree, plain.bytes))
+        let received = try await Received(from: mailbox, to: out)
+        #expect(received.results == ["contract": .contentLost])
+        #expect(mailbox.settles.isEmpty && Files.tree(out).isEmpty)
+    }
+
     @Test func anEmptyMailboxIsNoFailure() async throws {
         let received = try await Received(from: FakeMailbox(), to: out)
         #expect(received.failure == nil && received.reports.isEmpty)
