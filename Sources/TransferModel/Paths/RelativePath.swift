@@ -249,6 +249,14 @@ extension RelativePath {
         return string.utf8.starts(with: "\(folder)/".utf8) || string.hasSameBytes(as: folder)
     }
 
+    /// Where what is at a place in the trash was before; nil for the trash, and for a part of it as a whole.
+    package var placeBeforeTrash: RelativePath? {
+        guard leadsToTrash else { return nil }
+        let place = string.utf8.dropFirst(Self.trashFolder.string.utf8.count + 1)
+        let removed = place.drop { $0 != Self.slashByte }.dropFirst()
+        return removed.isEmpty ? nil : try? RelativePath(utf8: removed)
+    }
+
     /// What has a name in a folder.
     ///
     /// - Parameter folder: nothing for the top.

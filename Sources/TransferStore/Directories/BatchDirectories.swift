@@ -1,3 +1,4 @@
+internal import CLinux
 import Glibc
 import TransferModel
 import TransferSystem
@@ -37,7 +38,8 @@ final class BatchDirectories {
     /// Opens a directory, making what is missing.
     ///
     /// - Parameters:
-    ///   - mode: of which the umask leaves the permissions of the directory, where it is made; those above it have 0777.
+    ///   - mode: of which the umask leaves the permissions of the directory, where it is made; those above it have 0777. In the trash
+    ///     one has those of the directory that it stands for.
     ///   - replacing: makes the directory in place of something else that has the name, and returns false if a directory had it; nil to
     ///     make it where the name is free alone.
     func open(
@@ -180,9 +182,19 @@ final class BatchDirectories {
         }
     }
 
+    /// Nobody may read in the trash what he may not read where it was.
+    private func permissions(of path: RelativePath, _ mode: mode_t) -> mode_t {
+        guard path.leadsToTrash else { return mode }
+        guard let before = path.placeBeforeTrash, let parent = try? tree.open(before.parent),
+            let status = try? parent.status(String(before.name)), status.isDirectory
+        else { return 0o700 }
+        return status.st_mode & 0o777 | 0o700
+    }
+
     /// - Returns: false if something has the name.
     func make(_ path: RelativePath, in parent: DirectoryHandle, _ mode: mode_t) throws(StoreError) -> Bool {
-        try attempt("make the directory \(path)") { () throws(SystemError) in
+        let mode = permissions(of: path, mode)
+        return try attempt("make the directory \(path)") { () throws(SystemError) in
             do throws(SystemError) {
                 try parent.makeDirectory(String(path.name), mode: mode)
                 return true

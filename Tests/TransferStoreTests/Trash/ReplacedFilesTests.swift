@@ -63,6 +63,27 @@ import TransferTestSupport
         #expect(fixture.parts.isEmpty)
     }
 
+    /// Nobody may read in the trash what he may not read where it was, whether it was replaced or removed.
+    @Test(arguments: [false, true]) func foldersOfTheTrashHaveTheRightsOfThoseThatTheyStandFor(removes: Bool) throws {
+        let (fixture, part) = (try StoreFixture(), Self.part())
+        try fixture.publish("d/e/a", .one)
+        chmod(fixture.path("d"), 0o700)
+        chmod(fixture.path("d/e"), 0o750)
+        if removes {
+            let editor = fixture.store.editor()
+            let place = RelativePath.trash(TrashBatch(at: 0, number: 1), try RelativePath("d/e/a"))
+            _ = try editor.move(try RelativePath("d/e/a"), to: place, replaces: false)
+            try editor.commit()
+        } else {
+            try publish(fixture, "d/e/a", .six, part)
+        }
+        let rights = ["trash", "trash/" + TrashBatch(at: 0, number: 1).name].map { Files.mode(fixture.path(".transfer/\($0)")) }
+        #expect(rights == [0o700, 0o700])
+        #expect(Files.mode(fixture.path(try place(1, "d"))) == 0o700)
+        #expect(Files.mode(fixture.path(try place(1, "d/e"))) == 0o750)
+        #expect(Files.read(fixture.path(try place(1, "d/e/a"))) == .one)
+    }
+
     /// A second name, even for a moment, would let earlier acknowledgements of it be forgotten.
     @Test func whatHasTheSameContentIsNotTouched() throws {
         let (fixture, part) = (try StoreFixture(), Self.part())
