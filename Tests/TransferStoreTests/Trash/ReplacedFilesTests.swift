@@ -77,8 +77,9 @@ import TransferTestSupport
         } else {
             try publish(fixture, "d/e/a", .six, part)
         }
-        let rights = ["trash", "trash/" + TrashBatch(at: 0, number: 1).name].map { Files.mode(fixture.path(".transfer/\($0)")) }
-        #expect(rights == [0o700, 0o700])
+        for folder in [.trashFolder, RelativePath.trash(TrashBatch(at: 0, number: 1), nil)] {
+            #expect(Files.mode(fixture.path(folder.string)) == 0o700)
+        }
         #expect(Files.mode(fixture.path(try place(1, "d"))) == 0o700)
         #expect(Files.mode(fixture.path(try place(1, "d/e"))) == 0o750)
         #expect(Files.read(fixture.path(try place(1, "d/e/a"))) == .one)
