@@ -35,7 +35,7 @@ struct FairQueue {
     private var computing = 0
     /// Accounts with work that waits. Those of a server are few, compared with their connections.
     private var ready: [PoolAccount] = []
-    /// Where the account was that was furthest behind when work was begun last, whether or not that was its own.
+    /// The virtual time: the least start of all waiting accounts when a turn last began.
     private var now: Int64 = 0
     private var latest: PoolAccount?
     /// When another account than before had a turn; nanoseconds of the monotonic clock.
@@ -116,10 +116,10 @@ struct FairQueue {
         if turn.computes { self.computing -= 1 }
     }
 
-    /// Work that usually has a processor for fewer nanoseconds keeps nobody from it.
+    /// Nanoseconds of processor time per turn below which an account does not count as computing.
     private static let littleComputing: Int64 = 100_000
 
-    /// One part of so many of its work an account pays for in any case, so that those with much content leave time for others.
+    /// Credit covers at most 15/16 of the cost of a turn: an account that sends a lot still pays 1/16, so others get turns too.
     private static let paidPart: Int64 = 16
 
     private func nextIndex(at time: Int64) -> Int? {

@@ -21,7 +21,7 @@ package final class PoolAccount: @unchecked Sendable {
     /// Nanoseconds that it paid for its work lately; a new one pays this in advance.
     var usual: Int64 = 0
 
-    /// Nanoseconds that it may work without paying for them, for what it has sent.
+    /// Nanoseconds of work that the client's bytes have paid for and that are not used yet.
     var credit: Int64 = 0
 
     /// Nanoseconds that its work took lately, and those of them in which it had a processor.
@@ -42,12 +42,12 @@ package final class PoolAccount: @unchecked Sendable {
         buffers = BufferAccount(isLimited: isLimited)
     }
 
-    /// It has sent so many bytes.
+    /// Counts bytes that the client has sent; they become credit.
     package func bring(_ bytes: Int) {
         brought.wrappingAdd(Int64(bytes), ordering: .relaxed)
     }
 
-    /// What it has sent since this was last called lets it work.
+    /// Turns the bytes that have been counted since the last call into credit.
     func takeCredit() {
         let bytes = min(brought.exchange(0, ordering: .relaxed), Self.mostCredit / Self.byteCredit)
         credit = min(credit + bytes * Self.byteCredit, Self.mostCredit)

@@ -12,6 +12,8 @@ package final class MailLedger: Sendable {
         /// Whether the file was removed or replaced. Nothing is opened in its place: what SQLite keeps beside it belongs to the one
         /// that was there.
         var isReplaced = false
+        /// Whether the server has stopped.
+        var isClosed = false
         /// Of what is open.
         var totals = MailTotals()
     }
@@ -59,6 +61,9 @@ package final class MailLedger: Sendable {
     /// written and synced anew before anything is said of it.
     private func connect(_ state: inout State) throws(DatabaseError) -> MailConnection {
         guard !state.isReplaced else { throw .replaced(file.path) }
+        guard !state.isClosed else {
+            throw DatabaseError(.unavailable, "The \(MailSchema.name) is closed: the server has stopped.")
+        }
         if let connection = state.connection { return connection }
         let database = try file.open(cacheSize: Self.cacheSize, mustExist: state.mustExist)
         if state.mustExist { try MailSchema.schema.requireSome(database) }
@@ -74,11 +79,11 @@ package final class MailLedger: Sendable {
         return connection
     }
 
-    /// Closes it until somebody wants something of it again.
+    /// Closes the ledger for good: once the server has released the directory, another server may open it.
     package func close() {
         state.withLock { state in
             try? state.connection?.keepTime()
-            state.connection = nil
+            (state.connection, state.isClosed) = (nil, true)
         }
     }
 

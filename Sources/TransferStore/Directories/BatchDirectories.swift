@@ -182,7 +182,7 @@ final class BatchDirectories {
         }
     }
 
-    /// Nobody may read in the trash what he may not read where it was.
+    /// The mode for a new directory. In the trash it copies that of the original directory, or is 0700 if there is none.
     private func permissions(of path: RelativePath, _ mode: mode_t) -> mode_t {
         guard path.leadsToTrash else { return mode }
         guard let before = path.placeBeforeTrash, let parent = try? tree.open(before.parent),

@@ -18,7 +18,7 @@ package final class FrameChunk: OutboundChunk, @unchecked Sendable {
     /// Bytes of content in data frames, as it is in files.
     private(set) var contentCount = 0
 
-    /// Of the thread that fills it, until others have to have theirs; nil where nobody waits.
+    /// The turn of the thread that fills the chunk; nil if the chunk may be filled without a time limit.
     var turn: Turn?
 
     /// Where the data frame begins that was appended last.
