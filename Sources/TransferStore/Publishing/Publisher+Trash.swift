@@ -100,6 +100,7 @@ extension Publisher {
         _ there: stat, _ target: TargetName, _ publication: Publication
     ) throws(StoreError) -> Bool {
         guard there.isFile, UInt64(clamping: there.st_size) == publication.size else { return false }
+        if isStored(publication) { return true }
         var comparison = ContentComparison(publication)
         if try target.find(publication, &comparison) != nil { return true }
         return try isLost(ContentVersion(there), target, publication.path, publication)

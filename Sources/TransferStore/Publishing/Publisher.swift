@@ -26,6 +26,8 @@ final class Publisher {
     /// What gives way to the batch and is kept.
     let replaced: ReplacedFiles
     var keeping: [ObjectIdentifier: Kept] = [:]
+    /// What the publications found that are stored already and were not synced.
+    var stored: [ObjectIdentifier: StoredCopy] = [:]
     /// The publications of the batch that are still to be placed, if the publisher has not looked which files they replace.
     var unlooked: ArraySlice<Publication> = []
 
@@ -62,6 +64,7 @@ final class Publisher {
             directories.close()
         }
         failures = batch.map(\.staged.failures).min() ?? 0
+        findStored(batch)
         keepReplaced(by: batch)
         defer { unlooked = [] }
         let contents = makeContentDurable(batch)
@@ -84,9 +87,11 @@ final class Publisher {
 
     private func makeContentDurable(_ batch: [Publication]) -> [Result<Void, StoreError>] {
         var outcomes = batch.map { publication in
-            Result { () throws(StoreError) in try prepare(publication) }
+            Result { () throws(StoreError) in if !isStored(publication) { try prepare(publication) } }
         }
-        let ready = batch.indices.filter { if case .success = outcomes[$0] { true } else { false } }
+        let ready = batch.indices.filter { index in
+            if case .success = outcomes[index] { !isStored(batch[index]) } else { false }
+        }
         guard !ready.isEmpty else { return outcomes }
         let bytes = ready.reduce(UInt64(0)) { $0.addingClamped(batch[$1].size) }
         // The names in the trash have to be durable before what has them loses its own: that is one sync for all of it.
@@ -101,7 +106,7 @@ final class Publisher {
         return outcomes
     }
 
-    private func prepare(_ publication: Publication) throws(StoreError) {
+    func prepare(_ publication: Publication) throws(StoreError) {
         try setAttributes(publication)
         guard committer.isNeeded else { return }
         try attempt("take the part of the upload") { () throws(SystemError) in
@@ -156,6 +161,10 @@ final class Publisher {
         announce(publication)
         if let condition = publication.condition { return try place(publication, if: condition, in: directory) }
         var path = publication.path
+        let wanted = TargetName(directory: directory, name: String(path.name))
+        if let (file, moment) = try takeStored(wanted, publication) {
+            return keep(file, under: path, in: directory, for: publication, at: moment)
+        }
         var comparison = ContentComparison(publication)
         for number in 1...ConflictPolicy.mostNumbers {
             let target = TargetName(directory: directory, name: String(path.name))
@@ -240,7 +249,7 @@ final class Publisher {
         _ file: FoundFile, under path: RelativePath, in directory: DirectoryHandle, for publication: Publication,
         at moment: Int
     ) -> PublicationOutcome {
-        lastLook = moment
+        lastLook = max(lastLook ?? moment, moment)
         if found.count >= Self.mostOpened { closeAll() }
         // One sync is enough for all that have found the same file.
         if !found.contains(where: { $0.version == file.version }) { found.append(file) }

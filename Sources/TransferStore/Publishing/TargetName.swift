@@ -39,6 +39,14 @@ struct TargetName {
         }
     }
 
+    /// The file that has the name, if it is this version.
+    func file(_ version: ContentVersion) throws(StoreError) -> FoundFile? {
+        try attempt("look at \(name.escapedForDisplay)") { () throws(SystemError) in
+            guard let file = try open(size: version.size), file.version == version else { return nil }
+            return file
+        }
+    }
+
     /// - Returns: nothing when there is no file of that size.
     private func open(size: UInt64) throws(SystemError) -> FoundFile? {
         guard let status = try directory.status(name), status.st_mode & S_IFMT == S_IFREG,

@@ -62,8 +62,7 @@ import TransferTestSupport
         #expect(synced.withLock { Set($0) }.isSuperset(of: wanted.compactMap(\.self)))
     }
 
-    /// The first sync is that of the content that has come.
-    @Test(arguments: 0..<6) func oneOfThemThatCannotBeSynced(number: Int) throws {
+    @Test(arguments: 0..<5) func oneOfThemThatCannotBeSynced(number: Int) throws {
         let script = ScriptedDisk()
         let quick = try StoreFixture(.none, fileSystem: Self.simpleDisk, syncs: RecordedSyncs())
         #expect(try quick.publish("a/b/c/1", Self.content) == .committed("a/b/c/1"))
@@ -86,5 +85,78 @@ import TransferTestSupport
         let outcomes = fixture.publish(batch)
         let failed = outcomes.indices.filter { if case .failure = outcomes[$0] { true } else { false } }
         #expect(failed == [2] && fixture.parts.isEmpty && fixture.store.isInDoubt)
+    }
+
+    /// The same content many times over costs the disk one sync of the file that is there.
+    @Test(arguments: [ConflictPolicy.overwrite, .keepBoth, .skip, .fail], [1, 40])
+    func itsCopyIsNotSynced(conflict: ConflictPolicy, count: Int) throws {
+        let syncs = RecordedSyncs()
+        let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
+        #expect(try fixture.publish("a", Self.content) == .committed("a"))
+        let there = inode(fixture.path("a"))
+        let batch = try (0..<count).map { _ in
+            var publication = try fixture.publication("a", Self.content)
+            publication.conflict = conflict
+            return publication
+        }
+        let synced = Locked([ino_t]())
+        syncs.observe { call throws(SystemError) in
+            guard case .file(let number) = call else { return }
+            var status = stat()
+            fstat(number, &status)
+            if status.st_mode & S_IFMT == S_IFREG { synced.withLock { $0.append(status.st_ino) } }
+        }
+        #expect(fixture.publish(batch) == batch.map { .success(.alreadyStored($0.path)) })
+        #expect(synced.withLock { $0 } == [there].compactMap(\.self))
+        #expect(inode(fixture.path("a")) == there && fixture.visible == ["a"] && fixture.parts.isEmpty)
+    }
+
+    /// A file that is replaced after it was found to have the content: here by another upload of the same batch.
+    private func publishOverAnother(_ fixture: StoreFixture) throws -> (batch: [Publication], copy: ino_t) {
+        #expect(try fixture.publish("a", .one) == .committed("a"))
+        let batch = try [[UInt8].two, .one].map { content in
+            var publication = try fixture.publication("a", content)
+            publication.conflict = .overwrite
+            return publication
+        }
+        var status = stat()
+        fstat(batch[1].staged.number, &status)
+        return (batch, status.st_ino)
+    }
+
+    @Test func itsCopyIsSyncedWhenItIsNeeded() throws {
+        let syncs = RecordedSyncs()
+        let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
+        let (batch, copy) = try publishOverAnother(fixture)
+        let names = Locked([ino_t?]())
+        let path = fixture.path("a")
+        syncs.observe { call throws(SystemError) in
+            guard case .file(let number) = call else { return }
+            var status = stat()
+            fstat(number, &status)
+            if status.st_ino == copy { names.withLock { $0.append(Files.status(path)?.st_ino) } }
+        }
+        #expect(fixture.publish(batch) == batch.map { .success(.committed($0.path)) })
+        // Before it had its name.
+        let before = names.withLock { $0 }
+        #expect(before.count == 1 && before.first != .some(copy))
+        #expect(Files.read(path) == .one && inode(path) == copy)
+    }
+
+    @Test func itsCopyThatCannotBeSyncedIsNotStored() throws {
+        let syncs = RecordedSyncs()
+        let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
+        let (batch, copy) = try publishOverAnother(fixture)
+        syncs.observe { call throws(SystemError) in
+            guard case .file(let number) = call else { return }
+            var status = stat()
+            fstat(number, &status)
+            if status.st_ino == copy { throw RecordedSyncs.failure }
+        }
+        let outcomes = fixture.publish(batch)
+        let error = #expect(throws: StoreError.self) { try outcomes[1].get() }
+        #expect(error?.code == .storageFailed)
+        #expect(Files.read(fixture.path("a")) == .two)
+        #expect(fixture.parts.isEmpty && fixture.store.isInDoubt)
     }
 }
