@@ -7,21 +7,66 @@ import TransferSystem
 ///
 /// Who does work for several clients gives each an account: then they share the threads by the time that each has used,
 /// and none ever has all of them. Other work is the pool's own, which counts as one more client without such a bound.
+///
+/// Work that gives way to other clients (`FairQueue.Turn.givesWay`) is done by threads of a lower priority. A thread becomes one of them
+/// when it comes to such work, and another thread takes its place.
 package final class BlockingPool: TaskExecutor {
-    private struct State {
-        var queue: FairQueue
+    /// Threads of one priority.
+    private struct Crew {
         var threads = 0
         /// Threads that sleep, the one that has worked last at the end: its memory is still in the cache.
         var idle: [ParkedThread] = []
         /// Threads that were woken and have not looked what there is to do.
         var waking = 0
-        var isClosed = false
 
         /// A thread that has to be woken, because there is more work than threads that will look for some.
-        mutating func takeSleeper() -> ParkedThread? {
-            guard waking < queue.count, let sleeper = idle.popLast() else { return nil }
+        mutating func takeSleeper(for choice: FairQueue.Choice, of queue: FairQueue, at time: Int64) -> ParkedThread? {
+            guard waking < queue.count, !idle.isEmpty, queue.hasNext(choice, at: time) else { return nil }
             waking += 1
-            return sleeper
+            return idle.popLast()
+        }
+
+        mutating func wakeAll() -> [ParkedThread] {
+            defer { idle = [] }
+            waking += idle.count
+            return idle
+        }
+    }
+
+    private enum Rank {
+        case usual, lowered
+    }
+
+    private struct State {
+        var queue: FairQueue
+        /// Threads of a lower priority that there can be. More of them have nothing to do: what gives way computes.
+        let mostLowered: Int
+        var usual = Crew()
+        var lowered = Crew()
+        /// The threads of `lowered`.
+        var loweredThreads: Set<pthread_t> = []
+        var isClosed = false
+
+        subscript(rank: Rank) -> Crew {
+            get { rank == .usual ? usual : lowered }
+            _modify {
+                switch rank {
+                case .usual: yield &usual
+                case .lowered: yield &lowered
+                }
+            }
+        }
+
+        func choice(of rank: Rank) -> FairQueue.Choice {
+            switch rank {
+            case .usual: lowered.threads < mostLowered ? .any : .notGivingWay
+            case .lowered: .givingWay
+            }
+        }
+
+        mutating func takeSleeper(at time: Int64) -> ParkedThread? {
+            lowered.takeSleeper(for: .givingWay, of: queue, at: time)
+                ?? usual.takeSleeper(for: choice(of: .usual), of: queue, at: time)
         }
     }
 
@@ -47,12 +92,18 @@ package final class BlockingPool: TaskExecutor {
     package init(name: String, threads: Int) {
         self.name = name
         limit = max(1, threads)
-        state = Locked(State(queue: FairQueue(threads: limit, processors: sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
+        let processors = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        state = Locked(State(queue: FairQueue(threads: limit, processors: processors), mostLowered: processors))
     }
 
     /// How many threads there are, how many of them have nothing to do, and how much work waits for one.
     package var figures: (threads: Int, idle: Int, waiting: Int) {
-        state.withLock { ($0.threads, $0.idle.count, $0.queue.count) }
+        state.withLock { state in
+            (
+                state.usual.threads + state.lowered.threads, state.usual.idle.count + state.lowered.idle.count,
+                state.queue.count
+            )
+        }
     }
 
     /// Whether work waits for a thread, so that who has one should not keep it for long.
@@ -87,10 +138,8 @@ package final class BlockingPool: TaskExecutor {
     /// Lets the threads end as soon as there is no work for them; each holds the pool until then. Work may still come.
     package func close() {
         let sleepers = state.withLock { state in
-            defer { state.idle = [] }
             state.isClosed = true
-            state.waking += state.idle.count
-            return state.idle
+            return state.usual.wakeAll() + state.lowered.wakeAll()
         }
         for sleeper in sleepers { sleeper.wake() }
     }
@@ -107,10 +156,12 @@ package final class BlockingPool: TaskExecutor {
         state.withLock { state in
             state.queue.append(work, for: account)
             waiting.store(state.queue.count, ordering: .relaxed)
-            if let sleeper = state.takeSleeper() { return .wake(sleeper) }
+            if let sleeper = state.takeSleeper(at: monotonicNanoseconds()) { return .wake(sleeper) }
             // Each thread that was woken can take only one of those that wait.
-            guard state.queue.count > state.waking, state.threads < limit else { return .nothing }
-            state.threads += 1
+            guard state.queue.count > state.usual.waking, state.usual.threads < limit else { return .nothing }
+            // It would have the priority of the one that starts it.
+            guard !state.loweredThreads.contains(pthread_self()) else { return .nothing }
+            state.usual.threads += 1
             return .start
         }
     }
@@ -121,8 +172,8 @@ package final class BlockingPool: TaskExecutor {
             try startThread(name: name) { [self] in work() }
         } catch {
             let isAlone = state.withLock { state in
-                state.threads -= 1
-                return state.threads == 0
+                state.usual.threads -= 1
+                return state.usual.threads == 0
             }
             if isAlone { work(waiting: false) }
         }
@@ -130,14 +181,42 @@ package final class BlockingPool: TaskExecutor {
 
     private func work(waiting: Bool = true) {
         let here = ParkedThread()
+        var rank = Rank.usual
         var done: Done?
         var (time, used) = (monotonicNanoseconds(), threadNanoseconds())
-        while let (work, turn) = next(after: done, at: &time, waiting ? here : nil) {
+        while let (work, turn) = next(after: done, as: rank, at: &time, waiting ? here : nil) {
+            if waiting, rank == .usual, turn.givesWay, replace() { rank = .lowered }
             perform(work)
             let (end, usedThen) = (monotonicNanoseconds(), threadNanoseconds())
             done = Done(turn: turn, duration: end - time, computing: usedThen - used)
             (time, used) = (end, usedThen)
         }
+    }
+
+    /// Lowers the priority of the calling thread and starts another one in its place.
+    ///
+    /// - Returns: false where there are enough of lower priority, or no thread to have.
+    private func replace() -> Bool {
+        let thread = pthread_self()
+        let isNeeded = state.withLock { state in
+            guard state.lowered.threads < state.mostLowered else { return false }
+            state.lowered.threads += 1
+            return state.loweredThreads.insert(thread).inserted
+        }
+        guard isNeeded else { return false }
+        do throws(SystemError) {
+            try startThread(name: name) { [self] in work() }
+            ThreadPriority.lower()
+            return true
+        } catch {
+            state.withLock { state in leaveLowered(&state) }
+            return false
+        }
+    }
+
+    private func leaveLowered(_ state: inout State) {
+        state.lowered.threads -= 1
+        state.loweredThreads.remove(pthread_self())
     }
 
     private func perform(_ work: PoolWork) {
@@ -154,23 +233,24 @@ package final class BlockingPool: TaskExecutor {
         let computing: Int64
     }
 
-    /// What a thread found that looked for work.
+    /// What a thread found that looked for work, and another thread that has to be woken.
     private enum Found {
         case work(PoolWork, FairQueue.Turn, another: ParkedThread?)
-        case sleep
+        case sleep(another: ParkedThread?)
         case end
     }
 
     /// - Parameters:
     ///   - done: what the thread did before.
+    ///   - rank: of the thread.
     ///   - time: of now; of when it goes on, where it had to wait.
-    ///   - here: where it sleeps; nothing for one that doesn't.
+    ///   - here: where it sleeps; nil for one that doesn't.
     private func next(
-        after done: Done?, at time: inout Int64, _ here: ParkedThread?
+        after done: Done?, as rank: Rank, at time: inout Int64, _ here: ParkedThread?
     ) -> (work: PoolWork, turn: FairQueue.Turn)? {
         var found = state.withLock { [time] state in
             if let done { state.queue.finished(done.turn, after: done.duration, computing: done.computing) }
-            return look(&state, at: time, here)
+            return look(&state, as: rank, at: time, here)
         }
         while true {
             switch found {
@@ -178,30 +258,36 @@ package final class BlockingPool: TaskExecutor {
                 another?.wake()
                 return (work, turn)
             case .end: return nil
-            case .sleep:
+            case .sleep(let another):
+                another?.wake()
                 here?.sleep()
                 time = monotonicNanoseconds()
                 found = state.withLock { [time] state in
-                    state.waking -= 1
-                    return look(&state, at: time, here)
+                    state[rank].waking -= 1
+                    return look(&state, as: rank, at: time, here)
                 }
             }
         }
     }
 
-    private func look(_ state: inout State, at time: Int64, _ here: ParkedThread?) -> Found {
-        if let (work, turn) = state.queue.next(at: time) {
+    private func look(_ state: inout State, as rank: Rank, at time: Int64, _ here: ParkedThread?) -> Found {
+        let choice = here == nil ? .any : state.choice(of: rank)
+        if let (work, turn) = state.queue.next(choice, at: time) {
             waiting.store(state.queue.count, ordering: .relaxed)
             // The end of one work can let two others begin.
-            let isMore = !state.idle.isEmpty && state.queue.hasNext(at: time)
-            return .work(work, turn, another: isMore ? state.takeSleeper() : nil)
+            return .work(work, turn, another: state.takeSleeper(at: time))
         }
         guard let here else { return .end }
         guard !state.isClosed else {
-            state.threads -= 1
+            switch rank {
+            case .usual: state.usual.threads -= 1
+            case .lowered: leaveLowered(&state)
+            }
             return .end
         }
-        state.idle.append(here)
-        return .sleep
+        state[rank].idle.append(here)
+        // What this thread may not take may be for one of the other priority: an account has given way when its work came, and does not
+        // any more.
+        return .sleep(another: state.takeSleeper(at: time))
     }
 }

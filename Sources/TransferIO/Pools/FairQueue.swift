@@ -13,7 +13,8 @@
 /// content.
 ///
 /// Work that computes has no more threads than there are processors, unless bytes have paid for it. More of them would not be faster,
-/// and would keep everybody else from the processors: the threads that work for other clients, and those of the connections.
+/// and would keep everybody else from the processors: the threads that work for other clients, and those of the connections. For the
+/// same reason they give way to these threads while others are there: their threads have a lower priority (`BlockingPool`).
 struct FairQueue {
     /// That a thread works for an account, to be given back when it is done.
     struct Turn {
@@ -21,6 +22,7 @@ struct FairQueue {
         /// Nanoseconds that the account has paid in advance.
         fileprivate let paid: Int64
         fileprivate let computes: Bool
+        let givesWay: Bool
     }
 
     /// Work that waits.
@@ -65,12 +67,21 @@ struct FairQueue {
         count += 1
     }
 
+    /// Which work a thread takes.
+    enum Choice {
+        case any
+        /// Work of accounts that give way to others: they have more work done than they pay for, and are not alone.
+        case givingWay
+        /// The other.
+        case notGivingWay
+    }
+
     /// What a free thread is to do.
     ///
     /// - Parameter time: nanoseconds of the monotonic clock.
-    /// - Returns: nothing when nothing waits that may be done now.
-    mutating func next(at time: Int64) -> (work: PoolWork, turn: Turn)? {
-        guard let index = nextIndex(at: time) else { return nil }
+    /// - Returns: nil when nothing waits that may be done now.
+    mutating func next(_ choice: Choice = .any, at time: Int64) -> (work: PoolWork, turn: Turn)? {
+        guard let index = nextIndex(choice, at: time) else { return nil }
         let account = ready[index]
         let least = ready.lazy.map(\.start).min() ?? account.start
         guard let work = account.waiting.popFirst() else { return nil }
@@ -83,12 +94,13 @@ struct FairQueue {
         now = max(now, least)
         let paid = account.usual
         account.start += paid
+        let givesWay = givesWay(account, at: time)
         note(account, time)
-        return (work, Turn(account: account, paid: paid, computes: computes))
+        return (work, Turn(account: account, paid: paid, computes: computes, givesWay: givesWay))
     }
 
     /// Whether there is something for another thread.
-    func hasNext(at time: Int64) -> Bool { nextIndex(at: time) != nil }
+    func hasNext(_ choice: Choice = .any, at time: Int64) -> Bool { nextIndex(choice, at: time) != nil }
 
     /// - Parameters:
     ///   - duration: nanoseconds that it took.
@@ -122,9 +134,9 @@ struct FairQueue {
     /// Credit covers at most 15/16 of the cost of a turn: an account that sends a lot still pays 1/16, so others get turns too.
     private static let paidPart: Int64 = 16
 
-    private func nextIndex(at time: Int64) -> Int? {
+    private func nextIndex(_ choice: Choice, at time: Int64) -> Int? {
         var found: Int?
-        for (index, account) in ready.enumerated() where mayRun(account, at: time) {
+        for (index, account) in ready.enumerated() where mayRun(account, at: time) && isIn(choice, account, at: time) {
             if found.map({ account.start < ready[$0].start }) ?? true { found = index }
         }
         return found
@@ -140,9 +152,20 @@ struct FairQueue {
         if account.isCrowding, computing >= processors { return false }
         guard account.running > 0 else { return true }
         let (held, left) = (account.running + 1, threads - running - 1)
-        let isAlone = changed.map { time - $0 > Self.memory } ?? true
-        return isAlone ? held <= 3 * left : 3 * held <= left
+        return isAlone(at: time) ? held <= 3 * left : 3 * held <= left
     }
+
+    private func isIn(_ choice: Choice, _ account: PoolAccount, at time: Int64) -> Bool {
+        switch choice {
+        case .any: true
+        case .givingWay: givesWay(account, at: time)
+        case .notGivingWay: !givesWay(account, at: time)
+        }
+    }
+
+    private func givesWay(_ account: PoolAccount, at time: Int64) -> Bool { account.isCrowding && !isAlone(at: time) }
+
+    private func isAlone(at time: Int64) -> Bool { changed.map { time - $0 > Self.memory } ?? true }
 
     private mutating func note(_ account: PoolAccount, _ time: Int64) {
         guard account.isLimited, account !== latest else { return }

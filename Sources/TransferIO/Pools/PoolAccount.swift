@@ -53,8 +53,9 @@ package final class PoolAccount: @unchecked Sendable {
         credit = min(credit + bytes * Self.byteCredit, Self.mostCredit)
     }
 
-    /// Whether it may only have as many threads as there are processors, together with others like it.
-    var isCrowding: Bool { computes && credit == 0 }
+    /// Whether it may only have as many threads as there are processors, together with others like it. A few bytes that order much work
+    /// do not pay for it.
+    var isCrowding: Bool { computes && credit < usualComputing }
 
     /// Nanoseconds of work for each byte that was sent: as many as it takes to store files of some KiB.
     private static let byteCredit: Int64 = 16

@@ -1,7 +1,8 @@
 import Glibc
 import Testing
-import TransferIO
 import TransferSystem
+
+@testable import TransferIO
 
 @Suite(.timeLimit(.minutes(10))) struct BlockingPoolTests {
     @Test func returnsWhatTheBodyReturns() async {
@@ -128,6 +129,41 @@ import TransferSystem
         }
         #expect(crowd.all == 700)
         #expect((1...threads).contains(crowd.most))
+    }
+
+    /// Computes for a while, and says with which priority.
+    private func compute() -> Int32 {
+        let end = threadNanoseconds() + 2_000_000
+        while threadNanoseconds() < end {}
+        return ThreadPriority.current
+    }
+
+    /// Clients that order more than they pay for get threads of a lower priority. Other clients keep the usual ones, and so do threads that
+    /// are started later.
+    @Test func whoComputesBesideOthersGivesWay() async {
+        let pool = BlockingPool(name: "test-pool", threads: 4)
+        defer { pool.close() }
+        let usual = ThreadPriority.current
+        let (crowd, payer) = ((0..<3).map { _ in PoolAccount() }, PoolAccount())
+        var lowered: Set<Int> = []
+        var (rounds, more) = (0, 50)
+        while lowered.count < crowd.count || more > 0, rounds < 10_000 {
+            rounds += 1
+            if lowered.count == crowd.count { more -= 1 }
+            await withTaskGroup { group in
+                for (index, account) in crowd.enumerated() {
+                    group.addTask { (index, await pool.run(for: account) { compute() }) }
+                }
+                payer.bring(1 << 20)
+                group.addTask { (-1, await pool.run(for: payer) { compute() }) }
+                for await (index, priority) in group {
+                    if index < 0 { #expect(priority == usual) } else if priority > usual { lowered.insert(index) }
+                }
+            }
+        }
+        #expect(lowered == [0, 1, 2])
+        let own = await pool.run { ThreadPriority.current }
+        #expect(own == usual)
     }
 
     /// What it has in the cache is of use.

@@ -145,6 +145,27 @@ import TransferSystem
         #expect(count == 4)
     }
 
+    /// What computes and has not paid for it gives way to others, and to nobody where there are none.
+    @Test func whatComputesGivesWayToOthers() {
+        var queue = FairQueue(threads: 8, processors: 2)
+        let (greedy, payer) = (PoolAccount(), PoolAccount())
+        compute(&queue, [greedy], for: second / 100)
+        append(1, to: &queue, greedy)
+        #expect(!queue.hasNext(.givingWay, at: 0) && queue.hasNext(.notGivingWay, at: 0))
+        compute(&queue, [greedy, payer], for: second / 100)
+        append(1, to: &queue, payer)
+        payer.bring(4 << 20)
+        append(1, to: &queue, payer)
+        let (gives, keeps) = (queue.next(.givingWay, at: 0), queue.next(.notGivingWay, at: 0))
+        #expect(gives?.turn.givesWay == true && greedy.running == 1)
+        #expect(keeps?.turn.givesWay == false && payer.running == 1)
+        // A few bytes do not pay for much.
+        payer.credit = 1000
+        #expect(payer.isCrowding)
+        // Nobody else has come for a while.
+        #expect(!queue.hasNext(.givingWay, at: 2 * second))
+    }
+
     /// Of two that have as much work, the one that has sent bytes for it comes more often, and the other one is served as well.
     @Test func bytesPayForWork() {
         var queue = FairQueue(threads: 1, processors: 1)
