@@ -170,7 +170,7 @@ def replaced(before: Look, now: Look) -> list[tuple[str, tuple[str, str]]]:
     return [
         (path, entry.key)
         for path, entry in before.items()
-        if entry.kind == FILE and path in now and now[path].kind == FILE and now[path].key != entry.key
+        if path in now and now[path].key != entry.key and (entry.kind == LINK or entry.kind == now[path].kind == FILE)
     ]
 
 

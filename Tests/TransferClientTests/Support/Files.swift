@@ -74,4 +74,11 @@ enum Files {
             isDirectory("\(path)/\(name)") ? tree("\(path)/\(name)", "\(prefix)\(name)/") : [prefix + name]
         }.sorted()
     }
+
+    /// Where a symbolic link leads to; nil for what is none.
+    static func link(_ path: String) -> String? {
+        var target = [UInt8](repeating: 0, count: 4096)
+        let count = readlink(path, &target, target.count)
+        return count < 0 ? nil : String(decoding: target.prefix(count), as: UTF8.self)
+    }
 }

@@ -120,6 +120,49 @@ extension SyncTests {
         }
     }
 
+    /// Whatever takes the place of a link: a file, another name of one, another link, a folder.
+    @Test(arguments: Direction.allCases) func linksThatGiveWayAreKept(direction: Direction) async throws {
+        try await withServer { server in
+            let (source, target) = places(direction, server)
+            let names = ["file", "name", "link", "folder", "same"]
+            try write("a", [1], in: source)
+            for name in names { #expect(symlink("to-\(name)", "\(source)/\(name)") == 0) }
+            let first = try await sync(direction, server)
+            #expect(first.failures == [], "\(first.failures)")
+            for name in names.dropLast() { #expect(unlink("\(source)/\(name)") == 0) }
+            try write("file", [2], in: source)
+            #expect(link("\(source)/a", "\(source)/name") == 0)
+            #expect(symlink("elsewhere", "\(source)/link") == 0)
+            try write("folder/inside", [3], in: source)
+            let second = try await sync(direction, server)
+            #expect(second.failures == [], "\(second.failures)")
+            #expect(Files.link("\(target)/link") == "elsewhere" && Files.link("\(target)/same") == "to-same")
+            #expect(Files.read("\(target)/file") == [2] && Files.read("\(target)/name") == [1])
+            #expect(Files.read("\(target)/folder/inside") == [3])
+            let kept = Files.tree("\(target)/old/kept")
+            #expect(kept == ["file", "folder", "link", "name"])
+            for name in kept { #expect(Files.link("\(target)/old/kept/\(name)") == "to-\(name)") }
+        }
+    }
+
+    @Test(arguments: Direction.allCases) func aLinkThatCannotBeKeptStays(direction: Direction) async throws {
+        try await withServer { server in
+            let (source, target) = places(direction, server)
+            try write("z", [9], in: source)
+            for name in ["a", "b", "c"] { #expect(symlink("to-\(name)", "\(source)/\(name)") == 0) }
+            _ = try await sync(direction, server)
+            try write("old", [7], in: target)
+            for name in ["a", "b", "c"] { #expect(unlink("\(source)/\(name)") == 0) }
+            try write("a", [1], in: source)
+            #expect(symlink("elsewhere", "\(source)/b") == 0)
+            try write("c/inside", [2], in: source)
+            let synced = try await sync(direction, server) { $0.deletes = false }
+            let told = synced.failures.filter { $0.contains("It stays, because old/kept cannot keep it.") }
+            #expect(told.count == 3, "\(synced.failures)")
+            for name in ["a", "b", "c"] { #expect(Files.link("\(target)/\(name)") == "to-\(name)") }
+        }
+    }
+
     /// The source's folder of that path, and what the target keeps, are two things.
     @Test(arguments: Direction.allCases) func theFolderIsLeftOutOfBoth(direction: Direction) async throws {
         try await withServer { server in

@@ -41,7 +41,7 @@ enum SyncFlags {
             details:
                 "Under the path that it had or, where that is taken there, below a folder of the sync's time. DIR is left out of "
                 + "the sync on both sides; say --exclude for the DIR of another sync, which --delete would remove. What cannot be kept is "
-                + "neither replaced nor removed; symbolic links that are replaced are not kept. In a directory here that takes a "
+                + "neither replaced nor removed. In a directory here that takes a "
                 + "file system with hard links; a server makes copies, and its trash keeps what is replaced as well."
         ).text.sets(\.backupFolder),
         Flag(

@@ -108,6 +108,12 @@ struct SyncPlan: Sendable {
 
     var unchanged = 0
 
+    /// Files and links of the target whose places others take.
+    var replaced: [SyncEntry] {
+        let paths = files.map(\.entry.path) + hardLinks.map(\.entry.path) + links.map(\.path) + replacedLinks
+        return paths.compactMap { path in compared[path].flatMap { $0.path == path && !$0.isFolder ? $0 : nil } }
+    }
+
     /// Takes back what cannot be sent, because it could not be read either when it was compared.
     mutating func leave(unreadable reasons: [RelativePath: String]) {
         guard !reasons.isEmpty else { return }

@@ -117,30 +117,39 @@ struct SyncRun {
         }
     }
 
-    /// Keeps files that are about to be replaced.
+    /// Keeps files and symbolic links that are about to be replaced.
     ///
     /// - Returns: those that cannot be kept, which have to stay, and why.
     private func keepReplaced(_ target: any SyncTarget) async throws(PushFailure) -> [RelativePath: (
         ResultCode, String
     )] {
         guard let backup else { return [:] }
-        let replaced = (plan.files.map(\.entry) + plan.hardLinks.map(\.entry)).compactMap { entry in
-            plan.compared[entry.path].flatMap { $0.isFile && $0.path == entry.path ? $0 : nil }
-        }
         let unkept = Locked<[RelativePath: (ResultCode, String)]>([:])
-        try await backup.keep(replaced) { entry, result, message in
+        let report: SyncReport<SyncEntry> = { entry, result, message in
             guard !result.isSuccess, result != .notFound else { return }
             let reason = "It stays, because \(backup.folder) cannot keep it. \(message)"
             unkept.withLock { $0[entry.path] = (result, reason) }
-        } by: { (copies, report) async throws(PushFailure) in
+        }
+        let replaced = plan.replaced
+        try await backup.keep(replaced.filter(\.isFile), report) { (copies, report) async throws(PushFailure) in
             try await target.keep(copies, report)
+        }
+        // A link that leads to the same is as good as the link.
+        try await backup.keep(replaced.filter(\.isLink), report) { (copies, report) async throws(PushFailure) in
+            let found = Dictionary(copies.map { ($0.entry.path, $0) }) { first, _ in first }
+            try await target.makeLinks(copies.map(\.entry), replaces: false) { entry, result, message in
+                if let copy = found[entry.path] { report(copy, result, message) }
+            }
         }
         return unkept.withLock { $0 }
     }
 
     private func make(_ target: any SyncTarget) async throws(PushFailure) {
         let tally = tally
-        try await target.makeFolders(plan.folders, replacing: plan.replacedLinks) { tally.add(made: $0, $1, $2) }
+        let unkept = try await keepReplaced(target)
+        for folder in plan.folders { unkept[folder.path].map { tally.add(made: folder, $0, $1) } }
+        let folders = plan.folders.filter { unkept[$0.path] == nil }
+        try await target.makeFolders(folders, replacing: plan.replacedLinks) { tally.add(made: $0, $1, $2) }
         // What the source has again by now stays where it is.
         let gone = plan.moves.isEmpty ? [] : try await source.missing(of: plan.moves.map(\.from))
         let stays = plan.moves.filter { !gone.contains($0.from) }.map { SyncPlan.File(entry: $0.entry, isNew: true) }
@@ -157,7 +166,6 @@ struct SyncRun {
             if [.completed, .sourceChanged].contains(result) { tally.add(move, result, message) }
         }
         let present = Locked<[SyncEntry]>([])
-        let unkept = try await keepReplaced(target)
         let failed = Locked(Set(plan.unreadable.map(\.path)).union(unkept.keys))
         for file in plan.files { unkept[file.entry.path].map { tally.add(file, $0, $1) } }
         let files = plan.files.filter { unkept[$0.entry.path] == nil } + unmoved.withLock { $0 }
@@ -167,7 +175,9 @@ struct SyncRun {
             tally.add(file, result, message)
         }
         for file in try await settle(target) { present.withLock { $0.append(file) } }
-        try await target.makeLinks(plan.links, replaces: true) { tally.add($0, .link, $1, $2) }
+        for link in plan.links { unkept[link.path].map { tally.add(link, .link, $0, $1) } }
+        let links = plan.links.filter { unkept[$0.path] == nil }
+        try await target.makeLinks(links, replaces: true) { tally.add($0, .link, $1, $2) }
         // What was to be linked to is not there, or is not yet what it should be.
         let lacking = failed.withLock { $0 }
         for link in plan.hardLinks { unkept[link.entry.path].map { tally.add(link, $0, $1) } }
@@ -175,8 +185,8 @@ struct SyncRun {
         for link in wanted where lacking.contains(link.first) {
             tally.add(link, .incomplete, "\(link.first) could not be sent, of which this is another name.")
         }
-        let links = wanted.filter { !lacking.contains($0.first) }
-        try await target.makeHardLinks(links, replaces: true) { tally.add($0, $1, $2) }
+        let names = wanted.filter { !lacking.contains($0.first) }
+        try await target.makeHardLinks(names, replaces: true) { tally.add($0, $1, $2) }
         // What was moved, or was there already, has the attributes of before.
         let silent = present.withLock { $0 } + moved.withLock { $0 }
         try await target.set(silent) { entry, result, message in
