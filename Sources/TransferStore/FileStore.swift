@@ -82,7 +82,7 @@ package final class FileStore: ContentStore {
         }
         do throws(SystemError) {
             let directory = try Self.openOrMake("incoming", in: own, syncs: syncs)
-            incoming = try Incoming(directory, durability, doubtsIn: DoubtFolder(own), fileSystem: fileSystem)
+            incoming = try Incoming(directory, durability, doubtsIn: .own(own), fileSystem: fileSystem)
             umask = try Self.readUmask()
             let isLimited = limits != SpaceLimits()
             space = isLimited ? Space(limits, tree: tree, incoming: incoming.directory, room: incoming.room) : nil

@@ -13,6 +13,11 @@ public struct RelativePath: Hashable, Sendable {
     /// The folder in a directory that is pulled to, with what has arrived of long files.
     package static let partsName = ".transfer-parts"
 
+    /// The same of a user, in a directory in which another user has made a folder of the usual name.
+    ///
+    /// - Parameter user: the number of the user (getuid(2)).
+    package static func partsName(of user: UInt32) -> String { "\(partsName)-\(user)" }
+
     /// The folder in the server's own with content that is for somebody.
     package static let mailName = "mail"
 
@@ -120,7 +125,7 @@ public struct RelativePath: Hashable, Sendable {
 
     /// Whether a name is exactly what Transfer makes, and not one that some file systems take for it.
     package static func isOwn(_ name: String) -> Bool {
-        [reservedName, partsName].contains { $0.hasSameBytes(as: name) }
+        [reservedName, partsName].contains { $0.hasSameBytes(as: name) } || isPartsName(name.utf8)
     }
 
     /// Whether one look at each byte is enough to see that nothing is wrong, as with nearly all paths: ASCII, and no name
@@ -161,13 +166,22 @@ public struct RelativePath: Hashable, Sendable {
         let names = [reservedName, partsName]
         guard component.contains(where: { $0 >= 0x80 }) else {
             guard component.first == UInt8(ascii: ".") else { return nil }
-            return names.first { component.lazy.map(asciiLowercased).elementsEqual($0.utf8) }
+            let lowercased = component.lazy.map(asciiLowercased)
+            return names.first { lowercased.elementsEqual($0.utf8) } ?? (isPartsName(lowercased) ? partsName : nil)
         }
         // What is seen first of it is no dot, which all of these begin with.
         if let first = component.first, first < 0x80, first != UInt8(ascii: ".") { return nil }
         let seen = Substring(component).unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }
         let folded = String(String.UnicodeScalarView(seen)).uppercased()
-        return names.first { $0.uppercased() == folded }
+        return names.first { $0.uppercased() == folded } ?? (isPartsName(folded.lowercased().utf8) ? partsName : nil)
+    }
+
+    /// Whether a name is that of a user's folder of parts: the usual name, a hyphen, and digits.
+    private static func isPartsName(_ name: some Collection<UInt8>) -> Bool {
+        let prefix = "\(partsName)-".utf8
+        let digits = name.dropFirst(prefix.count)
+        return name.starts(with: prefix) && !digits.isEmpty
+            && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 
     private static func asciiLowercased(_ byte: UInt8) -> UInt8 {

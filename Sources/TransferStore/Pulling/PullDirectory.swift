@@ -22,6 +22,8 @@ package final class PullDirectory: Sendable {
     /// The folder in the directory in which parts of long files wait to be gone on with.
     package static let partsName = RelativePath.partsName
 
+    private let partsFolder: PrivateFolder
+
     /// Opens the directory, making it where it is missing.
     ///
     /// - Parameters:
@@ -55,7 +57,8 @@ package final class PullDirectory: Sendable {
 
     private init(_ root: DirectoryHandle, _ durability: Durability) throws(SystemError) {
         tree = DirectoryTree(root: root)
-        incoming = try Incoming(root, durability, doubtsIn: DoubtFolder(Self.partsName, in: root))
+        partsFolder = PrivateFolder([Self.partsName, RelativePath.partsName(of: geteuid())], in: root)
+        incoming = try Incoming(root, durability, doubtsIn: .shared(partsFolder))
         umask = try FileStore.readUmask()
         rights = .fetching(isRoot: root.disk.isRoot)
     }
@@ -154,7 +157,10 @@ extension PullDirectory {
         try localized { () throws(StoreError) in
             guard !isMade else { return try partsDirectory().directory }
             return try attempt("open the folder for parts of files") { () throws(SystemError) in
-                try tree.root.openDirectory(Self.partsName)
+                guard let folder = try partsFolder.openIfThere() else {
+                    throw SystemError(errno: ENOENT, call: "openat")
+                }
+                return folder
             }
         }
     }
@@ -165,7 +171,7 @@ extension PullDirectory {
     /// Removes the folder of parts, if nothing is left in it.
     package func tidy() {
         incoming.committer.tidy()
-        try? tree.root.disk.removeDirectory(tree.root.number, Self.partsName)
+        partsFolder.removeIfEmpty()
     }
 
     private func partsDirectory() throws(StoreError) -> Incoming {
@@ -174,16 +180,14 @@ extension PullDirectory {
             if let parts, let status = try? parts.directory.disk.status(parts.directory.number), status.st_nlink > 0 {
                 return parts
             }
-            let made = try attempt("make a folder for parts of files") { () throws(SystemError) in
-                do throws(SystemError) {
-                    try tree.root.makeDirectory(Self.partsName, mode: 0o700)
-                } catch {
-                    guard error.isExisting else { throw error }
-                }
-                return Incoming(try tree.root.openDirectory(Self.partsName), beside: incoming)
+            do throws(SystemError) {
+                let made = Incoming(try partsFolder.openOrMake(), beside: incoming)
+                parts = made
+                return made
+            } catch {
+                guard error.errno != EPERM else { throw .noPrivateFolder }
+                throw StoreError(error, doing: "make a folder for parts of files")
             }
-            parts = made
-            return made
         }
     }
 
@@ -245,5 +249,12 @@ extension StagedFile {
 extension StoreError {
     fileprivate static func cannotStore(in path: String, _ error: SystemError) -> StoreError {
         StoreError(.targetFailed, "Cannot store in '\(path.escapedForDisplay)': \(error.reason).")
+    }
+
+    fileprivate static var noPrivateFolder: StoreError {
+        StoreError(
+            .targetFailed,
+            "The folders '\(RelativePath.partsName)' and '\(RelativePath.partsName(of: geteuid()))' in the directory are of other users, or "
+                + "open to them, so parts of files cannot wait there: remove them, or fetch into another directory.")
     }
 }

@@ -27,7 +27,7 @@ import TransferTestSupport
     /// Any folder can be the top for somebody.
     @Test(arguments: [
         ".transfer", ".Transfer/lock", "a/.transfer", "a/.transfer/b", "a/b/.TRANSFER", ".transfer-parts",
-        "a/.transfer-parts/b",
+        "a/.transfer-parts/b", ".transfer-parts-0", ".Transfer-Parts-1000/a", "a/.transfer-\u{200B}parts-77",
     ]) func reserved(_ path: String) {
         #expect(throws: RelativePath.Fault.self) { try RelativePath(path) }
     }
@@ -46,7 +46,9 @@ import TransferTestSupport
 
     @Test(arguments: [
         "a", "photo.png", "a/b/c", "写真/夏.jpg", "😀", "line\nbreak", "\"quoted\" 'name'", "two  spaces ", " ",
-        ".transferx", ".transfe", ".transfer.txt", "transfer", ".transfer-part", "a/.transfer-parts.txt", "..a", "a..",
+        ".transferx", ".transfe", ".transfer.txt", "transfer", ".transfer-part", "a/.transfer-parts.txt",
+        ".transfer-parts-", ".transfer-parts-1x",
+        "..a", "a..",
         "...",
         ".hidden", "back\\slash", "..\\x", "C:\\x", "~", "-rf", "a\u{301}", "a/\u{301}b", "%2e%2e/x", "\u{1B}[2J",
         String(repeating: "n", count: 255), String(repeating: "ab/", count: 127) + "ab",

@@ -12,7 +12,7 @@ import TransferTestSupport
 
     init() throws {
         temporary = try TemporaryDirectory()
-        folder = DoubtFolder(try DirectoryHandle(path: temporary.path, on: Disk()))
+        folder = .own(try DirectoryHandle(path: temporary.path, on: Disk()))
     }
 
     private func list(_ boot: String = "now") throws -> DoubtedList { try DoubtedList(in: folder, boot: boot) }
@@ -73,7 +73,7 @@ import TransferTestSupport
 
     private func shared(_ boot: String = "now") throws -> DoubtedList {
         let parent = try DirectoryHandle(path: temporary.path, on: Disk())
-        return try DoubtedList(in: DoubtFolder("parts", in: parent), boot: boot)
+        return try DoubtedList(in: .shared(PrivateFolder(["parts"], in: parent)), boot: boot)
     }
 
     /// Two fetches into one directory, each of which knows nothing of what the other one could not sync.

@@ -21,7 +21,7 @@ import TransferTestSupport
     }
 
     private func mark(_ boot: String = "now") throws -> SyncMark {
-        try SyncMark(in: DoubtFolder(folder), boot: boot)
+        try SyncMark(in: .own(folder), boot: boot)
     }
 
     private var names: Set<String> { Files.names(temporary.path) }
@@ -126,7 +126,7 @@ import TransferTestSupport
     // MARK: Shared by several processes
 
     private func shared() throws -> SyncMark {
-        try SyncMark(in: DoubtFolder("parts", in: folder), boot: "now")
+        try SyncMark(in: .shared(PrivateFolder(["parts"], in: folder)), boot: "now")
     }
 
     private var sharedNames: Set<String> { Files.names(temporary.path("parts")) }

@@ -10,7 +10,7 @@ import TransferTestSupport
     @Test func whoAsksAboutDoubtWaitsForTheSyncsBefore() throws {
         let temporary = try TemporaryDirectory()
         let folder = try DirectoryHandle(path: temporary.path, on: Disk())
-        let mark = try SyncMark(in: DoubtFolder(folder), boot: "now")
+        let mark = try SyncMark(in: .own(folder), boot: "now")
         let older = try mark.begin()
         let moment = mark.moment
         let answer = Locked<Bool?>(nil)

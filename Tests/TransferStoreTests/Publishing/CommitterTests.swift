@@ -20,7 +20,7 @@ import TransferTestSupport
     }
 
     private func committer(_ fileSystem: FileSystem, _ durability: Durability = .commit) throws -> Committer {
-        try Committer(durability, of: directory, on: fileSystem, doubtsIn: DoubtFolder(directory))
+        try Committer(durability, of: directory, on: fileSystem, doubtsIn: .own(directory))
     }
 
     private func numbers(_ count: Int) -> [Int32] { (0..<Int32(count)).map { 1000 + $0 } }

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 import TransferCodec
 import TransferModel
@@ -30,6 +31,7 @@ import TransferTestSupport
         if isInDoubt {
             let folder = temporary.path(PullDirectory.partsName)
             try Files.makeDirectory(folder)
+            try Files.check("chmod", chmod(folder, 0o700))
             try Files.write([], to: "\(folder)/\(MarkFile.runningPrefix)\(BootID.current)-1", mode: 0o600)
         }
         let destination = try PullDirectory(path: temporary.path)

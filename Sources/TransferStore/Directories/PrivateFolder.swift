@@ -1,0 +1,64 @@
+internal import CLinux
+import Glibc
+import TransferSystem
+
+/// A folder for what nobody else may see, in a directory where others may make names. It is used only if it is this user's and closed to
+/// others; otherwise another user could read what is in it, or put something there.
+struct PrivateFolder: Sendable {
+    private let parent: DirectoryHandle
+
+    /// Names that it can have: the first one that is free, or has such a folder.
+    private let names: [String]
+
+    /// Permission bits of others than the owner.
+    private static let others: mode_t = 0o077
+
+    init(_ names: [String], in parent: DirectoryHandle) {
+        (self.parent, self.names) = (parent, names)
+    }
+
+    /// - Returns: nil where there is none, whatever else has the names.
+    func openIfThere() throws(SystemError) -> DirectoryHandle? {
+        for name in names { if let folder = try open(name) { return folder } }
+        return nil
+    }
+
+    /// - Throws: EPERM where others have all of the names.
+    func openOrMake() throws(SystemError) -> DirectoryHandle {
+        for name in names {
+            if let folder = try open(name) { return folder }
+            if try parent.makeDirectoryIfMissing(name, mode: 0o700), let folder = try open(name) { return folder }
+        }
+        throw SystemError(errno: EPERM, call: "openat")
+    }
+
+    /// Removes it, unless something is in it.
+    func removeIfEmpty() {
+        for name in names where (try? open(name)) ?? nil != nil {
+            try? parent.disk.removeDirectory(parent.number, name)
+        }
+    }
+
+    private func open(_ name: String) throws(SystemError) -> DirectoryHandle? {
+        do throws(SystemError) {
+            let folder = try parent.openDirectory(name)
+            return try isPrivate(try parent.disk.status(folder.number)) ? folder : nil
+        } catch {
+            guard [ENOENT, ENOTDIR, ELOOP, EACCES].contains(error.errno) else { throw error }
+            return nil
+        }
+    }
+
+    /// Some file systems give everything to one owner, or one mode: FAT, a share of another system, NFS for root. There, a folder of this
+    /// user is one that looks like a new one.
+    private func isPrivate(_ status: stat) throws(SystemError) -> Bool {
+        if Self.isClosed(status) { return true }
+        let name = "\(names[0])-\(UInt64.random(in: .min ... .max))"
+        try parent.makeDirectory(name, mode: 0o700)
+        defer { try? parent.disk.removeDirectory(parent.number, name) }
+        guard let new = try parent.status(name), !Self.isClosed(new) else { return false }
+        return new.st_uid == status.st_uid && new.st_mode == status.st_mode
+    }
+
+    private static func isClosed(_ status: stat) -> Bool { status.st_uid == geteuid() && status.st_mode & others == 0 }
+}

@@ -1,0 +1,84 @@
+import Glibc
+import Testing
+import TransferModel
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferStore
+
+/// Parts of long files in a directory where others can make names.
+@Suite struct PrivateFolderTests {
+    private let temporary: TemporaryDirectory
+    private let names = [RelativePath.partsName, RelativePath.partsName(of: geteuid())]
+
+    /// A user that is not this one.
+    private static let stranger: uid_t = 64_321
+
+    init() throws {
+        temporary = try TemporaryDirectory()
+    }
+
+    private func plant(_ name: String, mode: mode_t, owner: uid_t = geteuid()) throws {
+        try Files.makeDirectory(temporary.path(name))
+        try Files.check("chmod", chmod(temporary.path(name), mode))
+        if owner != geteuid() { try Files.check("chown", chown(temporary.path(name), owner, gid_t.max)) }
+    }
+
+    private func folder() throws -> PrivateFolder {
+        PrivateFolder(names, in: try DirectoryHandle(path: temporary.path, on: Disk()))
+    }
+
+    /// Writes a part of a file, and says where it is.
+    private func placeOfPart() throws -> Set<String> {
+        let before = Files.tree(temporary.path)
+        let destination = try PullDirectory(path: temporary.path)
+        _ = try #require(try destination.resume(id: .random()))
+        return Files.tree(temporary.path).subtracting(before)
+    }
+
+    @Test func theUsualNameIsTaken() throws {
+        let made = try placeOfPart()
+        #expect(made.count == 2 && made.contains("\(names[0])/"))
+        #expect(Files.mode(temporary.path(names[0])) == 0o700)
+        #expect(try folder().openIfThere() != nil)
+    }
+
+    /// What others may look into, or have made, is left alone, whatever it is.
+    @Test(arguments: [0o777, 0o755, 0o710, 0o1777] as [mode_t])
+    func aFolderThatIsOpenToOthersIsLeft(mode: mode_t) throws {
+        try plant(names[0], mode: mode)
+        let made = try placeOfPart()
+        #expect(made.count == 2 && made.allSatisfy { $0.hasPrefix("\(names[1])/") }, "\(made)")
+        #expect(Files.mode(temporary.path(names[1])) == 0o700)
+        try folder().removeIfEmpty()
+        #expect(Files.names(temporary.path).contains(names[0]))
+    }
+
+    @Test(.enabled(if: geteuid() == 0)) func aFolderOfAnotherUserIsLeft() throws {
+        for mode in [0o700, 0o777] as [mode_t] {
+            try plant(names[0], mode: mode, owner: Self.stranger)
+            try Files.write([7], to: temporary.path("\(names[0])/note"))
+            #expect(try folder().openIfThere() == nil)
+            let made = try placeOfPart()
+            #expect(made.count == 2 && made.allSatisfy { $0.hasPrefix("\(names[1])/") }, "\(made)")
+            for name in names { TemporaryDirectory.remove(temporary.path(name)) }
+        }
+    }
+
+    @Test func whatIsNoFolderIsLeft() throws {
+        try Files.makeDirectory(temporary.path("elsewhere"))
+        try Files.makeSymlink(temporary.path(names[0]), to: "elsewhere")
+        #expect(try placeOfPart().allSatisfy { $0.hasPrefix("\(names[1])/") })
+        #expect(Files.names(temporary.path("elsewhere")).isEmpty)
+    }
+
+    /// Where others have all names there is no place for parts, and the user is told.
+    @Test func whereOthersHaveAllNames() throws {
+        for name in names { try plant(name, mode: 0o777) }
+        let destination = try PullDirectory(path: temporary.path)
+        let error = #expect(throws: StoreError.self) { try destination.resume(id: .random()) }
+        #expect(error?.code == .targetFailed)
+        #expect(error?.message.contains(names[1]) == true, "\(error?.message ?? "")")
+        for name in names { #expect(Files.names(temporary.path(name)).isEmpty) }
+    }
+}
