@@ -50,6 +50,8 @@ public final class TransferClient: Sendable {
         var configuration = configuration
         // What is sealed doesn't get any smaller.
         if configuration.seals { configuration.compression = .none }
+        // What is signed for has a digest that nobody can find other content for.
+        if configuration.isSignedFor { configuration.digest = .sha256 }
         self.configuration = configuration
         security =
             switch configuration.security {
@@ -215,6 +217,9 @@ extension ClientConfiguration.Security {
 }
 
 extension ClientConfiguration {
+    /// Whether the server or recipients sign for what is sent.
+    fileprivate var isSignedFor: Bool { wantsReceipts || !recipients.isEmpty }
+
     /// Why nothing can be sent to the recipients.
     fileprivate var recipientsFailure: PushFailure? {
         guard !recipients.isEmpty else { return nil }
