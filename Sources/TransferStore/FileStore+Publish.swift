@@ -11,8 +11,8 @@ extension FileStore {
     ) -> [Result<PublicationOutcome, StoreError>] {
         if space != nil, let refused = refusal(batch) { return refused }
         let publisher = Publisher(
-            tree: tree, umask: umask, rights: rights, incoming: incoming, acknowledged: acknowledged,
-            mayReplace: mayReplace)
+            tree: tree, umask: umask, rights: rights, incoming: incoming, quota: space?.quota,
+            acknowledged: acknowledged, mayReplace: mayReplace)
         let outcomes = publisher.publish(batch, touched: touched)
         for (publication, outcome) in zip(batch, outcomes) {
             if outcome.isFinal { publication.staged.discard() } else { publication.staged.discardUnlessResumable() }

@@ -15,7 +15,7 @@ extension FileStore {
     }
 
     /// For what gives way to a batch of changes.
-    package func keptPlaces() -> KeptPlaces { KeptPlaces(tree, incoming) }
+    package func keptPlaces() -> KeptPlaces { KeptPlaces(tree, incoming, space?.quota) }
 
     /// What has a path, without a look at its content.
     ///

@@ -39,17 +39,18 @@ final class Publisher {
     ///   - umask: permission bits that files lose, unless theirs are taken as they are.
     ///   - rights: those that files have in any case.
     ///   - incoming: of the directory, whose trash has what gives way.
+    ///   - quota: counts what is stored in the directory.
     ///   - acknowledged: the digest that a file was acknowledged with, where nobody has changed it since.
     ///   - mayReplace: whether a file may be replaced; nothing where all may.
     init(
-        tree: DirectoryTree, umask: UInt32, rights: OwnerRights = .none, incoming: Incoming,
+        tree: DirectoryTree, umask: UInt32, rights: OwnerRights = .none, incoming: Incoming, quota: Quota? = nil,
         acknowledged: @escaping (RelativePath, ContentVersion) -> Digest? = { _, _ in nil },
         mayReplace: ((RelativePath, ContentVersion) throws(StoreError) -> Bool)? = nil
     ) {
         (self.acknowledged, self.mayReplace) = (acknowledged, mayReplace)
         (self.tree, committer) = (tree, incoming.committer)
         directories = BatchDirectories(tree, committer)
-        replaced = ReplacedFiles(tree, incoming)
+        replaced = ReplacedFiles(tree, incoming, quota)
         (permissionMask, self.rights) = (~umask, rights)
     }
 

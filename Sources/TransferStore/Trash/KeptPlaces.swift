@@ -31,9 +31,9 @@ package final class KeptPlaces {
     private var states: [RelativePath: State] = [:]
     private let failures: Int
 
-    init(_ tree: DirectoryTree, _ incoming: Incoming) {
+    init(_ tree: DirectoryTree, _ incoming: Incoming, _ quota: Quota?) {
         (self.tree, self.incoming) = (tree, incoming)
-        files = ReplacedFiles(tree, incoming)
+        files = ReplacedFiles(tree, incoming, quota)
         failures = incoming.committer.failures
     }
 

@@ -37,6 +37,8 @@ final class ReplacedFiles {
 
     private let tree: DirectoryTree
     private let incoming: Incoming
+    /// Counts what is stored; nil where nothing is limited.
+    private let quota: Quota?
     private let directories: BatchDirectories
     private var keepings: [Keeping] = []
     /// Folders that were made for what could not be kept there.
@@ -53,8 +55,8 @@ final class ReplacedFiles {
     /// the second.
     private static let mostBatches = 8
 
-    init(_ tree: DirectoryTree, _ incoming: Incoming) {
-        (self.tree, self.incoming) = (tree, incoming)
+    init(_ tree: DirectoryTree, _ incoming: Incoming, _ quota: Quota?) {
+        (self.tree, self.incoming, self.quota) = (tree, incoming, quota)
         directories = BatchDirectories(tree, incoming.committer)
     }
 
@@ -324,9 +326,16 @@ extension ReplacedFiles {
     private func takeAway(_ keeping: Keeping) -> RelativePath? {
         guard !keeping.isUsed else { return nil }
         if keeping.isLinked, let folder = try? tree.open(keeping.place.parent) {
-            try? folder.unlink(String(keeping.place.name))
+            unlink(String(keeping.place.name), in: folder)
         }
         return keeping.place.parent
+    }
+
+    /// A file that has lost its path meanwhile has counted until now, because it had another name.
+    private func unlink(_ name: String, in folder: DirectoryHandle) {
+        let last = quota == nil ? nil : (try? folder.status(name)) ?? nil
+        guard (try? folder.unlink(name)) != nil, let last, last.isFile, last.st_nlink == 1 else { return }
+        quota?.removed(UInt64(max(0, last.st_size)))
     }
 
     private func removeEmpty(_ folders: Set<RelativePath>) {

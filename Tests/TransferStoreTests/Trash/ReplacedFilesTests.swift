@@ -356,6 +356,23 @@ import TransferTestSupport
         #expect(store.quota?.used == 6)
     }
 
+    /// Another client has replaced the file meanwhile, and does not keep it: it counts as long as it has its name in the trash.
+    @Test(arguments: [false, true]) func whatIsNotKeptInTheEndCountsNoMore(isClosed: Bool) throws {
+        let temporary = try TemporaryDirectory()
+        let store = try FileStore(path: temporary.path("store"), limits: SpaceLimits(quota: 1000))
+        let fixture = StoreFixture(temporary: temporary, store: store, name: "store")
+        try fixture.publish("a", .one)
+        let files = ReplacedFiles(store.tree, store.incoming, store.space?.quota)
+        let (path, found) = (try RelativePath("a"), try #require(Files.status(fixture.path("a"))))
+        let kept = try files.keep(path, found, in: store.tree.root, to: Self.part(), since: 0)
+        let keeping = try #require(kept)
+        try publish(fixture, "a", .six, nil)
+        #expect(store.quota?.used == 9)
+        if !isClosed { files.undo(keeping) }
+        files.close()
+        #expect(store.quota?.used == 6 && trash(fixture) == [])
+    }
+
     /// A part is as old as its first file, and goes with it.
     @Test func aPartOfTheTrashIsNotUsedForLong() {
         let now = Locked<Int64>(0)
