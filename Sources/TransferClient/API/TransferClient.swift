@@ -50,7 +50,7 @@ public final class TransferClient: Sendable {
         var configuration = configuration
         // What is sealed doesn't get any smaller.
         if configuration.seals { configuration.compression = .none }
-        // What is signed for has a digest that nobody can find other content for.
+        // Who signs for a digest must know that nobody can find other content with it.
         if configuration.isSignedFor { configuration.digest = .sha256 }
         self.configuration = configuration
         security =

@@ -12,8 +12,8 @@ struct DeliverySigner: Sendable {
     /// The server's; nothing for one without.
     let server: ServerKey?
 
-    /// Whether there can be a receipt for it: what others call it may be no path, or too long for one, and who has sent it may have chosen
-    /// a digest for which other content can be found.
+    /// Whether there can be a receipt for it. Its name may be no path, or too long for one, and its sender may have chosen a digest that other
+    /// content can have.
     func canSign(_ delivery: Delivery) -> Bool { receipt(delivery, time: 0) != nil }
 
     /// - Parameters:

@@ -39,7 +39,7 @@ package final class BlockingPool: TaskExecutor {
 
     private struct State {
         var queue: FairQueue
-        /// Threads of a lower priority that there can be. More of them have nothing to do: what gives way computes.
+        /// The most threads of a lower priority. More of them would find nothing to do, because `FairQueue` lets no more of them run.
         let mostLowered: Int
         var usual = Crew()
         var lowered = Crew()
@@ -286,8 +286,8 @@ package final class BlockingPool: TaskExecutor {
             return .end
         }
         state[rank].idle.append(here)
-        // What this thread may not take may be for one of the other priority: an account has given way when its work came, and does not
-        // any more.
+        // Work that this thread may not take may be for a thread of the other priority: an account may have given way when its work came,
+        // and not give way now.
         return .sleep(another: state.takeSleeper(at: time))
     }
 }

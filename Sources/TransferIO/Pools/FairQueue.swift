@@ -72,7 +72,7 @@ struct FairQueue {
         case any
         /// Work of accounts that give way to others: they have more work done than they pay for, and are not alone.
         case givingWay
-        /// The other.
+        /// All other work.
         case notGivingWay
     }
 

@@ -50,14 +50,15 @@ struct PrivateFolder: Sendable {
     }
 
     /// Some file systems give everything to one owner, or one mode: FAT, a share of another system, NFS for root. There, a folder of this
-    /// user is one that looks like a new one.
+    /// user has the owner of a file that this user makes.
     private func isPrivate(_ status: stat) throws(SystemError) -> Bool {
         if Self.isClosed(status) { return true }
         let name = "\(names[0])-\(UInt64.random(in: .min ... .max))"
-        try parent.makeDirectory(name, mode: 0o700)
-        defer { try? parent.disk.removeDirectory(parent.number, name) }
-        guard let new = try parent.status(name), !Self.isClosed(new) else { return false }
-        return new.st_uid == status.st_uid && new.st_mode == status.st_mode
+        // Others may give the name to something of theirs, so the file itself is asked.
+        let file = try parent.openFile(name, flags: O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+        defer { try? parent.unlink(name) }
+        let new = try parent.disk.status(file.number)
+        return !Self.isClosed(new) && new.st_uid == status.st_uid
     }
 
     private static func isClosed(_ status: stat) -> Bool { status.st_uid == geteuid() && status.st_mode & others == 0 }

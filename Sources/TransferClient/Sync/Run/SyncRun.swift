@@ -134,7 +134,7 @@ struct SyncRun {
         try await backup.keep(replaced.filter(\.isFile), report) { (copies, report) async throws(PushFailure) in
             try await target.keep(copies, report)
         }
-        // A link that leads to the same is as good as the link.
+        // A new link with the same target stands for the link.
         try await backup.keep(replaced.filter(\.isLink), report) { (copies, report) async throws(PushFailure) in
             let found = Dictionary(copies.map { ($0.entry.path, $0) }) { first, _ in first }
             try await target.makeLinks(copies.map(\.entry), replaces: false) { entry, result, message in
