@@ -78,8 +78,7 @@ public struct ClientConfiguration: Sendable {
     /// Connections to the server for one push. More than one carry several files at once, and a long file in parts.
     public var lanes = Lanes.auto
 
-    /// The hash function that guards the content. It is always SHA-256 where somebody signs for the content: the server with
-    /// `wantsReceipts`, and recipients.
+    /// The hash function that guards the content.
     public var digest = DigestFunction.xxh128
 
     /// What the server does when a name is taken by other content.

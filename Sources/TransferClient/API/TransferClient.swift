@@ -50,8 +50,6 @@ public final class TransferClient: Sendable {
         var configuration = configuration
         // What is sealed doesn't get any smaller.
         if configuration.seals { configuration.compression = .none }
-        // Who signs for a digest must know that nobody can find other content with it.
-        if configuration.isSignedFor { configuration.digest = .sha256 }
         self.configuration = configuration
         security =
             switch configuration.security {
@@ -217,9 +215,6 @@ extension ClientConfiguration.Security {
 }
 
 extension ClientConfiguration {
-    /// Whether the server or recipients sign for what is sent.
-    fileprivate var isSignedFor: Bool { wantsReceipts || !recipients.isEmpty }
-
     /// Why nothing can be sent to the recipients.
     fileprivate var recipientsFailure: PushFailure? {
         guard !recipients.isEmpty else { return nil }

@@ -12,8 +12,7 @@ struct DeliverySigner: Sendable {
     /// The server's; nothing for one without.
     let server: ServerKey?
 
-    /// Whether there can be a receipt for it. Its name may be no path, or too long for one, and its sender may have chosen a digest that other
-    /// content can have.
+    /// Whether there can be a receipt for it: what others call it may be no path, or too long for one.
     func canSign(_ delivery: Delivery) -> Bool { receipt(delivery, time: 0) != nil }
 
     /// - Parameters:
@@ -27,9 +26,7 @@ struct DeliverySigner: Sendable {
     }
 
     private func receipt(_ delivery: Delivery, time: Int64) -> DeliveryReceipt? {
-        guard delivery.digest.algorithm.function == .sha256, let path = try? RelativePath(delivery.name) else {
-            return nil
-        }
+        guard let path = try? RelativePath(delivery.name) else { return nil }
         return try? DeliveryReceipt(
             delivery: delivery.id, to: name, from: delivery.person, name: path, kind: delivery.kind,
             size: delivery.size,

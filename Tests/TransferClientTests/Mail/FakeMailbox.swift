@@ -52,7 +52,7 @@ final class FakeMailbox: Sendable {
     @discardableResult
     func deliver(
         _ name: String, _ content: [UInt8], from person: String = "alice", listed other: [UInt8]? = nil,
-        function: DigestFunction = .sha256, note: [UInt8]? = nil, id: UploadID? = nil, digest: Digest? = nil
+        function: DigestFunction = .xxh128, note: [UInt8]? = nil, id: UploadID? = nil, digest: Digest? = nil
     ) -> UploadID {
         let listed = other ?? content
         let (id, watchers, number) = state.withLock { state -> (UploadID, [Wire], UInt64) in

@@ -319,20 +319,6 @@ import TransferTestSupport
         #expect(DeliveryBatch.lines([receipt], signature: signature)?.count == 1)
     }
 
-    /// A sender can find other content with the same XXH3-128, and would have a signature for that as well.
-    @Test func aDigestThatIsNoProofIsNotSigned() async throws {
-        let mailbox = FakeMailbox()
-        mailbox.deliver("a", [1], function: .xxh128)
-        mailbox.deliver("b", [2])
-        let received = try await Received(from: mailbox, to: out) { $0.key = KeyPair() }
-        #expect(received.states == ["a": .delivered, "b": .delivered])
-        let settles = mailbox.settles
-        for (index, mail) in mailbox.mails.enumerated() {
-            let settle = try #require(settles.first { $0.deliveries.contains(mail.listed.id) })
-            #expect((settle.signature != nil) == (index == 1) && settle.deliveries.count == 1)
-        }
-    }
-
     /// Known by a token, the key is none of this server's business.
     @Test func aSignatureThatIsNotTakenIsLeftOut() async throws {
         let mailbox = FakeMailbox { _, settle in settle.signature == nil ? .usual : .answer(.forbidden) }

@@ -146,7 +146,6 @@ enum PushFlags {
         name: "receipts", placeholder: "FILE", help: "Append a signed receipt for every stored upload to FILE.",
         details:
             "One JSON object a line, on disk when the push ends; 'transfer receipt verify' checks them. Fails before "
-            + "anything is sent if the server gives no receipts. Their digests are SHA-256, whatever --digest says.",
-        value: .file
+            + "anything is sent if the server gives no receipts.", value: .file
     ).text
 }
