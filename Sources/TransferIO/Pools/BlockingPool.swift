@@ -8,8 +8,8 @@ import TransferSystem
 /// Who does work for several clients gives each an account: then they share the threads by the time that each has used,
 /// and none ever has all of them. Other work is the pool's own, which counts as one more client without such a bound.
 ///
-/// Work that gives way to other clients (`FairQueue.Turn.givesWay`) is done by threads of a lower priority. A thread becomes one of them
-/// when it comes to such work, and another thread takes its place.
+/// Threads with a lower priority do the work that gives way to other clients (`FairQueue.Turn.givesWay`). A thread that takes such work
+/// lowers its priority, and the pool starts a new thread with the usual priority.
 package final class BlockingPool: TaskExecutor {
     /// Threads of one priority.
     private struct Crew {

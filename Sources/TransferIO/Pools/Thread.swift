@@ -34,3 +34,24 @@ private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawP
     thread.body()
     return nil
 }
+
+/// Priorities of threads, in levels of nice(2).
+enum ThreadPriority {
+    /// By how many levels `lower` lowers a priority. When two threads share a processor and their priorities differ by ten levels, the
+    /// lower one gets about a tenth of the time of the other (sched(7)).
+    private static let levels: Int32 = 10
+
+    /// The least priority (setpriority(2)).
+    private static let least: Int32 = 19
+
+    private static let kind = __priority_which_t(PRIO_PROCESS.rawValue)
+
+    /// The priority of the calling thread. The threads that it starts inherit this priority.
+    static var current: Int32 { getpriority(kind, 0) }
+
+    /// Lowers the priority of the calling thread for good: only a privileged thread may raise it again (setpriority(2)).
+    static func lower() {
+        // The process number 0 stands for the calling thread.
+        setpriority(kind, 0, min(current + levels, least))
+    }
+}

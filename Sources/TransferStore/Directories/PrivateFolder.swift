@@ -2,8 +2,8 @@ internal import CLinux
 import Glibc
 import TransferSystem
 
-/// A folder for what nobody else may see, in a directory where others may make names. It is used only if it is this user's and closed to
-/// others; otherwise another user could read what is in it, or put something there.
+/// A private folder in a directory where other users may create files. The folder is used only if this user owns it and other users have
+/// no permissions on it; otherwise another user could read its files, or add some.
 struct PrivateFolder: Sendable {
     private let parent: DirectoryHandle
 
@@ -17,7 +17,7 @@ struct PrivateFolder: Sendable {
         (self.parent, self.names) = (parent, names)
     }
 
-    /// - Returns: nil where there is none, whatever else has the names.
+    /// - Returns: nil if no private folder exists, even if other files or folders have these names.
     func openIfThere() throws(SystemError) -> DirectoryHandle? {
         for name in names { if let folder = try open(name) { return folder } }
         return nil
