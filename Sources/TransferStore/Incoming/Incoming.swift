@@ -25,6 +25,9 @@ final class Incoming: Sendable {
     /// What commands have stored.
     let commands = Locked(CommandFiles())
 
+    /// Files that were made for uploads and are not needed.
+    let spares = Locked(SpareFiles())
+
     /// Parts of uploads that lie in the directory to be resumed.
     let parts = Atomic(0)
 
@@ -62,5 +65,38 @@ final class Incoming: Sendable {
     /// Counts the parts of earlier servers. Call it before the first upload.
     func countParts() throws(SystemError) {
         parts.store(try directory.names().count { StagedFile.upload(ofPart: $0) != nil }, ordering: .relaxed)
+    }
+}
+
+/// A file of the directory, open for reading and writing.
+final class OpenFile: Sendable {
+    let descriptor: Descriptor
+
+    /// That it was made with, before the umask took some away.
+    let permissions: mode_t
+
+    init(_ descriptor: consuming Descriptor, permissions: mode_t) {
+        self.descriptor = descriptor
+        self.permissions = permissions
+    }
+}
+
+/// Empty files without a name that their uploads did not need, because the content was stored already. The next uploads take them: ext4
+/// without a journal searches for a free inode for up to a millisecond, and all others who make files wait for it.
+struct SpareFiles {
+    private var files: [OpenFile] = []
+
+    /// As many as threads of the pool can ask for at once.
+    private static let most = 8
+
+    /// - Parameter permissions: that the file has to be made with.
+    mutating func take(_ permissions: mode_t) -> OpenFile? {
+        files.lastIndex { $0.permissions == permissions }.map { files.remove(at: $0) }
+    }
+
+    /// The oldest one gives way where there are many.
+    mutating func put(_ file: OpenFile) {
+        if files.count >= Self.most { files.removeFirst() }
+        files.append(file)
     }
 }

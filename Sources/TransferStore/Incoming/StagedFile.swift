@@ -27,7 +27,7 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
     let failures: Int
 
     let incoming: Incoming
-    private let descriptor: Descriptor
+    private let file: OpenFile
     var place: Place
     private let written = Atomic<UInt64>(0)
 
@@ -48,19 +48,22 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
     /// Whether all of its room was taken at once.
     private(set) var isReserved = false
 
+    /// Whether it was given the attributes of its upload.
+    private var hasAttributes = false
+
     /// Bytes after which the disk is told to begin: enough to be worth a call, and so few that little is left to wait for
     /// at the end. Measured on ext4: with 1 to 16 MiB a file of 1 GiB is on disk 1 to 6 ms after its last byte was
     /// written, with 64 MiB 15 to 26 ms, without 400 ms.
     static let writeBackStep: UInt64 = 8 << 20
 
-    var number: Int32 { descriptor.number }
+    var number: Int32 { file.descriptor.number }
 
     var disk: Disk { incoming.directory.disk }
     /// Once published, the stored file's: giving it its name changed it.
     var version: ContentVersion? { disk.version(number) }
 
-    private init(_ descriptor: consuming Descriptor, place: Place, in incoming: Incoming, isNew: Bool = true) {
-        self.descriptor = descriptor
+    private init(_ file: OpenFile, place: Place, in incoming: Incoming, isNew: Bool = true) {
+        self.file = file
         self.isNew = isNew
         self.place = place
         if case .resumable = place { turns = Locked(()) } else { turns = nil }
@@ -224,6 +227,7 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
     func setAttributes(
         modified: Timestamp?, permissions: mode_t, isExact: Bool = false, _ extra: ExtraAttributes? = nil
     ) throws(SystemError) {
+        hasAttributes = true
         let hasPermissions = if case .anonymous = place { !isExact } else { false }
         try disk.set(number, permissions: hasPermissions ? nil : permissions, modified: modified, extra)
     }
@@ -305,10 +309,17 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
     package func discard() {
         switch place {
         case .named(let name), .resumable(let name), .withdrawn(let name, _): try? incoming.directory.unlink(name)
+        case .anonymous where isPristine: incoming.spares.withLock { $0.put(file) }
         case .anonymous, .none: break
         }
         leave()
         hold?.giveBack()
+    }
+
+    /// Whether it is as it was made.
+    private var isPristine: Bool {
+        guard !hasAttributes, let status = try? disk.status(number) else { return false }
+        return status.st_size == 0 && status.st_blocks == 0
     }
 }
 
@@ -344,10 +355,16 @@ extension StagedFile {
     static func anonymous(
         id: UploadID, permissions: mode_t, in incoming: Incoming
     ) throws(SystemError) -> StagedFile {
+        if let spare = incoming.spares.withLock({ $0.take(permissions) }) {
+            // Times are told from when its upload began.
+            try incoming.directory.disk.set(spare.descriptor.number, permissions: nil, modified: .now, nil)
+            return StagedFile(spare, place: .anonymous, in: incoming)
+        }
         do throws(SystemError) {
             let flags = clinux_o_tmpfile | O_RDWR
-            return StagedFile(
-                try incoming.directory.openFile(".", flags: flags, mode: permissions), place: .anonymous, in: incoming)
+            let file = OpenFile(
+                try incoming.directory.openFile(".", flags: flags, mode: permissions), permissions: permissions)
+            return StagedFile(file, place: .anonymous, in: incoming)
         } catch {
             guard error.errno == EOPNOTSUPP || error.errno == EISDIR || error.errno == ENOENT else { throw error }
             return try named(id: id, in: incoming)
@@ -362,9 +379,9 @@ extension StagedFile {
             let name = partName(id, number)
             do throws(SystemError) {
                 let flags = O_RDWR | O_CREAT | O_EXCL
-                return StagedFile(
-                    try incoming.directory.openFile(name, flags: flags, mode: 0o600), place: .named(name),
-                    in: incoming)
+                let file = OpenFile(
+                    try incoming.directory.openFile(name, flags: flags, mode: 0o600), permissions: 0o600)
+                return StagedFile(file, place: .named(name), in: incoming)
             } catch {
                 guard error.errno == EEXIST else { throw error }
                 number += 1
@@ -381,8 +398,8 @@ extension StagedFile {
     static func resumable(id: UploadID, in incoming: Incoming) throws(SystemError) -> StagedFile? {
         let name = resumableName(id)
         do throws(SystemError) {
-            let file = try incoming.directory.openFile(name, flags: O_RDWR)
-            guard try incoming.directory.disk.status(file.number).st_nlink <= 1 else {
+            let file = OpenFile(try incoming.directory.openFile(name, flags: O_RDWR), permissions: 0o600)
+            guard try incoming.directory.disk.status(file.descriptor.number).st_nlink <= 1 else {
                 try incoming.directory.unlink(name)
                 incoming.parts.wrappingSubtract(1, ordering: .relaxed)
                 return nil
@@ -397,9 +414,10 @@ extension StagedFile {
     /// A part for an upload that has none.
     static func newResumable(id: UploadID, in incoming: Incoming) throws(SystemError) -> StagedFile {
         let name = resumableName(id)
-        let descriptor = try incoming.directory.openFile(name, flags: O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+        let flags = O_RDWR | O_CREAT | O_EXCL
+        let file = OpenFile(try incoming.directory.openFile(name, flags: flags, mode: 0o600), permissions: 0o600)
         incoming.parts.wrappingAdd(1, ordering: .relaxed)
-        return StagedFile(descriptor, place: .resumable(name), in: incoming)
+        return StagedFile(file, place: .resumable(name), in: incoming)
     }
 }
 

@@ -111,6 +111,34 @@ import TransferTestSupport
         #expect(inode(fixture.path("a")) == there && fixture.visible == ["a"] && fixture.parts.isEmpty)
     }
 
+    private func inode(_ publication: Publication) -> ino_t {
+        var status = stat()
+        fstat(publication.staged.number, &status)
+        return status.st_ino
+    }
+
+    /// An empty upload that is stored already makes no work for the file system, however often it comes.
+    @Test func itsEmptyFileIsTheNextUploads() throws {
+        let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: RecordedSyncs())
+        #expect(try fixture.publish("a", []) == .committed("a"))
+        let copy = try fixture.publication("a", [])
+        let number = inode(copy)
+        let start = Timestamp.now
+        #expect(fixture.publish([copy]) == [.success(.alreadyStored(copy.path))])
+        let next = try fixture.publication("b", .one)
+        #expect(inode(next) == number)
+        #expect(fixture.publish([next]) == [.success(.committed(next.path))])
+        #expect(Files.read(fixture.path("b")) == .one && Files.read(fixture.path("a")) == [])
+        let modified = try #require(Files.status(fixture.path("b"))?.st_mtim)
+        #expect(modified.tv_sec >= start.seconds - 1)
+        // What has content, and what has a name, is no other upload's.
+        let another = try fixture.publication("b", .one)
+        let written = inode(another)
+        #expect(fixture.publish([another]) == [.success(.alreadyStored(another.path))])
+        let last = try fixture.publication("c", .two)
+        #expect(![number, written].contains(inode(last)))
+    }
+
     /// A file that is replaced after it was found to have the content: here by another upload of the same batch.
     private func publishOverAnother(_ fixture: StoreFixture) throws -> (batch: [Publication], copy: ino_t) {
         #expect(try fixture.publish("a", .one) == .committed("a"))
