@@ -48,7 +48,7 @@ test-tsan: bootstrap ## run all tests under the thread sanitizer
 # ROUNDS (200), SEED and FIRST choose what happens, CUTS (a tenth) and FIRST_CUT the same of rounds with power cuts, DELIVERIES (as
 # many) and FIRST_DELIVERY of those in which files are sent to people, WEB (as many) and FIRST_WEB of those over HTTP, SYNCS (as
 # many) and FIRST_SYNC of those in which trees are made the same, MACHINES (as many) and FIRST_MACHINE of those in which two machines
-# sync one folder, DIR where (.build/torture); KEEP=1 leaves the directory of a failure.
+# sync one folder, NEIGHBOURS (as many) and FIRST_NEIGHBOUR of those beside a user who changes names in the folder, DIR where (.build/torture); KEEP=1 leaves the directory of a failure.
 torture: build ## kill servers and clients in the middle of pushes, check every promise; ROUNDS, SEED, DIR, KEEP
 	@scripts/bootstrap.sh --tests
 	PYTHONPATH=Tests python3 -m torture $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED)) \
@@ -57,6 +57,7 @@ torture: build ## kill servers and clients in the middle of pushes, check every 
 		$(if $(WEB),--web $(WEB)) $(if $(FIRST_WEB),--first-web $(FIRST_WEB)) \
 		$(if $(SYNCS),--syncs $(SYNCS)) $(if $(FIRST_SYNC),--first-sync $(FIRST_SYNC)) \
 		$(if $(MACHINES),--machines $(MACHINES)) $(if $(FIRST_MACHINE),--first-machine $(FIRST_MACHINE)) \
+		$(if $(NEIGHBOURS),--neighbours $(NEIGHBOURS)) $(if $(FIRST_NEIGHBOUR),--first-neighbour $(FIRST_NEIGHBOUR)) \
 		$(if $(DIR),--dir "$(DIR)") $(if $(KEEP),--keep)
 
 # MUTANTS="3 17" takes only these, MUTANTS="1-99" or "TransferStore" those of a range or of files whose paths have that.
@@ -146,6 +147,7 @@ lint: ## check the format of the Swift sources, their keys and traps, that mutan
 	$(swift) format lint --strict --parallel --recursive Sources Tests Benchmarks Fuzz Package.swift
 	scripts/lint-text-keys.sh
 	scripts/lint-tests.sh
+	scripts/lint-source-paths.sh
 	scripts/test-check-traps.sh
 	scripts/check-traps.sh Sources/Transfer*
 	python3 -m unittest discover -q -s Tests/mutants/tests -t Tests

@@ -144,7 +144,7 @@ def _simulator(progress: Progress, older: str, settings: Settings) -> Item | Non
 
 
 def _other_rounds(parts: int) -> list[str]:
-    return [f"{kind}={_OTHER_ROUNDS_AT_ONCE * parts}" for kind in ("CUTS", "DELIVERIES", "WEB", "SYNCS", "MACHINES")]
+    return [f"{kind}={_OTHER_ROUNDS_AT_ONCE * parts}" for kind in ("CUTS", "DELIVERIES", "WEB", "SYNCS", "MACHINES", "NEIGHBOURS")]
 
 
 def _torture_items(progress: Progress, older: str, settings: Settings) -> list[Item]:

@@ -18,6 +18,7 @@ from .history import History
 from .machine import MachinePlan
 from .machines import MachineRoundPlan, Machines, SpellingDisk
 from .medium import Medium
+from .neighbours import NeighbourPlan, Neighbours
 from .options import HISTORY, Options
 from .pace import Pace
 from .plan import Plan
@@ -59,6 +60,9 @@ class Torture:
         self._machines: Machines | None = None
         # The round of two machines that is being played.
         self._machine_round = 0
+        self._neighbours: Neighbours | None = None
+        # The round beside a neighbour that is being played.
+        self._neighbour_round = 0
         self._commands: list[str] = []
         self._shown = time.monotonic()
 
@@ -75,6 +79,7 @@ class Torture:
             self._play_web()
             self._play_syncs()
             self._play_machines()
+            self._play_neighbours()
             self._play_faults()
             self._play_cuts()
             self._play_delivery_cuts()
@@ -92,6 +97,8 @@ class Torture:
                 self._syncs.close()
             if self._machines is not None:
                 self._machines.close()
+            if self._neighbours is not None:
+                self._neighbours.close()
             if self._faulty is not None:
                 self._faulty.close()
             if self._cut is not None:
@@ -238,6 +245,38 @@ class Torture:
         shutil.rmtree(self._machines.directory)
         self._machines = None
 
+    def _play_neighbours(self) -> None:
+        """As those with deliveries."""
+        options = self._options
+        if options.neighbours == 0:
+            return
+        if reason := Neighbours.missing():
+            print(f"torture: no rounds beside a neighbour: {reason}", flush=True)
+            return
+        for number in range(options.first_neighbour, options.first_neighbour + options.neighbours):
+            self._neighbour_round = number
+            if number % HISTORY == 0:
+                self._end_neighbours()
+            if self._neighbours is None:
+                self._commands = []
+                directory = options.directory / f"seed-{options.seed}-neighbours"
+                self._neighbours = Neighbours(
+                    options.transfer, directory, self._tally, lambda text: self._commands.append(text)
+                )
+            plan = NeighbourPlan.make(random.Random(f"{options.seed}/neighbours/{number}"))
+            self._commands.append(f"# round {number} beside a neighbour: {plan}")
+            self._neighbours.play(plan)
+            self._live(f"round {number} beside a neighbour")
+        self._end_neighbours()
+
+    def _end_neighbours(self) -> None:
+        if self._neighbours is None:
+            return
+        self._neighbours.end()
+        self._neighbours.close()
+        shutil.rmtree(self._neighbours.directory)
+        self._neighbours = None
+
     def _play_faults(self) -> None:
         """Behind the others, and with seeds of their own, so that each round is the same whether there are any."""
         for kind, reason in Medium.missing().items():
@@ -348,12 +387,17 @@ class Torture:
         elif self._machines is not None:
             repeating = options.repeating_machine(self._machine_round)
             what = f"round {self._machine_round} of two machines"
+        elif self._neighbours is not None:
+            repeating = options.repeating_neighbour(self._neighbour_round)
+            what = f"round {self._neighbour_round} beside a neighbour"
         print(f"torture: seed {options.seed}, {what}: {broken}", file=sys.stderr)
         print(f"torture: repeat it with: {repeating}", file=sys.stderr)
         print("torture: what was done to the directory:", file=sys.stderr)
         for command in self._commands:
             print(f"    {command}", file=sys.stderr)
-        played = self._history or self._deliveries or self._web or self._syncs or self._machines or self._cut
+        played = (
+            self._history or self._deliveries or self._web or self._syncs or self._machines or self._neighbours or self._cut
+        )
         if played is None:
             return
         if self._cut is not None and options.keeps:

@@ -36,6 +36,9 @@ class Options:
     # Rounds in which trees are made the same, and the first of them.
     syncs: int
     first_sync: int
+    # Rounds beside a user who changes names in the folder, and the first of them.
+    neighbours: int
+    first_neighbour: int
     # Rounds in which two machines sync one folder, and the first of them.
     machines: int
     first_machine: int
@@ -78,6 +81,13 @@ class Options:
         chosen = f"FIRST_MACHINE={start} MACHINES={number - start + 1}"
         return f"make torture SEED={self.seed} ROUNDS=0 CUTS=0 DELIVERIES=0 WEB=0 SYNCS=0 {chosen} DIR={self.directory} KEEP=1"
 
+    def repeating_neighbour(self, number: int) -> str:
+        """The command that repeats a round beside a neighbour, with all rounds before it in the same directory."""
+        start = number - number % HISTORY
+        chosen = f"FIRST_NEIGHBOUR={start} NEIGHBOURS={number - start + 1}"
+        others = "ROUNDS=0 CUTS=0 DELIVERIES=0 WEB=0 SYNCS=0 MACHINES=0"
+        return f"make torture SEED={self.seed} {others} {chosen} DIR={self.directory} KEEP=1"
+
     @staticmethod
     def parse(arguments: list[str]) -> Options:
         """Reads the command line; ends the program when it is wrong."""
@@ -100,6 +110,9 @@ class Options:
         machines = found.rounds if found.machines is None else found.machines
         if machines < 0 or found.first_machine < 0:
             parser.error("--machines and --first-machine must be at least 0")
+        neighbours = found.rounds if found.neighbours is None else found.neighbours
+        if neighbours < 0 or found.first_neighbour < 0:
+            parser.error("--neighbours and --first-neighbour must be at least 0")
         if not found.transfer.exists():
             parser.error(f"{found.transfer} is not there; run 'make build' first")
         # A directory is begun by its first round: what comes later depends on what is there.
@@ -117,6 +130,8 @@ class Options:
             first_sync=found.first_sync - found.first_sync % HISTORY,
             machines=machines,
             first_machine=found.first_machine - found.first_machine % HISTORY,
+            neighbours=neighbours,
+            first_neighbour=found.first_neighbour - found.first_neighbour % HISTORY,
             seed=seed,
             first=first,
             directory=found.dir.resolve(),
@@ -155,6 +170,13 @@ def _parser() -> argparse.ArgumentParser:
         "--machines", type=int, metavar="N", help="rounds in which two machines sync one folder (default: as many as others)"
     )
     parser.add_argument("--first-machine", type=int, default=0, metavar="N", help="number of the first of these (default: 0)")
+    parser.add_argument(
+        "--neighbours", type=int, metavar="N",
+        help="rounds beside a user who changes names in the folder (default: as many as others)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--first-neighbour", type=int, default=0, metavar="N", help="number of the first of these (default: 0)"
+    )
     parser.add_argument(
         "--dir", type=Path, default=PROJECT / ".build" / "torture", help="where to work (default: .build/torture)"
     )

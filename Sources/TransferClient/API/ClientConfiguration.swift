@@ -170,8 +170,13 @@ public struct ClientConfiguration: Sendable {
     public var asksByFolder = false
 
     /// Whether a push gives a file or link in a directory its name back that `TransferClient.removeSources` has left under a name of its
-    /// own, because its process was killed, when that is an hour old. It is sent then; otherwise it is reported as `sourceSkipped`.
+    /// own, because its process was killed, when that is a minute old. It is sent then; otherwise it is reported as `sourceSkipped`.
     public var givesNamesBack = false
+
+    /// The folder, of this user's own, with the key of the names that `TransferClient.removeSources` gives: what a killed process has left
+    /// is told by it from what others have called so. It need not be there; nil for a key that ends with the client, so that nothing of
+    /// an earlier process gets its name back.
+    public var removalKeys: String?
 
     /// The defaults.
     public init() {}

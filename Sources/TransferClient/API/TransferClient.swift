@@ -24,7 +24,7 @@ public final class TransferClient: Sendable {
     private let buffers: BufferPool
     private let security: ClientSecurity?
 
-    let sweptDirectories = SweptDirectories()
+    let sweptDirectories: SweptDirectories
 
     private let knownPlaces = KnownPlaces()
 
@@ -51,6 +51,7 @@ public final class TransferClient: Sendable {
         // What is sealed doesn't get any smaller.
         if configuration.seals { configuration.compression = .none }
         self.configuration = configuration
+        sweptDirectories = SweptDirectories(WitnessKey(in: configuration.removalKeys))
         security =
             switch configuration.security {
             case .plaintext: nil
@@ -101,7 +102,7 @@ public final class TransferClient: Sendable {
     /// nobody can be asked.
     var places: ServerPlaces? {
         guard server.web == nil, configuration.classic == nil, configuration.recipients.isEmpty else { return nil }
-        return ServerPlaces(requestContext, knownPlaces)
+        return ServerPlaces(requestContext, knownPlaces, sweptDirectories.key)
     }
 
     /// Put before the names of uploads: what is for somebody is in no folder of the server.
@@ -125,7 +126,7 @@ public final class TransferClient: Sendable {
     ) -> PushEvents {
         let channel = EventChannel()
         let feed = UploadFeed(
-            uploads, folder: folder, selection: configuration.selection, sweeps: configuration.givesNamesBack,
+            uploads, folder: folder, selection: configuration.selection, sweeps: sweeps,
             replaces: configuration.conflict == .overwrite, places: places, archive: archive)
         if configuration.countsAhead { count(uploads, channel) }
         // The client must outlive the push: its loop is what the push runs on.

@@ -21,8 +21,8 @@ public struct Upload: Sendable {
     /// What it is; nothing means that the content tells.
     public var kind: ContentKind?
 
-    /// Whether the last component of a path may be a symbolic link.
-    var followsLinks = true
+    /// Where it was found below a directory, by the same path; nil for what was named.
+    var place: SourcePlace?
 
     /// What the file under a path has to be, where nothing else is to be sent.
     var expected: SourceFile.Identity?
@@ -34,6 +34,15 @@ public struct Upload: Sendable {
     /// A file or a directory.
     public static func path(_ path: String, name: String? = nil, kind: ContentKind? = nil) -> Upload {
         Upload(source: .path(path), name: name, kind: kind)
+    }
+
+    /// A file that was found below a directory.
+    init(at place: SourcePlace, name: String) {
+        (source, self.name, self.place) = (.path(place.path), name, place)
+    }
+
+    private init(source: Source, name: String?, kind: ContentKind?) {
+        (self.source, self.name, self.kind) = (source, name, kind)
     }
 
     /// Content in memory.

@@ -21,6 +21,7 @@ extension UploadReport {
     mutating func describe(_ upload: PendingUpload) {
         destination = upload.sealed?.path.string ?? upload.destination
         isPath = upload.isFile
+        place = upload.place
         file = upload.file
         picture = upload.picture
         attempts = upload.begun.load(ordering: .relaxed)

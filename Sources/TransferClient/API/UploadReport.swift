@@ -77,6 +77,9 @@ public struct UploadReport: Sendable, Equatable {
     /// Whether it was named, and not found in a directory: to skip what was named is to fail.
     package var isNamed = false
 
+    /// Where the source is; nil of what has no path here.
+    var place: SourcePlace?
+
     /// The file that the content was read from, or that stood for it; nothing of what is no file.
     var file: SourceFile.Identity?
 

@@ -7,6 +7,9 @@ final class ArchiveItem: Sendable {
     /// What it is called in its report.
     let source: String
 
+    /// Where it is on this machine; nil for what is on a server.
+    let place: SourcePlace?
+
     /// With the path that it is to have on the side that is changed.
     let entry: SyncEntry
 
@@ -16,8 +19,11 @@ final class ArchiveItem: Sendable {
     /// Whether the caller has named it.
     let isNamed: Bool
 
-    init(_ form: EntryForm, _ source: String, _ entry: SyncEntry, there: SyncEntry?, isNamed: Bool = false) {
-        (self.form, self.source, self.entry) = (form, source, entry)
+    init(
+        _ form: EntryForm, _ source: String, at place: SourcePlace? = nil, _ entry: SyncEntry, there: SyncEntry?,
+        isNamed: Bool = false
+    ) {
+        (self.form, self.source, self.place, self.entry) = (form, source, place, entry)
         (self.there, self.isNamed) = (there, isNamed)
     }
 

@@ -1,4 +1,3 @@
-internal import CLinux
 import Glibc
 import TransferModel
 
@@ -9,9 +8,9 @@ extension ArchiveNotes {
     /// - Parameters:
     ///   - place: on this machine.
     ///   - path: where it goes.
-    func add(folder place: String, _ path: String, isNamed: Bool) {
+    func add(_ directory: SourceDirectory, at place: SourcePlace, _ path: String, isNamed: Bool) {
         do throws(LocalFailure) {
-            let entry = try SyncEntry.folder(at: place, as: try Self.path(path), followsLink: isNamed)
+            let entry = try SyncEntry.folder(directory, as: try Self.path(path))
             add(.folder, place, entry, isNamed: isNamed)
         } catch {
             // Whoever walks it finds out why it cannot be read, and all that is in it is told that its path is none.
@@ -24,7 +23,7 @@ extension ArchiveNotes {
     }
 
     /// - Throws: why the link cannot be sent.
-    func add(link place: String, _ path: String, isNamed: Bool) throws(LocalFailure) {
+    func add(link place: SourcePlace, _ path: String, isNamed: Bool) throws(LocalFailure) {
         add(.link, place, try SyncEntry.link(at: place, as: try Self.path(path)), isNamed: isNamed)
     }
 
@@ -33,7 +32,7 @@ extension ArchiveNotes {
     /// - Parameters:
     ///   - place: on this machine.
     ///   - path: where it goes.
-    func takesName(_ status: stat, _ place: String, _ path: String, isNamed: Bool = false) -> Bool {
+    func takesName(_ status: stat, _ place: SourcePlace, _ path: String, isNamed: Bool = false) -> Bool {
         guard let path = try? RelativePath(path) else { return false }
         wants(path)
         guard let file = SyncEntry.NamedFile(status), hasName(file, path) else { return false }

@@ -77,8 +77,8 @@ final class ArchiveNotes: Sendable {
 // MARK: Finding
 
 extension ArchiveNotes {
-    func add(_ form: EntryForm, _ source: String, _ entry: SyncEntry, isNamed: Bool = false) {
-        add(ArchiveItem(form, source, entry, there: there(entry.path), isNamed: isNamed))
+    func add(_ form: EntryForm, _ place: SourcePlace, _ entry: SyncEntry, isNamed: Bool = false) {
+        add(ArchiveItem(form, place.path, at: place, entry, there: there(entry.path), isNamed: isNamed))
     }
 
     func add(_ item: ArchiveItem) {

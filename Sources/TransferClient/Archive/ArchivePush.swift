@@ -53,7 +53,7 @@ final class ArchivePush: Sendable {
         let keeping = AttributeKeeping(owners: keepsOwners, rights: .serving(isRoot: keepsOwners))
         state.withLock { $0.keeping = keeping }
         let sender = try client.sendingAll(keepsOwners: keepsOwners)
-        var target = RemoteTarget(client: sender, directory: "", keepsOwners: keepsOwners)
+        var target = RemoteTarget(client: sender, keepsOwners: keepsOwners)
         target.answered = { [self] answer in
             if !answer.isDurable { state.withLock { $0.isDurable = false } }
         }
@@ -98,7 +98,7 @@ extension ArchivePush {
     private func look() async -> (files: Int, bytes: UInt64) {
         let feed = UploadFeed(
             uploads, folder: client.server.folder, selection: configuration.selection,
-            sweeps: configuration.givesNamesBack, places: client.places, archive: notes)
+            sweeps: client.sweeps, places: client.places, archive: notes)
         return await client.pool.run { [notes, channel] in
             var (files, bytes): (Int, UInt64) = (0, 0)
             while !channel.isCancelled, let item = feed.next() {
@@ -168,7 +168,7 @@ extension ArchivePush {
             $0.path.string.utf8.count > $1.path.string.utf8.count
         }
         guard !opened.isEmpty, let client = try? client.askingOnce() else { return }
-        let target = RemoteTarget(client: client, directory: "", keepsOwners: false)
+        let target = RemoteTarget(client: client, keepsOwners: false)
         // Also for whoever has cancelled the push, and with it this task.
         await Task(executorPreference: client.requestContext.loop) { try? await target.lock(opened) }.value
     }
@@ -214,12 +214,12 @@ extension ArchivePush {
         let isNew = report.result == .committed
         notes.placed(
             asked, ArchiveNotes.Stored(path: stored, size: report.size, digest: report.digest, isNew: isNew))
-        guard !isNew, report.isPath, let file = report.file else { return report }
+        guard !isNew, report.isPath, let file = report.file, let place = report.place else { return report }
         let keeping = state.withLock { $0.keeping }
         return await client.pool.run { [self] in
             do throws(LocalFailure) {
-                let entry = try SyncEntry.file(at: report.source, as: stored, file)
-                let item = ArchiveItem(.file, report.source, entry, there: notes.there(stored))
+                let entry = try SyncEntry.file(at: place, as: stored, file)
+                let item = ArchiveItem(.file, report.source, at: place, entry, there: notes.there(stored))
                 if let there = item.there, !entry.differs(from: there, keeping) {
                     return report
                 }
@@ -296,7 +296,8 @@ extension ArchivePush {
         if case .link(let target) = item.entry.form {
             report.link = SentLink(target: target, modified: item.entry.modified)
         }
-        if item.form == .hardLink { report.file = SourceFile.identity(path: item.source, followsLinks: false) }
+        report.place = item.place
+        if item.form == .hardLink { report.file = item.place?.identity }
         return report
     }
 
@@ -323,13 +324,11 @@ extension ArchivePush {
 extension ArchiveItem {
     /// To be sent as a file.
     fileprivate var upload: Upload {
-        var upload = Upload.path(source, name: path.string)
-        upload.followsLinks = false
-        return upload
+        place.map { Upload(at: $0, name: path.string) } ?? Upload.path(source, name: path.string)
     }
 
     fileprivate func at(_ path: RelativePath) -> ArchiveItem {
-        ArchiveItem(form, source, entry.at(path), there: there, isNamed: isNamed)
+        ArchiveItem(form, source, at: place, entry.at(path), there: there, isNamed: isNamed)
     }
 }
 

@@ -1,4 +1,3 @@
-internal import CLinux
 import Glibc
 import TransferModel
 import TransferStore
@@ -8,20 +7,14 @@ import TransferSystem
 extension SyncEntry {
     /// A directory.
     ///
-    /// - Parameter followsLink: whether its path may be that of a symbolic link to it.
     /// - Throws: `sourceUnreadable`, also where its extended attributes are too many to be kept.
-    static func folder(
-        at place: String, as path: RelativePath, followsLink: Bool
-    ) throws(LocalFailure) -> SyncEntry {
-        let flags = O_RDONLY | O_CLOEXEC | clinux_o_directory | (followsLink ? 0 : clinux_o_nofollow)
+    static func folder(_ directory: SourceDirectory, as path: RelativePath) throws(LocalFailure) -> SyncEntry {
         do throws(SystemError) {
-            let directory = Descriptor(try system("open") { clinux_openat(AT_FDCWD, place, flags, 0) })
-            let number = directory.number
-            var status = stat()
-            try system("fstat") { fstat(number, &status) }
+            let status = try directory.status()
+            let own = try directory.openForReading()
             return SyncEntry(
                 path, .folder, modified: Timestamp(status.st_mtim), permissions: status.permissions,
-                try ExtraAttributes(of: number, wantsOwner: true))
+                try ExtraAttributes(of: own.number, wantsOwner: true))
         } catch {
             throw error.errno == E2BIG ? .tooManyAttributes : .unreadable(error)
         }
@@ -30,33 +23,26 @@ extension SyncEntry {
     /// A symbolic link, which is not followed.
     ///
     /// - Throws: `sourceUnreadable`.
-    static func link(at place: String, as path: RelativePath) throws(LocalFailure) -> SyncEntry {
-        // What a link says has fewer bytes than PATH_MAX (symlink(7)).
-        var target = [UInt8](repeating: 0, count: Int(PATH_MAX))
-        var status = stat()
+    static func link(at place: SourcePlace, as path: RelativePath) throws(LocalFailure) -> SyncEntry {
         do throws(SystemError) {
-            try system("lstat") { lstat(place, &status) }
-            let count = try system("readlink") {
-                target.withUnsafeMutableBytes { bytes in
-                    bytes.bindMemory(to: CChar.self).baseAddress.map { readlink(place, $0, bytes.count) } ?? 0
-                }
-            }
-            target.removeLast(target.count - min(target.count, max(0, count)))
+            let (directory, name) = try place.parent()
+            let status = try directory.status(name)
+            let link = try directory.link(name)
+            return SyncEntry(
+                path, .link(link.target), modified: link.modified, permissions: status.permissions,
+                ExtraAttributes(owner: status.givenOwner))
         } catch {
             throw .unreadable(error)
         }
-        return SyncEntry(
-            path, .link(target), modified: Timestamp(status.st_mtim), permissions: status.permissions,
-            ExtraAttributes(owner: status.givenOwner))
     }
 
     /// A file that was pushed, if it is still that.
     ///
     /// - Throws: `sourceChanged`, or `sourceUnreadable`, also where its extended attributes are too many to be kept.
     static func file(
-        at place: String, as path: RelativePath, _ pushed: SourceFile.Identity
+        at place: SourcePlace, as path: RelativePath, _ pushed: SourceFile.Identity
     ) throws(LocalFailure) -> SyncEntry {
-        let file = try SourceFile(path: place, followsLinks: false)
+        let file = try SourceFile(place)
         guard file.identity == pushed else { throw .changed }
         return SyncEntry(
             path, .file(file.size), modified: file.modified, permissions: file.permissions,

@@ -45,8 +45,9 @@ struct LocalFailure: Error, Equatable {
     /// For what has the name of a witness and no other one.
     static let leftByRemoval = LocalFailure(
         code: .sourceSkipped,
-        message: "A removal that was killed has left it under this name. Rename it, or let a push or watch with "
-            + "--delete-source give it its name back when it is a minute old.")
+        message:
+            "It has a name that removals give for a moment. Rename it; if a removal of yours was killed, a push or "
+            + "watch with --delete-source gives it its name back when it is a minute old.")
 
     /// - Parameter what: a device, a FIFO and so on.
     static func special(_ what: String) -> LocalFailure {

@@ -17,7 +17,7 @@ final class TreeCopyRun: Sendable {
     }
 
     func make(_ plan: TreeCopyPlan) async throws(PushFailure) {
-        var target = RemoteTarget(client: copy.client, directory: "", keepsOwners: keepsOwners)
+        var target = RemoteTarget(client: copy.client, keepsOwners: keepsOwners)
         target.answered = { [self] answer in lastAnswer.withLock { $0 = answer } }
         try await makeFolders(plan.folders)
         try await copyFiles(plan.files, to: target)

@@ -42,8 +42,10 @@ final class ServerPlaces: Sendable {
     /// Components of a path from the end that are tried as the path on the server.
     private static let mostComponents = 64
 
-    init(_ context: RequestContext, _ known: KnownPlaces) {
-        (self.context, self.known) = (context, known)
+    private let key: WitnessKey
+
+    init(_ context: RequestContext, _ known: KnownPlaces, _ key: WitnessKey) {
+        (self.context, self.known, self.key) = (context, known, key)
     }
 
     /// Whether a folder is, or lies in, the directory of some server.
@@ -53,7 +55,9 @@ final class ServerPlaces: Sendable {
         guard let real = realPath(folder) else { return false }
         var path = real[...]
         while true {
-            if isServers(String(path)) { return true }
+            if let directory = try? SourceDirectory(path.isEmpty ? "/" : String(path)), isServers(directory) {
+                return true
+            }
             guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return false }
             path = path[..<slash]
         }
@@ -61,13 +65,15 @@ final class ServerPlaces: Sendable {
 
     /// Whether a folder has the mark of a server's directory: a catalog, or a folder for it that nobody else may look into. A
     /// directory that a client has pulled to has no catalog.
-    ///
-    /// - Parameter folder: without a slash at the end; empty for the root.
-    static func isServers(_ folder: String) -> Bool {
-        var status = Glibc.stat()
-        let own = "\(folder)/\(RelativePath.reservedName)"
-        guard lstat(own, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return false }
-        return lstat("\(own)/\(catalogName)", &status) == 0 || errno == EACCES
+    static func isServers(_ folder: SourceDirectory) -> Bool {
+        let own = RelativePath.reservedName
+        guard let status = try? folder.status(own), status.st_mode & S_IFMT == S_IFDIR else { return false }
+        do throws(SystemError) {
+            _ = try folder.status("\(own)/\(catalogName)")
+            return true
+        } catch {
+            return error.errno == EACCES
+        }
     }
 
     /// What a server calls its catalog (`Catalog.fileName`).
@@ -75,8 +81,15 @@ final class ServerPlaces: Sendable {
 
     /// Why nothing of a folder is sent to the server's folder, if that is in it.
     func refusal(ofSource folder: String) -> LocalFailure? {
-        guard Self.mayBeStored(folder) else { return nil }
-        return switch place(of: folder) {
+        guard Self.mayBeStored(folder), let directory = try? SourceDirectory(folder) else { return nil }
+        return refusal(ofSource: directory, at: folder)
+    }
+
+    /// The same for a folder that has the mark of a server's directory in it or above it.
+    ///
+    /// - Parameter path: that the folder has been found under.
+    func refusal(ofSource folder: SourceDirectory, at path: String) -> LocalFailure? {
+        switch place(of: folder, at: path) {
         case .elsewhere: nil
         case .above: .servers
         case .stored(let place): Self.holds(place, context.server.folder) ? .servers : nil
@@ -101,9 +114,12 @@ final class ServerPlaces: Sendable {
 
     /// Where a folder is in the server's tree.
     func place(of folder: String) -> Place {
-        guard let path = Self.realPath(folder), let directory = try? SourceDirectory(path) else { return .elsewhere }
-        var status = Glibc.stat()
-        guard fstat(directory.number, &status) == 0 else { return .elsewhere }
+        guard let directory = try? SourceDirectory(folder) else { return .elsewhere }
+        return place(of: directory, at: folder)
+    }
+
+    private func place(of directory: SourceDirectory, at path: String) -> Place {
+        guard let path = Self.realPath(path), let status = try? directory.status() else { return .elsewhere }
         let key = KnownPlaces.Key(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
         if let found = known.places.withLock({ $0[key] }) { return found }
         let place = ask(about: path, directory, DirectoryIdentity.of(status))
@@ -128,7 +144,7 @@ final class ServerPlaces: Sendable {
 
     private func ask(about path: String, _ directory: SourceDirectory, _ identity: [UInt8]?) -> Place {
         let modified = directory.modified
-        let witness = try? SourceWitness(beside: "", in: directory, isFile: false)
+        let witness = try? SourceWitness(beside: "", in: directory, isFile: false, key)
         let marked = directory.modified
         defer {
             if let witness {

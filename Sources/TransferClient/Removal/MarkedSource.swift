@@ -50,7 +50,8 @@ struct MarkedSource {
         (self.report, storedPath, sent) = (report, stored, try Self.sent(report))
         self.mayHaveReplaced = mayHaveReplaced
         do throws(SystemError) {
-            (directory, name) = try directories.place(report.source)
+            (directory, name) = try directories.directory(
+                of: report.place ?? SourcePlace(named: report.source, followsLink: false))
         } catch {
             throw SourceKept(reason: LocalFailure.unreadable(error).message)
         }
@@ -58,7 +59,8 @@ struct MarkedSource {
         let folder = stored.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(stored[...$0]) } ?? ""
         do throws(SystemError) {
             witness = try SourceWitness(
-                beside: name, in: directory, isFile: report.form == .file || report.form == .hardLink)
+                beside: name, in: directory, isFile: report.form == .file || report.form == .hardLink,
+                directories.key)
         } catch {
             throw .unremovable(error)
         }
@@ -155,7 +157,7 @@ struct MarkedSource {
 
     private func remove(_ pushed: SourceFile.Identity, _ digest: Digest) throws(SourceKept) {
         do throws(LocalFailure) {
-            let file = try SourceFile(path: name, in: directory.number, followsLinks: false)
+            let file = try SourceFile(SourcePlace(name, in: directory))
             guard file.identity == pushed else { throw .changed }
             if !report.isRead, try Self.digest(of: file, digest.algorithm.function) != digest { throw .changed }
             try file.checkUnchanged()
@@ -220,7 +222,7 @@ struct MarkedSource {
     ) throws(SourceKept) {
         do throws(LocalFailure) {
             guard case .file(let pushed, _) = sent else { return try check(name, in: directory, beside: sent) }
-            let file = try SourceFile(path: name, in: directory.number, followsLinks: false)
+            let file = try SourceFile(SourcePlace(name, in: directory))
             guard !file.isOpenForWriting else { throw .openForWriting }
             guard file.identity == pushed else { throw .changed }
             // Who has closed it since it was opened here may have written before.

@@ -4,18 +4,117 @@ import TransferModel
 import TransferStore
 import TransferSystem
 
-/// A directory that sources are to be removed from, held open: what is looked at, marked and removed in it is all in one
-/// place, whatever becomes of its path.
+/// A directory that sources are in, held open: what is looked at, read, marked and removed in it is all in one place, whatever becomes
+/// of its path. It need not be readable, because a path may lead through it.
 final class SourceDirectory: Sendable {
     private let descriptor: Descriptor
 
     var number: Int32 { descriptor.number }
 
+    /// A directory whose path was named.
     init(_ path: String) throws(SystemError) {
         descriptor = Descriptor(
             try system("open") {
-                clinux_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | clinux_o_directory, 0)
+                clinux_openat(AT_FDCWD, path, Self.flags | O_CLOEXEC, 0)
             })
+    }
+
+    /// Of open(2).
+    static let flags = clinux_o_path | clinux_o_directory
+
+    /// - Parameter descriptor: of a directory.
+    init(_ descriptor: consuming Descriptor) {
+        self.descriptor = descriptor
+    }
+
+    /// Which directory it is.
+    var identity: SourceRoot.Identity {
+        get throws(SystemError) { SourceRoot.Identity(try status()) }
+    }
+
+    /// What the directory itself is.
+    func status() throws(SystemError) -> stat {
+        var status = stat()
+        try system("fstat") { fstat(number, &status) }
+        return status
+    }
+
+    /// What a name in it is. A symbolic link is not followed.
+    func status(_ name: String) throws(SystemError) -> stat {
+        var status = stat()
+        guard !name.utf8.contains(0) else { throw SystemError(errno: EINVAL, call: "fstatat") }
+        try system("fstatat") { fstatat(number, name, &status, AT_SYMLINK_NOFOLLOW) }
+        return status
+    }
+
+    /// Opens what is in it or below it (`Beneath`).
+    func open(_ path: String, _ flags: Int32) throws(SystemError) -> Descriptor {
+        try Beneath.open(path, below: number, flags)
+    }
+
+    /// The same for a directory.
+    func directory(_ path: String) throws(SystemError) -> SourceDirectory {
+        SourceDirectory(try open(path, Self.flags))
+    }
+
+    /// A name in a directory.
+    struct Entry {
+        /// Nil when it is not UTF-8.
+        let name: String?
+        let shown: String
+        let type: FileType
+    }
+
+    /// For its names, times and attributes.
+    func openForReading() throws(SystemError) -> Descriptor { try open(".", O_RDONLY | clinux_o_directory) }
+
+    /// The names in it but `.` and `..`, in no order.
+    ///
+    /// - Throws: what open(2) says; a read that fails in the middle ends the list.
+    func entries() throws(SystemError) -> [Entry] {
+        let own = try openForReading().release()
+        guard let stream = fdopendir(own) else {
+            let code = errno
+            close(own)
+            throw SystemError(errno: code, call: "fdopendir")
+        }
+        defer { closedir(stream) }
+        var entries: [Entry] = []
+        while let entry = readdir(stream) {
+            let (name, shown) = Self.name(entry)
+            if shown != ".", shown != ".." {
+                entries.append(Entry(name: name, shown: shown, type: Self.type(entry, in: stream)))
+            }
+        }
+        return entries
+    }
+
+    private static func name(_ entry: UnsafeMutablePointer<dirent>) -> (String?, shown: String) {
+        withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+            pointer.withMemoryRebound(to: CChar.self, capacity: 256) {
+                (String(validatingCString: $0), String(cString: $0))
+            }
+        }
+    }
+
+    /// Most file systems tell the type with the name; the others are asked.
+    private static func type(_ entry: UnsafeMutablePointer<dirent>, in stream: OpaquePointer) -> FileType {
+        switch Int(entry.pointee.d_type) {
+        case DT_REG: return .regular
+        case DT_DIR: return .directory
+        case DT_LNK: return .symbolicLink
+        case DT_FIFO: return .fifo
+        case DT_SOCK: return .socket
+        case DT_CHR, DT_BLK: return .device
+        default:
+            var status = stat()
+            let code = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) {
+                    fstatat(dirfd(stream), $0, &status, AT_SYMLINK_NOFOLLOW)
+                }
+            }
+            return code == 0 ? FileType(mode: status.st_mode) : .unknown
+        }
     }
 
     /// When the names in it were changed last; nil where that cannot be read.
@@ -30,7 +129,8 @@ final class SourceDirectory: Sendable {
             timespec(tv_sec: 0, tv_nsec: clinux_utime_omit),
             timespec(tv_sec: Int(clamping: modified.seconds), tv_nsec: Int(modified.nanoseconds)),
         ]
-        _ = futimens(number, times)
+        guard let own = try? openForReading() else { return }
+        _ = futimens(own.number, times)
     }
 
     func unlink(_ name: String) throws(SystemError) {
@@ -39,10 +139,30 @@ final class SourceDirectory: Sendable {
 
     /// Gives something in it another name.
     ///
+    /// - Parameter directory: that has the other name; nil for this one.
     /// - Throws: EEXIST where something has that name; EINVAL or ENOSYS where the file system can only rename what replaces
     ///   whatever is there (rename(2)).
-    func rename(_ name: String, to other: String) throws(SystemError) {
-        try system("rename") { clinux_renameat2(number, name, number, other, clinux_rename_noreplace) }
+    func rename(_ name: String, to other: String, in directory: SourceDirectory? = nil) throws(SystemError) {
+        let there = directory?.number ?? number
+        try system("rename") { clinux_renameat2(number, name, there, other, clinux_rename_noreplace) }
+    }
+
+    /// The same for a file where a rename may replace what is there, as over NFS: by a second name, and then one less.
+    func relink(_ name: String, to other: String, in directory: SourceDirectory) throws(SystemError) {
+        try system("link") { linkat(number, name, directory.number, other, 0) }
+        try unlink(name)
+    }
+
+    /// Makes a directory in it, or opens the one that is there.
+    ///
+    /// - Parameter permissions: of which the umask takes some away.
+    func makeDirectory(_ name: String, permissions: mode_t) throws(SystemError) -> SourceDirectory {
+        do throws(SystemError) {
+            try system("mkdir") { mkdirat(number, name, permissions) }
+        } catch {
+            guard error.isExisting else { throw error }
+        }
+        return try directory(name)
     }
 
     /// Numbered names that are tried.
@@ -80,20 +200,9 @@ final class SourceDirectory: Sendable {
     }
 
     /// Removes witnesses that killed pushes have left in it.
-    func sweep() {
-        // A descriptor of its own: reading moves its position.
-        let copy = clinux_openat(number, ".", O_RDONLY | O_CLOEXEC | clinux_o_directory, 0)
-        guard copy >= 0 else { return }
-        guard let stream = fdopendir(copy) else {
-            close(copy)
-            return
-        }
-        defer { closedir(stream) }
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            SourceWitness.sweep(name, in: self)
+    func sweep(_ key: WitnessKey) {
+        for entry in (try? entries()) ?? [] {
+            if let name = entry.name { SourceWitness.sweep(name, in: self, key) }
         }
     }
 }

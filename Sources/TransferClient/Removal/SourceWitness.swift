@@ -34,10 +34,11 @@ struct SourceWitness {
     /// - Parameters:
     ///   - source: the name of the source in the directory.
     ///   - isFile: whether the source is a file; what else it is, a server may not show by another name.
-    init(beside source: String, in directory: SourceDirectory, isFile: Bool = true) throws(SystemError) {
-        var random = SecureRandom()
+    init(
+        beside source: String, in directory: SourceDirectory, isFile: Bool = true, _ key: WitnessKey
+    ) throws(SystemError) {
         self.directory = directory
-        name = Self.prefix + UploadID(high: random.next(), low: random.next()).description
+        name = Self.prefix + (try key.makeNumber(in: directory)).description
         takenName = Self.takenName(name, source)
         guard !isFile || linkat(directory.number, source, directory.number, name, 0) != 0 else { return }
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | clinux_o_nofollow
@@ -58,27 +59,33 @@ struct SourceWitness {
     }
 
     /// Whether a name was made here, so that nobody takes it for a file to be sent.
-    static func isName(_ name: some StringProtocol) -> Bool {
+    static func isName(_ name: some StringProtocol) -> Bool { number(in: name) != nil }
+
+    private static func number(in name: some StringProtocol) -> UploadID? {
         let bytes = name.utf8
-        guard bytes.starts(with: prefix.utf8) else { return false }
+        guard bytes.starts(with: prefix.utf8) else { return nil }
         let digits = bytes.dropFirst(prefix.utf8.count)
-        return digits.count >= digitCount && [nil, separator].contains(digits.dropFirst(digitCount).first)
-            && digits.prefix(digitCount).allSatisfy { byte in
-                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
-            }
+        let number = String(decoding: digits.prefix(digitCount), as: UTF8.self)
+        guard number.utf8.count == digitCount, [nil, separator].contains(digits.dropFirst(digitCount).first),
+            !number.utf8.contains(where: { (UInt8(ascii: "A")...UInt8(ascii: "F")).contains($0) })
+        else { return nil }
+        return UploadID(hexadecimal: number[...])
     }
 
-    /// Clears away what a killed push has left behind: removes an old witness, and gives a source its name back that was taken away.
-    /// A witness goes also when it is the only name that is left: whoever has removed the source since wanted that gone.
+    /// Clears away what a killed push of this user has left behind: removes an old witness, and gives a source its name back that was
+    /// taken away. A witness goes also when it is the only name that is left: the one who has removed the source since wanted that gone.
     ///
-    /// - Parameter now: seconds since 1970.
+    /// - Parameters:
+    ///   - key: that the name was made with; a name of another one is left alone.
+    ///   - now: seconds since 1970.
     /// - Returns: the name that a source has again.
     @discardableResult
-    static func sweep(_ name: String, in directory: SourceDirectory, at now: time_t = time(nil)) -> String? {
-        guard isName(name) else { return nil }
-        var status = stat()
-        guard fstatat(directory.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
+    static func sweep(
+        _ name: String, in directory: SourceDirectory, _ key: WitnessKey, at now: time_t = time(nil)
+    ) -> String? {
+        guard let number = number(in: name), key.hasMade(number, in: directory),
+            let status = try? directory.status(name)
+        else { return nil }
         let (form, age) = (status.st_mode & S_IFMT, now - status.st_ctim.tv_sec)
         if let source = source(of: name) {
             guard form == S_IFREG || form == S_IFLNK, age > takenLifetime else { return nil }
@@ -96,4 +103,11 @@ struct SourceWitness {
         let source = name.utf8.dropFirst(prefix.utf8.count + digitCount + 1)
         return source.isEmpty ? nil : String(Substring(source))
     }
+}
+
+/// Which names a walk gives back.
+struct WitnessSweep: Sendable {
+    let key: WitnessKey
+    /// Seconds since 1970.
+    var time = Glibc.time(nil)
 }

@@ -42,11 +42,15 @@ extension TransferClient {
         return results
     }
 
+    /// The key of names that a push gives back; nil where it gives none.
+    var sweeps: WitnessKey? { requestContext.configuration.givesNamesBack ? sweptDirectories.key : nil }
+
     /// Looks at the file of a report for what picture it is, where it was not read for the push.
     public func picture(of report: UploadReport) async -> Picture? {
         guard report.picture == nil, report.kind == .picture, report.isPath else { return report.picture }
         return await pool.run {
-            guard let file = try? SourceFile(path: report.source, followsLinks: true), file.identity == report.file
+            let place = report.place ?? SourcePlace(named: report.source, followsLink: true)
+            guard let file = try? SourceFile(place), file.identity == report.file
             else {
                 return nil
             }

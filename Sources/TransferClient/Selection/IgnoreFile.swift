@@ -1,4 +1,3 @@
-private import CLinux
 private import Glibc
 private import TransferSystem
 
@@ -16,11 +15,11 @@ package struct IgnoreFile: Sendable {
 
     private let lines: [IgnoreLine]
 
-    /// Reads a file.
-    init(path: String) throws(Fault) {
+    /// Reads a file, which is not a symbolic link.
+    init(_ name: String, in directory: SourceDirectory) throws(Fault) {
         let bytes: [UInt8]
         do throws(SystemError) {
-            bytes = try Self.read(path)
+            bytes = try Self.read(name, in: directory)
         } catch {
             throw Fault(message: "cannot be read: \(error.reason)")
         }
@@ -41,10 +40,9 @@ package struct IgnoreFile: Sendable {
         lines.last { (isDirectory || !$0.isForDirectories) && $0.pattern.matches(path) }.map { !$0.isNegated }
     }
 
-    private static func read(_ path: String) throws(SystemError) -> [UInt8] {
+    private static func read(_ name: String, in directory: SourceDirectory) throws(SystemError) -> [UInt8] {
         // O_NONBLOCK: a FIFO that took the place of the file must not hold this thread.
-        let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | clinux_o_nofollow
-        let file = Descriptor(try system("open") { clinux_openat(AT_FDCWD, path, flags, 0) })
+        let file = try directory.open(name, O_RDONLY | O_NONBLOCK)
         let number = file.number
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: longest + 1, alignment: 16)
         defer { buffer.deallocate() }

@@ -36,9 +36,9 @@ public struct Selection: Sendable {
 
     /// Whether a file that was found is right for it, whatever its path. One that is gone is: whoever wants to read it says
     /// so.
-    func accepts(_ path: () -> String) -> Bool {
-        var status = stat()
-        return !needsStatus || lstat(path(), &status) != 0 || accepts(status)
+    func accepts(_ place: () -> SourcePlace) -> Bool {
+        guard needsStatus, let status = try? place().status() else { return true }
+        return accepts(status)
     }
 
     /// Whether a file is right for it, whatever its path.

@@ -36,10 +36,10 @@ struct WalkFilter: Sendable {
     }
 
     /// The same with the ignore file of the directory.
-    func reading(in directory: String) throws(IgnoreFile.Fault) -> WalkFilter {
+    func reading(in directory: SourceDirectory) throws(IgnoreFile.Fault) -> WalkFilter {
         guard let ignoreFileName else { return self }
         var filter = self
-        let file = try IgnoreFile(path: "\(directory)/\(ignoreFileName)")
+        let file = try IgnoreFile(ignoreFileName, in: directory)
         filter.ignoreFiles.append((file, path.unicodeScalars.count))
         return filter
     }

@@ -19,8 +19,7 @@ final class ContentReader {
     /// - Throws: `sourceUnreadable` or `sourceSkipped`; of what is in parts, why it can't be read.
     convenience init(_ content: PendingUpload.Content) throws(LocalFailure) {
         switch content {
-        case .file(let path, let followsLinks):
-            self.init(try SourceFile(path: path, followsLinks: followsLinks))
+        case .file(let place): self.init(try SourceFile(place))
         case .sealed(let file): self.init(copying: try file.open(0..<file.size))
         case .part(let split, let range): self.init(copying: try split.reader(of: range))
         case .assembly(let split): self.init(copying: try split.readerOfEnd())

@@ -1,4 +1,3 @@
-internal import CLinux
 import Glibc
 import TransferModel
 import TransferSystem
@@ -8,36 +7,37 @@ import TransferSystem
 struct DirectoryWalk {
     /// What was found.
     enum Found {
-        case file(path: String, relative: String)
+        case file(SourcePlace, relative: String)
         /// A symbolic link, where those are wanted.
-        case link(path: String, relative: String)
+        case link(SourcePlace, relative: String)
         /// Neither sent nor entered; the failure says why.
         case skipped(path: String, relative: String, LocalFailure)
     }
 
     private struct Level {
-        let path: String
+        let place: SourcePlace
         let relative: String
         let filter: WalkFilter
-        var entries: [(name: String?, shown: String, type: FileType)]
+        /// The last one comes next.
+        var entries: [SourceDirectory.Entry]
         /// Whether none of its files was handed out.
         var isUntouched = true
     }
 
     /// Files of one directory, without those that are left out.
     struct Files {
-        let path: String
+        let place: SourcePlace
         let relative: String
         /// In the order of their bytes.
         let names: [String]
     }
 
     /// Called before a directory is read, with what holds in it but for its ignore file.
-    typealias Visit = (_ path: String, _ relative: String, WalkFilter) -> Void
+    typealias Visit = (SourceDirectory, SourcePlace, _ relative: String, WalkFilter) -> Void
 
     private let selection: Selection
     private let findsLinks: Bool
-    private let sweepsAt: time_t?
+    private let sweep: WitnessSweep?
     private let places: ServerPlaces?
     private let visit: Visit?
     private var levels: [Level] = []
@@ -47,26 +47,26 @@ struct DirectoryWalk {
     private(set) var leftOut = LeftOut()
 
     /// - Parameters:
-    ///   - path: of the directory.
+    ///   - place: of the directory.
     ///   - relative: put before the names of what is found.
     ///   - selection: what is found at all.
-    init(path: String, relative: String, selection: Selection = Selection()) {
-        self.init(path: path, relative: relative, selection: selection, WalkFilter(selection), visit: nil)
+    init(_ place: SourcePlace, relative: String, selection: Selection = Selection()) {
+        self.init(place, relative: relative, selection: selection, WalkFilter(selection), visit: nil)
     }
 
     /// - Parameters:
     ///   - filter: what holds in the directory.
     ///   - findsLinks: whether symbolic links are wanted; otherwise they are skipped.
-    ///   - now: seconds since 1970, where what a removal that was killed has left gets its name back; nothing where that is only told.
+    ///   - sweep: gives what a removal that was killed has left its name back; nil where that is only told.
     ///   - places: recognizes folders that the server stores in, which are skipped; nil where none can be.
     ///   - visit: called for each directory that is walked, from the top down.
     init(
-        path: String, relative: String, selection: Selection, _ filter: WalkFilter, findsLinks: Bool = false,
-        sweepsAt now: time_t? = nil, places: ServerPlaces? = nil, visit: Visit?
+        _ place: SourcePlace, relative: String, selection: Selection, _ filter: WalkFilter, findsLinks: Bool = false,
+        sweep: WitnessSweep? = nil, places: ServerPlaces? = nil, visit: Visit?
     ) {
-        (self.selection, self.findsLinks, sweepsAt, self.places) = (selection, findsLinks, now, places)
+        (self.selection, self.findsLinks, self.sweep, self.places) = (selection, findsLinks, sweep, places)
         self.visit = visit
-        enter(path, relative, filter)
+        enter(place, relative, filter)
     }
 
     mutating func next() -> Found? {
@@ -77,7 +77,7 @@ struct DirectoryWalk {
                 continue
             }
             if entry.type != .directory { levels[top].isUntouched = false }
-            if let found = look(at: entry.name, shown: entry.shown, entry.type, in: levels[top]) { return found }
+            if let found = look(at: entry, in: levels[top]) { return found }
         }
         return nil
     }
@@ -105,7 +105,7 @@ struct DirectoryWalk {
                 leftOut.folders += 1
                 continue
             }
-            enter("\(level.path)/\(name)", "\(level.relative)/\(name)", filter)
+            enter(level.place.child(name), "\(level.relative)/\(name)", filter)
         }
         return nil
     }
@@ -116,7 +116,7 @@ struct DirectoryWalk {
         let level = levels[top]
         guard level.entries.count >= fewest, let folder = destination(level.relative) else { return nil }
         var names: [String] = []
-        var others: [(name: String?, shown: String, type: FileType)] = []
+        var others: [SourceDirectory.Entry] = []
         for entry in level.entries.reversed() {
             if entry.type == .regular, let name = entry.name, isSent(name, of: level),
                 RelativePath.accepts(name, in: folder)
@@ -128,122 +128,101 @@ struct DirectoryWalk {
         }
         guard names.count >= fewest else { return nil }
         levels[top].entries = others.reversed()
-        return Files(path: level.path, relative: level.relative, names: names)
+        return Files(place: level.place, relative: level.relative, names: names)
     }
 
     /// Whether a file is found that has a name of its own: what is left out, and what is refused, is not.
     private func isSent(_ name: String, of level: Level) -> Bool {
         !RelativePath.isReserved(name) && !SourceWitness.isName(name) && level.filter.sends(name)
-            && selection.accepts { "\(level.path)/\(name)" }
+            && selection.accepts { level.place.child(name) }
     }
 
     /// - Returns: nothing when it is not wanted, or a directory that was entered.
-    private mutating func look(at name: String?, shown: String, _ type: FileType, in level: Level) -> Found? {
-        guard let name else {
-            guard level.filter.sends(shown) else { return nil }
+    private mutating func look(at entry: SourceDirectory.Entry, in level: Level) -> Found? {
+        guard let name = entry.name else {
+            guard level.filter.sends(entry.shown) else { return nil }
             let failure = LocalFailure(code: .sourceUnreadable, message: "Its name is not UTF-8; rename it.")
-            return .skipped(path: "\(level.path)/\(shown)", relative: "\(level.relative)/\(shown)", failure)
+            return .skipped(
+                path: "\(level.place.path)/\(entry.shown)", relative: "\(level.relative)/\(entry.shown)", failure)
         }
-        let (path, relative) = ("\(level.path)/\(name)", "\(level.relative)/\(name)")
+        let (place, relative) = (level.place.child(name), "\(level.relative)/\(name)")
         guard !RelativePath.isReserved(name) else {
-            let isWanted = type == .directory ? level.filter.entering(name) != nil : level.filter.sends(name)
-            return isWanted ? .skipped(path: path, relative: relative, .reserved) : nil
+            let isWanted = entry.type == .directory ? level.filter.entering(name) != nil : level.filter.sends(name)
+            return isWanted ? .skipped(path: place.path, relative: relative, .reserved) : nil
         }
-        switch type {
+        switch entry.type {
         case .regular where SourceWitness.isName(name), .symbolicLink where SourceWitness.isName(name):
-            return look(atWitness: name, type, in: level)
+            return look(atWitness: name, entry.type, in: level)
         case .regular:
             guard isSent(name, of: level) else {
                 leftOut.files += 1
                 return nil
             }
-            return .file(path: path, relative: relative)
+            return .file(place, relative: relative)
         case .directory:
             guard let filter = level.filter.entering(name) else {
                 leftOut.folders += 1
                 return nil
             }
-            enter(path, relative, filter)
+            enter(place, relative, filter)
             return pending.popLast()
         case let type:
             guard level.filter.sends(name) else {
                 if type == .symbolicLink, findsLinks { leftOut.files += 1 }
                 return nil
             }
-            if type == .symbolicLink, findsLinks { return .link(path: path, relative: relative) }
-            return .skipped(path: path, relative: relative, .special(type.description))
+            if type == .symbolicLink, findsLinks { return .link(place, relative: relative) }
+            return .skipped(path: place.path, relative: relative, .special(type.description))
         }
     }
 
     /// A mark of this program's own is nobody's file, unless a removal that was killed has left a source under its name, whatever the
     /// selection says of that.
     private mutating func look(atWitness name: String, _ type: FileType, in level: Level) -> Found? {
-        let path = "\(level.path)/\(name)"
-        if let sweepsAt, let directory = try? SourceDirectory(level.path.isEmpty ? "/" : level.path),
-            let back = SourceWitness.sweep(name, in: directory, at: sweepsAt)
+        if let sweep, let directory = try? level.place.openDirectory(),
+            let back = SourceWitness.sweep(name, in: directory, sweep.key, at: sweep.time)
         {
-            return look(at: back, shown: back, type, in: level)
+            return look(at: SourceDirectory.Entry(name: back, shown: back, type: type), in: level)
         }
         guard SourceWitness.isTaken(name) else { return nil }
-        return .skipped(path: path, relative: "\(level.relative)/\(name)", .leftByRemoval)
+        return .skipped(path: level.place.child(name).path, relative: "\(level.relative)/\(name)", .leftByRemoval)
     }
 
-    private mutating func enter(_ path: String, _ relative: String, _ filter: WalkFilter) {
-        if let places, ServerPlaces.isServers(path), let failure = places.refusal(ofSource: path) {
-            return pending.append(.skipped(path: path, relative: relative, failure))
-        }
-        visit?(path, relative, filter)
-        guard let stream = opendir(path) else {
-            pending.append(
-                .skipped(path: path, relative: relative, .unreadable(SystemError(errno: errno, call: "opendir"))))
-            return
-        }
-        defer { closedir(stream) }
-        var entries: [(name: String?, shown: String, type: FileType)] = []
-        while let entry = readdir(stream) {
-            let (name, shown) = Self.name(entry)
-            guard shown != ".", shown != ".." else { continue }
-            entries.append((name, shown, Self.type(entry, in: stream)))
-        }
-        do throws(IgnoreFile.Fault) {
-            let hasIgnoreFile = entries.contains { entry in
-                selection.ignoreFile.map { entry.name?.hasSameBytes(as: $0) ?? false } ?? false
-            }
-            let filter = hasIgnoreFile ? try filter.reading(in: path) : filter
-            entries.sort { PathKey($1.shown) < PathKey($0.shown) }
-            levels.append(Level(path: path == "/" ? "" : path, relative: relative, filter: filter, entries: entries))
-        } catch {
-            let message = "Nothing of it is sent: its \(selection.ignoreFile ?? "") \(error.message)."
-            let failure = LocalFailure(code: .sourceUnreadable, message: message)
+    private mutating func enter(_ place: SourcePlace, _ relative: String, _ filter: WalkFilter) {
+        let path = place.path.isEmpty ? "/" : place.path
+        func skip(_ failure: LocalFailure) {
             pending.append(.skipped(path: path, relative: relative, failure))
         }
-    }
-
-    private static func name(_ entry: UnsafeMutablePointer<dirent>) -> (String?, shown: String) {
-        withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-            pointer.withMemoryRebound(to: CChar.self, capacity: 256) {
-                (String(validatingCString: $0), String(cString: $0))
+        do throws(SystemError) {
+            let directory = try place.openDirectory()
+            if let places, ServerPlaces.isServers(directory),
+                let failure = places.refusal(ofSource: directory, at: path)
+            {
+                return skip(failure)
             }
+            visit?(directory, place, relative, filter)
+            var entries = try directory.entries()
+            entries.sort { PathKey($1.shown) < PathKey($0.shown) }
+            switch self.filter(filter, of: directory, with: entries) {
+            case .success(let filter):
+                levels.append(Level(place: place, relative: relative, filter: filter, entries: entries))
+            case .failure(let fault):
+                let message = "Nothing of it is sent: its \(selection.ignoreFile ?? "") \(fault.message)."
+                skip(LocalFailure(code: .sourceUnreadable, message: message))
+            }
+        } catch {
+            skip(.unreadable(error))
         }
     }
 
-    /// Most file systems tell the type with the name; the others are asked.
-    private static func type(_ entry: UnsafeMutablePointer<dirent>, in stream: OpaquePointer) -> FileType {
-        switch Int(entry.pointee.d_type) {
-        case DT_REG: return .regular
-        case DT_DIR: return .directory
-        case DT_LNK: return .symbolicLink
-        case DT_FIFO: return .fifo
-        case DT_SOCK: return .socket
-        case DT_CHR, DT_BLK: return .device
-        default:
-            var status = stat()
-            let code = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) {
-                    fstatat(dirfd(stream), $0, &status, AT_SYMLINK_NOFOLLOW)
-                }
-            }
-            return code == 0 ? FileType(mode: status.st_mode) : .unknown
+    /// What holds in a directory, its ignore file included.
+    private func filter(
+        _ filter: WalkFilter, of directory: SourceDirectory, with entries: [SourceDirectory.Entry]
+    ) -> Result<WalkFilter, IgnoreFile.Fault> {
+        let hasIgnoreFile = entries.contains { entry in
+            selection.ignoreFile.map { entry.name?.hasSameBytes(as: $0) ?? false } ?? false
         }
+        guard hasIgnoreFile else { return .success(filter) }
+        return Result { () throws(IgnoreFile.Fault) in try filter.reading(in: directory) }
     }
 }

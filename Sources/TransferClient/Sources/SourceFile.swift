@@ -1,4 +1,3 @@
-internal import CLinux
 import Glibc
 import TransferModel
 import TransferStore
@@ -7,10 +6,7 @@ import TransferSystem
 /// A file that is being pushed. It is read once from the front; afterwards it must still be the same file with the same
 /// size and modification time, or nobody knows what was read.
 final class SourceFile {
-    private let path: String
-    /// Where a relative path starts.
-    private let directory: Int32
-    private let followsLinks: Bool
+    private let place: SourcePlace
     private let descriptor: Descriptor
     private let status: stat
     private var position: UInt64
@@ -34,22 +30,13 @@ final class SourceFile {
         }
     }
 
-    /// - Parameters:
-    ///   - directory: a descriptor that stays open, where a relative path starts; the working directory if there is none.
-    ///   - range: the bytes to read; nothing for all of them.
+    /// - Parameter range: the bytes to read; nil for all of them.
     /// - Throws: `sourceUnreadable` or `sourceSkipped`.
-    init(
-        path: String, in directory: Int32 = AT_FDCWD, followsLinks: Bool, range: Range<UInt64>? = nil
-    ) throws(LocalFailure) {
-        self.path = path
-        self.directory = directory
-        self.followsLinks = followsLinks
-        // The kernel would take what is in front of the zero for all of it.
-        guard !path.utf8.contains(0) else { throw .unreadable(SystemError(errno: EINVAL, call: "open")) }
-        // O_NONBLOCK: a FIFO that took the place of the file must not hold this thread.
-        let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLinks ? 0 : clinux_o_nofollow)
+    init(_ place: SourcePlace, range: Range<UInt64>? = nil) throws(LocalFailure) {
+        self.place = place
         do throws(SystemError) {
-            descriptor = Descriptor(try system("open") { clinux_openat(directory, path, flags, 0) })
+            // O_NONBLOCK: a FIFO that took the place of the file must not hold this thread.
+            descriptor = try place.open(O_RDONLY | O_NONBLOCK)
             let number = descriptor.number
             var status = stat()
             try system("fstat") { fstat(number, &status) }
@@ -141,19 +128,11 @@ final class SourceFile {
         max(0, pread(descriptor.number, buffer.baseAddress, buffer.count, 0))
     }
 
-    /// Looks at what stands under the path now.
+    /// Looks at what has the place now.
     ///
     /// - Throws: `sourceChanged`.
     func checkUnchanged() throws(LocalFailure) {
-        guard Self.identity(path: path, in: directory, followsLinks: followsLinks) == identity else { throw .changed }
-    }
-
-    /// - Returns: nothing when there is no file under the path.
-    static func identity(path: String, in directory: Int32 = AT_FDCWD, followsLinks: Bool) -> Identity? {
-        var status = stat()
-        let code = fstatat(directory, path, &status, followsLinks ? 0 : AT_SYMLINK_NOFOLLOW)
-        guard code == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-        return Identity(status)
+        guard place.identity == identity else { throw .changed }
     }
 }
 
@@ -206,10 +185,7 @@ extension PendingUpload.Content {
         case .drop: return 0
         case .sealed(let file): return file.size
         case .stream, .rest: return nil
-        case .file(let path, _):
-            var status = stat()
-            guard stat(path, &status) == 0 else { return nil }
-            return UInt64(max(0, status.st_size))
+        case .file(let place): return place.identity?.size
         }
     }
 }

@@ -14,7 +14,7 @@ extension WatchLoop {
         case .none: break
         case .gone:
             files.clear()
-            folders = nil
+            (folders, sources) = (nil, nil)
             schedule.stop()
             guard !options.endsWhenSent else { return fail(.sourceUnreadable, "There is no directory '\(root)'.") }
             events.send(.gone(directory: root))
@@ -30,13 +30,19 @@ extension WatchLoop {
     }
 
     private func came() {
-        if let obstacle = moveTarget?.obstacle(from: root) {
+        do throws(SystemError) {
+            sources = try SourceRoot(directory)
+        } catch {
+            // It went again, or this user may not enter it, which a scan tells.
+            sources = nil
+        }
+        if let sources, let obstacle = moveTarget?.obstacle(from: sources) {
             guard hasScanned else { return fail(.targetFailed, obstacle) }
             events.send(.notice(obstacle))
         }
         files.clear()
         devices = WatchedDevices()
-        schedule.isBlind = devices.isRemote(root)
+        schedule.isBlind = (try? sources?.opened()).map { devices.isRemote($0) } ?? false
         watchAnew()
         schedule.ask(at: .now)
         events.send(.watching(directory: root, known: journal?.known.count ?? known.count))

@@ -33,7 +33,7 @@ extension WatchLoop {
             if isDirectory {
                 take(kind, folder: relative, name, watch)
             } else {
-                take(kind, file: relative, name, watch, in: folder.relative)
+                take(kind, file: relative, name, watch)
             }
         }
     }
@@ -42,33 +42,34 @@ extension WatchLoop {
         switch kind {
         case .movedAway: folders?.endAll(below: relative)
         case .created, .complete:
-            let parent = OwnFile.folder(of: "\(directory)/\(relative)")
-            guard !RelativePath.isReserved(name),
-                let filter = folders?.filter(of: watch, in: parent, selection.ignoreFile)?.entering(name)
+            guard !RelativePath.isReserved(name), let filter = filter(of: watch)?.entering(name)
             else { return }
             // Of a directory with much in it the rest may come later; then its own events tell of it.
             _ = walk(relative, filter)
         }
     }
 
-    private func take(
-        _ kind: InotifyEvent.Kind, file relative: String, _ name: String, _ watch: Int32, in folder: String
-    ) {
+    private func take(_ kind: InotifyEvent.Kind, file relative: String, _ name: String, _ watch: Int32) {
         if let ignoreFile = selection.ignoreFile, name.hasSameBytes(as: ignoreFile) {
             folders?.forgetFilters()
             schedule.ask(at: .now)
         }
         guard kind != .movedAway else { return files.vanished(PathKey(relative)) }
-        let parent = folder.isEmpty ? root : "\(directory)/\(folder)"
-        guard !RelativePath.isReserved(name), !SourceWitness.isName(name),
-            folders?.filter(of: watch, in: parent, selection.ignoreFile)?.sends(name) ?? false
+        guard !RelativePath.isReserved(name), !SourceWitness.isName(name), filter(of: watch)?.sends(name) ?? false
         else { return }
         notice(PathKey(relative), kind == .complete ? .complete : .begun)
     }
 
+    private func filter(of watch: Int32) -> WalkFilter? {
+        guard let sources else { return nil }
+        return folders?.filter(of: watch, in: sources, selection.ignoreFile)
+    }
+
     /// There may be a file to send.
-    func notice(_ path: PathKey, _ hint: SettlingFiles.Hint) {
-        guard let status = Self.status("\(directory)/\(path.string)"), selection.accepts(status) else { return }
+    ///
+    /// - Parameter status: what is there; nil to look.
+    func notice(_ path: PathKey, _ hint: SettlingFiles.Hint, _ status: stat? = nil) {
+        guard let status = status ?? self.status(path), selection.accepts(status) else { return }
         let look = SourceFile.Identity(status)
         guard !skipped.finds(path, look.known), asksAgain || !isKnown(path, look) else { return files.vanished(path) }
         if files.noticed(path, look, hint, at: .now) == .keepsChanging { tellOfChanges(path) }
@@ -81,10 +82,12 @@ extension WatchLoop {
         journal?.finds(path, look.known) ?? known.finds(path, look.known)
     }
 
-    /// - Returns: nothing where there is no file.
-    static func status(_ path: String) -> stat? {
-        var status = stat()
-        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    /// - Parameter path: below the directory.
+    /// - Returns: nil where there is no file.
+    func status(_ path: PathKey) -> stat? {
+        guard let sources, let status = try? SourcePlace(path.string, below: sources).status(),
+            status.st_mode & S_IFMT == S_IFREG
+        else { return nil }
         return status
     }
 }

@@ -43,17 +43,20 @@ extension WatchLoop {
     ///
     /// - Returns: whether all of it could be read.
     func walk(_ relative: String, _ filter: WalkFilter) -> Bool {
+        guard let sources else { return false }
         var isComplete = true
-        let path = relative.isEmpty ? root : "\(directory)/\(relative)"
+        var found = FoundFiles()
         let prefix = directory.utf8.count + 1
         func below(_ path: String) -> String { String(decoding: path.utf8.dropFirst(prefix), as: UTF8.self) }
-        let sweepsAt = options.afterwards == .isRemoved ? time(nil) : nil
+        let sweep = options.afterwards == .isRemoved ? WitnessSweep(key: witnesses) : nil
         var walk = DirectoryWalk(
-            path: path, relative: relative, selection: selection, filter, sweepsAt: sweepsAt, places: places
-        ) { path, _, filter in self.watch(path, below(path), filter) }
-        while !isStopping, let found = walk.next() {
-            switch found {
-            case .file(let path, _): notice(PathKey(below(path)), .found)
+            SourcePlace(relative, below: sources), relative: relative, selection: selection, filter, sweep: sweep,
+            places: places
+        ) { directory, place, _, filter in self.watch(directory, below(place.path), filter) }
+        while !isStopping, let next = walk.next() {
+            switch next {
+            case .file(let place, _):
+                if let status = found.status(place) { notice(PathKey(below(place.path)), .found, status) }
             case .skipped(let path, _, let failure) where failure.code == .sourceUnreadable:
                 if Self.mayComeBack(path) { isComplete = false }
                 hold(path, failure.message)
@@ -74,11 +77,13 @@ extension WatchLoop {
         return access(path, R_OK | X_OK) == 0 || errno != EACCES
     }
 
-    private func watch(_ path: String, _ relative: String, _ filter: WalkFilter) {
-        if devices.isRemote(path) { schedule.isBlind = true }
+    private func watch(_ directory: SourceDirectory, _ relative: String, _ filter: WalkFilter) {
+        if devices.isRemote(directory) { schedule.isBlind = true }
         do throws(SystemError) {
-            try folders?.add(path, relative, filter)
+            try folders?.add(directory, relative, filter)
         } catch {
+            // The directory is open, so it is /proc that is missing.
+            if error.errno == ENOENT { schedule.isBlind = true }
             // What is gone, or cannot be read, is no want of watches.
             guard [ENOSPC, ENOMEM].contains(error.errno) else { return }
             tellOfWatches("fs.inotify.max_user_watches", error)
@@ -87,7 +92,7 @@ extension WatchLoop {
 
     /// Looks at a file that is due.
     func look(at path: PathKey) {
-        let status = Self.status("\(directory)/\(path.string)").flatMap { selection.accepts($0) ? $0 : nil }
+        let status = status(path).flatMap { selection.accepts($0) ? $0 : nil }
         let look = status.map { SettlingFiles.Look($0) }
         if files.looked(path, look, at: .now) == .keepsChanging { tellOfChanges(path) }
     }
@@ -109,4 +114,23 @@ extension WatchLoop {
 
     /// More are told again.
     private static let mostHeld = 10_000
+}
+
+/// Looks at files one directory after the other, each of which is opened once.
+private struct FoundFiles {
+    private var last: (folder: PathKey, directory: SourceDirectory)?
+
+    /// - Returns: nil where there is no file any more.
+    mutating func status(_ place: SourcePlace) -> stat? {
+        let (folder, name) = place.split
+        if last?.folder != PathKey(folder) {
+            last = (try? place.parent().directory).map { (PathKey(folder), $0) }
+        }
+        guard let status = try? last?.directory.status(name), status.isFile else { return nil }
+        return status
+    }
+}
+
+extension stat {
+    fileprivate var isFile: Bool { st_mode & S_IFMT == S_IFREG }
 }

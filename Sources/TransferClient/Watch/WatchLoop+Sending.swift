@@ -8,7 +8,7 @@ extension WatchLoop {
     private static let bytesAtOnce: UInt64 = 1 << 30
 
     func sendIfPossible() {
-        guard !isSending, !events.isFull, outage.nextTry.map({ $0 <= .now }) ?? true else { return }
+        guard let sources, !isSending, !events.isFull, outage.nextTry.map({ $0 <= .now }) ?? true else { return }
         guard files.hasReady || !hasAsked || outage.isOn else { return }
         var batch: [PathKey] = []
         while batch.isEmpty, files.hasReady {
@@ -17,12 +17,12 @@ extension WatchLoop {
         guard !batch.isEmpty || !hasAsked || outage.isOn else { return }
         (isSending, hasAsked) = (true, true)
         outage.asks(at: .now)
-        sender.send(batch.map { ($0, files.settledLook(of: $0)) })
+        sender.send(batch.map { ($0, files.settledLook(of: $0)) }, of: sources)
     }
 
     /// Somebody may be writing since the second look; that may be long ago, when the server was away.
     private func isAtRest(_ path: PathKey) -> Bool {
-        let look = Self.status("\(directory)/\(path.string)").map { SettlingFiles.Look($0) }
+        let look = status(path).map { SettlingFiles.Look($0) }
         guard look != files.settledLook(of: path) else { return true }
         files.changed(path, look, at: .now)
         return false
@@ -85,7 +85,7 @@ extension WatchLoop {
     /// - Returns: whether people are told.
     private func settle(_ report: UploadReport, _ fate: SourceFate) -> Bool {
         let path = path(of: report)
-        let look = Self.status(report.source).map { SettlingFiles.Look($0) }
+        let look = status(path).map { SettlingFiles.Look($0) }
         switch report.result {
         case .committed, .alreadyStored:
             // Written again since it was read, or gone: the next version is another matter.

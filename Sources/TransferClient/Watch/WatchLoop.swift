@@ -17,6 +17,8 @@ final class WatchLoop: @unchecked Sendable {
     let moveTarget: MoveTarget?
     /// Recognizes what the server stores in.
     let places: ServerPlaces?
+    /// Of names that removals give.
+    let witnesses: WitnessKey
     private let isStopped = Locked(false)
 
     var files: SettlingFiles
@@ -31,6 +33,8 @@ final class WatchLoop: @unchecked Sendable {
     var skipped = KnownFiles()
     /// Nothing where the kernel gives none.
     var folders: WatchedFolders?
+    /// The directory as it was when it came; nil as long as there is none.
+    var sources: SourceRoot?
     /// File systems that the directory and what is below it are on.
     var devices = WatchedDevices()
     var isSending = false
@@ -59,7 +63,7 @@ final class WatchLoop: @unchecked Sendable {
         self.directory = Self.withoutSlashes(directory)
         self.options = options
         self.events = events
-        places = client.places
+        (places, witnesses) = (client.places, client.sweptDirectories.key)
         if case .moves(let folder) = options.afterwards { moveTarget = MoveTarget(folder) } else { moveTarget = nil }
         selection = try options.selection(in: directory, without: moveTarget)
         do throws(SystemError) {
@@ -67,7 +71,7 @@ final class WatchLoop: @unchecked Sendable {
         } catch {
             throw PushFailure(reason: .unsupported, message: "Cannot watch: \(error).")
         }
-        sender = WatchSender(client, options.afterwards, self.directory, wake)
+        sender = WatchSender(client, options.afterwards, moveTarget, self.directory, wake)
         files = SettlingFiles(settle: .seconds(options.settle))
         outage = Outage(retryFor: options.retryFor)
         journal = try Self.journal(options, self.directory, client.server)

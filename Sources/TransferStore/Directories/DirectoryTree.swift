@@ -44,13 +44,11 @@ struct DirectoryTree: Sendable {
         return directory
     }
 
-    private static let resolve = UInt64(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
-
     private static func openBeneath(_ root: DirectoryHandle, _ path: String) throws(SystemError) -> DirectoryHandle {
         let flags = clinux_o_directory | O_RDONLY
         while true {
             do throws(SystemError) {
-                let opened = try root.disk.open(root.number, path: path, flags: flags, resolve: resolve)
+                let opened = try root.disk.open(root.number, path: path, flags: flags, resolve: Beneath.resolve)
                 return DirectoryHandle(opened, on: root.disk)
             } catch {
                 // The tree was renamed meanwhile and the kernel could not tell (openat2(2)): ask again.

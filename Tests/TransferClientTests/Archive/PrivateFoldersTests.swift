@@ -32,7 +32,7 @@ import TransferTestSupport
         let folders = [try Self.folder("d", permissions), try Self.folder("d/e", permissions)]
         try await withServer { server in
             let client = try TransferClient(server: server.address("copy"), configuration: .plain())
-            let remote = RemoteTarget(client: client, directory: "", keepsOwners: false)
+            let remote = RemoteTarget(client: client, keepsOwners: false)
             try await remote.makeTop(permissions: permissions)
             let pulled = try PullDirectory(path: here.path("in"), permissions: permissions)
             let local = LocalTarget(client: client, destination: pulled, keepsOwners: false, digests: [:])
@@ -85,7 +85,7 @@ import TransferTestSupport
         }
         let fake = FakeServer(serve, serve)
         let client = try TransferClient(server: fake.address, configuration: .plain())
-        let target = RemoteTarget(client: client, directory: "", keepsOwners: false)
+        let target = RemoteTarget(client: client, keepsOwners: false)
         let results = Locked<[ResultCode]>([])
         try await target.makeFolders([try Self.folder("d", 0o700)], replacing: []) { _, result, _ in
             results.withLock { $0.append(result) }

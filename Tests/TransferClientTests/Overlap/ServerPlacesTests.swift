@@ -162,11 +162,12 @@ import TransferTestSupport
     /// A directory that was pulled to has a folder of the same name for what arrives, and no catalog.
     @Test func onlyADirectoryWithACatalogIsAServers() throws {
         let directory = try TemporaryDirectory()
-        #expect(!ServerPlaces.isServers(directory.path("")))
+        let opened = try SourceDirectory(directory.path)
+        #expect(!ServerPlaces.isServers(opened))
         try Files.write(directory.path(".transfer/lock"), "")
-        #expect(!ServerPlaces.isServers(directory.path("")))
+        #expect(!ServerPlaces.isServers(opened))
         try Files.write(directory.path(".transfer/catalog.sqlite"), "")
-        #expect(ServerPlaces.isServers(directory.path("")) && ServerPlaces.mayBeStored(directory.path("")))
+        #expect(ServerPlaces.isServers(opened) && ServerPlaces.mayBeStored(directory.path("")))
     }
 
     @Test func whatHoldsAPath() {

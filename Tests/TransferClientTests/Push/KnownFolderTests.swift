@@ -294,10 +294,10 @@ extension KnownFolderTests {
             }
         }
         var plain: [String] = []
-        var walk = DirectoryWalk(path: directory.path("t"), relative: "t")
+        var walk = DirectoryWalk(SourcePlace(try SourceRoot(directory.path("t"))), relative: "t")
         while let found = walk.next() { plain.append(item(found)) }
         var mixed: [String] = []
-        walk = DirectoryWalk(path: directory.path("t"), relative: "t")
+        walk = DirectoryWalk(SourcePlace(try SourceRoot(directory.path("t"))), relative: "t")
         while true {
             if Bool.random(using: &random), let files = walk.nextFiles(atLeast: 3, { try? RelativePath($0) }) {
                 #expect(

@@ -14,7 +14,7 @@ import TransferTestSupport
         status.st_size = off_t(clamping: size)
         return SplitUpload(
             PendingUpload(.bytes([]), label: "big", destination: "big", kind: .file),
-            .file(SourceFile.Identity(status), path: "big", followsLinks: true), function: .xxh128)
+            .file(SourceFile.Identity(status), SourcePlace(named: "big", followsLink: true)), function: .xxh128)
     }
 
     private static func ranges(of split: SplitUpload, _ sharing: PartSharing = PartSharing()) -> [Range<UInt64>] {
@@ -87,8 +87,8 @@ import TransferTestSupport
         let content = SplitMix64.bytes(seed: 4, 2 * Limits.blockSize + 100_000)
         try Files.write(path, content)
         let whole = PendingUpload(.bytes([]), label: "long", destination: "long", kind: .file)
-        let file = try SourceFile(path: path, followsLinks: true).identity
-        let split = SplitUpload(whole, .file(file, path: path, followsLinks: true), function: function)
+        let file = try SourceFile(SourcePlace(named: path, followsLink: true)).identity
+        let split = SplitUpload(whole, .file(file, SourcePlace(named: path, followsLink: true)), function: function)
         let ranges = Self.ranges(of: split, PartSharing(lanes: 8, inPieces: true))
         #expect(ranges.count > 8)
         for range in ranges.reversed() {
@@ -148,8 +148,8 @@ import TransferTestSupport
         let content = (0..<9 * block + 1000).map { UInt8(truncatingIfNeeded: $0 / 4099) }
         try Files.write(path, content)
         let whole = PendingUpload(.bytes([]), label: "long", destination: "long", kind: .file)
-        let file = try SourceFile(path: path, followsLinks: true).identity
-        let split = SplitUpload(whole, .file(file, path: path, followsLinks: true), function: .xxh128)
+        let file = try SourceFile(SourcePlace(named: path, followsLink: true)).identity
+        let split = SplitUpload(whole, .file(file, SourcePlace(named: path, followsLink: true)), function: .xxh128)
         let digests = stride(from: 0, to: content.count, by: block).map { start in
             Digest(
                 .xxh128,

@@ -15,8 +15,8 @@ import TransferTestSupport
         path = directory.path("long")
         try Files.write(path, [UInt8](repeating: 1, count: 3 * Limits.blockSize))
         let whole = PendingUpload(.bytes([]), label: "long", destination: "long", kind: .file)
-        let file = try SourceFile(path: path, followsLinks: true).identity
-        split = SplitUpload(whole, .file(file, path: path, followsLinks: true), function: .xxh128)
+        let file = try SourceFile(SourcePlace(named: path, followsLink: true)).identity
+        split = SplitUpload(whole, .file(file, SourcePlace(named: path, followsLink: true)), function: .xxh128)
     }
 
     @Test func onlyTheFirstEndIsReported() {

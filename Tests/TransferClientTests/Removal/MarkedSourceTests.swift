@@ -147,7 +147,7 @@ import TransferTestSupport
     private func marked(_ path: String) throws -> MarkedSource { try marked(pushed(path)) }
 
     private func marked(_ report: UploadReport) throws -> MarkedSource {
-        var directories = SourceDirectories(swept: SweptDirectories())
+        var directories = SourceDirectories(swept: SweptDirectories(WitnessKey(in: nil)))
         // A child process that another test is just starting has all descriptors for a moment.
         for _ in 0..<2000 {
             do throws(SourceKept) {
@@ -165,7 +165,7 @@ import TransferTestSupport
             source: path, uploadID: Self.uploadID, result: .committed, kind: .file, size: 1, message: "")
         (report.isDurable, report.isRead, report.storedPath) = (true, true, "a")
         report.digest = Self.digest
-        report.file = try SourceFile(path: path, followsLinks: false).identity
+        report.file = try SourceFile(SourcePlace(named: path, followsLink: false)).identity
         return report
     }
 }

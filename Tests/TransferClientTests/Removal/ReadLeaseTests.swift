@@ -15,7 +15,7 @@ import TransferTestSupport
     }
 
     private var isOpenForWriting: Bool {
-        get throws { try SourceFile(path: path, followsLinks: false).isOpenForWriting }
+        get throws { try SourceFile(SourcePlace(named: path, followsLink: false)).isOpenForWriting }
     }
 
     @Test func onlyWhoCouldWriteCounts() throws {
@@ -43,7 +43,7 @@ import TransferTestSupport
 
     /// Nothing of it is left behind: who comes later writes at once.
     @Test func itIsGivenBack() throws {
-        let file = try SourceFile(path: path, followsLinks: false)
+        let file = try SourceFile(SourcePlace(named: path, followsLink: false))
         #expect(!file.isOpenForWriting)
         let writer = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK)
         #expect(writer >= 0)

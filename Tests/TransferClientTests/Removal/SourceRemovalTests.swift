@@ -146,7 +146,7 @@ import TransferTestSupport
         try await withServer { server in
             try Files.write(path, "x")
             let report = try await push(server)
-            var directories = SourceDirectories(swept: SweptDirectories())
+            var directories = SourceDirectories(swept: SweptDirectories(WitnessKey(in: nil)))
             let source = try MarkedSource(report, mayHaveReplaced: false, &directories)
             let names = Files.tree(directory.path("in"))
             let witness = try #require(names.first { SourceWitness.isName($0) })
@@ -164,7 +164,7 @@ import TransferTestSupport
         try await withServer { server in
             try Files.write(path, "x")
             let report = try await push(server)
-            var directories = SourceDirectories(swept: SweptDirectories())
+            var directories = SourceDirectories(swept: SweptDirectories(WitnessKey(in: nil)))
             let source = try MarkedSource(report, mayHaveReplaced: true, &directories)
             #expect(throws: SourceKept.self) { try source.remove(Self.answers(source, report, code)) }
             #expect(Files.tree(directory.path("in")) == ["a.bin"])
@@ -176,7 +176,7 @@ import TransferTestSupport
         try await withServer { server in
             try Files.write(path, "x")
             let report = try await push(server)
-            var directories = SourceDirectories(swept: SweptDirectories())
+            var directories = SourceDirectories(swept: SweptDirectories(WitnessKey(in: nil)))
             let source = try MarkedSource(report, mayHaveReplaced: false, &directories)
             try Files.check(rename(directory.path("in"), directory.path("moved")), "rename")
             try Files.write(path, "x")

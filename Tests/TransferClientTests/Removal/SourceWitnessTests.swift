@@ -8,15 +8,19 @@ import TransferTestSupport
 @Suite struct SourceWitnessTests {
     private let home: TemporaryDirectory
     private let directory: SourceDirectory
+    private let key = WitnessKey(in: nil)
+    /// A name that the key has made for the directory.
+    private let own: String
 
     init() throws {
         home = try TemporaryDirectory()
         try Files.write(home.path("a"), "content")
         directory = try SourceDirectory(home.path)
+        own = ".transfer-witness-\(try key.makeNumber(in: directory))"
     }
 
     @Test func isASecondNameOfTheSource() throws {
-        let witness = try SourceWitness(beside: "a", in: directory)
+        let witness = try SourceWitness(beside: "a", in: directory, key)
         #expect(SourceWitness.isName(witness.name))
         #expect(Files.read(home.path(witness.name)) == Array("content".utf8))
         try witness.remove()
@@ -27,7 +31,7 @@ import TransferTestSupport
     /// As in file systems without links.
     @Test func isAnEmptyFileWhereNoLinkCanBeMade() throws {
         try Files.makeDirectory(home.path("d"))
-        let witness = try SourceWitness(beside: "d", in: directory)
+        let witness = try SourceWitness(beside: "d", in: directory, key)
         #expect(Files.read(home.path(witness.name)) == [])
         try witness.remove()
     }
@@ -44,7 +48,7 @@ import TransferTestSupport
     /// What is taken away says what it was called, as far as a name has room for it. No character is cut.
     @Test func whatIsTakenAwayTellsItsName() throws {
         func taken(_ name: String) throws -> String {
-            let witness = try SourceWitness(beside: name, in: directory, isFile: false)
+            let witness = try SourceWitness(beside: name, in: directory, isFile: false, key)
             try witness.remove()
             #expect(SourceWitness.isName(witness.takenName) && SourceWitness.isTaken(witness.takenName))
             #expect(!SourceWitness.isTaken(witness.name) && witness.takenName.utf8.count <= 255)
@@ -58,13 +62,13 @@ import TransferTestSupport
 
     /// A push that was killed while it removed a source leaves the only name of it, or of what somebody has written there.
     @Test(arguments: [false, true]) func whatWasTakenAwayComesBack(isTaken: Bool) throws {
-        let names = ["a", "l"].map { ".transfer-witness-0123456789abcdef0123456789abcdef-\($0)" }
+        let names = ["a", "l"].map { "\(own)-\($0)" }
         try Files.check(rename(home.path("a"), home.path(names[0])), "rename")
         try Files.check(symlink("nowhere", home.path(names[1])), "symlink")
         if isTaken { for name in ["a", "l"] { try Files.write(home.path(name), "other") } }
-        for name in names { SourceWitness.sweep(name, in: directory, at: time(nil) + 30) }
+        for name in names { SourceWitness.sweep(name, in: directory, key, at: time(nil) + 30) }
         #expect(Files.tree(home.path) == names + (isTaken ? ["a", "l"] : []))
-        for name in names { SourceWitness.sweep(name, in: directory, at: time(nil) + 62) }
+        for name in names { SourceWitness.sweep(name, in: directory, key, at: time(nil) + 62) }
         #expect(Files.tree(home.path) == (isTaken ? ["a", "a-1", "l", "l-1"] : ["a", "l"]))
         #expect(Files.read(home.path(isTaken ? "a-1" : "a")) == Array("content".utf8))
         if isTaken { #expect(Files.read(home.path("a")) == Array("other".utf8)) }
@@ -72,26 +76,49 @@ import TransferTestSupport
 
     /// One that somebody else may wait for stays. Behind a removed source it is the only name of what nobody wants any more.
     @Test(arguments: [false, true]) func onlyOldOnesAreSwept(isSourceGone: Bool) throws {
-        let name = ".transfer-witness-0123456789abcdef0123456789abcdef"
+        let name = own
         try Files.check(link(home.path("a"), home.path(name)), "link")
         if isSourceGone { try Files.check(unlink(home.path("a")), "unlink") }
         let left = isSourceGone ? [] : ["a"]
-        directory.sweep()
-        SourceWitness.sweep(name, in: directory, at: time(nil) + 3_590)
+        directory.sweep(key)
+        SourceWitness.sweep(name, in: directory, key, at: time(nil) + 3_590)
         #expect(Files.tree(home.path) == [name] + left)
         let later = time(nil) + 3_602
-        SourceWitness.sweep("a", in: directory, at: later)
+        SourceWitness.sweep("a", in: directory, key, at: later)
         #expect(Files.tree(home.path) == [name] + left)
-        SourceWitness.sweep(name, in: directory, at: later)
+        SourceWitness.sweep(name, in: directory, key, at: later)
         #expect(Files.tree(home.path) == left)
     }
 
-    private func witness(_ source: String) -> String { ".transfer-witness-0123456789abcdef0123456789abcdef-\(source)" }
+    /// Names that look the same, of other users, of servers whose files were pulled, and of another directory.
+    @Test func whatOthersHaveNamedStays() throws {
+        try Files.makeDirectory(home.path("d"))
+        let elsewhere = try key.makeNumber(in: SourceDirectory(home.path("d")))
+        let others = [
+            "0123456789abcdef0123456789abcdef", "\(elsewhere)", "\(try WitnessKey(in: nil).makeNumber(in: directory))",
+        ].flatMap { [".transfer-witness-\($0)", ".transfer-witness-\($0)-.bashrc"] }
+        for name in others { try Files.write(home.path(name), "x") }
+        for name in others { #expect(SourceWitness.sweep(name, in: directory, key, at: time(nil) + 10_000) == nil) }
+        #expect(Files.tree(home.path) == (others + ["a"]).sorted())
+    }
+
+    /// Another process of the user knows the names; what others may write is no key.
+    @Test func theKeyIsKept() throws {
+        let folder = home.path("own")
+        let first = WitnessKey(in: folder)
+        let number = try first.makeNumber(in: directory)
+        #expect(first.hasMade(number, in: directory) && WitnessKey(in: folder).hasMade(number, in: directory))
+        #expect(!WitnessKey(in: nil).hasMade(number, in: directory))
+        try Files.check(chmod("\(folder)/removals.key", 0o644), "chmod")
+        #expect(!WitnessKey(in: folder).hasMade(number, in: directory))
+    }
+
+    private func witness(_ source: String) -> String { "\(own)-\(source)" }
 
     /// A file and a link that were taken away, and two witnesses that nobody misses.
     private func strand() throws {
         try Files.write(home.path("b"), "other")
-        let witnesses = ["0", "1"].map { ".transfer-witness-" + String(repeating: $0, count: 32) }
+        let witnesses = try (0..<2).map { _ in ".transfer-witness-\(try key.makeNumber(in: directory))" }
         try Files.check(link(home.path("b"), home.path(witnesses[0])), "link")
         try Files.write(home.path(witnesses[1]), "the only name")
         try Files.check(rename(home.path("a"), home.path(witness("a"))), "rename")
@@ -116,14 +143,15 @@ import TransferTestSupport
         var selection = Selection()
         if excludes { selection.rules = [try PathRule(.exclude, "*")] }
         let told = ["a", "l"].map { "sourceSkipped in/\(witness($0))" }
-        for sweepsAt in [nil, time(nil)] {
+        for sweep in [nil, WitnessSweep(key: key)] {
             let walk = DirectoryWalk(
-                path: home.path, relative: "in", selection: selection, WalkFilter(selection), findsLinks: true,
-                sweepsAt: sweepsAt, visit: nil)
+                SourcePlace(try SourceRoot(home.path)), relative: "in", selection: selection, WalkFilter(selection),
+                findsLinks: true,
+                sweep: sweep, visit: nil)
             #expect(found(walk) == (excludes ? told : ["file in/b"] + told))
         }
         #expect(Files.tree(home.path).count == 5)
-        let reports = UploadFeed([.path(home.path)], folder: "", selection: selection, sweeps: true)
+        let reports = UploadFeed([.path(home.path)], folder: "", selection: selection, sweeps: key)
         var results: [ResultCode] = []
         while let item = reports.next() { if case .report(let report) = item { results.append(report.result) } }
         #expect(results == [.sourceSkipped, .sourceSkipped])
@@ -135,16 +163,17 @@ import TransferTestSupport
         var selection = Selection()
         selection.rules = [try PathRule(.exclude, "l")]
         let walk = DirectoryWalk(
-            path: home.path, relative: "in", selection: selection, WalkFilter(selection), findsLinks: true,
-            sweepsAt: time(nil) + 3_602, visit: nil)
+            SourcePlace(try SourceRoot(home.path)), relative: "in", selection: selection, WalkFilter(selection),
+            findsLinks: true,
+            sweep: WitnessSweep(key: key, time: time(nil) + 3_602), visit: nil)
         #expect(found(walk) == ["file in/a", "file in/b"])
         #expect(Files.tree(home.path) == ["a", "b", "l"])
     }
 
     /// What is left of a push that was killed is not sent by the next.
     @Test func noneIsSent() throws {
-        try Files.check(link(home.path("a"), home.path(".transfer-witness-0123456789abcdef0123456789abcdef")), "link")
-        var walk = DirectoryWalk(path: home.path, relative: "in")
+        try Files.check(link(home.path("a"), home.path(own)), "link")
+        var walk = DirectoryWalk(SourcePlace(try SourceRoot(home.path)), relative: "in")
         var found: [String] = []
         while let item = walk.next() { if case .file(_, let relative) = item { found.append(relative) } }
         #expect(found == ["in/a"])

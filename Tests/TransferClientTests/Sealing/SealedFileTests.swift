@@ -130,6 +130,6 @@ import TransferTestSupport
         #expect(text.kind == .text && text.permissions == 0o644)
         let path = try sample.write("b", [0, 1, 2, 255])
         #expect(try sample.source(path).kind == .file)
-        #expect(try SealedSource(path: path, followsLinks: true, kind: .audio).kind == .audio)
+        #expect(try SealedSource(SourcePlace(named: path, followsLink: true), kind: .audio).kind == .audio)
     }
 }

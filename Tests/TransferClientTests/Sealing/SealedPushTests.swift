@@ -54,7 +54,7 @@ import TransferTestSupport
                     report.digest == found.delivery.digest
                         && report.uploadID == UploadID(derivedFrom: note.tag.digest.bytes))
                 let file = try #require(
-                    SourceFile.identity(path: mail.home.path("in/\(note.path.string)"), followsLinks: true))
+                    SourcePlace(named: mail.home.path("in/\(note.path.string)"), followsLink: true).identity)
                 #expect(note.modified == file.modified)
                 #expect(note.permissions == (note.path.string == "a.txt" ? 0o640 : 0o644))
             }
@@ -279,7 +279,7 @@ import TransferTestSupport
     /// What the secrets that are kept make of a file.
     private func sealedBytes(_ path: String, _ mail: SealedMail) throws -> [UInt8] {
         let recipients = [try mail.identity("bob").sealing.recipient]
-        let source = try SealedSource(path: path, followsLinks: true, kind: nil)
+        let source = try SealedSource(SourcePlace(named: path, followsLink: true), kind: nil)
         let name = try #require(names(in: mail.home.path("alice/sealing")).first)
         let bytes = try #require(Files.read(mail.home.path("alice/sealing/\(name)")))
         let state = try SealingState(decoding: Array(bytes.dropFirst()), sealing: source.binding, for: recipients)

@@ -32,7 +32,7 @@ struct SealingSample {
     }
 
     func source(_ path: String) throws -> SealedSource {
-        try SealedSource(path: path, followsLinks: true, kind: nil)
+        try SealedSource(SourcePlace(named: path, followsLink: true), kind: nil)
     }
 
     func file(_ path: String, _ place: SealingPlace? = nil) throws -> SealedFile {

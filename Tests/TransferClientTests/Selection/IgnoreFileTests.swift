@@ -22,16 +22,16 @@ import TransferTestSupport
 
     @Test func files() throws {
         let directory = try TemporaryDirectory()
-        let path = directory.path("ignore")
+        let (path, opened) = (directory.path("ignore"), try SourceDirectory(directory.path))
         try Files.write(path, "a\n")
-        #expect(try IgnoreFile(path: path).ignores("a", isDirectory: false) == true)
+        #expect(try IgnoreFile("ignore", in: opened).ignores("a", isDirectory: false) == true)
         for (bytes, message) in [
             ([0xFF], "is not UTF-8"),
             ([UInt8](repeating: 10, count: IgnoreFile.longest + 1), "has more than 1048576 bytes"),
         ] {
             try Files.write(path, bytes)
             do throws(IgnoreFile.Fault) {
-                _ = try IgnoreFile(path: path)
+                _ = try IgnoreFile("ignore", in: opened)
                 Issue.record("it was read")
             } catch {
                 #expect(error.message == message)

@@ -50,7 +50,7 @@ import TransferTestSupport
 
     @Test(arguments: Change.allCases)
     func changesAreNoticed(_ change: Change) throws {
-        let file = try SourceFile(path: path, followsLinks: false)
+        let file = try SourceFile(SourcePlace(named: path, followsLink: false))
         try change.make(path)
         if change == .nothing {
             try file.checkUnchanged()
@@ -60,7 +60,7 @@ import TransferTestSupport
     }
 
     @Test func readsFromTheFrontToTheEnd() throws {
-        let file = try SourceFile(path: path, followsLinks: true)
+        let file = try SourceFile(SourcePlace(named: path, followsLink: true))
         #expect(file.size == 7)
         #expect(file.permissions == 0o644)
         #expect(file.modified == Timestamp(seconds: 1_000_000, nanoseconds: 0))
@@ -80,11 +80,11 @@ import TransferTestSupport
             ("none", .sourceUnreadable),
         ] {
             let failure = #expect(throws: LocalFailure.self) {
-                _ = try SourceFile(path: directory.path(name), followsLinks: false)
+                _ = try SourceFile(SourcePlace(named: directory.path(name), followsLink: false))
             }
             #expect(failure?.code == code, "\(name)")
         }
-        _ = try SourceFile(path: directory.path("link"), followsLinks: true)
+        _ = try SourceFile(SourcePlace(named: directory.path("link"), followsLink: true))
     }
 }
 

@@ -292,12 +292,13 @@ extension SyncTests {
     @Test func aLinkInThePlaceOfAFileIsNotFollowed() async throws {
         try write("a", [1])
         try Files.write(here.path("secret"), [7])
-        var scan = LocalScan(try LocalTree(path: source), at: source, isSource: true, SyncFilter(Selection()))
+        var scan = LocalScan(
+            try LocalTree(path: source), at: try SourceRoot(source), isSource: true, SyncFilter(Selection()))
         let files = try scan.run().0.entries.map { SyncPlan.File(entry: $0, isNew: true) }
         #expect(unlink("\(source)/a") == 0)
         #expect(symlink(here.path("secret"), "\(source)/a") == 0)
         try await withServer { server in
-            let target = RemoteTarget(client: try client(server), directory: source, keepsOwners: false)
+            let target = RemoteTarget(client: try client(server), root: try SourceRoot(source), keepsOwners: false)
             let results = Locked<[ResultCode]>([])
             try await target.take(files, { _ in }) { _, result, _ in results.withLock { $0.append(result) } }
             #expect(results.withLock { $0.count } == 1 && results.withLock { $0.allSatisfy { !$0.isSuccess } })

@@ -21,7 +21,8 @@ extension SyncTests {
         (configuration.conflict, configuration.comparesContent) = (.overwrite, true)
         let client = try TransferClient(server: server.address("copy"), configuration: configuration)
         let scan = RemoteScan(client, isSource: true, wantsDigests: true, SyncFilter(Selection()))
-        var local = LocalScan(try LocalTree(path: back), at: back, isSource: false, SyncFilter(Selection()))
+        var local = LocalScan(
+            try LocalTree(path: back), at: try SourceRoot(back), isSource: false, SyncFilter(Selection()))
         let trees = (source: try await scan.run().tree, target: try local.run().0)
         var options = Self.options
         (options.deletes, options.keepsInTrash, options.backupFolder) = (deletes, keepsInTrash, backupFolder)

@@ -21,7 +21,7 @@ extension SyncTests {
         (configuration.conflict, configuration.comparesContent) = (.overwrite, true)
         let client = try TransferClient(server: server.address("copy"), configuration: configuration)
         let tree = try LocalTree(path: source)
-        var local = LocalScan(tree, at: source, isSource: true, SyncFilter(Selection()))
+        var local = LocalScan(tree, at: try SourceRoot(source), isSource: true, SyncFilter(Selection()))
         let scan = RemoteScan(client, isSource: false, wantsDigests: true, SyncFilter(Selection()))
         let trees = (source: try local.run().0, target: try await scan.run().tree)
         var options = Self.options
@@ -33,7 +33,7 @@ extension SyncTests {
         let plan = planner.run()
         try await body()
         let target = RemoteTarget(
-            client: client, directory: source, keepsOwners: false, plan: plan, comparesContent: true)
+            client: client, root: try SourceRoot(source), keepsOwners: false, plan: plan, comparesContent: true)
         let events = EventQueue<SyncEvent>()
         let read = LocalSource(path: source, top: try tree.top(), pool: client.pool)
         let run = SyncRun(read, trees, plan, options) { events.send($0) }
@@ -194,7 +194,7 @@ extension SyncTests {
         age("\(source)/new")
         try await withServer { server in
             try Files.makeDirectory(server.directory.path("store/copy"))
-            var target = RemoteTarget(client: try client(server), directory: source, keepsOwners: false)
+            var target = RemoteTarget(client: try client(server), root: try SourceRoot(source), keepsOwners: false)
             var plan = SyncPlan()
             if wasToBeMoved {
                 // It was another file that was to get the path, and has it not.
@@ -203,7 +203,8 @@ extension SyncTests {
                     ExtraAttributes(), nil, .server(FileVersion(high: 1, low: 1), nil))
             }
             target.plan = plan
-            var scan = LocalScan(try LocalTree(path: source), at: source, isSource: true, SyncFilter(Selection()))
+            var scan = LocalScan(
+                try LocalTree(path: source), at: try SourceRoot(source), isSource: true, SyncFilter(Selection()))
             let entries = try scan.run().0.entries
             try await overwrite(server, "new", [1, 2, 3])
             let results = Locked<[ResultCode]>([])
@@ -279,7 +280,7 @@ extension SyncTests {
         }
         let server = FakeServer(serve, serve, serve, serve)
         let client = try TransferClient(server: server.address, configuration: .plain())
-        var target = RemoteTarget(client: client, directory: source, keepsOwners: false)
+        var target = RemoteTarget(client: client, keepsOwners: false)
         target.waits = [.zero, .zero]
         let entries = try ["a", "b"].map { name in
             SyncEntry(

@@ -11,7 +11,7 @@ import TransferTestSupport
 @Suite struct SyncTreeTests {
     /// All that is in a directory, as a scan finds it.
     private func entries(_ top: String) throws -> [SyncEntry] {
-        var scan = LocalScan(try LocalTree(path: top), at: top, isSource: true, SyncFilter(Selection()))
+        var scan = LocalScan(try LocalTree(path: top), at: try SourceRoot(top), isSource: true, SyncFilter(Selection()))
         return try scan.run().0.entries
     }
 

@@ -13,7 +13,7 @@ import TransferTestSupport
             let path = directory.path("a")
             try Files.write(path, "x")
             var upload = Upload.path(path, name: "a")
-            upload.expected = SourceFile.identity(path: path, followsLinks: false)
+            upload.expected = SourcePlace(named: path, followsLink: false).identity
             if isAnother { try Files.write(path, "another") }
             let client = try TransferClient(server: server.address, configuration: .patient)
             var results: [ResultCode] = []
@@ -33,7 +33,7 @@ import TransferTestSupport
             try Files.write(path, "x")
             let client = try TransferClient(server: server.address, configuration: .patient)
             var (upload, results) = (Upload.path(path, name: "a"), [ResultCode]())
-            for expected in [nil, SourceFile.identity(path: path, followsLinks: false), look(9)] {
+            for expected in [nil, SourcePlace(named: path, followsLink: false).identity, look(9)] {
                 upload.expected = expected
                 for try await event in client.push([upload]) {
                     if case .finished(let report) = event { results.append(report.result) }

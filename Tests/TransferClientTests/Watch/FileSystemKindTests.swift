@@ -16,7 +16,7 @@ import TransferTestSupport
     }
 
     @Test func ofADirectory() throws {
-        #expect(!FileSystemKind.isRemote(try TemporaryDirectory(prefersMemory: true).path))
-        #expect(!FileSystemKind.isRemote("/nonexistent"))
+        let directory = try TemporaryDirectory(prefersMemory: true)
+        #expect(!FileSystemKind.isRemote(try SourceDirectory(directory.path)))
     }
 }

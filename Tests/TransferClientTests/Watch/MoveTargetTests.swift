@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Testing
 import TransferModel
@@ -7,13 +8,15 @@ import TransferTestSupport
 
 @Suite struct MoveTargetTests {
     private let directory: TemporaryDirectory
+    private let watched: SourceRoot
     private let target: MoveTarget
 
     init() throws {
         directory = try TemporaryDirectory()
         target = MoveTarget(directory.path("watched/done"))
         try Files.makeDirectory(directory.path("watched"))
-        #expect(target.obstacle(from: directory.path("watched")) == nil)
+        watched = try SourceRoot(directory.path("watched"))
+        #expect(target.obstacle(from: watched) == nil)
     }
 
     /// A file that the server has acknowledged as it is now.
@@ -22,7 +25,8 @@ import TransferTestSupport
         try Files.write(path, text)
         var report = UploadReport(
             source: path, uploadID: .random(), result: .committed, kind: .file, size: 1, message: "")
-        report.file = SourceFile.identity(path: path, followsLinks: false)
+        report.place = SourcePlace(relative, below: watched)
+        report.file = report.place?.identity
         return report
     }
 
@@ -64,22 +68,70 @@ import TransferTestSupport
             Issue.record("\(fate)")
             return
         }
-        #expect(reason.hasPrefix("It could not be moved: "))
+        #expect(reason.hasSuffix("such as a symbolic link, in the folder to move to."))
         #expect(Files.tree(directory.path) == ["watched/done/sub", "watched/sub/a"])
     }
 
     @Test func saysWhereNothingCanBeMovedTo() throws {
-        let watched = directory.path("watched")
         for above in ["watched", "watched/", "."] {
             #expect(MoveTarget(directory.path(above)).obstacle(from: watched)?.hasSuffix("or holds it.") == true)
         }
         try Files.write(directory.path("file"), "x")
-        #expect(MoveTarget(directory.path("file")).obstacle(from: watched)?.hasSuffix("is no directory.") == true)
+        #expect(MoveTarget(directory.path("file")).obstacle(from: watched)?.hasSuffix("is not a directory.") == true)
         let deep = MoveTarget(directory.path("no/such")).obstacle(from: watched)
         #expect(deep?.contains("cannot be made: ") == true)
         guard let other = SmallFileSystem(directory.path("other")) else { return }
         let far = MoveTarget(other.path + "/done").obstacle(from: watched)
         #expect(far?.contains("is on another file system") == true)
+    }
+
+    /// Users who may write in the watched directory make a link where the folder, or a folder in it, should be.
+    @Test func noLinkLeadsElsewhere() throws {
+        try Files.makeDirectory(directory.path("outside"))
+        try Files.check(symlink(directory.path("outside"), directory.path("watched/done/sub")), "symlink")
+        guard case .kept(let reason) = target.take(try report("sub/a"), "sub/a") else {
+            Issue.record("it was moved")
+            return
+        }
+        #expect(reason.hasSuffix("such as a symbolic link, in the folder to move to."))
+        try Files.check(symlink(directory.path("outside"), directory.path("watched/link")), "symlink")
+        for path in ["watched/link", "watched/link/deep"] {
+            let obstacle = MoveTarget(directory.path(path)).obstacle(from: watched)
+            #expect(obstacle?.contains("leads through a symbolic link in the watched directory") == true, "\(path)")
+        }
+        #expect(Files.tree(directory.path("outside")) == [])
+    }
+
+    /// The folder stays the one that it was.
+    @Test func aFolderThatIsReplacedByALink() throws {
+        try Files.makeDirectory(directory.path("outside"))
+        try Files.check(rename(directory.path("watched/done"), directory.path("watched/other")), "rename")
+        try Files.check(symlink(directory.path("outside"), directory.path("watched/done")), "symlink")
+        _ = target.take(try report("a"), "a")
+        #expect(Files.tree(directory.path("outside")) == [])
+        #expect(Files.read(directory.path("watched/other/a")) != nil)
+    }
+
+    /// The source is in another directory by now, which has its path.
+    @Test func aSourceFolderThatIsReplacedByALink() throws {
+        try Files.write(directory.path("outside/a"), "x")
+        let pushed = try report("sub/a")
+        try Files.check(rename(directory.path("watched/sub"), directory.path("watched/was")), "rename")
+        try Files.check(symlink(directory.path("outside"), directory.path("watched/sub")), "symlink")
+        guard case .kept = target.take(pushed, "sub/a") else {
+            Issue.record("it was moved")
+            return
+        }
+        #expect(Files.read(directory.path("outside/a")) != nil)
+    }
+
+    /// Others get no rights by the way that a file takes.
+    @Test func foldersAreAsPrivateAsTheirSource() throws {
+        let pushed = try report("private/deep/a")
+        try Files.check(chmod(directory.path("watched/private"), 0o700), "chmod")
+        #expect(target.take(pushed, "private/deep/a") == .moved(to: directory.path("watched/done/private/deep/a")))
+        let status = try SourceDirectory(directory.path("watched/done/private")).status()
+        #expect(status.st_mode & 0o777 == 0o700)
     }
 
     @Test func isLeftOutWhereItIsInTheDirectory() {

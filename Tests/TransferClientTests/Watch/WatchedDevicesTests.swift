@@ -9,21 +9,21 @@ import TransferTestSupport
         let memory = try TemporaryDirectory(prefersMemory: true)
         try Files.write(memory.path("below/file"), "x")
         var devices = WatchedDevices()
-        var asked: [String] = []
-        func isRemote(_ path: String) -> Bool {
-            asked.append(path)
+        var asked: [Int32] = []
+        func isRemote(_ directory: SourceDirectory) -> Bool {
+            asked.append(directory.number)
             return true
         }
-        let paths = [memory.path, memory.path("below"), "/nonexistent", "/proc", "/proc/self"]
-        let answers = paths.map { devices.isRemote($0, by: isRemote) }
-        #expect(answers == [true, false, false, true, false])
-        #expect(asked == [memory.path, "/proc"])
+        let directories = try [memory.path, memory.path("below"), "/proc", "/proc/self"].map { try SourceDirectory($0) }
+        let answers = directories.map { devices.isRemote($0, by: isRemote) }
+        #expect(answers == [true, false, true, false])
+        #expect(asked == [directories[0].number, directories[2].number])
     }
 
     @Test func whatIsHereIsNotRemote() throws {
         var devices = WatchedDevices()
         let directory = try TemporaryDirectory()
-        let answers = [directory.path, "/proc"].map { devices.isRemote($0) }
+        let answers = try [directory.path, "/proc"].map { devices.isRemote(try SourceDirectory($0)) }
         #expect(answers == [false, false])
     }
 }

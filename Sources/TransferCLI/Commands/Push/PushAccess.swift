@@ -99,6 +99,7 @@ struct PushAccess {
     /// - Throws: `PushFailure` when the key cannot be used, or nobody gives a token.
     func complete(_ configuration: inout ClientConfiguration) async throws(PushFailure) {
         configuration.security = security
+        configuration.removalKeys = ConfigurationFolder.path
         guard case .tls = security else { return }
         if let notice, !isQuiet { StandardStream.error.write("\(notice)\n") }
         configuration.key = try key()

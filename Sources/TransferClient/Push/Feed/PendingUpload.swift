@@ -9,7 +9,7 @@ import TransferModel
 final class PendingUpload: @unchecked Sendable {
     /// Where the bytes come from.
     enum Content {
-        case file(path: String, followsLinks: Bool)
+        case file(SourcePlace)
         /// A file as the server gets it, when that must not know what it is.
         case sealed(SealedFile)
         case bytes([UInt8])
@@ -112,9 +112,9 @@ final class PendingUpload: @unchecked Sendable {
 
     /// Takes the id that its source gives it.
     func identify(_ ids: SourceID, _ file: SourceFile.Identity?) {
-        guard !hasOwnID, case .file(let path, _) = content, let file, file != identity else { return }
+        guard !hasOwnID, case .file(let place) = content, let file, file != identity else { return }
         identity = file
-        id = ids.id(path: path.absolutePath, destination: destination, file: file)
+        id = ids.id(path: place.path.absolutePath, destination: destination, file: file)
     }
 
     /// - Throws: `sourceChanged` for a file that is not to be sent.
@@ -144,6 +144,16 @@ final class PendingUpload: @unchecked Sendable {
             .bytes(bytes), label: label, destination: destination, kind: wantedKind, id: id, sealed: sealed)
         (held.started, held.replaceable) = (started, replaceable)
         return held
+    }
+
+    /// Where its content is read, if it is a file.
+    var place: SourcePlace? {
+        switch content {
+        case .file(let place): place
+        case .sealed(let file): file.source.place
+        case .part(let split, _), .assembly(let split), .drop(let split): split.whole.place
+        case .bytes, .stream, .rest: nil
+        }
     }
 
     /// What it is a part or the end of.

@@ -68,8 +68,8 @@ final class UploadFeed: Sendable {
     private let folder: String
     private let selection: Selection
     private let rules: PathRules
-    /// Whether what a removal that was killed has left gets its name back.
-    private let sweeps: Bool
+    /// Of names that removals give, where what a killed one has left gets its name back.
+    private let sweeps: WitnessKey?
     /// Whether what is stored there gives way.
     private let replaces: Bool
     /// Recognizes folders that the server stores in, which are not sent.
@@ -84,13 +84,14 @@ final class UploadFeed: Sendable {
     /// - Parameters:
     ///   - folder: put before every path; may be empty.
     ///   - selection: what of the files is handed out.
-    ///   - sweeps: whether what a removal that was killed has left in a directory gets its name back, when it is old.
+    ///   - sweeps: the key of names that removals give, where what a killed one has left in a directory gets its name back when it is
+    ///     old.
     ///   - replaces: whether what is stored there gives way.
     ///   - places: recognizes folders that the server stores in; nil where none can be.
     ///   - archive: takes what is kept beside files; nothing where they are all that is sent.
     init(
         _ uploads: some Sequence<Upload> & Sendable, folder: String, selection: Selection = Selection(),
-        sweeps: Bool = false, replaces: Bool = false, places: ServerPlaces? = nil, archive: ArchiveNotes? = nil
+        sweeps: WitnessKey? = nil, replaces: Bool = false, places: ServerPlaces? = nil, archive: ArchiveNotes? = nil
     ) {
         self.replaces = replaces
         self.places = places
@@ -142,7 +143,7 @@ final class UploadFeed: Sendable {
                     state.destinations.insert(PathDigest("\(destination)/\(name)"))
                 }
                 return SourceFolder(
-                    path: files.path, destination: destination, kind: state.walkKind, names: files.names)
+                    files.place, destination: destination, kind: state.walkKind, names: files.names)
             }
         }
     }
@@ -216,11 +217,14 @@ final class UploadFeed: Sendable {
         case .bytes(let bytes): return named(.bytes(bytes), upload, &state)
         case .stream(let stream): return named(.stream(BlockStream(stream)), upload, &state)
         case .path(let path):
-            var status = stat()
-            let follows = upload.followsLinks && archive == nil
-            let code = (follows ? stat(path, &status) : lstat(path, &status)) == 0 ? 0 : errno
+            let place = upload.place ?? SourcePlace(named: path, followsLink: archive == nil)
             let name = upload.name ?? Self.lastComponent(path)
-            guard code == 0 else { return refused(path, name, .unreadable(SystemError(errno: code, call: "stat"))) }
+            let status: stat
+            do throws(SystemError) {
+                status = try place.status()
+            } catch {
+                return refused(path, name, .unreadable(error))
+            }
             let isRepeated = !state.named.insert(PathDigest(path.absolutePath + "\0" + name)).inserted
             switch FileType(mode: status.st_mode) {
             case .regular:
@@ -228,9 +232,9 @@ final class UploadFeed: Sendable {
                     state.leftOut.files += 1
                     return nil
                 }
-                if let archive, archive.takesName(status, path, name, isNamed: true) { return nil }
+                if let archive, archive.takesName(status, place, name, isNamed: true) { return nil }
                 let item = pending(
-                    .file(path: path, followsLinks: follows), path, name, upload.kind, isRepeated: isRepeated, &state)
+                    .file(place), path, name, upload.kind, isRepeated: isRepeated, &state)
                 if case .upload(let pending) = item {
                     (pending.expected, pending.replaceable) = (upload.expected, upload.replaceable)
                 }
@@ -238,7 +242,11 @@ final class UploadFeed: Sendable {
             case .directory:
                 if let failure = places?.refusal(ofSource: path) { return refused(path, name, failure) }
                 state.walkIsRepeated = isRepeated
-                state.walk = walk(Self.withoutSlashes(path), name)
+                do throws(SystemError) {
+                    state.walk = walk(SourcePlace(try SourceRoot(Self.withoutSlashes(path))), name)
+                } catch {
+                    return refused(path, name, .unreadable(error))
+                }
                 state.walkKind = upload.kind
                 return nil
             case .symbolicLink where archive != nil:
@@ -246,7 +254,7 @@ final class UploadFeed: Sendable {
                     state.leftOut.files += 1
                     return nil
                 }
-                return link(path, name, isNamed: true)
+                return link(place, name, isNamed: true)
             case let type: return refused(path, name, .special(type.description))
             }
         }
@@ -257,45 +265,44 @@ final class UploadFeed: Sendable {
         return pending(content, name, name, upload.kind, &state)
     }
 
-    private func walk(_ path: String, _ relative: String) -> DirectoryWalk {
-        let (filter, sweepsAt) = (WalkFilter(selection), sweeps ? time(nil) : nil)
+    private func walk(_ place: SourcePlace, _ relative: String) -> DirectoryWalk {
+        let (filter, sweep) = (WalkFilter(selection), sweeps.map { WitnessSweep(key: $0) })
         guard let archive else {
             return DirectoryWalk(
-                path: path, relative: relative, selection: selection, filter, sweepsAt: sweepsAt, places: places,
-                visit: nil)
+                place, relative: relative, selection: selection, filter, sweep: sweep, places: places, visit: nil)
         }
         return DirectoryWalk(
-            path: path, relative: relative, selection: selection, filter, findsLinks: true, sweepsAt: sweepsAt,
-            places: places
-        ) { place, name, _ in archive.add(folder: place, name, isNamed: name.hasSameBytes(as: relative)) }
+            place, relative: relative, selection: selection, filter, findsLinks: true, sweep: sweep, places: places
+        ) { directory, place, name, _ in
+            archive.add(directory, at: place, name, isNamed: name.hasSameBytes(as: relative))
+        }
     }
 
     /// - Returns: nothing for what is only taken note of.
     private func item(_ found: DirectoryWalk.Found, _ state: inout State) -> Item? {
         switch found {
-        case .file(let path, let relative):
+        case .file(let place, let relative):
             var isRepeated = state.walkIsRepeated
             if let archive {
-                var status = stat()
-                if lstat(path, &status) == 0, archive.takesName(status, path, relative) { return nil }
+                if let status = try? place.status(), archive.takesName(status, place, relative) { return nil }
                 // One that is named as well is another upload.
-                isRepeated = isRepeated || state.named.contains(PathDigest(path.absolutePath + "\0" + relative))
+                isRepeated = isRepeated || state.named.contains(PathDigest(place.path.absolutePath + "\0" + relative))
             }
             return pending(
-                .file(path: path, followsLinks: false), path, relative, state.walkKind, isRepeated: isRepeated, &state)
-        case .link(let path, let relative): return link(path, relative)
+                .file(place), place.path, relative, state.walkKind, isRepeated: isRepeated, &state)
+        case .link(let place, let relative): return link(place, relative)
         case .skipped(let path, let relative, let failure):
             return .report(.failed(path: path, to: destination(relative), failure))
         }
     }
 
     /// - Returns: nothing for a link that can be sent, later.
-    private func link(_ path: String, _ name: String, isNamed: Bool = false) -> Item? {
+    private func link(_ place: SourcePlace, _ name: String, isNamed: Bool = false) -> Item? {
         do throws(LocalFailure) {
-            try archive?.add(link: path, name, isNamed: isNamed)
+            try archive?.add(link: place, name, isNamed: isNamed)
             return nil
         } catch {
-            var report = UploadReport.failed(path: path, to: destination(name), error)
+            var report = UploadReport.failed(path: place.path, to: destination(name), error)
             (report.isNamed, report.form) = (isNamed, .link)
             return .report(report)
         }

@@ -1,5 +1,3 @@
-internal import CLinux
-import Glibc
 import TransferCodec
 import TransferModel
 
@@ -15,8 +13,8 @@ final class SourceFolder: @unchecked Sendable {
         var size: UInt64 = 0
     }
 
-    /// Of the directory on this machine, without a slash at its end; empty for the root.
-    let path: String
+    /// The directory on this machine.
+    let place: SourcePlace
 
     /// Of the folder on the server.
     let destination: String
@@ -29,8 +27,8 @@ final class SourceFolder: @unchecked Sendable {
     /// Fewer files than this are asked about one by one.
     static let fewest = 8
 
-    init(path: String, destination: String, kind: ContentKind?, names: [String]) {
-        (self.path, self.destination, self.kind) = (path, destination, kind)
+    init(_ place: SourcePlace, destination: String, kind: ContentKind?, names: [String]) {
+        (self.place, self.destination, self.kind) = (place, destination, kind)
         files = names.map { File(name: $0) }
     }
 
@@ -38,15 +36,13 @@ final class SourceFolder: @unchecked Sendable {
     ///
     /// - Returns: nothing when something has changed since they were found, so that each has to be looked at by itself.
     func look(_ ids: SourceID) -> FolderDigest? {
-        let directory = clinux_openat(
-            AT_FDCWD, path.isEmpty ? "/" : path, O_RDONLY | clinux_o_directory | O_CLOEXEC, 0)
-        guard directory >= 0 else { return nil }
-        defer { close(directory) }
+        guard let directory = try? place.openDirectory() else { return nil }
+        let path = place.path
         let digester = UploadListDigester()
         var folder = ids.folder(path: path.isEmpty ? "" : path.absolutePath, destination: destination)
         for index in files.indices {
             let name = files[index].name
-            guard let file = SourceFile.identity(path: name, in: directory, followsLinks: false) else { return nil }
+            guard let file = SourcePlace(name, in: directory).identity else { return nil }
             files[index].size = file.size
             digester.add(folder.id(of: name, file), name)
         }
@@ -58,16 +54,16 @@ final class SourceFolder: @unchecked Sendable {
         guard next < files.count else { return nil }
         defer { next += 1 }
         let name = files[next].name
-        let path = "\(path)/\(name)"
+        let file = place.child(name)
         return PendingUpload(
-            .file(path: path, followsLinks: false), label: path, destination: "\(destination)/\(name)", kind: kind,
+            .file(file), label: file.path, destination: "\(destination)/\(name)", kind: kind,
             id: .none, hasOwnID: false)
     }
 
     /// - Parameter isDurable: whether all of it is on the server.
     func report(isDurable: Bool) -> KnownFolder {
         KnownFolder(
-            source: path, storedPath: destination, files: files.count,
+            source: place.path, storedPath: destination, files: files.count,
             bytes: files.reduce(0) { $0.addingClamped($1.size) }, isDurable: isDurable)
     }
 }

@@ -17,7 +17,7 @@ final class HTTPContent: @unchecked Sendable {
     }
 
     private enum Origin {
-        case file(path: String, followsLinks: Bool, SourceFile.Identity)
+        case file(SourcePlace, SourceFile.Identity)
         case bytes([UInt8])
         case stream(BlockStream)
     }
@@ -47,10 +47,10 @@ final class HTTPContent: @unchecked Sendable {
         case .stream(let stream):
             (origin, size) = (.stream(stream), nil)
             upload.kind = upload.wantedKind ?? .file
-        case .file(let path, let followsLinks):
-            let file = try SourceFile(path: path, followsLinks: followsLinks)
+        case .file(let place):
+            let file = try SourceFile(place)
             try pending.check(file.identity)
-            (origin, size, open) = (.file(path: path, followsLinks: followsLinks, file.identity), file.size, (file, 0))
+            (origin, size, open) = (.file(place, file.identity), file.size, (file, 0))
             recognise(ContentReader(file))
         default:
             let reader = try ContentReader(pending.content)
@@ -95,7 +95,7 @@ final class HTTPContent: @unchecked Sendable {
 
     /// The file that it is, where it is one.
     var file: (path: String, identity: SourceFile.Identity)? {
-        if case .file(let path, _, let identity) = origin { (path, identity) } else { nil }
+        if case .file(let place, let identity) = origin { (place.path, identity) } else { nil }
     }
 
     /// Whether all can be read once more.
@@ -125,8 +125,8 @@ extension HTTPContent {
             guard let start = Int(exactly: offset), start <= bytes.count else { throw .connectionLost }
             let end = start + min(most, bytes.count - start)
             return given(Array(bytes[start..<end]), at: offset, isLast: end == bytes.count)
-        case .file(let path, let followsLinks, let identity):
-            let piece = try read(path, followsLinks, identity, offset, most)
+        case .file(let place, let identity):
+            let piece = try read(place, identity, offset, most)
             return given(piece, at: offset, isLast: offset + UInt64(piece.count) == identity.size)
         case .stream(let stream): return try read(stream, offset)
         }
@@ -143,14 +143,14 @@ extension HTTPContent {
     }
 
     private func read(
-        _ path: String, _ followsLinks: Bool, _ identity: SourceFile.Identity, _ offset: UInt64, _ most: Int
+        _ place: SourcePlace, _ identity: SourceFile.Identity, _ offset: UInt64, _ most: Int
     ) throws(LocalFailure) -> [UInt8] {
         guard offset <= identity.size else { throw .connectionLost }
         let file: SourceFile
         if let open, open.next == offset {
             file = open.file
         } else {
-            file = try SourceFile(path: path, followsLinks: followsLinks, range: offset..<identity.size)
+            file = try SourceFile(place, range: offset..<identity.size)
             guard file.identity == identity else { throw .changed }
         }
         let wanted = Int(min(UInt64(most), identity.size - offset))

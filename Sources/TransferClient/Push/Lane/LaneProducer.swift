@@ -205,9 +205,9 @@ final class LaneProducer: @unchecked Sendable {
         }
         let source: SplitUpload.Source
         switch pending.content {
-        case .file(let path, let followsLinks):
+        case .file(let place):
             guard let file = reader.file else { return nil }
-            source = .file(file, path: path, followsLinks: followsLinks)
+            source = .file(file, place)
         case .sealed(let file): source = .sealed(file)
         case .bytes, .stream, .part, .rest, .assembly, .drop: return nil
         }

@@ -45,8 +45,7 @@ extension LaneProducer {
     ///
     /// - Returns: bytes of its content.
     private func identify(_ pending: PendingUpload) -> UInt64? {
-        guard pending.mayBeAskedAbout, case .file(let path, let followsLinks) = pending.content,
-            let file = SourceFile.identity(path: path, followsLinks: followsLinks),
+        guard pending.mayBeAskedAbout, case .file(let place) = pending.content, let file = place.identity,
             file.size < PartSharing.usualSmallestFile, (try? pending.check(file)) != nil
         else { return nil }
         if pending.started == 0 { pending.started = monotonicNanoseconds() }

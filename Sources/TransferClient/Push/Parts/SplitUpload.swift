@@ -51,7 +51,7 @@ final class SplitUpload: UploadInParts {
 
     /// Where the bytes come from, from anywhere in it.
     enum Source {
-        case file(SourceFile.Identity, path: String, followsLinks: Bool)
+        case file(SourceFile.Identity, SourcePlace)
         case sealed(SealedFile)
     }
 
@@ -79,7 +79,7 @@ final class SplitUpload: UploadInParts {
         self.function = function
         size =
             switch source {
-            case .file(let file, _, _): file.size
+            case .file(let file, _): file.size
             case .sealed(let file): file.size
             }
         leastPartSize = (size / Self.mostParts / Self.blockSize + 1) * Self.blockSize
@@ -92,7 +92,7 @@ final class SplitUpload: UploadInParts {
     /// Whether it is of the file as it is now.
     func isOf(_ pending: PendingUpload, _ reader: ContentReader) -> Bool {
         switch (source, pending.content) {
-        case (.file(let file, _, _), .file): reader.file == file
+        case (.file(let file, _), .file): reader.file == file
         case (.sealed(let file), .sealed(let other)): file === other
         default: false
         }
@@ -128,8 +128,8 @@ final class SplitUpload: UploadInParts {
     /// - Throws: as `SourceFile`, and `sourceChanged`.
     func reader(of range: Range<UInt64>) throws(LocalFailure) -> ContentReader {
         switch source {
-        case .file(let identity, let path, let followsLinks):
-            let file = try SourceFile(path: path, followsLinks: followsLinks, range: range)
+        case .file(let identity, let place):
+            let file = try SourceFile(place, range: range)
             guard file.identity == identity else { throw .changed }
             return ContentReader(file)
         case .sealed(let file): return try file.open(range)

@@ -63,8 +63,8 @@ final class SealedPush: Sendable {
             let path = try path(of: upload)
             let sealed = SealedUpload(self, sealing.tag, path, .stream(sealing, wanted: upload.wantedKind))
             return PendingUpload(.stream(BlockStream(sealing)), sealed, of: upload)
-        case .file(let path, let followsLinks):
-            let source = try SealedSource(path: path, followsLinks: followsLinks, kind: upload.wantedKind)
+        case .file(let place):
+            let source = try SealedSource(place, kind: upload.wantedKind)
             return try seal(source, upload)
         case .sealed, .part, .rest, .assembly, .drop: return upload
         }
@@ -90,7 +90,7 @@ final class SealedPush: Sendable {
     private func seal(_ source: SealedSource, _ upload: PendingUpload) throws(LocalFailure) -> PendingUpload {
         let place =
             upload.isIdentified
-            ? SealingPlace(in: identity.states, words + [source.path.absolutePath, upload.destination]) : nil
+            ? SealingPlace(in: identity.states, words + [source.place.path.absolutePath, upload.destination]) : nil
         let found = try place?.find(source.binding, recipients)
         if case .record(let record)? = found, !upload.isUnknown {
             upload.recall(record)

@@ -5,8 +5,7 @@ import TransferSystem
 
 /// A file that is to be sealed, told from what it is after any change.
 struct SealedSource: Sendable {
-    let path: String
-    let followsLinks: Bool
+    let place: SourcePlace
     let file: SourceFile.Identity
 
     /// When anything about it last changed, which no program can set back.
@@ -30,9 +29,9 @@ struct SealedSource: Sendable {
     ///
     /// - Parameter kind: nothing to find it out.
     /// - Throws: `sourceUnreadable`, `sourceSkipped`; `sourceChanged` when it does not come to rest.
-    init(path: String, followsLinks: Bool, kind: ContentKind?) throws(LocalFailure) {
+    init(_ place: SourcePlace, kind: ContentKind?) throws(LocalFailure) {
         for _ in 0..<Self.mostLooks {
-            let source = try SourceFile(path: path, followsLinks: followsLinks)
+            let source = try SourceFile(place)
             // Each by itself: a time to come, of another clock or set by somebody, says nothing of the other.
             let ages = [Self.age(of: source.modified), Self.age(of: source.changed)]
             if let age = ages.filter({ (0..<Self.rest).contains($0) }).min() {
@@ -42,7 +41,7 @@ struct SealedSource: Sendable {
             let digests = try PieceDigests(of: source)
             guard source.isUntouched else { continue }
             content = digests
-            (self.path, self.followsLinks, file, changed) = (path, followsLinks, source.identity, source.changed)
+            (self.place, file, changed) = (place, source.identity, source.changed)
             permissions = source.permissions
             self.kind = kind ?? source.kind
             return
@@ -69,7 +68,7 @@ struct SealedSource: Sendable {
 
     /// - Throws: `sourceChanged` when it is not what it was.
     func open(_ range: Range<UInt64>) throws(LocalFailure) -> SourceFile {
-        let source = try SourceFile(path: path, followsLinks: followsLinks, range: range)
+        let source = try SourceFile(place, range: range)
         guard isSame(as: source) else { throw .changed }
         return source
     }

@@ -6,8 +6,8 @@ import TransferSystem
 /// A folder on a server that is made the same as a directory here.
 struct RemoteTarget: SyncTarget {
     let client: TransferClient
-    /// The directory that files are sent from.
-    let directory: String
+    /// The directory that files are sent from; nil where none are.
+    var root: SourceRoot?
     let keepsOwners: Bool
     /// For which all that stands there was compared: what has changed since gets no other path and no attributes, and is not removed.
     /// Nothing where none of it was.
@@ -207,14 +207,12 @@ struct RemoteTarget: SyncTarget {
         _ files: [SyncPlan.File], _ tell: @escaping @Sendable (SyncEvent) -> Void,
         _ report: @escaping SyncReport<SyncPlan.File>
     ) async throws(PushFailure) {
-        let directory = directory
-        let found = Dictionary(files.map { (PathKey("\(directory)/\($0.entry.path.string)"), $0) }) { first, _ in first
-        }
-        let uploads = files.map { file in
-            var upload = Upload.path("\(directory)/\(file.entry.path.string)", name: file.target.string)
+        guard let root else { return }
+        let places = files.map { SourcePlace($0.entry.path.string, below: root) }
+        let found = Dictionary(zip(places.map { PathKey($0.path) }, files)) { first, _ in first }
+        let uploads = zip(places, files).map { place, file in
+            var upload = Upload(at: place, name: file.target.string)
             upload.replaceable = replaceable(by: file)
-            // What is a link by now is another thing than what was looked at.
-            upload.followsLinks = false
             return upload
         }
         for try await event in client.push(uploads) {

@@ -41,18 +41,18 @@ struct SyncWorker: Sendable {
     func push(_ directory: String) async throws(PushFailure) -> SyncSummary {
         let (selection, places) = (selection, client.places)
         let kept = try keptFolders()
-        let (local, top) = try await onPool { () throws(StoreError) in
+        let (root, local, top) = try await onPool { () throws(StoreError) in
             if let refusal = places?.refusal(ofSource: directory) {
                 throw StoreError(refusal.code, "\(directory.escapedForDisplay) is not sent. \(refusal.message)")
             }
-            let tree = try LocalTree(path: directory)
-            return (tree, try tree.top())
+            let (root, tree) = try Self.open(directory)
+            return (root, tree, try tree.top())
         }
         let scan = RemoteScan(
             client, isSource: false, wantsDigests: options.comparesContent, SyncFilter(selection, without: kept))
         let (scanned, found) = try await BothScans(remote: scan, pool: client.pool) { (isStopped) throws(StoreError) in
             var scan = LocalScan(
-                local, at: directory, isSource: true, SyncFilter(selection, without: kept), places: places,
+                local, at: root, isSource: true, SyncFilter(selection, without: kept), places: places,
                 isStopped: isStopped)
             return try scan.run()
         }.run()
@@ -78,8 +78,8 @@ struct SyncWorker: Sendable {
             unreadable: { known.unreadable })
         return try await run(sides) { (plan) async throws(PushFailure) in
             RemoteTarget(
-                client: try client.keeping(.init(owners: keepsOwners)), directory: directory,
-                keepsOwners: keepsOwners, plan: plan, comparesContent: found.comparesUploads)
+                client: try client.keeping(.init(owners: keepsOwners)), root: root, keepsOwners: keepsOwners,
+                plan: plan, comparesContent: found.comparesUploads)
         }
     }
 
@@ -153,10 +153,25 @@ struct SyncWorker: Sendable {
         at directory: String, _ filter: SyncFilter, _ places: ServerPlaces?, _ isStopped: @escaping () -> Bool
     ) throws(StoreError) -> (LocalTree?, SyncTree) {
         guard access(directory, F_OK) == 0 else { return (nil, SyncTree(top: nil)) }
-        let tree = try LocalTree(path: directory)
+        let (root, tree) = try open(directory)
         var scan = LocalScan(
-            tree, at: directory, isSource: false, filter, places: places, isStopped: isStopped)
+            tree, at: root, isSource: false, filter, places: places, isStopped: isStopped)
         return (tree, try scan.run().0)
+    }
+
+    /// Opens a directory, to be looked at and to be sent from.
+    private static func open(_ directory: String) throws(StoreError) -> (SourceRoot, LocalTree) {
+        let tree = try LocalTree(path: directory)
+        let (top, shown) = (try tree.top(), directory.escapedForDisplay)
+        do throws(SystemError) {
+            let root = try SourceRoot(directory)
+            guard root.identity == SourceRoot.Identity(top.object) else {
+                throw SystemError(errno: ESTALE, call: "open")
+            }
+            return (root, tree)
+        } catch {
+            throw StoreError(.sourceUnreadable, "'\(shown)' cannot be read: \(error.reason).")
+        }
     }
 
     private func run(

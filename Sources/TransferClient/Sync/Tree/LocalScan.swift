@@ -1,11 +1,12 @@
 import TransferModel
 import TransferStore
+import TransferSystem
 
 /// Looks at a tree on this machine.
 struct LocalScan {
     private let tree: LocalTree
-    /// Of the directory, for its ignore files.
-    private let path: String
+    /// The directory, for its ignore files.
+    private let root: SourceRoot
     private let isSource: Bool
     private let isStopped: () -> Bool
     private let places: ServerPlaces?
@@ -23,10 +24,10 @@ struct LocalScan {
     ///   - places: recognizes folders that the server stores in, which are left out; nil where none can be.
     ///   - isStopped: whether nobody waits for it any more.
     init(
-        _ tree: LocalTree, at path: String, isSource: Bool, _ filter: SyncFilter, places: ServerPlaces? = nil,
+        _ tree: LocalTree, at root: SourceRoot, isSource: Bool, _ filter: SyncFilter, places: ServerPlaces? = nil,
         isStopped: @escaping () -> Bool = { false }
     ) {
-        (self.tree, self.path, self.isSource, self.filter) = (tree, path, isSource, filter)
+        (self.tree, self.root, self.isSource, self.filter) = (tree, root, isSource, filter)
         (self.isStopped, self.places) = (isStopped, places)
     }
 
@@ -77,7 +78,9 @@ struct LocalScan {
             guard case .reserved(let name, isFolder: true) = found else { return false }
             return name.hasSameBytes(as: RelativePath.reservedName)
         }
-        return isServers ? places?.refusal(ofSource: "\(path)/\(folder.string)") : nil
+        let place = SourcePlace(folder.string, below: root)
+        guard isServers, let places, let directory = try? place.openDirectory() else { return nil }
+        return ServerPlaces.isServers(directory) ? places.refusal(ofSource: directory, at: place.path) : nil
     }
 
     /// A folder that the server stores in, or may store in, is left as it is on both sides.
@@ -124,13 +127,22 @@ struct LocalScan {
 
     private mutating func readIgnoreFile(of folder: RelativePath?) throws(StoreError) {
         do throws(IgnoreFile.Fault) {
+            let directory = try directory(of: folder)
             if let folder {
-                try filter.read(folder, at: "\(path)/\(folder.string)")
+                try filter.read(folder, in: directory)
             } else {
-                filter = try filter.reading(topAt: path)
+                filter = try filter.reading(topIn: directory)
             }
         } catch {
             throw StoreError(.sourceUnreadable, "Nothing of it is sent: its ignore file \(error.message).")
+        }
+    }
+
+    private func directory(of folder: RelativePath?) throws(IgnoreFile.Fault) -> SourceDirectory {
+        do throws(SystemError) {
+            return try SourcePlace(folder?.string ?? "", below: root).openDirectory()
+        } catch {
+            throw IgnoreFile.Fault(message: "cannot be read: \(error.reason)")
         }
     }
 }

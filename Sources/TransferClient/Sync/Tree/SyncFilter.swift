@@ -31,7 +31,7 @@ final class SyncFilter: Sendable {
     }
 
     /// With the ignore file of the top.
-    func reading(topAt directory: String) throws(IgnoreFile.Fault) -> SyncFilter {
+    func reading(topIn directory: SourceDirectory) throws(IgnoreFile.Fault) -> SyncFilter {
         SyncFilter(selection, top: try top.reading(in: directory), without: excluded)
     }
 
@@ -58,7 +58,7 @@ final class SyncFilter: Sendable {
     private func isExcluded(_ path: RelativePath) -> Bool { !excluded.isEmpty && excluded.contains(path) }
 
     /// Takes the ignore file of a folder into account.
-    func read(_ path: RelativePath, at directory: String) throws(IgnoreFile.Fault) {
+    func read(_ path: RelativePath, in directory: SourceDirectory) throws(IgnoreFile.Fault) {
         let filter = try filter(of: path).reading(in: directory)
         filters.withLock { $0[path] = filter }
         hasRead.store(true, ordering: .relaxed)

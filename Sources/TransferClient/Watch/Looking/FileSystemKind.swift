@@ -14,12 +14,8 @@ enum FileSystemKind {
 
     static func isRemote(_ type: Int) -> Bool { remote.contains(UInt32(truncatingIfNeeded: type)) }
 
-    /// - Parameter path: of a directory; one that cannot be opened is not remote.
-    static func isRemote(_ path: String) -> Bool {
-        let number = clinux_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | clinux_o_directory, 0)
-        guard number >= 0 else { return false }
-        let descriptor = Descriptor(number)
+    static func isRemote(_ directory: SourceDirectory) -> Bool {
         var type = 0
-        return clinux_file_system_type(descriptor.number, &type) == 0 && isRemote(type)
+        return clinux_file_system_type(directory.number, &type) == 0 && isRemote(type)
     }
 }

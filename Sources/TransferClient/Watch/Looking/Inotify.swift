@@ -15,11 +15,11 @@ final class Inotify {
     /// Can be read when there are events.
     var number: Int32 { descriptor.number }
 
-    /// - Parameter followsLink: whether the last component may be a symbolic link.
     /// - Returns: the watch; that which the directory has, if it has one.
-    func watch(_ path: String, followsLink: Bool) throws(SystemError) -> Int32 {
-        let mask = InotifyEvent.mask | (followsLink ? 0 : UInt32(IN_DONT_FOLLOW))
-        return try system("inotify_add_watch") { inotify_add_watch(number, path, mask) }
+    /// - Throws: ENOENT where /proc is not mounted, and what inotify_add_watch(2) says.
+    func watch(_ directory: SourceDirectory) throws(SystemError) -> Int32 {
+        let path = "/proc/self/fd/\(directory.number)"
+        return try system("inotify_add_watch") { inotify_add_watch(number, path, InotifyEvent.mask) }
     }
 
     func end(_ watch: Int32) {

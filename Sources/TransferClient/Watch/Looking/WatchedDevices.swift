@@ -1,4 +1,3 @@
-internal import CLinux
 import Glibc
 import TransferSystem
 
@@ -9,13 +8,12 @@ struct WatchedDevices {
 
     /// Whether a directory is on a file system that was not seen before, and that others change too.
     ///
-    /// - Parameters:
-    ///   - path: of the directory; one that cannot be looked at is on none.
-    ///   - isRemote: tells the kind of the file system that a path is on.
-    mutating func isRemote(_ path: String, by isRemote: (String) -> Bool = FileSystemKind.isRemote) -> Bool {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return false }
-        return isNew(UInt64(status.st_dev)) && isRemote(path)
+    /// - Parameter isRemote: tells the kind of the file system that a directory is on.
+    mutating func isRemote(
+        _ directory: SourceDirectory, by isRemote: (SourceDirectory) -> Bool = FileSystemKind.isRemote
+    ) -> Bool {
+        guard let status = try? directory.status() else { return false }
+        return isNew(UInt64(status.st_dev)) && isRemote(directory)
     }
 
     /// - Parameter device: as stat(2) numbers it.

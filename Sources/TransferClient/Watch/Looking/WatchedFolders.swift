@@ -36,22 +36,23 @@ struct WatchedFolders {
     }
 
     /// - Throws: ENOSPC when this user has as many watches as there may be, and what else the kernel says.
-    mutating func add(_ path: String, _ relative: String, _ filter: WalkFilter) throws(SystemError) {
-        let watch = try inotify.watch(path, followsLink: relative.isEmpty)
+    mutating func add(_ directory: SourceDirectory, _ relative: String, _ filter: WalkFilter) throws(SystemError) {
+        let watch = try inotify.watch(directory)
         folders[watch] = Folder(relative: relative, filter: filter, scan: scan)
     }
 
     /// What holds in a directory, its ignore file included.
     ///
     /// - Returns: nothing where that cannot be read: then nothing of the directory is sent.
-    mutating func filter(of watch: Int32, in path: String, _ ignoreFile: String?) -> WalkFilter? {
+    mutating func filter(of watch: Int32, in root: SourceRoot, _ ignoreFile: String?) -> WalkFilter? {
         guard let folder = folders[watch] else { return nil }
         if let resolved = folder.resolved { return resolved }
-        guard let ignoreFile, OwnFile.identity(of: "\(path)/\(ignoreFile)") != nil else {
+        guard let directory = try? SourcePlace(folder.relative, below: root).openDirectory() else { return nil }
+        guard let ignoreFile, (try? directory.status(ignoreFile)) != nil else {
             folders[watch]?.resolved = folder.filter
             return folder.filter
         }
-        let resolved = try? folder.filter.reading(in: path)
+        let resolved = try? folder.filter.reading(in: directory)
         folders[watch]?.resolved = resolved
         return resolved
     }

@@ -1,12 +1,16 @@
-internal import CLinux
 import Glibc
 import TransferModel
 import TransferStore
 import TransferSystem
 
 /// The folder that sources are moved to when they are acknowledged, each under its path below the watched directory.
-struct MoveTarget: Sendable {
+///
+/// Users who can make names in the watched directory may make symbolic links there. So a folder that lies in it is reached from it through
+/// no link, and so is everything below the folder.
+final class MoveTarget: Sendable {
     let path: String
+
+    private let opened = Locked<SourceDirectory?>(nil)
 
     /// Numbered names that are tried.
     private static let mostNumbers = 10_000
@@ -15,46 +19,69 @@ struct MoveTarget: Sendable {
         self.path = path.absolutePath
     }
 
-    /// Makes the folder, and looks whether a rename can lead there.
+    /// Makes the folder and opens it, and looks whether a rename can lead there. To be called before anything is moved, and again for
+    /// another watched directory.
     ///
-    /// - Parameter directory: the watched one, which is there.
-    /// - Returns: a sentence that says why nothing can be moved there; nothing when it can.
-    func obstacle(from directory: String) -> String? {
+    /// - Returns: a sentence that says why nothing can be moved there; nil when it can.
+    func obstacle(from root: SourceRoot) -> String? {
         let shown = path.escapedForDisplay
-        let (own, watched) = (CanonicalPath(path), CanonicalPath(directory))
+        let (own, watched) = (CanonicalPath(path), CanonicalPath(root.path.isEmpty ? "/" : root.path))
         guard !watched.isWithin(own) else { return "'\(shown)' is the watched directory, or holds it." }
-        guard mkdir(path, 0o777) == 0 || errno == EEXIST else {
-            return "'\(shown)' cannot be made: \(SystemError(errno: errno, call: "mkdir").reason)."
+        do throws(SystemError) {
+            let (folder, device) = (try open(from: root), try root.opened().status().st_dev)
+            guard try folder.status().st_dev == device else {
+                return "'\(shown)' is on another file system, where nothing can be moved without a copy."
+            }
+            opened.withLock { $0 = folder }
+            return nil
+        } catch {
+            switch error.errno {
+            case ELOOP, EXDEV:
+                return
+                    "'\(shown)' leads through a symbolic link in the watched directory; give the folder that the link "
+                    + "leads to."
+            case ENOTDIR: return "'\(shown)' is not a directory."
+            default: return "'\(shown)' cannot be made: \(error.reason)."
+            }
         }
-        var (there, here) = (stat(), stat())
-        guard stat(path, &there) == 0, there.st_mode & S_IFMT == S_IFDIR else { return "'\(shown)' is no directory." }
-        guard stat(directory, &here) == 0 else { return "'\(directory.escapedForDisplay)' cannot be looked at." }
-        guard there.st_dev == here.st_dev else {
-            return "'\(shown)' is on another file system, where nothing can be moved without a copy."
-        }
-        return nil
     }
 
-    /// The path below a directory; nothing when it is not there.
+    private func open(from root: SourceRoot) throws(SystemError) -> SourceDirectory {
+        let top = root.path.absolutePath
+        if let below = Self.below(path, top) ?? relative(to: top) {
+            return try Self.makeFolder(below, in: try root.opened()) { _ in 0o777 }
+        }
+        guard mkdir(path, 0o777) == 0 || errno == EEXIST else { throw SystemError(errno: errno, call: "mkdir") }
+        return try SourceDirectory(path)
+    }
+
+    /// The path below a directory; nil when it is not there.
     func relative(to directory: String) -> String? {
         let (own, watched) = (CanonicalPath(path), CanonicalPath(directory))
-        guard own.isWithin(watched) else { return nil }
-        let prefix = watched.string == "/" ? "/" : watched.string + "/"
-        return String(decoding: own.string.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
+        return own.isWithin(watched) ? Self.below(own.string, watched.string) : nil
+    }
+
+    /// - Returns: nil for a path that does not begin with the directory's.
+    private static func below(_ path: String, _ directory: String) -> String? {
+        let prefix = directory == "/" ? "/" : directory + "/"
+        guard path.utf8.starts(with: prefix.utf8), path.utf8.count > prefix.utf8.count else { return nil }
+        return String(Substring(path.utf8.dropFirst(prefix.utf8.count)))
     }
 
     /// Moves the source of an upload, if it is still what was acknowledged. Nothing is replaced.
     ///
     /// - Parameter relative: its path below the watched directory.
     func take(_ report: UploadReport, _ relative: String) -> SourceFate {
-        let source = report.source
-        guard let pushed = report.file else { return .kept("It is no file.") }
-        guard SourceFile.identity(path: source, followsLinks: false) == pushed else { return .kept(Self.changed) }
+        guard let pushed = report.file, let place = report.place else { return .kept("It is no file.") }
+        guard let target = opened.withLock({ $0 }) else { return .kept("The folder to move to is not there.") }
         do throws(SystemError) {
-            let place = try move(source, relative)
-            guard SourceFile.identity(path: place, followsLinks: false) != pushed else { return .moved(to: place) }
-            // Somebody wrote in between. It goes back, and is sent again.
-            try Self.rename(place, source)
+            let (directory, name) = try place.parent()
+            guard SourcePlace(name, in: directory).identity == pushed else { return .kept(Self.changed) }
+            let (folder, moved) = try move(name, from: directory, place, relative, to: target)
+            let there = SourcePlace(moved.name, in: folder)
+            guard there.identity != pushed else { return .moved(to: "\(path)/\(moved.path)") }
+            // Another process wrote in between. The file goes back, and is sent again.
+            try Self.rename(moved.name, in: folder, to: name, in: directory)
             return .kept(Self.changed)
         } catch {
             return .kept(Self.reason(error))
@@ -67,17 +94,28 @@ struct MoveTarget: Sendable {
         switch error.errno {
         case EXDEV: "It is on another file system than the folder to move to."
         case EACCES, EPERM, EROFS: "This user may not move it."
+        case ELOOP, ENOTDIR:
+            "A folder that it is in has another kind of entry, such as a symbolic link, in the folder to move to."
         default: "It could not be moved: \(error)."
         }
     }
 
-    private func move(_ source: String, _ relative: String) throws(SystemError) -> String {
-        try Self.makeFolders(above: "\(path)/\(relative)", from: path)
+    /// - Returns: the folder that it is in by then, and its name and path there.
+    private func move(
+        _ name: String, from directory: SourceDirectory, _ place: SourcePlace, _ relative: String,
+        to target: SourceDirectory
+    ) throws(SystemError) -> (folder: SourceDirectory, moved: (name: String, path: String)) {
+        let parent = Self.parent(of: relative)
+        let folder = try Self.makeFolder(parent, in: target) { path throws(SystemError) in
+            // A folder that is made gets no more rights than the one that the file comes from.
+            guard let root = place.root else { return 0o700 }
+            return try root.opened().directory(path).status().st_mode & 0o777
+        }
         for number in 0..<Self.mostNumbers {
-            let name = number == 0 ? relative : (try? RelativePath(relative).numbered(number).string) ?? relative
+            let other = number == 0 ? name : (try? RelativePath(name).numbered(number).string) ?? name
             do throws(SystemError) {
-                try Self.rename(source, "\(path)/\(name)")
-                return "\(path)/\(name)"
+                try Self.rename(name, in: directory, to: other, in: folder)
+                return (folder, (other, parent.isEmpty ? other : "\(parent)/\(other)"))
             } catch {
                 guard error.isExisting else { throw error }
             }
@@ -85,25 +123,37 @@ struct MoveTarget: Sendable {
         throw SystemError(errno: EEXIST, call: "rename")
     }
 
-    /// Makes the folders between one that is there and a path.
-    private static func makeFolders(above path: String, from top: String) throws(SystemError) {
-        let parent = OwnFile.folder(of: path)
-        guard parent.utf8.count > top.utf8.count else { return }
-        if mkdir(parent, 0o777) == 0 || errno == EEXIST { return }
-        guard errno == ENOENT else { throw SystemError(errno: errno, call: "mkdir") }
-        try makeFolders(above: parent, from: top)
-        guard mkdir(parent, 0o777) == 0 || errno == EEXIST else { throw SystemError(errno: errno, call: "mkdir") }
+    private static func parent(of path: String) -> String {
+        path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? ""
+    }
+
+    /// Makes a folder below a directory, with those above it, or opens what is there.
+    ///
+    /// - Parameter permissions: of one of these folders, by its path below the directory.
+    private static func makeFolder(
+        _ path: String, in directory: SourceDirectory, _ permissions: (String) throws(SystemError) -> mode_t
+    ) throws(SystemError) -> SourceDirectory {
+        guard !path.isEmpty else { return directory }
+        do throws(SystemError) {
+            return try directory.directory(path)
+        } catch {
+            guard error.errno == ENOENT else { throw error }
+        }
+        let above = try makeFolder(parent(of: path), in: directory, permissions)
+        let name = String(Substring(path.utf8.split(separator: UInt8(ascii: "/")).last ?? path.utf8[...]))
+        return try above.makeDirectory(name, permissions: try permissions(path))
     }
 
     /// - Throws: EEXIST when there is something.
-    private static func rename(_ old: String, _ new: String) throws(SystemError) {
+    private static func rename(
+        _ old: String, in directory: SourceDirectory, to new: String, in folder: SourceDirectory
+    ) throws(SystemError) {
         do throws(SystemError) {
-            try system("rename") { clinux_renameat2(AT_FDCWD, old, AT_FDCWD, new, clinux_rename_noreplace) }
+            try directory.rename(old, to: new, in: folder)
         } catch {
             // File systems such as NFS cannot rename without replacing, and can link.
             guard error.errno == EINVAL || error.errno == ENOSYS else { throw error }
-            try system("link") { link(old, new) }
-            try system("unlink") { unlink(old) }
+            try directory.relink(old, to: new, in: folder)
         }
     }
 }

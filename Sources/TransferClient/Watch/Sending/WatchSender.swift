@@ -24,6 +24,7 @@ final class WatchSender: Sendable {
 
     private let client: TransferClient
     private let afterwards: WatchOptions.Afterwards
+    private let moveTarget: MoveTarget?
     private let directory: String
     private let wake: WakeUp
     private let state = Locked(State())
@@ -34,23 +35,30 @@ final class WatchSender: Sendable {
     private static let reportsAtOnce = 256
 
     /// - Parameters:
+    ///   - moveTarget: takes what is acknowledged; nil where it is not moved.
     ///   - directory: the watched one, without a slash at its end.
     ///   - wake: called when there is news.
-    init(_ client: TransferClient, _ afterwards: WatchOptions.Afterwards, _ directory: String, _ wake: WakeUp) {
+    init(
+        _ client: TransferClient, _ afterwards: WatchOptions.Afterwards, _ moveTarget: MoveTarget?, _ directory: String,
+        _ wake: WakeUp
+    ) {
         self.client = client
         self.afterwards = afterwards
+        self.moveTarget = moveTarget
         self.directory = directory
         self.wake = wake
     }
 
     /// Sends files, or only looks whether the server answers where there are none.
     ///
-    /// - Parameter files: by their paths below the watched directory, with what they looked like when they rested.
-    ///   Nothing else is sent.
-    func send(_ files: [(path: PathKey, look: SourceFile.Identity?)]) {
+    /// - Parameters:
+    ///   - files: by their paths below the watched directory, with what they looked like when they rested.
+    ///     Nothing else is sent.
+    ///   - root: the watched directory.
+    func send(_ files: [(path: PathKey, look: SourceFile.Identity?)], of root: SourceRoot) {
         let uploads = files.map { path, look in
-            var upload = Upload.path("\(directory)/\(path.string)", name: path.string)
-            (upload.followsLinks, upload.expected) = (false, look)
+            var upload = Upload(at: SourcePlace(path.string, below: root), name: path.string)
+            upload.expected = look
             return upload
         }
         let events = client.push(uploads, archive: nil, command: command)
@@ -144,8 +152,8 @@ final class WatchSender: Sendable {
                 case .failure(let kept): .kept(kept.reason)
                 }
             }
-        case .moves(let folder):
-            let target = MoveTarget(folder)
+        case .moves:
+            guard let target = moveTarget else { return stored.map { _ in .left } }
             let prefix = directory.utf8.count + 1
             return await client.pool.run {
                 stored.map { target.take($0, String(decoding: $0.source.utf8.dropFirst(prefix), as: UTF8.self)) }

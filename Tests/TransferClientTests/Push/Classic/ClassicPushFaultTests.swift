@@ -211,11 +211,15 @@ import TransferTestSupport
         try Files.write(path, String(repeating: "x", count: 1000))
         let target = Self.sized
         let source = try ClassicSource(
-            PendingUpload(.file(path: path, followsLinks: true), label: path, destination: "a.txt", kind: nil), target)
+            PendingUpload(
+                .file(SourcePlace(named: path, followsLink: true)), label: path, destination: "a.txt", kind: nil),
+            target)
         try Files.write(path, String(repeating: "y", count: 1200))
         #expect(throws: LocalFailure.changed) { _ = try source.next() }
         let shrunk = try ClassicSource(
-            PendingUpload(.file(path: path, followsLinks: true), label: path, destination: "a.txt", kind: nil), target)
+            PendingUpload(
+                .file(SourcePlace(named: path, followsLink: true)), label: path, destination: "a.txt", kind: nil),
+            target)
         try Files.write(path, "z")
         #expect(throws: LocalFailure.changed) { _ = try shrunk.next() }
     }

@@ -1,0 +1,79 @@
+import TransferCodec
+import TransferModel
+import TransferSystem
+
+/// Tells names that removals of this user have given from names that others have chosen.
+///
+/// A removal gives what it removes a name of its own for a moment, and what a killed process has left under such a name gets its own name
+/// back, or goes. Anybody who can make names in a directory, and a server whose files are pulled into it, can make names that look the
+/// same. So a name ends in a tag (a message authentication code) that only a holder of the key can make, and it is of one directory.
+final class WitnessKey: Sendable {
+    private static let size = 32
+    private static let fileName = "removals.key"
+
+    /// Nil until it is needed: then it is read, or made.
+    private let secret = Locked<[UInt8]?>(nil)
+    private let folder: String?
+
+    /// - Parameter folder: of this user's own, that the key is kept in; nil for a key that no other process has.
+    init(in folder: String?) {
+        self.folder = folder
+    }
+
+    /// 16 bytes: a random number, and its tag.
+    func makeNumber(in directory: SourceDirectory) throws(SystemError) -> UploadID {
+        var random = SecureRandom()
+        let number = random.next()
+        return UploadID(high: number, low: tag(number, try directory.identity))
+    }
+
+    /// Whether a number was made with this key, for this directory.
+    func hasMade(_ number: UploadID, in directory: SourceDirectory) -> Bool {
+        guard let identity = try? directory.identity else { return false }
+        return tag(number.high, identity) == number.low
+    }
+
+    /// The first 64 bits of SHA-256 over the key, which has one length, and the message. The number of the device is left out: many file
+    /// systems get another one with each mount.
+    private func tag(_ number: UInt64, _ directory: SourceRoot.Identity) -> UInt64 {
+        var message = secretBytes
+        message.append(bigEndian: number)
+        message.append(bigEndian: directory.inode)
+        let digest = message.withUnsafeBytes { ContentDigester.digest(.sha256, $0) }
+        return digest.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    private var secretBytes: [UInt8] {
+        secret.withLock { secret in
+            if let secret { return secret }
+            let new = Self.kept(in: folder) ?? Self.random()
+            secret = new
+            return new
+        }
+    }
+
+    /// - Returns: nil where none can be kept, or where another user may have written it.
+    private static func kept(in folder: String?) -> [UInt8]? {
+        guard let folder else { return nil }
+        let path = "\(folder)/\(fileName)"
+        do throws(SystemError) {
+            if try OwnFile(reading: path, atMost: size) == nil {
+                _ = try StateFolder.write(random(), to: path, replaces: false)
+            }
+            // Another process may have been quicker.
+            guard let file = try OwnFile(reading: path, atMost: size), file.isPrivate, file.isGuarded,
+                file.content.count == size
+            else { return nil }
+            return file.content
+        } catch {
+            return nil
+        }
+    }
+
+    private static func random() -> [UInt8] {
+        var random = SecureRandom()
+        var bytes: [UInt8] = []
+        while bytes.count < size { bytes.append(bigEndian: random.next()) }
+        return bytes
+    }
+}

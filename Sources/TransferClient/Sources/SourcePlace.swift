@@ -1,0 +1,204 @@
+internal import CLinux
+import Glibc
+import Synchronization
+import TransferModel
+import TransferStore
+import TransferSystem
+
+/// Where a source is on this machine: a file that was named, or something that was found below a directory that was named.
+///
+/// What was found is reached from its directory, through no symbolic link (`Beneath`). Other users may be able to change names in the
+/// tree, and a path that was looked up again could lead to a file that they may not read.
+struct SourcePlace: Sendable {
+    /// Of all of it: for reports, and for the ids of uploads. Empty for the root of the file system.
+    let path: String
+
+    private let start: Start
+
+    private enum Start: Sendable {
+        /// The path was named, and is resolved as every program does.
+        case named(followsLink: Bool)
+        case below(SourceRoot)
+        /// The path is a name in a directory.
+        case entry(SourceDirectory)
+    }
+
+    /// - Parameter followsLink: whether the last component may be a symbolic link.
+    init(named path: String, followsLink: Bool) {
+        (self.path, start) = (path, .named(followsLink: followsLink))
+    }
+
+    /// A directory that was named.
+    init(_ root: SourceRoot) {
+        (path, start) = (root.path, .below(root))
+    }
+
+    /// Something below a directory that was named.
+    ///
+    /// - Parameter relative: components with slashes between them; empty for the directory itself.
+    init(_ relative: String, below root: SourceRoot) {
+        (path, start) = (relative.isEmpty ? root.path : "\(root.path)/\(relative)", .below(root))
+    }
+
+    init(_ name: String, in directory: SourceDirectory) {
+        (path, start) = (name, .entry(directory))
+    }
+
+    private init(_ path: String, _ start: Start) {
+        (self.path, self.start) = (path, start)
+    }
+
+    /// Something in the directory that has this place.
+    func child(_ name: String) -> SourcePlace { SourcePlace("\(path)/\(name)", start) }
+
+    /// The directory that it was found below; nil for what was named by itself.
+    var root: SourceRoot? {
+        if case .below(let root) = start { root } else { nil }
+    }
+
+    /// - Parameter flags: as for open(2), without `O_CREAT`.
+    /// - Throws: ELOOP, ENOTDIR or EXDEV when a symbolic link is in the way; ESTALE when the directory that was named is another one.
+    func open(_ flags: Int32) throws(SystemError) -> Descriptor {
+        switch start {
+        case .below(let root): return try root.opened().open(Self.relative(path, to: root), flags)
+        case .entry(let directory): return try directory.open(path, flags)
+        case .named(let followsLink):
+            // The kernel would take the bytes in front of the zero for the whole path.
+            guard !path.utf8.contains(0) else { throw SystemError(errno: EINVAL, call: "open") }
+            let flags = flags | O_CLOEXEC | (followsLink ? 0 : clinux_o_nofollow)
+            let path = path
+            return Descriptor(try system("open") { clinux_openat(AT_FDCWD, path, flags, 0) })
+        }
+    }
+
+    /// Opens it as a directory.
+    func openDirectory() throws(SystemError) -> SourceDirectory {
+        SourceDirectory(try open(SourceDirectory.flags))
+    }
+
+    /// The directory that it is in, and its name there.
+    func parent() throws(SystemError) -> (directory: SourceDirectory, name: String) {
+        switch start {
+        case .entry(let directory): return (directory, path)
+        case .below(let root) where !path.hasSameBytes(as: root.path):
+            let (folder, name) = Self.split(Self.relative(path, to: root))
+            let top = try root.opened()
+            return (try folder.map { folder throws(SystemError) in try top.directory(folder) } ?? top, name)
+        case .named, .below:
+            let (folder, name) = Self.split(path)
+            return (try SourceDirectory(folder.map { $0.isEmpty ? "/" : $0 } ?? "."), name)
+        }
+    }
+
+    /// What is there now. A symbolic link is not followed, unless it was named and may be one.
+    func status() throws(SystemError) -> stat {
+        switch start {
+        case .named(let followsLink): return try Self.status(path, followsLink: followsLink)
+        case .below(let root) where path.hasSameBytes(as: root.path): return try root.opened().status()
+        case .below, .entry:
+            let (directory, name) = try parent()
+            return try directory.status(name)
+        }
+    }
+
+    /// What file is there now, for a comparison with one that was opened: others may lead this look elsewhere, and what it finds is never
+    /// read.
+    ///
+    /// - Returns: nil when there is no file.
+    var identity: SourceFile.Identity? {
+        var status = stat()
+        let code: Int32
+        switch start {
+        case .named(let followsLink): code = fstatat(AT_FDCWD, path, &status, followsLink ? 0 : AT_SYMLINK_NOFOLLOW)
+        case .entry(let directory): code = fstatat(directory.number, path, &status, AT_SYMLINK_NOFOLLOW)
+        case .below(let root):
+            guard let top = try? root.opened() else { return nil }
+            code = fstatat(top.number, Self.relative(path, to: root), &status, AT_SYMLINK_NOFOLLOW)
+        }
+        guard code == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return SourceFile.Identity(status)
+    }
+
+    private static func status(_ path: String, followsLink: Bool) throws(SystemError) -> stat {
+        var status = stat()
+        guard !path.utf8.contains(0) else { throw SystemError(errno: EINVAL, call: "stat") }
+        try system("stat") { fstatat(AT_FDCWD, path, &status, followsLink ? 0 : AT_SYMLINK_NOFOLLOW) }
+        return status
+    }
+
+    private static func relative(_ path: String, to root: SourceRoot) -> String {
+        let below = path.utf8.dropFirst(root.path.utf8.count + 1)
+        return below.isEmpty ? "." : String(Substring(below))
+    }
+
+    /// The path of the directory that it is in, empty for the root and for a path with one component, and its name there.
+    var split: (folder: String, name: String) {
+        let (folder, name) = Self.split(path)
+        return (folder ?? "", name)
+    }
+
+    /// - Returns: nil as the folder of a path with one component.
+    private static func split(_ path: String) -> (folder: String?, name: String) {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (nil, path) }
+        return (String(path[..<slash]), String(path[path.utf8.index(after: slash)...]))
+    }
+}
+
+extension SourcePlace: Equatable {
+    /// Places of two roots with one path are equal, because the user has given them the same name.
+    static func == (place: SourcePlace, other: SourcePlace) -> Bool { place.path.hasSameBytes(as: other.path) }
+}
+
+/// A directory that was named as a source. Its own path may lead through symbolic links, as the user wants it; all that is found below is
+/// opened from here.
+///
+/// It stays open, and so it is the same directory whatever happens to its path. Because a process has few descriptors, only the first
+/// roots are held; a later one is opened by its path for each use, and has to be the directory that it was.
+final class SourceRoot: Sendable {
+    struct Identity: Equatable, Sendable {
+        let device: UInt64
+        let inode: UInt64
+
+        init(_ status: stat) {
+            (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))
+        }
+
+        init(_ object: FileObject) {
+            (device, inode) = (object.device, object.inode)
+        }
+    }
+
+    /// As it was named, without a slash at its end; empty for the root of the file system.
+    let path: String
+
+    let identity: Identity
+
+    private let held: SourceDirectory?
+
+    /// Of 1,024 descriptors that a process may usually open (getrlimit(2)), connections and files need the others.
+    private static let mostHeld = 128
+    private static let count = Atomic(0)
+
+    /// - Throws: what open(2) says.
+    init(_ path: String) throws(SystemError) {
+        let path = path == "/" ? "" : path
+        let directory = try Self.open(path)
+        identity = try directory.identity
+        self.path = path
+        held = Self.count.wrappingAdd(1, ordering: .relaxed).newValue <= Self.mostHeld ? directory : nil
+    }
+
+    deinit { Self.count.wrappingSubtract(1, ordering: .relaxed) }
+
+    /// - Throws: ESTALE when its path is that of another directory by now; what open(2) says.
+    func opened() throws(SystemError) -> SourceDirectory {
+        if let held { return held }
+        let directory = try Self.open(path)
+        guard try directory.identity == identity else { throw SystemError(errno: ESTALE, call: "open") }
+        return directory
+    }
+
+    private static func open(_ path: String) throws(SystemError) -> SourceDirectory {
+        try SourceDirectory(path.isEmpty ? "/" : path)
+    }
+}

@@ -1,0 +1,68 @@
+internal import CLinux
+import Glibc
+import Synchronization
+
+/// Opens what is below a directory, and nothing else, whatever other processes rename meanwhile: no symbolic link is followed, on the
+/// way or at the end, and `..` does not lead out.
+package enum Beneath {
+    /// What openat2(2) must not do on the way.
+    package static let resolve = UInt64(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
+
+    /// False when the kernel has no openat2(2), which is older than Linux 5.6.
+    private static let hasCall = Atomic(true)
+
+    /// Times that the kernel is asked again when names changed while it resolved a path (openat2(2), EAGAIN). Behind these each
+    /// component is opened by itself.
+    private static let mostTries = 64
+
+    /// - Parameters:
+    ///   - path: components with slashes between them; `.` is the directory itself.
+    ///   - directory: an open directory.
+    ///   - flags: as for open(2), without `O_CREAT`; the descriptor is closed when a program is started.
+    /// - Throws: ELOOP or ENOTDIR for a symbolic link, EXDEV for what is not below the directory, EINVAL for a path with a zero byte,
+    ///   and what open(2) says.
+    package static func open(
+        _ path: String, below directory: Int32, _ flags: Int32
+    ) throws(SystemError) -> Descriptor {
+        // The kernel would take the bytes in front of the zero for the whole path.
+        guard !path.utf8.contains(0) else { throw SystemError(errno: EINVAL, call: "openat2") }
+        var tries = 0
+        while hasCall.load(ordering: .relaxed), tries < mostTries {
+            do throws(SystemError) {
+                return Descriptor(
+                    try system("openat2") {
+                        clinux_openat2(directory, path, UInt64(flags | O_CLOEXEC), 0, resolve)
+                    })
+            } catch {
+                switch error.errno {
+                case EAGAIN: tries += 1
+                case ENOSYS: hasCall.store(false, ordering: .relaxed)
+                // Filters of system calls refuse the ones that they do not know, also with this error (seccomp(2)).
+                case EPERM: return try walk(path, below: directory, flags)
+                default: throw error
+                }
+            }
+        }
+        return try walk(path, below: directory, flags)
+    }
+
+    /// The same, without openat2(2): by one call for each component.
+    package static func walk(_ path: String, below directory: Int32, _ flags: Int32) throws(SystemError) -> Descriptor {
+        let components = path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }.filter {
+            $0 != "."
+        }
+        guard !components.contains("..") else { throw SystemError(errno: EXDEV, call: "openat") }
+        let folders = clinux_o_path | clinux_o_directory
+        var last = try openEntry(".", in: directory, components.isEmpty ? flags : folders)
+        for (index, component) in components.enumerated() {
+            last = try openEntry(component, in: last.number, index + 1 < components.count ? folders : flags)
+        }
+        return last
+    }
+
+    private static func openEntry(_ name: String, in directory: Int32, _ flags: Int32) throws(SystemError) -> Descriptor
+    {
+        Descriptor(
+            try system("openat") { clinux_openat(directory, name, flags | O_CLOEXEC | clinux_o_nofollow, 0) })
+    }
+}
