@@ -12,6 +12,9 @@ extension Promises {
     struct Known {
         var path: String
         var earlier: Set<String>
+        /// Paths that the file has got once more since, as a second name. Where a server dies before it has settled the move, it takes
+        /// the file there for one that was not moved: the catalog knows one of its names.
+        var names: Set<String> = []
     }
 
     /// A file has another path, which is not durable so far.
@@ -38,11 +41,12 @@ extension Promises {
             places[published.content, default: [:]][target] = changes
         }
         for (other, known) in known where known.path == target && other != object { self.known[other] = nil }
-        var earlier = known[object]?.earlier ?? []
+        var (earlier, names) = (known[object]?.earlier ?? [], known[object]?.names ?? [])
         guard isKnown else { return known[object] = nil }
         earlier.insert(path)
         earlier.remove(target)
-        known[object] = Known(path: target, earlier: earlier)
+        names.subtract([path, target])
+        known[object] = Known(path: target, earlier: earlier, names: names)
     }
 
     /// A client was told that a move is durable which has moved these files. Another name of one of them may be on its way, too.
@@ -74,7 +78,9 @@ extension Promises {
     }
 
     /// A file has got one more name: what is known of it there is right again.
-    mutating func linked(_ object: Medium.Object, at path: String) { known[object]?.earlier.remove(path) }
+    mutating func linked(_ object: Medium.Object, at path: String) {
+        if known[object]?.earlier.remove(path) != nil { known[object]?.names.insert(path) }
+    }
 
     /// Others have changed what is there: the catalog may say what the server has stored there before.
     mutating func forgetEarlier(_ path: String) {

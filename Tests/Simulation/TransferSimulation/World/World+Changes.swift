@@ -231,8 +231,10 @@ extension World {
                 promises.known[object] = nil
                 continue
             }
-            promises.known[object] = Promises.Known(path: place, earlier: Set(places).subtracting([place]))
-            guard records.says(UInt64(object), at: place) else {
+            let names = known.names.filter { disk.medium.object(at: $0) == object }
+            promises.known[object] = Promises.Known(
+                path: place, earlier: Set(places).subtracting([place]), names: names)
+            guard names.union([place]).contains(where: { records.says(UInt64(object), at: $0) }) else {
                 throw Promises.Broken("\(place) was moved there, and the catalog does not know it")
             }
             // Where another file stands by now, it is what was stored there before, and went along with that file.

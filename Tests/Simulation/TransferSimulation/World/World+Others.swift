@@ -49,8 +49,8 @@ extension World {
         let paths = disk.medium.seenPaths.keys.sorted()
         guard let name = paths.randomElement(step.a) else { return }
         let size = disk.medium.seen(at: name)?.count ?? 0
-        // What has another name stays beside what is written.
-        if hasLinked { isMiscounted = true }
+        // What has another name, also in the trash, stays beside what is written; where it goes later, it counts no more.
+        if hasLinked || hasAnotherName(name) { isMiscounted = true }
         rotten[name] = nil
         unlink(path + "/" + name)
         promises.changed(name)
@@ -62,6 +62,11 @@ extension World {
         note(foreign: content, at: name)
         strayBytes -= content.count
         disk.change { [path] in $0.replace(name, in: path, by: content) }
+    }
+
+    private func hasAnotherName(_ name: String) -> Bool {
+        var status = stat()
+        return lstat("\(path)/\(name)", &status) == 0 && status.st_nlink > 1
     }
 
     /// Others have written something, or the disk has lost something.
