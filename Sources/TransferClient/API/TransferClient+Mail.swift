@@ -147,7 +147,7 @@ extension TransferClient {
     /// - Parameter isAboutItself: whether only this client is wanted.
     package func ask(isAboutItself: Bool) async throws(PushFailure) -> People {
         let events = EventQueue<Person>()
-        let question = PeopleQuestion(isAboutItself: isAboutItself, events)
+        let question = PeopleQuestion(isAboutItself: isAboutItself, listBudget, events)
         run(question.queue, events, resume: { question.queue.resume() }, failure: { question.failure })
         var people: [Person] = []
         var iterator = RequestEvents(events).makeAsyncIterator()

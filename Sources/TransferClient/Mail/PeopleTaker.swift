@@ -5,32 +5,44 @@ import TransferSystem
 
 /// Takes the answer to the question who has a mailbox, and gives it on when it is whole.
 final class PeopleTaker: AnswerTaker {
-    private let persons = Locked<[Person]>([])
+    fileprivate struct State {
+        var persons: [Person] = []
+        var budget: ListBudget
+        /// Why not all are held.
+        var failure: PushFailure?
+    }
+
+    private let state: Locked<State>
+    private let budget: ListBudget
     private let isAboutItself: Bool
     private let ended: @Sendable (Result<[Person], PushFailure>) -> Void
     private let again: @Sendable () -> Void
 
     /// - Parameters:
     ///   - isAboutItself: whether only the client itself is wanted.
+    ///   - budget: for the persons.
     ///   - ended: called once, on the pool.
     ///   - lost: called when the question has to be asked again.
     init(
-        isAboutItself: Bool, ended: @escaping @Sendable (Result<[Person], PushFailure>) -> Void,
+        isAboutItself: Bool, _ budget: ListBudget, ended: @escaping @Sendable (Result<[Person], PushFailure>) -> Void,
         lost: @escaping @Sendable () -> Void
     ) {
         (self.isAboutItself, self.ended, again) = (isAboutItself, ended, lost)
+        self.budget = budget
+        state = Locked(State(budget: budget))
     }
 
     var asked: PendingRequest {
-        persons.withLock { $0 = [] }
+        state.withLock { $0 = State(budget: budget) }
         return PendingRequest(.people(PeopleRequest(id: 0, isAboutItself: isAboutItself)), self)
     }
 
     func take(_ persons: [ListedPerson]) -> Taken {
-        let count = self.persons.withLock { known in
-            known += persons.map { Person($0) }
-            return known.count
+        let (count, failure) = state.withLock { state in
+            for person in persons where state.failure == nil { state.take(Person(person)) }
+            return (state.persons.count, state.failure)
         }
+        guard failure == nil else { return .unwanted }
         // A client has one name, and no other one is its own.
         guard !isAboutItself || count <= 1 && persons.allSatisfy(\.isClient) else {
             return .fault(
@@ -40,23 +52,37 @@ final class PeopleTaker: AnswerTaker {
     }
 
     func end(_ outcome: Outcome) {
+        let (persons, failure) = state.withLock { ($0.persons, $0.failure) }
+        if let failure { return ended(.failure(failure)) }
         guard outcome.code == .completed else { return ended(.failure(PushFailure(outcome))) }
-        ended(.success(persons.withLock { $0 }))
+        ended(.success(persons))
     }
 
     func lost() { again() }
+}
+
+extension PeopleTaker.State {
+    fileprivate mutating func take(_ person: Person) {
+        do throws(PushFailure) {
+            try budget.hold(ListBudget.bytes(path: person.name.utf8.count + (person.sealingKey?.count ?? 0), nil))
+            persons.append(person)
+        } catch {
+            failure = error
+        }
+    }
 }
 
 /// Asks who has a mailbox, and nothing else.
 final class PeopleQuestion: Sendable {
     let queue = RequestQueue(needs: .mail)
     private let isAboutItself: Bool
+    private let budget: ListBudget
     private let events: EventQueue<Person>
     private let reason = Locked<PushFailure?>(nil)
     private let answerer = Locked<KeyFingerprint?>(nil)
 
-    init(isAboutItself: Bool, _ events: EventQueue<Person>) {
-        (self.isAboutItself, self.events) = (isAboutItself, events)
+    init(isAboutItself: Bool, _ budget: ListBudget, _ events: EventQueue<Person>) {
+        (self.isAboutItself, self.budget, self.events) = (isAboutItself, budget, events)
         queue.add(asked)
     }
 
@@ -68,7 +94,7 @@ final class PeopleQuestion: Sendable {
 
     private var asked: PendingRequest {
         let taker = PeopleTaker(
-            isAboutItself: isAboutItself,
+            isAboutItself: isAboutItself, budget,
             ended: { [self] found in
                 answerer.withLock { $0 = queue.welcome.flatMap { KnownPeople.server($0) } }
                 switch found {

@@ -105,7 +105,7 @@ extension ReceivePlan {
 
     private var name: PeopleTaker {
         PeopleTaker(
-            isAboutItself: true,
+            isAboutItself: true, ListBudget(context.configuration.listMemory),
             ended: { [self] found in
                 state.withLock { state in
                     (state.naming, state.name) = (.done, (try? found.get())?.first?.name)
@@ -203,7 +203,9 @@ extension ReceivePlan {
         // What the server has not taken is told again the next time.
         if failure == nil, let note = batch.note { destination.forget(note) }
         self.state.withLock { state in
-            for delivery in batch.settlement.deliveries where failure == nil { state.open.remove(delivery.id) }
+            for delivery in batch.settlement.deliveries where failure == nil {
+                if state.open.remove(delivery.id) != nil { state.budget.release(delivery.heldBytes) }
+            }
             state.settling -= 1
         }
         resume()

@@ -30,6 +30,8 @@ final class ReceivePlan: RequestPlan {
         var last: UInt64 = 0
         /// Deliveries that the server has and was told nothing about.
         var open: Set<UploadID> = []
+        /// For these.
+        var budget = ListBudget()
 
         /// To be chosen about, one after the other.
         var questions: [Delivery] = []
@@ -70,6 +72,7 @@ final class ReceivePlan: RequestPlan {
         noted = Dictionary(notes.flatMap(\.files).map { ($0.id, $0) }) { first, _ in first }
         reader = NoteReader(
             context.configuration.sealing, by: .person { events.send(.met(name: $0, fingerprint: $1)) })
+        state.withLock { $0.budget = ListBudget(context.configuration.listMemory) }
         let audience = ReceiveAudience(events)
         pull = PullPlan(context, [], .directory(destination), audience)
         audience.plan.withLock { $0 = WeakPlan(plan: self) }
@@ -140,8 +143,14 @@ extension ReceivePlan {
         var items: [PullPlan.Item] = []
         for delivery in deliveries {
             let isNew = state.withLock { state in
-                guard delivery.number > state.last else { return false }
+                guard state.failure == nil, delivery.number > state.last else { return false }
                 state.last = delivery.number
+                do throws(PushFailure) {
+                    try state.budget.hold(delivery.heldBytes)
+                } catch {
+                    state.failure = .tooManyDeliveries
+                    return false
+                }
                 guard state.open.insert(delivery.id).inserted else {
                     // What has come for one would be signed for as the other.
                     state.failure = state.failure ?? .oneIDForTwo(delivery)
@@ -286,6 +295,12 @@ extension ReceivePlan {
 
 extension PushFailure {
     /// - Parameter delivery: has the id of one that was listed before, and that the server was told nothing about.
+    fileprivate static let tooManyDeliveries = PushFailure(
+        reason: .rejected(.incomplete),
+        message:
+            "More waits for this client than this program holds in memory. What it has received is settled; receive again for the "
+            + "rest.")
+
     fileprivate static func oneIDForTwo(_ delivery: Delivery) -> PushFailure {
         PushFailure(
             reason: .protocolFault,
@@ -302,5 +317,12 @@ extension PullReport {
             source: delivery.shownName, result: .alreadyStored, path: file.path.string, size: file.version.size,
             digest: file.digest)
         version = file.version
+    }
+}
+
+extension Delivery {
+    /// About as much memory as it takes while it is open.
+    var heldBytes: UInt64 {
+        ListBudget.bytes(path: name.utf8.count + person.utf8.count + (note?.count ?? 0) + (receipt?.count ?? 0), nil)
     }
 }

@@ -34,7 +34,7 @@ final class SettleRun: Sendable {
 
     private var name: PeopleTaker {
         PeopleTaker(
-            isAboutItself: true,
+            isAboutItself: true, ListBudget(context.configuration.listMemory),
             ended: { [self] found in
                 settle((try? found.get())?.first?.name)
                 queue.answered()

@@ -1,10 +1,20 @@
+import Glibc
 import TransferModel
 import TransferProtocol
 
 /// Bounds what of a list a client holds in memory: what a server lists need not be on any disk.
 package struct ListBudget: Sendable {
-    /// Bytes: 8 GiB. A tree of ten million entries takes some 6: `entryBytes` for each, and those of its path.
-    package static let mostBytes: UInt64 = 8 << 30
+    /// Bytes: half of the machine's memory, because other programs run there too, and 8 GiB at most. A tree of ten million entries takes
+    /// some 6: `entryBytes` for each, and those of its path.
+    package static let mostBytes = min(8 << 30, memory / 2)
+
+    /// Bytes that the machine has (sysconf(3)); 1 GiB where it does not say.
+    private static let memory: UInt64 = {
+        let (pages, size) = (sysconf(Int32(_SC_PHYS_PAGES)), sysconf(Int32(_SC_PAGESIZE)))
+        guard pages > 0, size > 0 else { return 1 << 30 }
+        let (bytes, isOver) = UInt64(pages).multipliedReportingOverflow(by: UInt64(size))
+        return isOver ? .max : bytes
+    }()
 
     /// Bytes that an entry takes beside its texts: what a sync needs for each, as it was measured (docs/design/sync.md). A list
     /// takes less.

@@ -39,6 +39,25 @@ import TransferTestSupport
         #expect(failure?.reason == .protocolFault)
     }
 
+    /// A server may name people as long as it likes.
+    @Test func peopleWithoutEnd() async throws {
+        let server = FakeServer { peer in
+            peer.welcome(Welcome(features: [.files, .mail]))
+            guard case .message(.people(let people))? = peer.next() else { return }
+            for start in stride(from: 0, to: 4000, by: 100) {
+                let names = (start..<start + 100).map { "p\($0)" }
+                let persons = names.map { ListedPerson($0, isHere: true, takesFromClient: true, isClient: false) }
+                peer.send(.persons(Persons(id: people.id, persons)))
+            }
+            peer.send(.outcome(Ending(id: people.id, code: .completed, count: 4000)))
+            peer.drain()
+        }
+        defer { server.stop() }
+        let client = try TransferClient(server: server.address, configuration: .plain { $0.listMemory = 100_000 })
+        let failure = await #expect(throws: PushFailure.self) { try await client.people() }
+        #expect(failure?.reason == .rejected(.incomplete))
+    }
+
     @Test func theInboxIsListed() async throws {
         let mailbox = FakeMailbox()
         mailbox.deliver("a", [1], from: "alice")

@@ -75,6 +75,18 @@ import TransferTestSupport
         #expect(mailbox.settles.isEmpty && Files.tree(out).isEmpty)
     }
 
+    /// A server may list deliveries as long as it likes. What is held is received, and nothing else is waited for.
+    @Test func deliveriesWithoutEnd() async throws {
+        let mailbox = FakeMailbox()
+        for number in 0..<400 { mailbox.deliver("f\(number)", [UInt8(number % 251)]) }
+        var options = ReceiveOptions()
+        options.keeps = true
+        let received = try await Received(from: mailbox, to: out, options) { $0.listMemory = 100_000 }
+        #expect(received.failure?.reason == .rejected(.incomplete))
+        #expect((1..<400).contains(received.found.count) && received.reports.count == received.found.count)
+        #expect(received.reports.allSatisfy { $0.result == .committed })
+    }
+
     @Test func anEmptyMailboxIsNoFailure() async throws {
         let received = try await Received(from: FakeMailbox(), to: out)
         #expect(received.failure == nil && received.reports.isEmpty)
