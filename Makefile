@@ -48,7 +48,7 @@ test-tsan: bootstrap ## run all tests under the thread sanitizer
 # ROUNDS (200), SEED and FIRST choose what happens, CUTS (a tenth) and FIRST_CUT the same of rounds with power cuts, DELIVERIES (as
 # many) and FIRST_DELIVERY of those in which files are sent to people, WEB (as many) and FIRST_WEB of those over HTTP, SYNCS (as
 # many) and FIRST_SYNC of those in which trees are made the same, MACHINES (as many) and FIRST_MACHINE of those in which two machines
-# sync one folder, NEIGHBOURS (as many) and FIRST_NEIGHBOUR of those beside a user who changes names in the folder, DIR where (.build/torture); KEEP=1 leaves the directory of a failure.
+# sync one folder, NEIGHBOURS (a fifth) and FIRST_NEIGHBOUR of those beside a user who changes names in the folder, DIR where (.build/torture); KEEP=1 leaves the directory of a failure.
 torture: build ## kill servers and clients in the middle of pushes, check every promise; ROUNDS, SEED, DIR, KEEP
 	@scripts/bootstrap.sh --tests
 	PYTHONPATH=Tests python3 -m torture $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED)) \

@@ -150,7 +150,7 @@ class NeighbourPlan:
 
     @staticmethod
     def make(source: random.Random) -> NeighbourPlan:
-        return NeighbourPlan(tuple(NeighbourStep.make(source) for _ in range(source.randint(4, 10))))
+        return NeighbourPlan(tuple(NeighbourStep.make(source) for _ in range(source.randint(3, 6))))
 
 
 class Neighbours:

@@ -15,6 +15,9 @@ ROUNDS = 200
 _CUTS = 10
 _LEAST_CUTS = 2
 
+# Of so many rounds, one more is beside a user who changes names in the folder: its commands take some seconds each.
+_NEIGHBOURS = 5
+
 # Rounds that share a directory, so that a history accumulates in it.
 HISTORY = 8
 
@@ -110,7 +113,7 @@ class Options:
         machines = found.rounds if found.machines is None else found.machines
         if machines < 0 or found.first_machine < 0:
             parser.error("--machines and --first-machine must be at least 0")
-        neighbours = found.rounds if found.neighbours is None else found.neighbours
+        neighbours = -(-found.rounds // _NEIGHBOURS) if found.neighbours is None else found.neighbours
         if neighbours < 0 or found.first_neighbour < 0:
             parser.error("--neighbours and --first-neighbour must be at least 0")
         if not found.transfer.exists():
@@ -172,7 +175,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--first-machine", type=int, default=0, metavar="N", help="number of the first of these (default: 0)")
     parser.add_argument(
         "--neighbours", type=int, metavar="N",
-        help="rounds beside a user who changes names in the folder (default: as many as others)",
+        help=f"rounds beside a user who changes names in the folder (default: one for {_NEIGHBOURS} others)",
     )  # fmt: skip
     parser.add_argument(
         "--first-neighbour", type=int, default=0, metavar="N", help="number of the first of these (default: 0)"

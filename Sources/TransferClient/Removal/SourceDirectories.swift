@@ -10,7 +10,7 @@ struct SourceDirectories {
         self.swept = swept
     }
 
-    /// For the names of witnesses.
+    /// The key that names of witnesses are made with.
     var key: WitnessKey { swept.key }
 
     private struct Key: Hashable {

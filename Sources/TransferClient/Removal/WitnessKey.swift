@@ -6,12 +6,12 @@ import TransferSystem
 ///
 /// A removal gives what it removes a name of its own for a moment, and what a killed process has left under such a name gets its own name
 /// back, or goes. Anybody who can make names in a directory, and a server whose files are pulled into it, can make names that look the
-/// same. So a name ends in a tag (a message authentication code) that only a holder of the key can make, and it is of one directory.
+/// same. So a name has a tag (a message authentication code) that only a holder of the key can make. It is valid in one directory.
 final class WitnessKey: Sendable {
     private static let size = 32
     private static let fileName = "removals.key"
 
-    /// Nil until it is needed: then it is read, or made.
+    /// Nil until it is needed for the first time. Then it is read from the folder, or made.
     private let secret = Locked<[UInt8]?>(nil)
     private let folder: String?
 
@@ -52,7 +52,7 @@ final class WitnessKey: Sendable {
         }
     }
 
-    /// - Returns: nil where none can be kept, or where another user may have written it.
+    /// - Returns: nil when no key can be kept, or when another user may have written the file.
     private static func kept(in folder: String?) -> [UInt8]? {
         guard let folder else { return nil }
         let path = "\(folder)/\(fileName)"

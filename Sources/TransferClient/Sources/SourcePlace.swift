@@ -10,13 +10,13 @@ import TransferSystem
 /// What was found is reached from its directory, through no symbolic link (`Beneath`). Other users may be able to change names in the
 /// tree, and a path that was looked up again could lead to a file that they may not read.
 struct SourcePlace: Sendable {
-    /// Of all of it: for reports, and for the ids of uploads. Empty for the root of the file system.
+    /// The whole path, which reports show and ids of uploads are made of. Empty for the root of the file system.
     let path: String
 
     private let start: Start
 
     private enum Start: Sendable {
-        /// The path was named, and is resolved as every program does.
+        /// The user has named the path, and the kernel resolves it as for every program.
         case named(followsLink: Bool)
         case below(SourceRoot)
         /// The path is a name in a directory.
@@ -153,7 +153,8 @@ extension SourcePlace: Equatable {
 /// opened from here.
 ///
 /// It stays open, and so it is the same directory whatever happens to its path. Because a process has few descriptors, only the first
-/// roots are held; a later one is opened by its path for each use, and has to be the directory that it was.
+/// roots are held; a later one is opened by its path for each use, and has to be the directory that it was. A watch holds none, because a
+/// file system with an open directory cannot be unmounted.
 final class SourceRoot: Sendable {
     struct Identity: Equatable, Sendable {
         let device: UInt64
@@ -174,21 +175,25 @@ final class SourceRoot: Sendable {
     let identity: Identity
 
     private let held: SourceDirectory?
+    private let holds: Bool
 
-    /// Of 1,024 descriptors that a process may usually open (getrlimit(2)), connections and files need the others.
+    /// A process may usually open 1,024 descriptors (getrlimit(2)), and needs most of them for connections and files.
     private static let mostHeld = 128
     private static let count = Atomic(0)
 
+    /// - Parameter holds: whether it may stay open.
     /// - Throws: what open(2) says.
-    init(_ path: String) throws(SystemError) {
+    init(_ path: String, holds: Bool = true) throws(SystemError) {
         let path = path == "/" ? "" : path
         let directory = try Self.open(path)
         identity = try directory.identity
         self.path = path
-        held = Self.count.wrappingAdd(1, ordering: .relaxed).newValue <= Self.mostHeld ? directory : nil
+        let count = Self.count.wrappingAdd(holds ? 1 : 0, ordering: .relaxed).newValue
+        held = holds && count <= Self.mostHeld ? directory : nil
+        self.holds = holds
     }
 
-    deinit { Self.count.wrappingSubtract(1, ordering: .relaxed) }
+    deinit { Self.count.wrappingSubtract(holds ? 1 : 0, ordering: .relaxed) }
 
     /// - Throws: ESTALE when its path is that of another directory by now; what open(2) says.
     func opened() throws(SystemError) -> SourceDirectory {

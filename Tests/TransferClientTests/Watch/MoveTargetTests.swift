@@ -102,14 +102,21 @@ import TransferTestSupport
         #expect(Files.tree(directory.path("outside")) == [])
     }
 
-    /// The folder stays the one that it was.
-    @Test func aFolderThatIsReplacedByALink() throws {
+    /// Nothing is moved to another folder than the one that was looked at.
+    @Test(arguments: [false, true]) func aFolderThatIsReplaced(isLink: Bool) throws {
         try Files.makeDirectory(directory.path("outside"))
         try Files.check(rename(directory.path("watched/done"), directory.path("watched/other")), "rename")
-        try Files.check(symlink(directory.path("outside"), directory.path("watched/done")), "symlink")
-        _ = target.take(try report("a"), "a")
+        if isLink {
+            try Files.check(symlink(directory.path("outside"), directory.path("watched/done")), "symlink")
+        } else {
+            try Files.makeDirectory(directory.path("watched/done"))
+        }
+        guard case .kept = target.take(try report("a"), "a") else {
+            Issue.record("it was moved")
+            return
+        }
         #expect(Files.tree(directory.path("outside")) == [])
-        #expect(Files.read(directory.path("watched/other/a")) != nil)
+        #expect(Files.read(directory.path("watched/a")) != nil)
     }
 
     /// The source is in another directory by now, which has its path.

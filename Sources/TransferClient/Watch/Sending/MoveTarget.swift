@@ -10,7 +10,23 @@ import TransferSystem
 final class MoveTarget: Sendable {
     let path: String
 
-    private let opened = Locked<SourceDirectory?>(nil)
+    /// Nil until `obstacle` has found nothing.
+    private let found = Locked<Found?>(nil)
+
+    /// The folder when it was looked at. It does not stay open, because then its file system could not be unmounted.
+    private struct Found {
+        let root: SourceRoot
+        /// Below the watched directory; empty where the folder itself is the root.
+        let below: String
+        let identity: SourceRoot.Identity
+
+        /// - Throws: ESTALE when another folder is there by now.
+        func open() throws(SystemError) -> SourceDirectory {
+            let folder = try SourcePlace(below, below: root).openDirectory()
+            guard try folder.identity == identity else { throw SystemError(errno: ESTALE, call: "open") }
+            return folder
+        }
+    }
 
     /// Numbered names that are tried.
     private static let mostNumbers = 10_000
@@ -19,7 +35,7 @@ final class MoveTarget: Sendable {
         self.path = path.absolutePath
     }
 
-    /// Makes the folder and opens it, and looks whether a rename can lead there. To be called before anything is moved, and again for
+    /// Makes the folder, and looks whether a rename can lead there. To be called before anything is moved, and again for
     /// another watched directory.
     ///
     /// - Returns: a sentence that says why nothing can be moved there; nil when it can.
@@ -28,11 +44,11 @@ final class MoveTarget: Sendable {
         let (own, watched) = (CanonicalPath(path), CanonicalPath(root.path.isEmpty ? "/" : root.path))
         guard !watched.isWithin(own) else { return "'\(shown)' is the watched directory, or holds it." }
         do throws(SystemError) {
-            let (folder, device) = (try open(from: root), try root.opened().status().st_dev)
-            guard try folder.status().st_dev == device else {
+            let folder = try make(from: root)
+            guard folder.identity.device == root.identity.device else {
                 return "'\(shown)' is on another file system, where nothing can be moved without a copy."
             }
-            opened.withLock { $0 = folder }
+            found.withLock { $0 = folder }
             return nil
         } catch {
             switch error.errno {
@@ -46,13 +62,15 @@ final class MoveTarget: Sendable {
         }
     }
 
-    private func open(from root: SourceRoot) throws(SystemError) -> SourceDirectory {
+    private func make(from root: SourceRoot) throws(SystemError) -> Found {
         let top = root.path.absolutePath
         if let below = Self.below(path, top) ?? relative(to: top) {
-            return try Self.makeFolder(below, in: try root.opened()) { _ in 0o777 }
+            let folder = try Self.makeFolder(below, in: try root.opened()) { _ in 0o777 }
+            return Found(root: root, below: below, identity: try folder.identity)
         }
         guard mkdir(path, 0o777) == 0 || errno == EEXIST else { throw SystemError(errno: errno, call: "mkdir") }
-        return try SourceDirectory(path)
+        let own = try SourceRoot(path, holds: false)
+        return Found(root: own, below: "", identity: own.identity)
     }
 
     /// The path below a directory; nil when it is not there.
@@ -73,8 +91,9 @@ final class MoveTarget: Sendable {
     /// - Parameter relative: its path below the watched directory.
     func take(_ report: UploadReport, _ relative: String) -> SourceFate {
         guard let pushed = report.file, let place = report.place else { return .kept("It is no file.") }
-        guard let target = opened.withLock({ $0 }) else { return .kept("The folder to move to is not there.") }
+        guard let found = found.withLock({ $0 }) else { return .kept("The folder to move to is not there.") }
         do throws(SystemError) {
+            let target = try found.open()
             let (directory, name) = try place.parent()
             guard SourcePlace(name, in: directory).identity == pushed else { return .kept(Self.changed) }
             let (folder, moved) = try move(name, from: directory, place, relative, to: target)
@@ -93,6 +112,7 @@ final class MoveTarget: Sendable {
     private static func reason(_ error: SystemError) -> String {
         switch error.errno {
         case EXDEV: "It is on another file system than the folder to move to."
+        case ESTALE: "The folder to move to is another one by now."
         case EACCES, EPERM, EROFS: "This user may not move it."
         case ELOOP, ENOTDIR:
             "A folder that it is in has another kind of entry, such as a symbolic link, in the folder to move to."

@@ -19,7 +19,7 @@ final class SourceDirectory: Sendable {
             })
     }
 
-    /// Of open(2).
+    /// For open(2): the directory is a place to start from, and nothing of it is read.
     static let flags = clinux_o_path | clinux_o_directory
 
     /// - Parameter descriptor: of a directory.
@@ -65,7 +65,7 @@ final class SourceDirectory: Sendable {
         let type: FileType
     }
 
-    /// For its names, times and attributes.
+    /// Opens the directory once more, to read its names and attributes or to set its times.
     func openForReading() throws(SystemError) -> Descriptor { try open(".", O_RDONLY | clinux_o_directory) }
 
     /// The names in it but `.` and `..`, in no order.
@@ -139,7 +139,7 @@ final class SourceDirectory: Sendable {
 
     /// Gives something in it another name.
     ///
-    /// - Parameter directory: that has the other name; nil for this one.
+    /// - Parameter directory: where it gets the name; nil for this one.
     /// - Throws: EEXIST where something has that name; EINVAL or ENOSYS where the file system can only rename what replaces
     ///   whatever is there (rename(2)).
     func rename(_ name: String, to other: String, in directory: SourceDirectory? = nil) throws(SystemError) {
