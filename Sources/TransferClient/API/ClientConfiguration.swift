@@ -173,9 +173,9 @@ public struct ClientConfiguration: Sendable {
     /// own, because its process was killed, when that is a minute old. It is sent then; otherwise it is reported as `sourceSkipped`.
     public var givesNamesBack = false
 
-    /// The folder, of this user's own, with the key of the names that `TransferClient.removeSources` gives: what a killed process has left
-    /// is told by it from what others have called so. It need not be there; nil for a key that ends with the client, so that nothing of
-    /// an earlier process gets its name back.
+    /// The folder, owned by this user, that holds the key for the temporary names that `TransferClient.removeSources` gives. With the key, a
+    /// client recognizes the files that a killed process of this user has left under such names. The folder is made when it is missing.
+    /// If it is nil, the key lasts as long as the client, and no file of an earlier process gets its name back.
     public var removalKeys: String?
 
     /// The defaults.

@@ -30,7 +30,7 @@ final class ReceivePlan: RequestPlan {
         var last: UInt64 = 0
         /// Deliveries that the server has and was told nothing about.
         var open: Set<UploadID> = []
-        /// For these.
+        /// Memory that these take.
         var budget = ListBudget()
 
         /// To be chosen about, one after the other.
@@ -298,8 +298,7 @@ extension PushFailure {
     fileprivate static let tooManyDeliveries = PushFailure(
         reason: .rejected(.incomplete),
         message:
-            "More waits for this client than this program holds in memory. What it has received is settled; receive again for the "
-            + "rest.")
+            "More waits for this client than this program holds in memory. Receive again for the rest.")
 
     fileprivate static func oneIDForTwo(_ delivery: Delivery) -> PushFailure {
         PushFailure(

@@ -2,11 +2,11 @@ import TransferCodec
 import TransferModel
 import TransferSystem
 
-/// Tells names that removals of this user have given from names that others have chosen.
+/// Authenticates the temporary names that removals of this user give to files.
 ///
-/// A removal gives what it removes a name of its own for a moment, and what a killed process has left under such a name gets its own name
-/// back, or goes. Anybody who can make names in a directory, and a server whose files are pulled into it, can make names that look the
-/// same. So a name has a tag (a message authentication code) that only a holder of the key can make. It is valid in one directory.
+/// A removal renames a file before it removes it. If its process is killed in between, the next removal renames the file back. Other users
+/// who can write to the directory, and servers whose files are pulled into it, can choose names of the same form. Therefore each name
+/// has a tag (a message authentication code) that only a holder of the key can compute, and that is valid in one directory.
 final class WitnessKey: Sendable {
     private static let size = 32
     private static let fileName = "removals.key"

@@ -5,7 +5,7 @@ import TransferProtocol
 /// Bounds what of a list a client holds in memory: what a server lists need not be on any disk.
 package struct ListBudget: Sendable {
     /// Bytes: half of the machine's memory, because other programs run there too, and 8 GiB at most. A tree of ten million entries takes
-    /// some 6: `entryBytes` for each, and those of its path.
+    /// about 6 GiB: each entry takes `entryBytes` and the bytes of its path.
     package static let mostBytes = min(8 << 30, memory / 2)
 
     /// Bytes that the machine has (sysconf(3)); 1 GiB where it does not say.

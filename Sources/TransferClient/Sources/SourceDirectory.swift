@@ -4,8 +4,8 @@ import TransferModel
 import TransferStore
 import TransferSystem
 
-/// A directory that sources are in, held open: what is looked at, read, marked and removed in it is all in one place, whatever becomes
-/// of its path. It need not be readable, because a path may lead through it.
+/// An open directory that contains sources. All calls on its entries use its descriptor, so they reach the same directory after its path
+/// has changed. The user needs no permission to read the directory, because a path may only lead through it.
 final class SourceDirectory: Sendable {
     private let descriptor: Descriptor
 

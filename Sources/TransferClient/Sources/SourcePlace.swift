@@ -85,8 +85,8 @@ struct SourcePlace: Sendable {
             let top = try root.opened()
             return (try folder.map { folder throws(SystemError) in try top.directory(folder) } ?? top, name)
         case .named, .below:
-            let (folder, name) = Self.split(path)
-            return (try SourceDirectory(folder.map { $0.isEmpty ? "/" : $0 } ?? "."), name)
+            let (folder, name) = split
+            return (try SourceDirectory(folder), name)
         }
     }
 
@@ -131,10 +131,10 @@ struct SourcePlace: Sendable {
         return below.isEmpty ? "." : String(Substring(below))
     }
 
-    /// The path of the directory that it is in, empty for the root and for a path with one component, and its name there.
+    /// The path of the directory that it is in, which is `.` for a path with one component, and its name there.
     var split: (folder: String, name: String) {
         let (folder, name) = Self.split(path)
-        return (folder ?? "", name)
+        return (folder.map { $0.isEmpty ? "/" : $0 } ?? ".", name)
     }
 
     /// - Returns: nil as the folder of a path with one component.

@@ -33,7 +33,7 @@ final class WatchLoop: @unchecked Sendable {
     var skipped = KnownFiles()
     /// Nothing where the kernel gives none.
     var folders: WatchedFolders?
-    /// The directory as it was when it came; nil as long as there is none.
+    /// The watched directory, as the last look at its path found it. It is nil while the directory is missing.
     var sources: SourceRoot?
     /// File systems that the directory and what is below it are on.
     var devices = WatchedDevices()

@@ -48,7 +48,7 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
     /// Whether all of its room was taken at once.
     private(set) var isReserved = false
 
-    /// Whether it was given the attributes of its upload.
+    /// Whether the file has the attributes of its upload.
     private var hasAttributes = false
 
     /// Bytes after which the disk is told to begin: enough to be worth a call, and so few that little is left to wait for

@@ -67,6 +67,15 @@ import TransferTestSupport
         #expect(last.identity == nil)
     }
 
+    /// A file in the working directory and one in the root of the file system have one component each.
+    @Test func directoriesOfSourcesAreToldApart() throws {
+        var directories = SourceDirectories(swept: SweptDirectories(WitnessKey(in: nil)))
+        let places = ["x", "/x", "./x"].map { SourcePlace(named: $0, followsLink: false) }
+        let found = try places.map { try directories.directory(of: $0).directory.identity }
+        #expect(found[0] != found[1] && found[0] == found[2])
+        #expect(try SourceDirectory("/").identity == found[1])
+    }
+
     @Test func namesAreNotCutAtAZero() throws {
         for place in [
             SourcePlace("a/1\0x", below: root),

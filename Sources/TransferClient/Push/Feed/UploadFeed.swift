@@ -68,7 +68,7 @@ final class UploadFeed: Sendable {
     private let folder: String
     private let selection: Selection
     private let rules: PathRules
-    /// Of names that removals give, where what a killed one has left gets its name back.
+    /// The key of names that removals give. Nil when a file that a killed removal has left does not get its name back.
     private let sweeps: WitnessKey?
     /// Whether what is stored there gives way.
     private let replaces: Bool
