@@ -78,8 +78,14 @@ public struct ClientConfiguration: Sendable {
     /// Connections to the server for one push. More than one carry several files at once, and a long file in parts.
     public var lanes = Lanes.auto
 
-    /// The hash function that guards the content.
-    public var digest = DigestFunction.xxh128
+    /// The hash function that guards the content. With nil it is `sha256` for `recipients`, who sign for what they get and sign
+    /// for no other digest, and `xxh128` otherwise.
+    public var digest: DigestFunction?
+
+    /// The one that is used.
+    package var digestFunction: DigestFunction {
+        digest ?? (recipients.isEmpty ? .xxh128 : .sha256)
+    }
 
     /// What the server does when a name is taken by other content.
     public var conflict = ConflictPolicy.keepBoth

@@ -49,6 +49,9 @@ public struct ReceiveReport: Sendable, Equatable {
 
     /// A sentence for people; empty when there is nothing to say.
     public var message = ""
+
+    /// What is known of the sender of what is here; nil for what did not travel sealed, and for what is not here.
+    public var seal: DeliverySeal?
 }
 
 /// What is received, and how.

@@ -92,10 +92,11 @@ extension TransferClient {
     /// - Parameters:
     ///   - delivery: as this client has listed it.
     ///   - opens: whether what is sealed is opened.
-    /// - Returns: its content in pieces of up to 4 MiB, each verified. It throws `PushFailure`, `rejected` when it waits no
-    ///   longer, its content is not what was listed, or it cannot be opened: then what came before is not all of it.
-    public func read(_ delivery: Delivery, opens: Bool = true) -> RequestEvents<[UInt8]> {
-        let events = EventQueue<[UInt8]>(limit: Self.blocksAhead)
+    /// - Returns: its content, each piece verified, and at the end what `settle` takes. It throws `PushFailure`, `rejected` when
+    ///   it waits no longer, its content is not what was listed, it cannot be opened, or it is not what its sender has signed: then
+    ///   what came before is not all of it, and may be somebody else's.
+    public func read(_ delivery: Delivery, opens: Bool = true) -> RequestEvents<DeliveryPart> {
+        let events = EventQueue<DeliveryPart>(limit: Self.blocksAhead)
         do throws(PushFailure) {
             if opens { _ = try meet(delivery) }
         } catch {
@@ -105,27 +106,33 @@ extension TransferClient {
         let queue = RequestQueue(needs: .mail) { events.isFull }
         let context = requestContext
         let opening = opens ? ContentSeal(delivery, context.configuration.sealing).map { ReadOpening($0) } : nil
-        let taker = ReadTaker(delivery, opening, context, queue, events)
+        let taker = ReadTaker(delivery, opening, context, queue) { events.send($0) }
         queue.add(taker.asked)
         run(queue, events, resume: { queue.resume() }, failure: { taker.failure })
         return RequestEvents(events)
     }
 
-    /// What can be said of deliveries to this client.
-    public enum Verdict: Sendable {
-        /// All of the content is on stable storage where this client keeps it. Signed with its key, if it has one.
-        case delivered
-        /// It is not wanted. The server may throw it away.
-        case declined
-    }
-
-    /// Says what became of deliveries to this client. Those of which that was said before stay so.
+    /// Says that all of the content of deliveries to this client is on stable storage where this client keeps it, and signs that
+    /// with its key, if it has one. Those of which something was said before stay so.
     ///
     /// - Throws: `PushFailure`, `rejected` when one of them never was for this client.
-    public func settle(_ deliveries: [Delivery], as verdict: Verdict) async throws(PushFailure) {
+    public func settle(_ deliveries: [VerifiedDelivery]) async throws(PushFailure) {
         guard !deliveries.isEmpty else { return }
+        try await say(.delivered(deliveries))
+    }
+
+    /// Says that deliveries to this client are not wanted: the server may throw them away. Those of which something was said
+    /// before stay so.
+    ///
+    /// - Throws: `PushFailure`, `rejected` when one of them never was for this client.
+    public func decline(_ deliveries: [Delivery]) async throws(PushFailure) {
+        guard !deliveries.isEmpty else { return }
+        try await say(.declined(deliveries))
+    }
+
+    private func say(_ said: SettleRun.Said) async throws(PushFailure) {
         let events = EventQueue<Never>()
-        let settling = SettleRun(requestContext, verdict == .delivered ? .delivered : .declined, deliveries, events)
+        let settling = SettleRun(requestContext, said, events)
         settling.begin()
         run(settling.queue, events, resume: {}, failure: { settling.failure })
         var iterator = RequestEvents(events).makeAsyncIterator()

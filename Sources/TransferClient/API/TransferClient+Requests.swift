@@ -64,7 +64,9 @@ extension TransferClient {
     public func read(_ path: String) -> RequestEvents<[UInt8]> {
         let events = EventQueue<[UInt8]>(limit: Self.blocksAhead)
         let queue = RequestQueue { events.isFull }
-        let taker = ReadTaker(Self.clean(path), requestContext, queue, events)
+        let taker = ReadTaker(Self.clean(path), requestContext, queue) { part in
+            if case .content(let bytes) = part { events.send(bytes) }
+        }
         queue.add(taker.asked)
         run(queue, events, resume: { queue.resume() }, failure: { taker.failure })
         return RequestEvents(events)

@@ -4,20 +4,31 @@ import TransferStore
 
 /// A delivery whose content is durable here.
 struct Arrival: Sendable {
-    let delivery: Delivery
+    let verified: VerifiedDelivery
 
     /// What was done to have it here.
     let report: PullReport
 
     /// Whether a note says that it is here.
-    var isNoted = false
+    let isNoted: Bool
 
-    /// What a note says of it; nothing where the file could not be looked at.
+    /// - Returns: nil when what is here is not the content that is listed.
+    init?(_ delivery: Delivery, _ report: PullReport, isNoted: Bool = false) {
+        guard report.delivery == delivery.id, let size = report.travelled, let digest = report.digest,
+            let verified = VerifiedDelivery(delivery, size: size, computed: digest, isOpened: report.isOpened)
+        else { return nil }
+        (self.verified, self.report, self.isNoted) = (verified, report, isNoted)
+    }
+
+    var delivery: Delivery { verified.delivery }
+
+    /// What a note says of it; nil where the file could not be looked at.
     var file: ReceivedFile? {
         guard let path = report.path.flatMap({ try? RelativePath($0) }), let version = report.version else {
             return nil
         }
-        return ReceivedFile(delivery.id, path, delivery.digest, version)
+        let note = verified.seal == .signed ? delivery.noteDigest : nil
+        return ReceivedFile(delivery.id, path, delivery.digest, travelled: delivery.size, version, note: note)
     }
 
     /// - Parameters:
@@ -25,6 +36,7 @@ struct Arrival: Sendable {
     ///   - failure: why it doesn't know better.
     func report(_ state: DeliveryState, failure: Outcome? = nil) -> ReceiveReport {
         var received = ReceiveReport(delivery, report, state)
+        received.seal = verified.seal
         guard let failure, let path = report.path else { return received }
         received.result = failure.code
         received.message = "It is stored as \(path), and the server does not take it for delivered: \(failure.message)"

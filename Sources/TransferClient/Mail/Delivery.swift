@@ -1,3 +1,4 @@
+import TransferCodec
 public import TransferModel
 import TransferProtocol
 
@@ -47,6 +48,11 @@ public struct Delivery: Sendable, Equatable {
 
     /// Why there is nothing of that.
     var closed: LocalFailure?
+
+    /// Tells its note from others.
+    var noteDigest: [UInt8]? {
+        note.map { note in note.withUnsafeBytes { BlockHasher.digest(.sha256, $0) } }
+    }
 
     /// When its sender's content last changed.
     package let modified: Timestamp?

@@ -12,21 +12,24 @@ struct DeliverySigner: Sendable {
     /// The server's; nothing for one without.
     let server: ServerKey?
 
-    /// Whether there can be a receipt for it: what others call it may be no path, or too long for one.
+    /// Whether there can be a receipt for it: what others call it may be no path, or too long for one, and its digest may be one
+    /// that does not keep others from making other content with it.
     func canSign(_ delivery: Delivery) -> Bool { receipt(delivery, time: 0) != nil }
 
     /// - Parameters:
     ///   - deliveries: up to `DeliveryBatch.most`, in the order in which the server is told of them.
     ///   - time: milliseconds since 1970.
     /// - Returns: one signature over the receipts of all of them; nothing when one of them can have none.
-    func sign(_ deliveries: [Delivery], time: Int64) -> [UInt8]? {
-        let receipts = deliveries.compactMap { receipt($0, time: time) }
+    func sign(_ deliveries: [VerifiedDelivery], time: Int64) -> [UInt8]? {
+        let receipts = deliveries.compactMap { receipt($0.delivery, time: time) }
         guard receipts.count == deliveries.count, (1...DeliveryBatch.most).contains(receipts.count) else { return nil }
         return DeliveryBatch.sign(receipts, with: key)
     }
 
     private func receipt(_ delivery: Delivery, time: Int64) -> DeliveryReceipt? {
-        guard let path = try? RelativePath(delivery.name) else { return nil }
+        guard delivery.digest.algorithm.function.isCollisionResistant,
+            let path = try? RelativePath(delivery.name)
+        else { return nil }
         return try? DeliveryReceipt(
             delivery: delivery.id, to: name, from: delivery.person, name: path, kind: delivery.kind,
             size: delivery.size,

@@ -148,10 +148,10 @@ extension ReceivePlan {
         guard arrivals.isEmpty else {
             let note = destination.note(arrivals.filter { !$0.isNoted }.compactMap(\.file))
             return SettleBatch(
-                settlement: Settlement(.delivered, arrivals.map(\.delivery), signer), arrivals: arrivals, note: note)
+                settlement: Settlement(delivered: arrivals.map(\.verified), signer), arrivals: arrivals, note: note)
         }
         guard !declined.isEmpty else { return nil }
-        return SettleBatch(settlement: Settlement(.declined, declined, nil), arrivals: [])
+        return SettleBatch(settlement: Settlement(declined: declined), arrivals: [])
     }
 
     /// - Parameter outcome: nothing when the connection was lost: then the server is told the same again.

@@ -59,7 +59,8 @@ final class ReceivePlan: RequestPlan {
     let state = Locked(State())
     private let senders: Set<PathKey>
     private let notes: [ReceivedNote]
-    private let noted: [UploadID: ReceivedFile]
+    /// A delivery that was received as it came, and later with its note, has two.
+    private let noted: [UploadID: [ReceivedFile]]
 
     /// Reads what earlier ones have noted.
     init(
@@ -69,7 +70,7 @@ final class ReceivePlan: RequestPlan {
         (self.context, self.destination, self.options, self.events) = (context, destination, options, events)
         senders = Set(options.senders.map { PathKey($0) })
         notes = destination.notes()
-        noted = Dictionary(notes.flatMap(\.files).map { ($0.id, $0) }) { first, _ in first }
+        noted = Dictionary(grouping: notes.flatMap(\.files), by: \.id)
         reader = NoteReader(
             context.configuration.sealing, by: .person { events.send(.met(name: $0, fingerprint: $1)) })
         state.withLock { $0.budget = ListBudget(context.configuration.listMemory) }
@@ -230,10 +231,13 @@ extension ReceivePlan {
             events.send(.finished(ReceiveReport(delivery, .invalidPath, error.message + advice)))
             return []
         }
-        if let file = noted[delivery.id], file.digest == delivery.digest, mayBe(file, delivery),
-            name == nil || file.path == target, destination.isUnchanged(file)
+        let isHere = { (file: ReceivedFile) in
+            self.mayBe(file, delivery) && (name == nil || file.path == target) && self.destination.isUnchanged(file)
+        }
+        if let file = noted[delivery.id]?.first(where: isHere),
+            let arrival = Arrival(delivery, PullReport(file, delivery), isNoted: true)
         {
-            arrived(Arrival(delivery: delivery, report: PullReport(file, delivery), isNoted: true))
+            arrived(arrival)
             return []
         }
         state.withLock { $0.underWay[delivery.id] = delivery }
@@ -264,7 +268,11 @@ extension ReceivePlan {
         guard report.result == .committed || report.result == .alreadyStored else {
             return events.send(.finished(ReceiveReport(delivery, report, delivery.state)))
         }
-        arrived(Arrival(delivery: delivery, report: report))
+        guard let arrival = Arrival(delivery, report) else {
+            let failure = LocalFailure.otherThanListed
+            return events.send(.finished(ReceiveReport(delivery, failure.code, failure.message)))
+        }
+        arrived(arrival)
     }
 
     private func arrived(_ arrival: Arrival) {
@@ -315,7 +323,7 @@ extension PullReport {
         self.init(
             source: delivery.shownName, result: .alreadyStored, path: file.path.string, size: file.version.size,
             digest: file.digest)
-        version = file.version
+        (version, self.delivery, travelled, isOpened) = (file.version, file.id, file.travelled, file.isOpened)
     }
 }
 

@@ -18,7 +18,9 @@ struct SettleBatch: Sendable {
         let middle = settlement.deliveries.count / 2
         return [0..<middle, middle..<settlement.deliveries.count].map { range in
             SettleBatch(
-                settlement: Settlement(settlement.verdict, Array(settlement.deliveries[range]), signer),
+                settlement: arrivals.isEmpty
+                    ? Settlement(declined: Array(settlement.deliveries[range]))
+                    : Settlement(delivered: arrivals[range].map(\.verified), signer),
                 arrivals: arrivals.isEmpty ? [] : Array(arrivals[range]))
         }
     }

@@ -6,17 +6,19 @@ import TransferSystem
 /// Tells a server about deliveries that somebody else has made durable, or doesn't want.
 final class SettleRun: Sendable {
     private let context: RequestContext
-    private let verdict: SettleRequest.Verdict
-    private let deliveries: [Delivery]
+    private let said: Said
     private let events: EventQueue<Never>
     private let firstFailure = Locked<PushFailure?>(nil)
     let queue = RequestQueue(needs: .mail)
 
-    init(
-        _ context: RequestContext, _ verdict: SettleRequest.Verdict, _ deliveries: [Delivery],
-        _ events: EventQueue<Never>
-    ) {
-        (self.context, self.verdict, self.deliveries, self.events) = (context, verdict, deliveries, events)
+    /// What is said of deliveries.
+    enum Said: Sendable {
+        case delivered([VerifiedDelivery])
+        case declined([Delivery])
+    }
+
+    init(_ context: RequestContext, _ said: Said, _ events: EventQueue<Never>) {
+        (self.context, self.said, self.events) = (context, said, events)
     }
 
     /// What went wrong first.
@@ -24,11 +26,7 @@ final class SettleRun: Sendable {
 
     /// Puts what is to be asked into the queue.
     func begin() {
-        guard verdict == .delivered, context.configuration.key != nil else { return settle(nil) }
-        askForName()
-    }
-
-    private func askForName() {
+        guard case .delivered = said, context.configuration.key != nil else { return settle(nil) }
         queue.add(name.asked)
     }
 
@@ -47,11 +45,20 @@ final class SettleRun: Sendable {
         let signer = name.flatMap { name in
             context.configuration.key.map { DeliverySigner(key: $0, name: name, server: serverKey) }
         }
-        var rest = deliveries[...]
-        while !rest.isEmpty {
-            let count = Settlement.batch(rest, signer)
-            ask(Settlement(verdict, Array(rest.prefix(count)), signer), isAgain: false)
-            rest = rest.dropFirst(count)
+        switch said {
+        case .delivered(let deliveries):
+            var rest = deliveries[...]
+            while !rest.isEmpty {
+                let count = Settlement.batch(rest.lazy.map(\.delivery), signer)
+                ask(Settlement(delivered: Array(rest.prefix(count)), signer), isAgain: false)
+                rest = rest.dropFirst(count)
+            }
+        case .declined(let deliveries):
+            var rest = deliveries[...]
+            while !rest.isEmpty {
+                ask(Settlement(declined: Array(rest.prefix(SettleRequest.mostDeliveries))), isAgain: false)
+                rest = rest.dropFirst(SettleRequest.mostDeliveries)
+            }
         }
     }
 

@@ -8,15 +8,27 @@ struct Settlement: Sendable {
     let time: Int64
     let signature: [UInt8]?
 
+    /// Says that content is durable here, and signs that.
+    ///
     /// - Parameters:
     ///   - deliveries: each once, up to `SettleRequest.mostDeliveries`.
-    ///   - signer: nothing for a client without a key, or without a name.
-    init(_ verdict: SettleRequest.Verdict, _ deliveries: [Delivery], _ signer: DeliverySigner?) {
-        (self.verdict, self.deliveries) = (verdict, deliveries)
+    ///   - signer: nil for a client without a key, or without a name.
+    init(delivered deliveries: [VerifiedDelivery], _ signer: DeliverySigner?) {
+        (verdict, self.deliveries, time) = (.delivered, deliveries.map(\.delivery), Self.now)
+        signature = signer?.sign(deliveries, time: time)
+    }
+
+    /// Says that content is not wanted, which is signed by nobody.
+    ///
+    /// - Parameter deliveries: each once, up to `SettleRequest.mostDeliveries`.
+    init(declined deliveries: [Delivery]) {
+        (verdict, self.deliveries, time, signature) = (.declined, deliveries, Self.now, nil)
+    }
+
+    /// UTC, in milliseconds since 1970.
+    private static var now: Int64 {
         let now = Timestamp.now
-        time = max(0, now.seconds) * 1_000 + Int64(now.nanoseconds / 1_000_000)
-        // Who declines has nothing that could be sworn to.
-        signature = verdict == .delivered ? signer?.sign(deliveries, time: time) : nil
+        return max(0, now.seconds) * 1_000 + Int64(now.nanoseconds / 1_000_000)
     }
 
     private init(unsigned other: Settlement) {

@@ -109,13 +109,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
         guard let content, let staged, failure == nil else { return conclude() }
         do throws(LocalFailure) {
             let digest = try content.end(end)
-            // The server has read what is on its disk; the catalog knows what was put there. A file may be another one by now, of
-            // another length and therefore with another kind of digest; a delivery never is.
-            if let stored = file.entry.digest, stored != digest,
-                stored.algorithm == digest.algorithm || file.delivery != nil
-            {
-                throw .decayed
-            }
+            guard file.mayHave(digest) else { throw .decayed }
             let publication = try lane.opened(
                 file, staged,
                 file.publication(staged, size: content.size, digest, configuration.conflict, content.file))

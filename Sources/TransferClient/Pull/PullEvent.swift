@@ -82,6 +82,12 @@ public struct PullReport: Sendable, Equatable {
     /// The delivery that it was the content of.
     var delivery: UploadID?
 
+    /// Bytes of what travelled, as they were counted: of sealed content, of the sealed file.
+    var travelled: UInt64?
+
+    /// Whether it was opened, being sealed.
+    var isOpened = false
+
     /// The file that has the content, when it was stored or compared.
     var version: ContentVersion?
 }

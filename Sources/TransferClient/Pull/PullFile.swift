@@ -92,8 +92,16 @@ final class PullFile: @unchecked Sendable {
 
     /// How its content is digested: that of a delivery as its sender has done it, so that both can be compared.
     func function(_ configuration: ClientConfiguration) -> DigestFunction {
-        guard delivery != nil, let digest = entry.digest else { return configuration.digest }
+        guard delivery != nil, let digest = entry.digest else { return configuration.digestFunction }
         return digest.algorithm.function
+    }
+
+    /// Whether content with this digest is what the server has listed: it has read what is on its disk, and its catalog knows what
+    /// was put there. A file may be another one by now, of another length and therefore with another kind of digest; a delivery
+    /// never is.
+    func mayHave(_ digest: Digest) -> Bool {
+        guard let listed = entry.digest, listed != digest else { return true }
+        return listed.algorithm != digest.algorithm && delivery == nil
     }
 
     /// Asks for it, or for some of it.
@@ -169,6 +177,7 @@ final class PullFile: @unchecked Sendable {
             source: source, result: result, size: openedSize ?? entry.size,
             seconds: Double(monotonicNanoseconds() - started) / 1e9, message: message)
         (report.delivery, report.target) = (delivery, target.string)
+        (report.travelled, report.isOpened) = (entry.size, openedSize != nil)
         return report
     }
 }

@@ -45,4 +45,10 @@ final class PullProbe: AnswerTaker {
 extension LocalFailure {
     static let otherSize = LocalFailure(
         code: .sizeMismatch, message: "The server has not as many bytes of it as it has listed.")
+
+    static let otherThanListed = LocalFailure(
+        code: .digestMismatch,
+        message:
+            "What came is not what the server lists. It is not acknowledged, and what is stored of it is not to be trusted."
+    )
 }

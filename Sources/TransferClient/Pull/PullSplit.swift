@@ -137,9 +137,7 @@ final class PullSplit: PullPublishing, Sendable {
         guard failure == nil, let found else { return giveUp(failure ?? .connectionLost) }
         let configuration = plan.context.configuration
         let digest = BlockTree.root(digests, file.function(configuration))
-        if let stored = file.entry.digest, stored.algorithm == digest.algorithm, stored != digest {
-            return giveUp(.decayed)
-        }
+        guard file.mayHave(digest) else { return giveUp(.decayed) }
         state.withLock { $0.digest = digest }
         do throws(LocalFailure) {
             let publication = file.publication(

@@ -13,7 +13,7 @@ final class ReadTaker: AnswerTaker, @unchecked Sendable {
     private let function: DigestFunction
     private let context: RequestContext
     private let queue: RequestQueue
-    private let events: EventQueue<[UInt8]>
+    private let tell: @Sendable (DeliveryPart) -> Void
     private let digester: ContentDigester
     /// What opens it, where it is sealed.
     private let opening: ReadOpening?
@@ -27,17 +27,22 @@ final class ReadTaker: AnswerTaker, @unchecked Sendable {
     /// Why no more is wanted.
     private(set) var failure: PushFailure?
 
-    init(_ path: String, _ context: RequestContext, _ queue: RequestQueue, _ events: EventQueue<[UInt8]>) {
-        (self.path, self.context, self.queue, self.events) = (path, context, queue, events)
-        (delivery, function, opening) = (nil, context.configuration.digest, nil)
+    /// - Parameter tell: gets each piece of content.
+    init(
+        _ path: String, _ context: RequestContext, _ queue: RequestQueue,
+        _ tell: @escaping @Sendable (DeliveryPart) -> Void
+    ) {
+        (self.path, self.context, self.queue, self.tell) = (path, context, queue, tell)
+        (delivery, function, opening) = (nil, context.configuration.digestFunction, nil)
         digester = ContentDigester(function)
     }
 
+    /// - Parameter tell: gets each piece of content, and the end.
     init(
         _ delivery: Delivery, _ opening: ReadOpening?, _ context: RequestContext, _ queue: RequestQueue,
-        _ events: EventQueue<[UInt8]>
+        _ tell: @escaping @Sendable (DeliveryPart) -> Void
     ) {
-        (path, self.context, self.queue, self.events) = (delivery.shownName, context, queue, events)
+        (path, self.context, self.queue, self.tell) = (delivery.shownName, context, queue, tell)
         self.opening = opening
         (self.delivery, function) = (delivery, delivery.digest.algorithm.function)
         digester = ContentDigester(function)
@@ -91,8 +96,13 @@ final class ReadTaker: AnswerTaker, @unchecked Sendable {
             _ = digestBlock(content)
             let digest = try content.end(end)
             guard digest == delivery?.digest ?? digest else { throw LocalFailure.decayed }
-            guard case .wanted = pass(), let rest = try opening?.finish(), !rest.isEmpty else { return }
-            events.send(rest)
+            guard case .wanted = pass() else { return }
+            if let rest = try opening?.finish(), !rest.isEmpty { tell(.content(rest)) }
+            guard let delivery else { return }
+            let verified = VerifiedDelivery(
+                delivery, size: content.file.size, computed: digest, isOpened: opening?.isOpened ?? false)
+            guard let verified else { throw LocalFailure.otherThanListed }
+            tell(.end(verified))
         } catch {
             _ = reject(error.code, error.message)
         }
@@ -126,7 +136,7 @@ final class ReadTaker: AnswerTaker, @unchecked Sendable {
         defer { block = [] }
         do throws(LocalFailure) {
             let content = try opening?.take(block) ?? block
-            if !content.isEmpty { events.send(content) }
+            if !content.isEmpty { tell(.content(content)) }
             return .wanted
         } catch {
             return reject(error.code, error.message)

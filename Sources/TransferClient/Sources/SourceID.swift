@@ -16,7 +16,7 @@ struct SourceID: Sendable {
         var key = Key(Self.version)
         key.append(Self.machine)
         key.append(UInt64(getuid()))
-        key.append(UInt64(configuration.digest.rawValue))
+        key.append(UInt64(configuration.digestFunction.rawValue))
         key.append(UInt64(configuration.conflict.rawValue))
         // Other people, another delivery; in whatever order they are named.
         let names = Set(configuration.recipients.map { PathKey($0) }).sorted()

@@ -13,6 +13,10 @@ public enum DigestFunction: UInt8, Sendable, CaseIterable {
         }
     }
 
+    /// Whether nobody can make two contents with one digest. What is signed has a digest of such a function, or the signature
+    /// would be good for content that its signer never had.
+    package var isCollisionResistant: Bool { self == .sha256 }
+
     /// How content of `size` bytes is digested: plain up to one block, as a tree beyond.
     package func algorithm(forSize size: UInt64) -> DigestAlgorithm {
         size > UInt64(Limits.blockSize) ? tree : plain

@@ -2,15 +2,15 @@ internal import TransferKeys
 internal import TransferModel
 
 extension SealedNote {
-    /// Notes are as long as a multiple of this many bytes: a path of up to 357 makes no difference in length.
+    /// Notes are as long as a multiple of this many bytes: a path of up to 325 makes no difference in length.
     package static let block = 512
 
     /// Bytes of a note that is not sealed, at most: those of the longest path (`Limits.path`), and the others, in whole blocks.
     static let longestContent = (fixedSize + Limits.path + block - 1) / block * block
 
-    /// Version, kind, what is there, size, time, permissions, tag, sender, length of the path, signature.
+    /// Version, kind, what is there, size, time, permissions, digest, tag, sender, length of the path, signature.
     private static let fixedSize =
-        1 + 1 + 1 + 8 + 12 + 2 + Bytes32.count + Bytes32.count + 2 + PublicKey.signatureSize
+        1 + 1 + 1 + 8 + 12 + 2 + Bytes32.count + Bytes32.count + Bytes32.count + 2 + PublicKey.signatureSize
 
     /// Bytes of a sealed note at most: what is worth receiving.
     package static let longest =
@@ -45,11 +45,18 @@ extension SealedNote {
     private init(_ content: [UInt8]) throws(SealingError) {
         guard content.count.isMultiple(of: Self.block) else { throw .malformed("The note is not padded.") }
         var reader = RecordReader(content)
-        guard try reader.number(UInt8.self) == Self.version else { throw .unsupported("A note of a later version") }
+        switch try reader.number(UInt8.self) {
+        case Self.version: break
+        case ..<Self.version:
+            throw .unsupported("A note of an earlier version of Transfer, which does not say what content it is about,")
+        default: throw .unsupported("A note of a later version of Transfer")
+        }
         guard let kind = ContentKind(rawValue: try reader.number()) else {
             throw .malformed("The note is about a kind of content that is not known.")
         }
         let (size, modified, permissions) = try Self.details(&reader)
+        let algorithm = Self.digestFunction.algorithm(forSize: size)
+        let content = Content(size: size, digest: Digest(algorithm, try reader.bytes32().bytes))
         let tag = SealedTag(try reader.bytes32())
         let sender = PublicKey(try reader.bytes32())
         let path = try Self.path(try reader.bytes(Int(try reader.number(UInt16.self))))
@@ -59,24 +66,24 @@ extension SealedNote {
             throw .malformed("The note has more in it than it should.")
         }
         try self.init(
-            path, kind, size: size, modified: modified, permissions: permissions, of: tag, by: sender, signature)
+            path, kind, content, modified: modified, permissions: permissions, of: tag, by: sender, signature)
     }
 
     /// What may be missing. There is one way to write each, so that a note has one form.
     private static func details(
         _ reader: inout RecordReader
-    ) throws(SealingError) -> (size: UInt64?, modified: Timestamp?, permissions: UInt16?) {
+    ) throws(SealingError) -> (size: UInt64, modified: Timestamp?, permissions: UInt16?) {
         let presence = Presence(rawValue: try reader.number())
         let size = try reader.number(UInt64.self)
         let seconds = Int64(bitPattern: try reader.number(UInt64.self))
         let modified = Timestamp(seconds: seconds, nanoseconds: try reader.number())
         let permissions = try reader.number(UInt16.self)
-        guard presence.isSubset(of: .all), presence.contains(.size) || size == 0,
+        guard presence.isSubset(of: .all), size <= Limits.uploadSize,
             presence.contains(.modified) || modified == Timestamp(seconds: 0, nanoseconds: 0),
             presence.contains(.permissions) || permissions == 0, isTime(modified), permissions <= mostPermissions
         else { throw .malformed("The note says of the content what cannot be.") }
         return (
-            presence.contains(.size) ? size : nil, presence.contains(.modified) ? modified : nil,
+            size, presence.contains(.modified) ? modified : nil,
             presence.contains(.permissions) ? permissions : nil
         )
     }

@@ -5,16 +5,20 @@ package import TransferModel
 /// is, and who sends it. The sealed content itself is the original and nothing else, so that `age -d` gives it back; this
 /// travels beside it, as a small age file of its own.
 ///
-/// It is signed by the sender and names its content by a `SealedTag`: a server can neither hang it on another file nor write one
-/// in somebody's name. Anybody can seal for a known key, so only the note says who did.
+/// It is signed by the sender and names its content twice: by the digest of the content, and by the `SealedTag` of the file that
+/// has it. So a server can neither attach it to another file nor write one in somebody's name, and a recipient, who has the file
+/// key, cannot put other content behind the same header. Anybody can seal for a known key, so only the note says who did.
 package struct SealedNote: Hashable, Sendable {
     /// Where the sender had it, from what was pushed on.
     package let path: RelativePath
 
     package let kind: ContentKind
 
-    /// Bytes of content; nothing of a stream, whose sender did not know when it wrote the note.
-    package let size: UInt64?
+    /// Bytes of content.
+    package let size: UInt64
+
+    /// Of the content, made with `digestFunction`.
+    package let digest: Digest
 
     /// When the content last changed, at the sender's.
     package let modified: Timestamp?
@@ -31,7 +35,10 @@ package struct SealedNote: Hashable, Sendable {
     private(set) var signature: [UInt8]
 
     /// In front of what is signed: nobody signs for another purpose what begins so.
-    private static let domain = Array("transfer sealed note v1\n".utf8)
+    static let domain = Array("transfer sealed note v2\n".utf8)
+
+    /// Makes the digests of notes: nobody finds other content with the digest of this one (FIPS 180-4).
+    package static let digestFunction = DigestFunction.sha256
 
     /// Reading, writing and executing, for all three; set-uid and its kin are nothing to send.
     package static let mostPermissions: UInt16 = 0o777
@@ -39,13 +46,14 @@ package struct SealedNote: Hashable, Sendable {
     /// Signs.
     ///
     /// - Parameters:
-    ///   - modified: what a clock cannot say counts as nothing.
+    ///   - content: size and digest; the digest made with `digestFunction`.
+    ///   - modified: nil also for what a clock cannot say.
     ///   - permissions: bits beyond `mostPermissions` are left out.
     package init(
-        _ path: RelativePath, _ kind: ContentKind, size: UInt64?, modified: Timestamp? = nil,
+        _ path: RelativePath, _ kind: ContentKind, _ content: Content, modified: Timestamp? = nil,
         permissions: UInt16? = nil, of tag: SealedTag, by sender: KeyPair
     ) {
-        (self.path, self.kind, self.size) = (path, kind, size)
+        (self.path, self.kind, size, digest) = (path, kind, content.size, content.digest)
         self.modified = modified.flatMap { Self.isTime($0) ? $0 : nil }
         self.permissions = permissions.map { $0 & Self.mostPermissions }
         (self.tag, self.sender, signature) = (tag, sender.key, [])
@@ -56,10 +64,10 @@ package struct SealedNote: Hashable, Sendable {
     ///
     /// - Throws: `wrongSigner`.
     init(
-        _ path: RelativePath, _ kind: ContentKind, size: UInt64?, modified: Timestamp?, permissions: UInt16?,
+        _ path: RelativePath, _ kind: ContentKind, _ content: Content, modified: Timestamp?, permissions: UInt16?,
         of tag: SealedTag, by sender: PublicKey, _ signature: [UInt8]
     ) throws(SealingError) {
-        (self.path, self.kind, self.size) = (path, kind, size)
+        (self.path, self.kind, size, digest) = (path, kind, content.size, content.digest)
         (self.modified, self.permissions) = (modified, permissions)
         (self.tag, self.sender, self.signature) = (tag, sender, signature)
         guard sender.verifies(signature, of: Self.domain + fields) else { throw .wrongSigner }
@@ -68,21 +76,19 @@ package struct SealedNote: Hashable, Sendable {
     /// Whether it has no more nanoseconds than a second does.
     static func isTime(_ time: Timestamp) -> Bool { time.nanoseconds < 1_000_000_000 }
 
-    /// The only version so far; the first byte.
-    static let version: UInt8 = 1
+    /// The first byte. Notes of version 1 had no digest of the content: what they are about could be exchanged.
+    static let version: UInt8 = 2
 
     /// Which of the fields that may be missing are there; those that are not are zeros, so that they take the same room.
     struct Presence: OptionSet {
         let rawValue: UInt8
-        static let size = Presence(rawValue: 1)
         static let modified = Presence(rawValue: 2)
         static let permissions = Presence(rawValue: 4)
-        static let all: Presence = [.size, .modified, .permissions]
+        static let all: Presence = [.modified, .permissions]
     }
 
     private var presence: Presence {
         var presence: Presence = []
-        if size != nil { presence.insert(.size) }
         if modified != nil { presence.insert(.modified) }
         if permissions != nil { presence.insert(.permissions) }
         return presence
@@ -91,14 +97,27 @@ package struct SealedNote: Hashable, Sendable {
     /// What is signed, and stands first in the note.
     var fields: [UInt8] {
         var bytes = [Self.version, kind.rawValue, presence.rawValue]
-        bytes.append(bigEndian: size ?? 0)
+        bytes.append(bigEndian: size)
         bytes.append(bigEndian: UInt64(bitPattern: modified?.seconds ?? 0))
         bytes.append(bigEndian: modified?.nanoseconds ?? 0)
         bytes.append(bigEndian: permissions ?? 0)
-        bytes += tag.digest.bytes + sender.raw.bytes
+        bytes += digest.bytes + tag.digest.bytes + sender.raw.bytes
         let name = Array(path.string.utf8)
         // A path is far shorter than this number goes (`Limits.path`).
         bytes.append(bigEndian: UInt16(truncatingIfNeeded: name.count))
         return bytes + name
+    }
+}
+
+extension SealedNote {
+    /// What a note says of the content itself.
+    package struct Content: Hashable, Sendable {
+        /// Bytes.
+        package let size: UInt64
+
+        /// Made with `SealedNote.digestFunction`.
+        package let digest: Digest
+
+        package init(size: UInt64, digest: Digest) { (self.size, self.digest) = (size, digest) }
     }
 }

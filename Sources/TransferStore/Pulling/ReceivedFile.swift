@@ -13,9 +13,23 @@ package struct ReceivedFile: Equatable, Sendable {
     /// The file on this machine; it has the size of the content.
     package let version: ContentVersion
 
-    package init(_ id: UploadID, _ path: RelativePath, _ digest: Digest, _ version: ContentVersion) {
+    /// Bytes of what travelled: of content that was opened, of the sealed file.
+    package let travelled: UInt64
+
+    /// SHA-256 of the signed note that the content was found to be what it says, `noteSize` bytes; nil for content that was
+    /// compared with no note.
+    package let note: [UInt8]?
+
+    package init(
+        _ id: UploadID, _ path: RelativePath, _ digest: Digest, travelled: UInt64, _ version: ContentVersion,
+        note: [UInt8]? = nil
+    ) {
         (self.id, self.path, self.digest, self.version) = (id, path, digest, version)
+        (self.travelled, self.note) = (travelled, note)
     }
+
+    /// Bytes of a SHA-256 digest (FIPS 180-4).
+    static let noteSize = 32
 }
 
 /// Files that were written down together.
@@ -46,6 +60,12 @@ extension ReceivedFile {
             line.append(String(version.revision))
             line.append("\",\"touch\":\"")
             line.append(String(version.touch))
+            line.append("\",\"travelled\":\"")
+            line.append(decimal: travelled)
+            if let note {
+                line.append("\",\"note\":\"")
+                line.append(hexadecimal: note)
+            }
             line.append("\"}")
         }
     }
@@ -63,7 +83,20 @@ extension ReceivedFile {
             case .string(let revision)? = node["revision"], let revision = Int64(revision),
             case .string(let touch)? = node["touch"], let touch = Int64(touch)
         else { return nil }
-        self.init(id, path, digest, ContentVersion(object: object, revision: revision, touch: touch, size: size))
+        var (travelled, note) = (size, nil as [UInt8]?)
+        if let value = node["travelled"] {
+            guard case .string(let text) = value, let bytes = UInt64(text) else { return nil }
+            travelled = bytes
+        }
+        if let value = node["note"] {
+            guard case .string(let text) = value, let bytes = [UInt8](hexadecimal: Substring(text)),
+                bytes.count == Self.noteSize
+            else { return nil }
+            note = bytes
+        }
+        self.init(
+            id, path, digest, travelled: travelled,
+            ContentVersion(object: object, revision: revision, touch: touch, size: size), note: note)
     }
 }
 

@@ -1,9 +1,10 @@
 import Synchronization
-import TransferClient
 import TransferCodec
 import TransferModel
 import TransferProtocol
 import TransferSystem
+
+@testable import TransferClient
 
 /// A server with the mailbox of somebody called bob, as far as a test needs it.
 final class FakeMailbox: Sendable {
@@ -52,7 +53,7 @@ final class FakeMailbox: Sendable {
     @discardableResult
     func deliver(
         _ name: String, _ content: [UInt8], from person: String = "alice", listed other: [UInt8]? = nil,
-        function: DigestFunction = .xxh128, note: [UInt8]? = nil, id: UploadID? = nil, digest: Digest? = nil
+        function: DigestFunction = .sha256, note: [UInt8]? = nil, id: UploadID? = nil, digest: Digest? = nil
     ) -> UploadID {
         let listed = other ?? content
         let (id, watchers, number) = state.withLock { state -> (UploadID, [Wire], UInt64) in
@@ -263,7 +264,19 @@ struct Received {
         Dictionary(reports.map { ($0.delivery.name, $0.result) }) { first, _ in first }
     }
 
+    /// What is known of the senders of what is here, by its shown names.
+    var seals: [String: DeliverySeal?] {
+        Dictionary(reports.filter { $0.path != nil }.map { ($0.delivery.shownName, $0.seal) }) { first, _ in first }
+    }
+
     var states: [String: DeliveryState] {
         Dictionary(reports.map { ($0.delivery.name, $0.state) }) { first, _ in first }
+    }
+}
+
+extension [Delivery] {
+    /// As if the content of each had been here.
+    var verified: [VerifiedDelivery] {
+        compactMap { VerifiedDelivery($0, size: $0.size, computed: $0.digest, isOpened: $0.isSealed) }
     }
 }

@@ -141,24 +141,28 @@ import TransferTestSupport
         let client = try client(server)
         let inbox = await all(client.inbox()).events
         try #require(inbox.count == 2)
-        let (pieces, failure) = await all(client.read(inbox[0]))
+        let (parts, failure) = await all(client.read(inbox[0]))
+        let pieces = parts.compactMap { if case .content(let piece) = $0 { piece } else { nil } }
         #expect(pieces.joined().elementsEqual(content) && failure == nil)
+        guard case .end(let verified)? = parts.last else { return #expect(Bool(false), "It has no end.") }
+        #expect(verified.delivery == inbox[0] && verified.seal == nil)
         let other = await all(client.read(inbox[1]))
         #expect(other.events.isEmpty && other.failure?.reason == .rejected(.contentLost))
         #expect(mailbox.settles.isEmpty)
     }
 
-    @Test(arguments: [TransferClient.Verdict.delivered, .declined])
-    func deliveriesAreSettled(_ verdict: TransferClient.Verdict) async throws {
+    @Test(arguments: [DeliveryState.delivered, .declined])
+    func deliveriesAreSettled(_ state: DeliveryState) async throws {
         let mailbox = FakeMailbox { number, _ in number == 0 ? .lost : .usual }
         for number in 0..<300 { mailbox.deliver("f\(number)", [1]) }
         let server = mailbox.server
         defer { server.stop() }
         let key = try KeyPair(secret: #require(Bytes32([UInt8](repeating: 3, count: 32))))
         let client = try TransferClient(server: server.address, configuration: .plain { $0.key = key })
-        try await client.settle(await all(client.inbox()).events, as: verdict)
-        #expect(Set(mailbox.states) == [verdict == .delivered ? .delivered : .declined])
-        #expect(mailbox.settles.allSatisfy { ($0.signature == nil) == (verdict == .declined) })
+        let inbox = await all(client.inbox()).events
+        if state == .declined { try await client.decline(inbox) } else { try await client.settle(inbox.verified) }
+        #expect(Set(mailbox.states) == [state])
+        #expect(mailbox.settles.allSatisfy { ($0.signature == nil) == (state == .declined) })
         #expect(mailbox.settles.map(\.deliveries.count).max() == 256)
     }
 
@@ -169,7 +173,7 @@ import TransferTestSupport
         defer { server.stop() }
         let client = try client(server)
         let inbox = await all(client.inbox()).events
-        let failure = await #expect(throws: PushFailure.self) { try await client.settle(inbox, as: .delivered) }
+        let failure = await #expect(throws: PushFailure.self) { try await client.settle(inbox.verified) }
         #expect(failure?.reason == .rejected(.notFound))
     }
 

@@ -30,9 +30,10 @@ struct Parcel {
     /// What the note says beside the name.
     struct Details {
         var kind = ContentKind.file
-        /// Nothing for that of the content.
+        /// Nil for that of the content.
         var size: UInt64?
-        var isStream = false
+        /// Whose digest it names; nil for the content itself.
+        var other: [UInt8]?
         var modified: Timestamp?
         var permissions: UInt16?
         /// Nothing for that of the content.
@@ -59,20 +60,28 @@ struct Parcel {
         (self.content, tag) = (sealed, try state.tag)
         var details = Details()
         change(&details)
-        let size = details.isStream ? nil : details.size ?? UInt64(content.count)
+        let said = SealedNote.Content(
+            size: details.size ?? UInt64(content.count),
+            digest: FakeMailbox.digest(details.other ?? content, SealedNote.digestFunction))
         let note = SealedNote(
-            try RelativePath(path), details.kind, size: size, modified: details.modified,
-            permissions: details.permissions, of: details.tag ?? tag, by: sender)
+            try RelativePath(path), details.kind, said, modified: details.modified, permissions: details.permissions,
+            of: details.tag ?? tag, by: sender)
         self.note = try note.sealed(for: (readers ?? recipients).map(\.recipient))
     }
 
     /// The same with a note that its sender has signed, whatever the path is.
-    mutating func rename(to path: String, by sender: KeyPair, for recipients: [SealingKey]) throws {
-        var fields: [UInt8] = [1, ContentKind.file.rawValue, 0] + [UInt8](repeating: 0, count: 8 + 8 + 4 + 2)
-        fields += tag.digest.bytes + sender.key.raw.bytes
+    ///
+    /// - Parameter content: what was sealed.
+    mutating func rename(
+        to path: String, _ content: [UInt8], by sender: KeyPair, for recipients: [SealingKey]
+    ) throws {
+        var fields: [UInt8] = [2, ContentKind.file.rawValue, 0]
+        fields.append(bigEndian: UInt64(content.count))
+        fields += [UInt8](repeating: 0, count: 8 + 4 + 2)
+        fields += FakeMailbox.digest(content, SealedNote.digestFunction).bytes + tag.digest.bytes + sender.key.raw.bytes
         fields.append(bigEndian: UInt16(path.utf8.count))
         fields += Array(path.utf8)
-        let signed = fields + sender.sign(Array("transfer sealed note v1\n".utf8) + fields)
+        let signed = fields + sender.sign(Array("transfer sealed note v2\n".utf8) + fields)
         let padding = [UInt8](repeating: 0, count: SealedNote.block - signed.count % SealedNote.block)
         let sealer = try Sealer(streamFor: recipients.map(\.recipient))
         note = []

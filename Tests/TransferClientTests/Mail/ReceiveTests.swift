@@ -75,6 +75,28 @@ import TransferTestSupport
         #expect(mailbox.settles.isEmpty && Files.tree(out).isEmpty)
     }
 
+    /// Of long content that comes in parts as well.
+    @Test func aDigestThatLongContentCannotHave() async throws {
+        let mailbox = FakeMailbox()
+        let content = SplitMix64.bytes(seed: 9, 24 << 20)
+        let other = FakeMailbox.digest([1])
+        mailbox.deliver("contract", content, digest: Digest(other.algorithm.function.plain, other.bytes))
+        let received = try await Received(from: mailbox, to: out) { $0.lanes = .fixed(2) }
+        #expect(received.results == ["contract": .contentLost])
+        #expect(mailbox.settles.isEmpty && Files.tree(out).isEmpty)
+    }
+
+    /// A signature says which content it is for. Whoever can make two contents with one digest could show it for the other one.
+    @Test(arguments: DigestFunction.allCases) func onlyADigestThatHoldsIsSignedFor(_ function: DigestFunction)
+        async throws
+    {
+        let mailbox = FakeMailbox()
+        mailbox.deliver("a", [1, 2, 3], function: function)
+        let received = try await Received(from: mailbox, to: out) { $0.key = KeyPair() }
+        #expect(received.results == ["a": .committed] && mailbox.states == [.delivered])
+        #expect(mailbox.settles.map { $0.signature != nil } == [function == .sha256])
+    }
+
     /// A server may list deliveries as long as it likes. What is held is received, and nothing else is waited for.
     @Test func deliveriesWithoutEnd() async throws {
         let mailbox = FakeMailbox()

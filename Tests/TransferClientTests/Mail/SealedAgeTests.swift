@@ -171,8 +171,10 @@ import TransferTestSupport
         defer { server.stop() }
         let client = try client(server)
         let delivery = try #require(await all(client.inbox()).events.first)
-        let (pieces, failure) = await all(client.read(delivery, opens: opens))
-        return (pieces.reduce(into: []) { $0 += $1 }, failure)
+        let (parts, failure) = await all(client.read(delivery, opens: opens))
+        var content: [UInt8] = []
+        for case .content(let piece) in parts { content += piece }
+        return (content, failure)
     }
 
     private static let long = SplitMix64.bytes(seed: 8, 5 << 20)
@@ -210,6 +212,18 @@ import TransferTestSupport
         mailbox.deliver(other)
         let (read, failure) = try await read(mailbox)
         #expect(failure?.reason == .rejected(.unopened) && read.isEmpty)
+    }
+
+    /// It opens, and its sender has signed something else.
+    @Test func whatIsNotSignedIsNotReadToItsEnd() async throws {
+        let mailbox = FakeMailbox()
+        mailbox.deliver(try Parcel("a", Self.text, by: alice.key, for: [bob.sealing]) { $0.other = [1, 2] })
+        let server = mailbox.server
+        defer { server.stop() }
+        let client = try client(server)
+        let parts = await all(client.read(try #require(await all(client.inbox()).events.first)))
+        #expect(parts.failure?.reason == .rejected(.unopened))
+        #expect(!parts.events.contains { if case .end = $0 { true } else { false } })
     }
 
     @Test func whatIsNotSealedForThisClientIsReadAsItIs() async throws {

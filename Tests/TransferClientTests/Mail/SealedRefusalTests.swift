@@ -69,6 +69,31 @@ import TransferTestSupport
         #expect(try await expectWaiting(mailbox, .unopened).contains("not what its sender's note is about"))
     }
 
+    /// A recipient has the file key: it can put other content of the same size behind the same header, and a server can hand it on.
+    @Test(arguments: [3, 70_000, 5 << 20]) func aNoteIsAboutNoOtherContentOfThatSize(_ size: Int) async throws {
+        let mailbox = FakeMailbox()
+        let content = SplitMix64.bytes(seed: 6, size)
+        mailbox.deliver(try sealed("a", content) { $0.other = [content[0] ^ 1] + content.dropFirst() })
+        #expect(try await expectWaiting(mailbox, .unopened).contains("not what its sender's note is about"))
+    }
+
+    /// It does not say what content it is about.
+    @Test func aNoteOfAnEarlierVersionIsNone() async throws {
+        let mailbox = FakeMailbox()
+        var mail = try sealed("a")
+        var fields: [UInt8] = [1, ContentKind.file.rawValue, 0] + [UInt8](repeating: 0, count: 22)
+        fields += mail.tag.digest.bytes + alice.key.key.raw.bytes
+        fields.append(bigEndian: UInt16(1))
+        fields.append(UInt8(ascii: "a"))
+        let signed = fields + alice.key.sign(Array("transfer sealed note v1\n".utf8) + fields)
+        let sealer = try Sealer(streamFor: [bob.sealing.recipient])
+        mail.note = []
+        try sealer.seal((signed + [UInt8](repeating: 0, count: 512 - signed.count)).span.bytes, into: &mail.note)
+        try sealer.finish(into: &mail.note)
+        mailbox.deliver(mail)
+        #expect(try await expectWaiting(mailbox, .unopened).contains("A note of an earlier version of Transfer"))
+    }
+
     @Test(arguments: [0, 7, 9, 1 << 62, .max] as [UInt64]) func theSizeIsTheOneOfTheNote(_ size: UInt64) async throws {
         let mailbox = FakeMailbox()
         mailbox.deliver(try sealed("a") { $0.size = size })
@@ -87,8 +112,8 @@ import TransferTestSupport
     }
 
     /// At the end of a chunk, in one, in the header, and with something behind the end.
-    @Test(arguments: [false, true]) func contentThatIsCutOffIsNotStored(isStream: Bool) async throws {
-        let whole = try sealed("a", SplitMix64.bytes(seed: 4, 3 * 65_536)) { $0.isStream = isStream }
+    @Test func contentThatIsCutOffIsNotStored() async throws {
+        let whole = try sealed("a", SplitMix64.bytes(seed: 4, 3 * 65_536))
         let front = 184 + 65_552
         for count in [10, 184, front, front + 100, whole.content.count - 1] {
             let mailbox = FakeMailbox()
@@ -192,7 +217,7 @@ import TransferTestSupport
     func namesLeadNowhere(_ name: String) async throws {
         let mailbox = FakeMailbox()
         var mail = try sealed("a")
-        try mail.rename(to: name, by: alice.key, for: [bob.sealing])
+        try mail.rename(to: name, Self.text, by: alice.key, for: [bob.sealing])
         mailbox.deliver(mail)
         let received = try await receive(mailbox) { $0.takesHiddenNames = true }
         #expect(received.reports.map(\.result) == [.unopened] && mailbox.states == [.queued])
@@ -214,7 +239,7 @@ import TransferTestSupport
         let name = "a\u{1B}[31m\n\u{202E}b"
         let mailbox = FakeMailbox()
         var mail = try sealed("x")
-        try mail.rename(to: name, by: alice.key, for: [bob.sealing])
+        try mail.rename(to: name, Self.text, by: alice.key, for: [bob.sealing])
         mailbox.deliver(mail)
         let received = try await receive(mailbox)
         #expect(received.reports.map(\.path) == [name] && content(name) == Self.text)

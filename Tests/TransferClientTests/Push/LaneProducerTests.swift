@@ -53,7 +53,7 @@ import TransferTestSupport
         }
         #expect(frames.uploads.count == contents.count)
         for (upload, content) in zip(frames.uploads, contents) {
-            let digest = ContentDigester.digest(configuration.digest, content)
+            let digest = ContentDigester.digest(configuration.digestFunction, content)
             let isSame = upload.content == content
             #expect(isSame && upload.end == End(size: UInt64(content.count), digest: digest), "seed \(seed)")
         }

@@ -71,7 +71,7 @@ struct SealedMail {
             let (pieces, failure) = await all(client.read(delivery, opens: false))
             if let failure { throw failure }
             var content: [UInt8] = []
-            for piece in pieces { content += piece }
+            for case .content(let piece) in pieces { content += piece }
             found.append((delivery, content))
         }
         return found

@@ -206,7 +206,7 @@ import TransferTestSupport
                 #expect(try await mail.inbox("bob").count == 1)
                 // What was declined is wanted by its sender all the same, and goes out with other secrets.
                 let bob = try mail.client("bob")
-                try await bob.settle(await all(bob.inbox()).events, as: .declined)
+                try await bob.decline(await all(bob.inbox()).events)
                 let third = try await mail.push(uploads, for: ["bob"])
                 #expect(third.codes == [.committed] && third.reports.first?.uploadID != first.reports.first?.uploadID)
                 // Somebody has changed it: that is something else.
@@ -214,7 +214,7 @@ import TransferTestSupport
                 let fourth = try await mail.push(uploads, for: ["bob"])
                 #expect(fourth.codes == [.committed])
                 #expect(try await mail.inbox("bob").count == 2)
-                try await bob.settle(await all(bob.inbox()).events, as: .delivered)
+                try await bob.settle(await all(bob.inbox()).events.verified)
                 unlink(mail.home.path("alice/sealing/\(place)"))
             }
         }

@@ -14,9 +14,15 @@ import TransferTestSupport
         tag = try SealingState(sealing: Sample.source([]), for: [Sample.key().recipient]).tag
     }
 
+    private static func content(_ size: UInt64) -> SealedNote.Content {
+        let algorithm = SealedNote.digestFunction.algorithm(forSize: size)
+        return SealedNote.Content(size: size, digest: Digest(algorithm, Array(0x20..<0x40)))
+    }
+
     private func note(_ path: String) throws -> SealedNote {
         SealedNote(
-            try RelativePath(path), .picture, size: 12_345, modified: Timestamp(seconds: -5, nanoseconds: 999_999_999),
+            try RelativePath(path), .picture, Self.content(12_345),
+            modified: Timestamp(seconds: -5, nanoseconds: 999_999_999),
             permissions: 0o640, of: tag, by: sender)
     }
 
@@ -31,18 +37,19 @@ import TransferTestSupport
         let note = try note(path)
         let again = try Self.opened(sealed(note))
         #expect(again == note && again.path.string.hasSameBytes(as: path) && again.sender == sender.key)
-        #expect(again.kind == .picture && again.size == 12_345 && again.tag == tag)
+        #expect(again.kind == .picture && again.size == 12_345 && again.digest == note.digest && again.tag == tag)
         #expect(again.modified == Timestamp(seconds: -5, nanoseconds: 999_999_999) && again.permissions == 0o640)
     }
 
-    /// Of a stream nobody knows the size, and it has neither time nor permissions. The note is as long as any other.
+    /// A stream has neither time nor permissions. The note is as long as any other.
     @Test func whatIsMissingStaysMissing() throws {
-        let note = SealedNote(try RelativePath("a"), .text, size: nil, of: tag, by: sender)
+        let note = SealedNote(try RelativePath("a"), .text, Self.content(0), of: tag, by: sender)
         let again = try Self.opened(sealed(note))
-        #expect(again == note && again.size == nil && again.modified == nil && again.permissions == nil)
+        #expect(again == note && again.size == 0 && again.modified == nil && again.permissions == nil)
         #expect(try sealed(note).count == sealed(self.note("a")).count)
         let zeros = SealedNote(
-            try RelativePath("a"), .text, size: 0, modified: Timestamp(seconds: 0, nanoseconds: 0), permissions: 0,
+            try RelativePath("a"), .text, Self.content(0), modified: Timestamp(seconds: 0, nanoseconds: 0),
+            permissions: 0,
             of: tag, by: sender)
         let zerosAgain = try Self.opened(sealed(zeros))
         #expect(zerosAgain == zeros && zerosAgain != note && zerosAgain.size == 0 && zerosAgain.permissions == 0)
@@ -51,7 +58,7 @@ import TransferTestSupport
     /// Nobody's set-uid bit travels, nor a time that no clock has.
     @Test func saysNothingThatCannotBe() throws {
         let note = SealedNote(
-            try RelativePath("a"), .file, size: 1, modified: Timestamp(seconds: 1, nanoseconds: 1_000_000_000),
+            try RelativePath("a"), .file, Self.content(1), modified: Timestamp(seconds: 1, nanoseconds: 1_000_000_000),
             permissions: 0o104755, of: tag, by: sender)
         #expect(note.modified == nil && note.permissions == 0o755)
         #expect(try Self.opened(sealed(note)) == note)
@@ -60,13 +67,13 @@ import TransferTestSupport
     /// What its sender has signed is refused where it cannot be, or could be written in another way.
     @Test(
         arguments: [
-            (8, 1, 0, 0, 0), (7, 1, 0, 1_000_000_000, 0), (7, 1, 0, 0, 0o1000), (6, 1, 0, 0, 0), (5, 1, 1, 0, 0),
-            (5, 1, 0, 1, 0), (3, 1, 0, 0, 1),
+            (8, 1, 0, 0, 0), (6, 1, 0, 1_000_000_000, 0), (6, 1, 0, 0, 0o1000), (1, 1, 0, 0, 0), (4, 1, 1, 0, 0),
+            (4, 1, 0, 1, 0), (2, 1, 0, 0, 1), (0, 1 << 63, 0, 0, 0),
         ] as [(UInt8, UInt64, UInt64, UInt32, UInt16)])
     func detailsHaveOneForm(
         _ presence: UInt8, _ size: UInt64, _ seconds: UInt64, _ nanoseconds: UInt32, _ permissions: UInt16
     ) throws {
-        var fields: [UInt8] = [1, 0, presence]
+        var fields: [UInt8] = [2, 0, presence]
         fields.append(bigEndian: size)
         fields.append(bigEndian: seconds)
         fields.append(bigEndian: nanoseconds)
@@ -78,11 +85,19 @@ import TransferTestSupport
 
     /// A note whose sender has signed whatever it was given.
     private func signed(_ front: [UInt8], _ path: String) throws -> [UInt8] {
-        var fields = front + tag.digest.bytes + sender.key.raw.bytes
+        var fields = front + [UInt8](repeating: 0, count: 32) + tag.digest.bytes + sender.key.raw.bytes
         fields.append(bigEndian: UInt16(path.utf8.count))
         fields += Array(path.utf8)
-        let content = fields + sender.sign(Array("transfer sealed note v1\n".utf8) + fields)
+        let content = fields + sender.sign(Array("transfer sealed note v2\n".utf8) + fields)
         return try Sample.sealed(content + [UInt8](repeating: 0, count: SealedNote.block - content.count))
+    }
+
+    /// Of content of any length: digests of long content are those of its blocks.
+    @Test(arguments: [0, 1, 4 << 20, 4 << 20 + 1, Limits.uploadSize] as [UInt64]) func sizeTellsTheDigest(
+        _ size: UInt64
+    ) throws {
+        let note = SealedNote(try RelativePath("a"), .file, Self.content(size), of: tag, by: sender)
+        #expect(try Self.opened(sealed(note)) == note)
     }
 
     /// The length of a note tells nothing of the path.
@@ -90,8 +105,8 @@ import TransferTestSupport
         let sizes = try [1, 2, 100, 255].map { try sealed(note(String(repeating: "n", count: $0))).count }
         #expect(Set(sizes).count == 1)
         let deep = String(repeating: String(repeating: "d", count: 99) + "/", count: 3)
-        #expect(try sealed(note(deep + String(repeating: "n", count: 57))).count == sizes[0])
-        #expect(try sealed(note(deep + String(repeating: "n", count: 58))).count == sizes[0] + SealedNote.block)
+        #expect(try sealed(note(deep + String(repeating: "n", count: 25))).count == sizes[0])
+        #expect(try sealed(note(deep + String(repeating: "n", count: 26))).count == sizes[0] + SealedNote.block)
     }
 
     @Test func longestPathHasRoom() throws {
@@ -130,7 +145,8 @@ import TransferTestSupport
         let padding = [UInt8](repeating: 0, count: SealedNote.block - content.count)
         for wrong in [
             [], content, content + padding.dropLast() + [1], content + padding + [0],
-            content + padding + [UInt8](repeating: 0, count: SealedNote.block), [2] + (content + padding).dropFirst(),
+            content + padding + [UInt8](repeating: 0, count: SealedNote.block), [1] + (content + padding).dropFirst(),
+            [3] + (content + padding).dropFirst(),
             [UInt8](repeating: 0, count: SealedNote.longestContent + 1),
         ] {
             #expect(throws: SealingError.self) { try Self.opened(Sample.sealed(wrong)) }
@@ -141,7 +157,7 @@ import TransferTestSupport
     @Test(arguments: ["../a", "/etc/a", "a/../b", "", "a\0", ".transfer/x"]) func pathsLeadNowhereElse(_ path: String)
         throws
     {
-        var fields: [UInt8] = [1, 0, 1]
+        var fields: [UInt8] = [2, 0, 0]
         fields.append(bigEndian: UInt64(5))
         fields += [UInt8](repeating: 0, count: 14)
         let bytes = try signed(fields, path)

@@ -51,8 +51,9 @@ import TransferTestSupport
     @Test func notesComeBack() throws {
         let files = try OddNames.paths.enumerated().map { number, path in
             ReceivedFile(
-                .random(), try RelativePath(path), Digest(.xxh128, Array(0..<16)),
-                ContentVersion(object: .max, revision: .min, touch: .max, size: .max - UInt64(number)))
+                .random(), try RelativePath(path), Digest(.xxh128, Array(0..<16)), travelled: .max - UInt64(number / 2),
+                ContentVersion(object: .max, revision: .min, touch: .max, size: .max - UInt64(number)),
+                note: number.isMultiple(of: 2) ? nil : [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 32))
         }
         for file in files { #expect(ReceivedFile(line: file.line) == file) }
         let first = try destination()
@@ -68,7 +69,9 @@ import TransferTestSupport
         // The most that there can be, of the longest paths in which every byte is escaped.
         let longest = try RelativePath(
             [String](repeating: String(repeating: "\u{1}", count: 255), count: 16).joined(separator: "/"))
-        let many = (0..<count).map { _ in ReceivedFile(.random(), longest, files[0].digest, files[0].version) }
+        let many = (0..<count).map { _ in
+            ReceivedFile(.random(), longest, files[0].digest, travelled: 1, files[0].version)
+        }
         let note = try #require(first.note(many))
         #expect(first.notes().first { $0.name == note }?.files == many)
     }

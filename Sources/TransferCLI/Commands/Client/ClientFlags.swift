@@ -55,8 +55,10 @@ enum ClientFlags {
 
     static let digest: FlagEffect<ClientConfiguration> = Flag(
         name: "digest", placeholder: "FUNCTION", help: "How both sides make sure that the content is the same.",
-        details: "xxh128 is fast and finds every accident; sha256 also withstands an attacker."
-    ).choice(default: usual.digest).sets(\.digest)
+        details:
+            "xxh128 is fast and finds every accident; sha256 also withstands an attacker. The default is sha256 with --for, "
+            + "because recipients sign for nothing else, and xxh128 otherwise."
+    ).choice(of: DigestFunction.self).sets(\.digest)
 
     static let conflict: FlagEffect<ClientConfiguration> = Flag(
         name: "on-conflict", placeholder: "POLICY", help: "What to do when the name is taken by other content.",

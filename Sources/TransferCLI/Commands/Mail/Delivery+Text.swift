@@ -26,7 +26,7 @@ extension Delivery {
 
     /// The name for people, and what there is to say of a seal.
     var nameOrSeal: String {
-        guard isSealed else { return name.escapedForDisplay }
+        guard isSealed else { return name.escapedForDisplay + (isCalledSealed ? " (not signed)" : "") }
         guard let noteFault else { return "\(shownName.escapedForDisplay) (sealed)" }
         return "\(shownName.escapedForDisplay) (sealed: \(noteFault.escapedForDisplay))"
     }
@@ -57,9 +57,12 @@ extension ReceiveReport {
         let name = delivery.shownName.escapedForDisplay
         text +=
             path.map { $0.hasSameBytes(as: delivery.shownName) ? name : "\(name) -> \($0.escapedForDisplay)" } ?? name
+        guard sender != nil else {
+            return text + "  \(ByteFormat.size(size)), \(Self.words(unsigned: delivery, seal))"
+        }
         text += "  from \(delivery.personForDisplay)"
         if result.isSuccess {
-            text += "  \(ByteFormat.size(size))\(delivery.isSealed ? ", sealed" : "")"
+            text += "  \(ByteFormat.size(size))\(isSealed ? ", sealed" : "")"
         } else if !message.isEmpty {
             text += ": \(message.escapedForDisplay)"
         }
@@ -72,12 +75,55 @@ extension ReceiveReport {
     func json(_ place: String?) -> JSONLine {
         [
             "schema": .string(JSONSchema.received), "delivery": .string(delivery.id.description),
-            "from": .string(delivery.person), "name": .string(delivery.shownName), "result": .string(result.name),
+            "from": sender.map { .string($0) } ?? .null, "name": .string(delivery.shownName),
+            "result": .string(result.name),
             "path": place.map { .string($0) } ?? .null, "kind": .string(delivery.shownKind.name),
             "size": .integer(size), "digest": .string(delivery.digest.description),
             "state": .string(state.name), "resumed": .integer(resumed), "seconds": .double(seconds),
-            "message": .string(message), "sealed": .bool(delivery.isSealed),
+            "message": .string(sender == nil ? Self.words(unsigned: delivery, seal) : message),
+            "sealed": .bool(isSealed), "seal": seal.map { .string($0.name) } ?? .null,
             "proven": .bool(!delivery.isUnproven),
         ]
+    }
+
+    /// Whether it was sealed, and what is here of it is what its sender has signed.
+    private var isSealed: Bool { path == nil ? delivery.isSealed : seal == .signed }
+
+    /// Who it is from, as far as that is known. Of what travelled sealed, and is here, only a signature tells.
+    private var sender: String? {
+        path != nil && delivery.lacksSignature(seal) ? nil : delivery.person
+    }
+
+    fileprivate static func words(unsigned delivery: Delivery, _ seal: DeliverySeal?) -> String {
+        let person = delivery.person.escapedForDisplay
+        return seal == .unsigned
+            ? "sealed, and not signed: anybody can have sealed it; the server names \(person) as the sender"
+            : "not opened, so nobody has compared it with what is signed; the server names \(person) as the sender"
+    }
+}
+
+extension VerifiedDelivery {
+    /// What there is to be told of a sender that nobody has proved.
+    var doubt: String? {
+        guard delivery.lacksSignature(seal) else { return nil }
+        return "\(delivery.shownName.escapedForDisplay) was \(ReceiveReport.words(unsigned: delivery, seal))"
+    }
+}
+
+extension Delivery {
+    /// Whether only the server says who its sender is, though it seems to be sealed.
+    fileprivate func lacksSignature(_ seal: DeliverySeal?) -> Bool {
+        seal == .unsigned || seal == .unopened && isSealed
+    }
+}
+
+extension DeliverySeal {
+    /// In the objects of `--json`.
+    fileprivate var name: String {
+        switch self {
+        case .signed: "signed"
+        case .unsigned: "unsigned"
+        case .unopened: "unopened"
+        }
     }
 }

@@ -52,6 +52,9 @@ actor ReceiveReporter: Asker {
         }
     }
 
+    /// Says something beside the results.
+    func tell(_ message: String) { lines.talk(message) }
+
     /// Something beside the deliveries went wrong.
     func fail(_ message: String) {
         lines.complain("transfer: \(message)")

@@ -21,7 +21,7 @@ struct ReceivedOutput {
         switch await question?.ask(delivery, reporter) ?? .take {
         case .leave: return await reporter.finish(nil)
         case .decline:
-            try await client.settle([delivery], as: .declined)
+            try await client.decline([delivery])
             return await reporter.finish(nil)
         case .take, .takeAs: break
         }
@@ -63,9 +63,17 @@ struct ReceivedOutput {
         if options.opens, let key = try client.meet(delivery) {
             await reporter.show(.met(name: delivery.person, fingerprint: key), isLast: true)
         }
-        let pieces = client.read(delivery, opens: options.opens)
-        Interruption.watch { pieces.cancel() }
-        for try await piece in pieces {
+        let parts = client.read(delivery, opens: options.opens)
+        Interruption.watch { parts.cancel() }
+        for try await part in parts {
+            let piece: [UInt8]
+            switch part {
+            case .content(let bytes): piece = bytes
+            case .end(let verified):
+                if let doubt = verified.doubt { await reporter.tell(doubt) }
+                if !options.keeps { try await client.settle([verified]) }
+                continue
+            }
             switch piece.withUnsafeBytes({ StandardStream.output.write($0) }) {
             case .written: break
             case .closed: return .uploadsFailed
@@ -74,7 +82,6 @@ struct ReceivedOutput {
                 return .uploadsFailed
             }
         }
-        if !options.keeps { try await client.settle([delivery], as: .delivered) }
         return .success
     }
 }

@@ -27,7 +27,7 @@ extension LaneProducer {
             }
             folderQuestions &+= 1
             let compare = CompareRequest(
-                id: folderQuestions, .uploads(configuration.digest), in: folder.destination, digest)
+                id: folderQuestions, .uploads(configuration.digestFunction), in: folder.destination, digest)
             let asked = AskedFolder(folder: folder, compare: compare)
             room.take(asked)
             files += folder.files.count

@@ -201,7 +201,7 @@ final class LaneProducer: @unchecked Sendable {
     ) throws(LocalFailure) -> (any UploadInParts)? {
         if case .stream = pending.content { return pending.asked.take() }
         if pending.hasToBeAskedAbout, let record = pending.record {
-            return RecordQuestion(pending, record, function: configuration.digest)
+            return RecordQuestion(pending, record, function: configuration.digestFunction)
         }
         let source: SplitUpload.Source
         switch pending.content {
@@ -214,7 +214,7 @@ final class LaneProducer: @unchecked Sendable {
         // What was read of it before a connection was lost need not be read again.
         if let asked = pending.asked.take() as? SplitUpload, asked.isOf(pending, reader) { return asked }
         (pending.kind, pending.picture) = recognise(pending, reader)
-        return SplitUpload(pending, source, filled: reader.filled, function: configuration.digest)
+        return SplitUpload(pending, source, filled: reader.filled, function: configuration.digestFunction)
     }
 
     private func report(_ pending: PendingUpload, _ failure: LocalFailure, _ chunk: OutgoingChunk) {
@@ -319,7 +319,7 @@ extension LaneProducer {
         }
         pending.kind = kind
         if kind == .picture { pending.picture = Picture(content) }
-        let digest = ContentDigester.digest(configuration.digest, content)
+        let digest = ContentDigester.digest(configuration.digestFunction, content)
         pending.digest = digest
         if case .part(let split, let range) = pending.content { try split.keep(digest.bytes, of: range) }
         let declared = End(size: UInt64(size), digest: digest)
@@ -336,7 +336,7 @@ extension LaneProducer {
         let (modified, permissions) = reader.attributes
         var begin = Begin(
             id: pending.id, path: pending.destination, size: reader.size, kind: pending.wantedKind ?? .file,
-            digest: configuration.digest, conflict: configuration.conflict, modified: modified,
+            digest: configuration.digestFunction, conflict: configuration.conflict, modified: modified,
             permissions: permissions)
         begin.recipients = recipients
         // Here all of them come by, and whatever an upload knows of itself ends here.
@@ -413,7 +413,7 @@ extension LaneProducer {
         chunk.append(frame)
         chunk.begun.append(pending)
         long = LongUpload(
-            pending, reader: reader, function: configuration.digest, isAwaitingAccept: begin.expectsAccept)
+            pending, reader: reader, function: configuration.digestFunction, isAwaitingAccept: begin.expectsAccept)
     }
 
     /// Of a file in parts the server was asked as a whole. Before it has said whether it takes holes, none can be sent.
@@ -492,7 +492,7 @@ extension LaneProducer {
             feed.putBack([pending])
         case .block(let block):
             (pending.kind, pending.picture) = recognise(pending, ContentReader(block))
-            feed.add(StreamUpload(pending, block, stream, function: configuration.digest))
+            feed.add(StreamUpload(pending, block, stream, function: configuration.digestFunction))
         case .end(let block):
             feed.putBack([pending.holding(block.map { Array($0.bytes) } ?? [])])
         }

@@ -72,7 +72,7 @@ extension LaneProducer {
             }
         }
         var frame: [UInt8] = []
-        Message.lookup(Lookup(asked.map(\.id), digest: configuration.digest)).encode(into: &frame)
+        Message.lookup(Lookup(asked.map(\.id), digest: configuration.digestFunction)).encode(into: &frame)
         chunk.append(frame)
         chunk.lookups.append(asked)
     }

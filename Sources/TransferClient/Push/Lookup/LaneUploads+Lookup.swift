@@ -12,7 +12,7 @@ extension LaneUploads {
     func known(_ result: UploadResult) {
         guard let upload = inFlight.remove(result.id)?.upload else { return }
         guard result.isAcknowledgement, result.hasPlausiblePath, result.size == upload.size,
-            result.digest?.algorithm.function == run.configuration.digest
+            result.digest?.algorithm.function == run.configuration.digestFunction
         else {
             return unknown([upload])
         }

@@ -35,7 +35,7 @@ final class ContentOpening {
 
     /// - Parameters:
     ///   - sealed: has `size` bytes, and stays as it is.
-    ///   - function: of the digest of what comes out.
+    ///   - function: of the digest of what comes out, where there is no note; a note has one of its own.
     ///   - stage: makes the place for what comes out, with room for at least so many bytes.
     init(
         _ seal: ContentSeal, _ sealed: StagedFile, size: UInt64, _ function: DigestFunction,
@@ -43,7 +43,7 @@ final class ContentOpening {
     ) {
         (note, self.sealed, sealedSize, self.stage) = (seal.note, sealed, size, stage)
         opener = Opener([seal.key], atMost: seal.note?.size ?? .max)
-        digester = ContentDigester(function)
+        digester = ContentDigester(seal.note == nil ? function : SealedNote.digestFunction)
     }
 
     /// To be called once.
@@ -68,8 +68,11 @@ final class ContentOpening {
         }
         try seal { () throws(SealingError) in try opener.finish(into: &output) }
         try pass()
-        guard let staged, note?.size ?? size == size else { throw .local(.otherContent) }
-        return Opened(staged: staged, size: size, digest: digester.finish().digest)
+        let digest = digester.finish().digest
+        guard let staged, note?.size ?? size == size, note?.digest ?? digest == digest else {
+            throw .local(.otherContent)
+        }
+        return Opened(staged: staged, size: size, digest: digest)
     }
 
     /// Writes down what has come out. Nothing does before it is known that it is what the note is about.

@@ -16,8 +16,7 @@ struct ContentSeal: Sendable {
     init?(_ delivery: Delivery, _ identity: SealingIdentity?) {
         guard let identity else { return nil }
         (key, note) = (identity.sealing, delivery.opened)
-        let isCalledSealed = Self.unsealedName(delivery.name) != nil
-        guard delivery.isSealed ? note != nil : isCalledSealed else { return nil }
+        guard delivery.isSealed ? note != nil : delivery.isCalledSealed else { return nil }
     }
 
     /// Bytes of content that a file has at least.

@@ -5,6 +5,9 @@ extension Delivery {
     /// Whether only its recipients can read it, and not the server.
     public var isSealed: Bool { note != nil }
 
+    /// Whether it is called as sealed files are.
+    package var isCalledSealed: Bool { ContentSeal.unsealedName(name) != nil }
+
     /// What its sender calls it; of a sealed one that could not be opened what it is called on its way.
     public var shownName: String { opened?.name ?? name }
 

@@ -11,8 +11,11 @@ public struct DeliveryNote: Sendable, Equatable {
     /// What the content is.
     public let kind: ContentKind
 
-    /// Bytes of content; nothing where its sender could not know it before, as of a stream.
-    public let size: UInt64?
+    /// Bytes of content.
+    public let size: UInt64
+
+    /// Of the content, made with `SealedNote.digestFunction`.
+    let digest: Digest
 
     /// Whose key has signed it.
     public let signer: PublicKey
@@ -31,7 +34,8 @@ public struct DeliveryNote: Sendable, Equatable {
 
     init(_ note: SealedNote, on server: KeyFingerprint?) {
         self.server = server
-        (name, kind, size, signer, tag) = (note.path.string, note.kind, note.size, note.sender, note.tag)
+        (name, kind, size, digest) = (note.path.string, note.kind, note.size, note.digest)
+        (signer, tag) = (note.sender, note.tag)
         (modified, permissions) = (note.modified, note.permissions.map { $0 & 0o777 })
     }
 }
@@ -39,7 +43,8 @@ public struct DeliveryNote: Sendable, Equatable {
 extension DeliveryNote {
     /// Names are compared by their bytes.
     public static func == (a: DeliveryNote, b: DeliveryNote) -> Bool {
-        a.name.hasSameBytes(as: b.name) && a.kind == b.kind && a.size == b.size && a.signer == b.signer
+        a.name.hasSameBytes(as: b.name) && a.kind == b.kind && a.size == b.size && a.digest == b.digest
+            && a.signer == b.signer
             && a.modified == b.modified && a.permissions == b.permissions && a.tag == b.tag
             && a.server == b.server
     }

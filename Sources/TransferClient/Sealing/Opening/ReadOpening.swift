@@ -1,3 +1,4 @@
+import TransferCodec
 import TransferModel
 import TransferSealing
 
@@ -8,6 +9,7 @@ final class ReadOpening {
     private let note: DeliveryNote?
     private let opener: Opener
     private var size: UInt64 = 0
+    private let digester = ContentDigester(SealedNote.digestFunction)
 
     /// What came before any content came out, of what has no note: if that cannot be opened, it is passed on as it is. The first
     /// content comes out behind a header of up to 64 KiB and one chunk, so it is never much more than that and a block.
@@ -32,9 +34,13 @@ final class ReadOpening {
     func finish() throws(LocalFailure) -> [UInt8] {
         guard !isPassedOn else { return [] }
         let rest = try opened { (output) throws(SealingError) in try opener.finish(into: &output) }
-        guard isPassedOn || note?.size ?? size == size else { throw .otherContent }
+        guard !isPassedOn, let note else { return rest }
+        guard note.size == size, note.digest == digester.finish().digest else { throw .otherContent }
         return rest
     }
+
+    /// Whether content came out that was sealed; to be asked at the end.
+    var isOpened: Bool { !isPassedOn }
 
     private var mayBePassedOn: Bool { note == nil && size == 0 }
 
@@ -50,6 +56,7 @@ final class ReadOpening {
         }
         if let note, let tag = opener.tag, note.tag != tag { throw .otherContent }
         size += UInt64(output.count)
+        if note != nil { output.withUnsafeBytes { digester.update($0) { _, _ in } } }
         if !mayBePassedOn { held = [] }
         return output
     }

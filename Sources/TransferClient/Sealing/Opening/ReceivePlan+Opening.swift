@@ -33,11 +33,16 @@ extension ReceivePlan {
 
     /// Whether a file that was received can have the content of a delivery, as far as their sizes tell.
     /// What was stored as it came is no answer to somebody who wants it opened: nobody has looked whether it can be.
+    /// What was opened for another note, or for none, is no answer either: nobody has compared it with this one.
     func mayBe(_ file: ReceivedFile, _ delivery: Delivery) -> Bool {
-        let isAsItCame = file.version.size == delivery.size
-        guard options.opens else { return isAsItCame }
-        // Sealed content is always longer.
-        guard !delivery.isSealed else { return !isAsItCame }
-        return isAsItCame || ContentSeal.unsealedName(delivery.name) != nil
+        guard file.note == (options.opens ? delivery.noteDigest : nil) else { return false }
+        guard options.opens else { return !file.isOpened }
+        guard !delivery.isSealed else { return file.isOpened }
+        return !file.isOpened || delivery.isCalledSealed
     }
+}
+
+extension ReceivedFile {
+    /// Whether it has the content of what travelled sealed: that is always shorter.
+    var isOpened: Bool { travelled != version.size }
 }

@@ -1,4 +1,5 @@
 import TransferCodec
+import TransferModel
 import TransferSealing
 
 /// What a file had in it when it was looked at, piece by piece: nothing else is ever sealed with the secrets that were made for it.
@@ -15,7 +16,10 @@ struct PieceDigests: Sendable {
     /// Pieces that are read at once.
     private static let piecesAtOnce = 16
 
-    private var digests: [UInt8] = []
+    private let digests: [UInt8]
+
+    /// Of all of it, for the note: nobody finds other content with this one.
+    let whole: Digest
 
     /// Reads all of a file that was just opened. Blocks.
     ///
@@ -24,16 +28,21 @@ struct PieceDigests: Sendable {
         let space = UnsafeMutableRawBufferPointer.allocate(
             byteCount: Self.pieceSize * Self.piecesAtOnce, alignment: 64)
         defer { space.deallocate() }
-        digests.reserveCapacity(Int(clamping: file.size / UInt64(Self.pieceSize) + 1) * Self.digestSize)
+        var pieces: [UInt8] = []
+        pieces.reserveCapacity(Int(clamping: file.size / UInt64(Self.pieceSize) + 1) * Self.digestSize)
+        let digester = ContentDigester(SealedNote.digestFunction)
         var left = file.size
         while left > 0 {
             let wanted = Int(min(left, UInt64(space.count)))
             guard try file.read(into: UnsafeMutableRawBufferPointer(rebasing: space[..<wanted])) == wanted else {
                 throw .changed
             }
-            Self.forEach(UnsafeRawBufferPointer(rebasing: space[..<wanted])) { digests += $0 }
+            let bytes = UnsafeRawBufferPointer(rebasing: space[..<wanted])
+            Self.forEach(bytes) { pieces += $0 }
+            digester.update(bytes) { _, _ in }
             left -= UInt64(wanted)
         }
+        (digests, whole) = (pieces, digester.finish().digest)
     }
 
     /// Whether the bytes are those that were there.
@@ -49,7 +58,7 @@ struct PieceDigests: Sendable {
         return isSame
     }
 
-    /// Of all of it.
+    /// Of the digests: tells whether a file is the one that secrets were made for.
     var digest: [UInt8] { digests.withUnsafeBytes { BlockHasher.digest(.sha256, $0) } }
 
     private static func forEach(_ bytes: UnsafeRawBufferPointer, _ body: ([UInt8]) -> Void) {

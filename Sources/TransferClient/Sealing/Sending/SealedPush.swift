@@ -1,3 +1,4 @@
+import TransferCodec
 import TransferKeys
 import TransferModel
 import TransferProtocol
@@ -83,7 +84,9 @@ final class SealedPush: Sendable {
             ?? bytes.prefix(ContentKind.sampleSize).withUnsafeBytes {
                 ContentKind(recognising: $0, isWhole: $0.count == bytes.count)
             }
-        let subject = SealedUpload.Subject.content(kind, size: UInt64(bytes.count), modified: nil, permissions: nil)
+        let digest = bytes.withUnsafeBytes { ContentDigester.digest(SealedNote.digestFunction, $0) }
+        let subject = SealedUpload.Subject.content(
+            kind, SealedNote.Content(size: UInt64(bytes.count), digest: digest), modified: nil, permissions: nil)
         return PendingUpload(.bytes(content), SealedUpload(self, tag, try path(of: upload), subject), of: upload)
     }
 
@@ -110,7 +113,8 @@ final class SealedPush: Sendable {
         if let place { unsynced.withLock { $0.append(place.path) } }
         let tag = try LocalFailure.whileSealing { () throws(SealingError) in try state.tag }
         let subject = SealedUpload.Subject.content(
-            source.kind, size: source.file.size, modified: source.file.modified, permissions: source.permissions)
+            source.kind, SealedNote.Content(size: source.file.size, digest: source.content.whole),
+            modified: source.file.modified, permissions: source.permissions)
         let sealed = SealedUpload(self, tag, try path(of: upload), subject)
         return PendingUpload(.sealed(SealedFile(source, state, for: recipients, place)), sealed, of: upload)
     }

@@ -1,3 +1,4 @@
+import TransferCodec
 import TransferKeys
 import TransferModel
 import TransferSealing
@@ -11,8 +12,8 @@ final class SealedUpload: Sendable {
 
     /// Where the note's details come from.
     enum Subject: Sendable {
-        case content(ContentKind, size: UInt64, modified: Timestamp?, permissions: UInt16?)
-        /// Its kind is known when its front was read, and its size when all of it was.
+        case content(ContentKind, SealedNote.Content, modified: Timestamp?, permissions: UInt16?)
+        /// Its kind is known when its front was read, and its size and digest when all of it was.
         case stream(SealingStream, wanted: ContentKind?)
     }
 
@@ -40,34 +41,48 @@ final class SealedUpload: Sendable {
     }
 
     /// Bytes of content, as far as that is known.
-    var size: UInt64? {
+    var size: UInt64? { content?.size }
+
+    private var content: SealedNote.Content? {
         switch subject {
-        case .content(_, let size, _, _): size
-        case .stream(let stream, _): stream.size
+        case .content(_, let content, _, _): content
+        case .stream(let stream, _): stream.content
         }
     }
 
     /// For the server to hand on. The same one every time.
     ///
-    /// - Throws: `invalidPath` when it would be longer than the room for it.
-    func note() throws(LocalFailure) -> [UInt8] {
+    /// - Returns: nil for a stream that has not come to its end: the note goes with what ends the upload.
+    /// - Throws: `invalidPath` when it would be longer than the room for it, also for a stream that goes on.
+    func note() throws(LocalFailure) -> [UInt8]? {
         try sealedNote.withLock { (note) throws(LocalFailure) in
             if let note { return note }
-            let made = try sealNote()
+            let content = content
+            // As long as the one to come, whatever the content will be.
+            let made = try sealNote(content ?? .nothing)
             guard made.count <= push.mostNoteBytes else { throw .longNote }
-            note = made
-            return made
+            if content != nil { note = made }
+            return note
         }
     }
 
-    private func sealNote() throws(LocalFailure) -> [UInt8] {
+    private func sealNote(_ content: SealedNote.Content) throws(LocalFailure) -> [UInt8] {
         var (modified, permissions): (Timestamp?, UInt16?) = (nil, nil)
         if case .content(_, _, let time, let bits) = subject { (modified, permissions) = (time, bits) }
         let note = SealedNote(
-            path, kind, size: size, modified: modified, permissions: permissions, of: tag, by: push.identity.key)
+            path, kind, content, modified: modified, permissions: permissions, of: tag, by: push.identity.key)
         return try LocalFailure.whileSealing { () throws(SealingError) in
             try note.sealed(for: push.readers)
         }
+    }
+}
+
+extension SealedNote.Content {
+    /// Of no byte.
+    fileprivate static var nothing: Self {
+        Self(
+            size: 0,
+            digest: ContentDigester.digest(SealedNote.digestFunction, UnsafeRawBufferPointer(start: nil, count: 0)))
     }
 }
 

@@ -1,3 +1,4 @@
+import TransferCodec
 import TransferModel
 import TransferSealing
 import TransferSystem
@@ -10,7 +11,8 @@ final class SealingStream: ByteSource, @unchecked Sendable {
         /// As much of the front as tells what it is.
         var front: [UInt8] = []
         var count: UInt64 = 0
-        var hasEnded = false
+        /// Of all of it; nil before the end.
+        var content: SealedNote.Content?
     }
 
     private let source: any ByteSource
@@ -19,6 +21,7 @@ final class SealingStream: ByteSource, @unchecked Sendable {
     private var position = 0
     private var hasEnded = false
     private var piece = [UInt8](repeating: 0, count: 64 << 10)
+    private let digester = ContentDigester(SealedNote.digestFunction)
     private let seen = Locked(Seen())
 
     init(_ source: any ByteSource, for recipients: [SealingRecipient]) throws(LocalFailure) {
@@ -32,13 +35,13 @@ final class SealingStream: ByteSource, @unchecked Sendable {
     var kind: ContentKind {
         seen.withLock { seen in
             seen.front.withUnsafeBytes {
-                ContentKind(recognising: $0, isWhole: seen.hasEnded && seen.count == $0.count)
+                ContentKind(recognising: $0, isWhole: seen.content != nil && seen.count == $0.count)
             }
         }
     }
 
-    /// Bytes of content, once all of it was read.
-    var size: UInt64? { seen.withLock { $0.hasEnded ? $0.count : nil } }
+    /// What the content was, once all of it was read.
+    var content: SealedNote.Content? { seen.withLock { $0.content } }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         while position == sealed.count {
@@ -59,12 +62,14 @@ final class SealingStream: ByteSource, @unchecked Sendable {
         let given = try piece.withUnsafeMutableBytes { try source.read(into: $0) }
         // What a program gives is its own affair; so many bytes there are at most.
         let count = min(max(0, given), piece.count)
+        piece.withUnsafeBytes { digester.update(UnsafeRawBufferPointer(rebasing: $0[..<count])) { _, _ in } }
+        hasEnded = count == 0
+        let digest = hasEnded ? digester.finish().digest : nil
         seen.withLock { seen in
             seen.front += piece[..<min(count, ContentKind.sampleSize - seen.front.count)]
             seen.count += UInt64(count)
-            seen.hasEnded = count == 0
+            seen.content = digest.map { SealedNote.Content(size: seen.count, digest: $0) }
         }
-        hasEnded = count == 0
         guard count > 0 else { return try sealer.finish(into: &sealed) }
         try piece.withUnsafeBytes {
             try sealer.seal(UnsafeRawBufferPointer(rebasing: $0[..<count]).bytes, into: &sealed)

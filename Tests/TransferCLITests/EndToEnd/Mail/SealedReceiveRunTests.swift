@@ -67,6 +67,30 @@ import TransferTestSupport
         #expect(try readFile(out) == Array("a secret".utf8))
     }
 
+    /// The server names a sender, and nothing else does.
+    @Test func whatNobodyHasSignedIsFromNobody() throws {
+        let schema = try DocumentedSchema()
+        try people.send(["a.txt"])
+        let unopened = try people.receive(["--no-open", "--json"])
+        let object = try unopened.object()
+        #expect(object["from"] == "null" && object["sealed"] == "false" && object["seal"] == "unopened")
+        #expect(object["message"]?.contains("the server names alice") ?? false)
+        #expect(try schema.matches(JSONReader.read(Array(unopened.lines[0].utf8))) == ["received"])
+        // As a server hands it on that leaves the note out.
+        try writeFile(people.file("sealed.age"), readFile(people.inbox + "/a.txt.age"))
+        try people.send(["sealed.age"], [])
+        #expect(try people.ask("bob", ["inbox"]).output.hasSuffix("sealed.age (not signed)\n"))
+        let kept = try people.receive(["--json", "--keep"])
+        let unsigned = try kept.object()
+        #expect(unsigned["from"] == "null" && unsigned["sealed"] == "false" && unsigned["seal"] == "unsigned")
+        #expect(try schema.matches(JSONReader.read(Array(kept.lines[0].utf8))) == ["received"])
+        let read = try people.ask("bob", ["receive", "--output", "-", "--keep"])
+        #expect(read.output == "a secret")
+        #expect(read.errors.contains("sealed, and not signed: anybody can have sealed it"))
+        let line = try people.receive().output
+        #expect(line.contains("not signed") && line.contains("the server names alice") && !line.contains("from alice"))
+    }
+
     @Test func aProgramIsToldTheName() throws {
         let program = people.server.home.path("program")
         try writeFile(program, "#!/bin/sh\ncat >'\(people.server.home.path("said"))'\n".utf8)
