@@ -126,6 +126,9 @@ package final class Intake: Sendable {
 
     /// What receipts are verified with; nothing where none are given.
     package var receiptKey: [UInt8]? { issuer?.key.raw.bytes }
+
+    /// As `ServerIdentity.proof`; nil for a server that gives no receipts.
+    package func receiptKeyProof(on channelBinding: [UInt8]) -> [UInt8]? { issuer?.keyProof(on: channelBinding) }
 }
 
 // MARK: Unfinished uploads

@@ -83,6 +83,7 @@ enum Sample {
             Welcome(
                 dataBody: 65_536, unacknowledgedUploads: 7, uploadSize: 1 << 40, heartbeat: 1_000, silence: 3_000,
                 agent: "transfer/1.0", serverName: "attic", keeps: 604_800, serverKey: Array(0x40..<0x60),
+                serverKeyProof: Array(0x80..<0xC0),
                 directory: Array(0x60..<0x70))),
         .ping(0),
         .pong(.max),

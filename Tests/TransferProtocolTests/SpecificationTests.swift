@@ -49,7 +49,7 @@ import TransferTestSupport
             (.retryAfter, "retryAfter"), (.run, "run"), (.serverKey, "serverKey"), (.receipt, "receipt"),
             (.keeps, "keeps"), (.kind, "kind"), (.token, "token"), (.clientName, "clientName"),
             (.signature, "signature"), (.replaced, "replaced"), (.unlisted, "unlisted"), (.filled, "filled"),
-            (.directory, "directory"), (.kept, "kept"), (.check, "check"),
+            (.directory, "directory"), (.kept, "kept"), (.serverKeyProof, "serverKeyProof"), (.check, "check"),
             (.part, "part"), (.assembly, "assembly"), (.recipients, "recipients"), (.delivery, "delivery"),
             (.note, "note"), (.target, "target"), (.attributes, "attributes"), (.trash, "trash"),
             (.version, "version"),

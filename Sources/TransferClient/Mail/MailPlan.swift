@@ -108,7 +108,7 @@ final class MailPlan: RequestPlan {
 extension MailPlan: RequestSource {
     var needs: Features { .mail }
 
-    func welcomed(_ welcome: Welcome) { reader.connected(welcome) }
+    func welcomed(_ welcome: Welcome, by server: ProvenServer) { reader.connected(server) }
 
     func next(_ count: Int, _ bytes: Int) -> [PendingRequest] {
         let request = state.withLock { state -> MailRequest? in

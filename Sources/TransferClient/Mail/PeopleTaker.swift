@@ -96,7 +96,7 @@ final class PeopleQuestion: Sendable {
         let taker = PeopleTaker(
             isAboutItself: isAboutItself, budget,
             ended: { [self] found in
-                answerer.withLock { $0 = queue.welcome.flatMap { KnownPeople.server($0) } }
+                answerer.withLock { $0 = queue.server?.fingerprint }
                 switch found {
                 case .success(let persons): for person in persons { events.send(person) }
                 case .failure(let failure): reason.withLock { $0 = failure }

@@ -17,9 +17,9 @@ final class ReceiveLane: RequestSource {
 
     var needs: Features { .mail }
 
-    func welcomed(_ welcome: Welcome) {
-        plan.reader.connected(welcome)
-        plan.state.withLock { $0.serverKey = welcome.serverKey.flatMap { ServerKey($0) } }
+    func welcomed(_ welcome: Welcome, by server: ProvenServer) {
+        plan.reader.connected(server)
+        plan.state.withLock { $0.serverKey = server.receiptKey }
     }
 
     func arrived(_ number: UInt64) {

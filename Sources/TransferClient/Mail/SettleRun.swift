@@ -41,7 +41,7 @@ final class SettleRun: Sendable {
     }
 
     private func settle(_ name: String?) {
-        let serverKey = queue.welcome?.serverKey.flatMap { ServerKey($0) }
+        let serverKey = queue.server?.receiptKey
         let signer = name.flatMap { name in
             context.configuration.key.map { DeliverySigner(key: $0, name: name, server: serverKey) }
         }

@@ -45,7 +45,7 @@ final class PullLane: RequestSource, @unchecked Sendable {
 
     var needs: Features { plan.archive == nil ? .files : [.files, .trees] }
 
-    func welcomed(_ welcome: Welcome) {
+    func welcomed(_ welcome: Welcome, by server: ProvenServer) {
         comparesFolders.store(welcome.features.contains(.folders), ordering: .relaxed)
     }
 

@@ -12,6 +12,7 @@ final class RequestQueue: RequestPlan, RequestSource {
         var open = 0
         var news: (@Sendable () -> Void)?
         var welcome: Welcome?
+        var server: ProvenServer?
         var lookup: UploadLookup?
     }
 
@@ -37,6 +38,9 @@ final class RequestQueue: RequestPlan, RequestSource {
 
     /// What the server said when it let this client in, if it has.
     var welcome: Welcome? { state.withLock { $0.welcome } }
+
+    /// What the connection has proved of the server.
+    var server: ProvenServer? { state.withLock { $0.server } }
 
     func add(_ asked: PendingRequest) {
         let news = state.withLock { state in
@@ -74,7 +78,7 @@ final class RequestQueue: RequestPlan, RequestSource {
         state.withLock { $0.news = news }
     }
 
-    func letGo() { state.withLock { $0 = State(welcome: $0.welcome, lookup: $0.lookup) } }
+    func letGo() { state.withLock { $0 = State(welcome: $0.welcome, server: $0.server, lookup: $0.lookup) } }
 
     func connected() {}
 
@@ -82,7 +86,9 @@ final class RequestQueue: RequestPlan, RequestSource {
 
     // MARK: RequestSource
 
-    func welcomed(_ welcome: Welcome) { state.withLock { $0.welcome = welcome } }
+    func welcomed(_ welcome: Welcome, by server: ProvenServer) {
+        state.withLock { ($0.welcome, $0.server) = (welcome, server) }
+    }
 
     func next(_ count: Int, _ bytes: Int) -> [PendingRequest] {
         state.withLock { state in

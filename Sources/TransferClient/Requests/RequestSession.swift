@@ -307,7 +307,7 @@ extension RequestSession: PipedFrameSession {
         hasConnected = true
         established(heartbeat: welcome.heartbeat, silence: context.configuration.silenceTimeout)
         guard welcome.features.isSuperset(of: source.needs) else { return end(.unsupported(source.needs.absence)) }
-        source.welcomed(welcome)
+        source.welcomed(welcome, by: ProvenServer(welcome, over: driver.socket))
         lookUp()
         welcomed()
         mayAsk.fire()

@@ -58,7 +58,9 @@ protocol RequestSource: AnyObject, Sendable {
     var needs: Features { get }
 
     /// The server has let this client in. Called on a loop.
-    func welcomed(_ welcome: Welcome)
+    ///
+    /// - Parameter server: what the connection has proved of it; what `welcome` says of keys is a claim.
+    func welcomed(_ welcome: Welcome, by server: ProvenServer)
 
     /// There are deliveries up to this number, or some have changed. Called on a loop.
     func arrived(_ number: UInt64)
@@ -92,7 +94,7 @@ protocol RequestSource: AnyObject, Sendable {
 
 extension RequestSource {
     var needs: Features { .files }
-    func welcomed(_ welcome: Welcome) {}
+    func welcomed(_ welcome: Welcome, by server: ProvenServer) {}
     func arrived(_ number: UInt64) {}
     var lookup: Lookup? { nil }
     func known(_ result: UploadResult) {}

@@ -78,6 +78,12 @@ extension StreamSocket {
     /// Whether a handshake of TLS is done.
     package var isSecure: Bool { layer?.isEstablished ?? false }
 
+    /// As `TLSSession.peerIdentity`; nil without TLS or before the handshake is done.
+    package var peerIdentity: TLSKey? { isSecure ? layer?.session.peerIdentity : nil }
+
+    /// As `TLSSession.channelBinding`; nil without TLS or before the handshake is done.
+    package var channelBinding: [UInt8]? { isSecure ? layer?.session.channelBinding : nil }
+
     /// Nothing without TLS or before the handshake is done.
     package var security: Security? {
         guard let layer, layer.isEstablished else { return nil }

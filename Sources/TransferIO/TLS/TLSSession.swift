@@ -188,6 +188,26 @@ package final class TLSSession {
         SSL_get0_peer_certificate(raw).flatMap { TLSKey(certificate: $0) }
     }
 
+    /// The identity that the other side's certificate is bound to, or else the key in it.
+    package var peerIdentity: TLSKey? {
+        SSL_get0_peer_certificate(raw).flatMap { TLSKey(identityOf: $0) ?? TLSKey(certificate: $0) }
+    }
+
+    /// Bytes that both sides of this conversation know and no other conversation has: `tls-exporter` of RFC 9266. Nil before the
+    /// handshake is done.
+    package var channelBinding: [UInt8]? {
+        guard SSL_is_init_finished(raw) == 1 else { return nil }
+        // RFC 9266, section 4: this label, an empty context, 32 bytes.
+        let label = "EXPORTER-Channel-Binding"
+        var binding = [UInt8](repeating: 0, count: 32)
+        let status = SSL_export_keying_material(raw, &binding, binding.count, label, label.utf8.count, nil, 0, 1)
+        guard status == 1 else {
+            ERR_clear_error()
+            return nil
+        }
+        return binding
+    }
+
     /// Whether it goes on from an earlier conversation.
     package var isResumed: Bool { SSL_session_reused(raw) == 1 }
 

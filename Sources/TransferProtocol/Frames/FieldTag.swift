@@ -40,6 +40,8 @@ struct FieldTag: RawRepresentable, Hashable {
     static let filled = FieldTag(rawValue: 18)
     /// In `welcome`: which directory of its machine the server stores in, 16 bytes.
     static let directory = FieldTag(rawValue: 19)
+    /// In `welcome`: a signature that shows that `serverKey` is the server's own, 64 bytes.
+    static let serverKeyProof = FieldTag(rawValue: 21)
     /// In `result`: the part of the trash that has what the upload took the place of.
     static let kept = FieldTag(rawValue: 20)
     /// In `begin`: the upload that the content is a part of, where the part starts and how long the upload is.

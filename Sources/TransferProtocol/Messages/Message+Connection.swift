@@ -79,8 +79,12 @@ package struct Welcome: Equatable, Sendable {
     /// Seconds for which the server keeps what has arrived of an unfinished upload; nothing when it doesn't say.
     package var keeps: UInt32?
 
-    /// The public key that the server signs receipts with, `serverKeySize` bytes; nothing when it gives none.
+    /// The public key that the server signs receipts with, `serverKeySize` bytes; nothing when it gives none. A claim: any server
+    /// can name the key of any other.
     package var serverKey: [UInt8]?
+
+    /// Shows over TLS that it is the server's own, `serverKeyProofSize` bytes; nil where it gives none.
+    package var serverKeyProof: [UInt8]?
 
     /// Which directory of its machine the server stores in, `directorySize` bytes; nil when it does not say. A client on the same
     /// machine recognizes it by that.
@@ -92,11 +96,14 @@ package struct Welcome: Equatable, Sendable {
     /// Bytes of a public key: Ed25519 (RFC 8032, section 5.1.5).
     package static let serverKeySize = 32
 
+    /// Bytes of a signature: Ed25519 (RFC 8032, section 5.1.6).
+    package static let serverKeyProofSize = 64
+
     package init(
         dataBody: Int = Limits.dataBody, unacknowledgedUploads: Int = Limits.unacknowledgedUploads,
         uploadSize: UInt64 = Limits.uploadSize, heartbeat: UInt32 = 5_000, silence: UInt32 = 20_000,
         agent: String = "", serverName: String = "", keeps: UInt32? = nil, serverKey: [UInt8]? = nil,
-        directory: [UInt8]? = nil, features: Features = []
+        serverKeyProof: [UInt8]? = nil, directory: [UInt8]? = nil, features: Features = []
     ) {
         self.features = features
         self.dataBody = UInt32(dataBody)
@@ -108,6 +115,7 @@ package struct Welcome: Equatable, Sendable {
         self.serverName = serverName
         self.keeps = keeps
         self.serverKey = serverKey
+        self.serverKeyProof = serverKeyProof
         self.directory = directory
     }
 
@@ -118,13 +126,17 @@ package struct Welcome: Equatable, Sendable {
         uploadSize = try reader.integer(UInt64.self)
         heartbeat = try reader.integer(UInt32.self)
         silence = try reader.integer(UInt32.self)
-        let fields = try reader.fields(known: [.agent, .serverName, .keeps, .serverKey, .directory])
+        let fields = try reader.fields(known: [.agent, .serverName, .keeps, .serverKey, .directory, .serverKeyProof])
         agent = fields.text(.agent)
         serverName = fields.text(.serverName)
         keeps = try fields.number(.keeps)
         serverKey = fields[.serverKey]
         guard serverKey?.count ?? Self.serverKeySize == Self.serverKeySize else {
             throw .malformed("The server key field must have \(Self.serverKeySize) bytes.")
+        }
+        serverKeyProof = fields[.serverKeyProof]
+        guard serverKeyProof?.count ?? Self.serverKeyProofSize == Self.serverKeyProofSize else {
+            throw .malformed("The server key proof field must have \(Self.serverKeyProofSize) bytes.")
         }
         directory = fields[.directory]
         guard directory?.count ?? Self.directorySize == Self.directorySize else {
@@ -144,6 +156,7 @@ package struct Welcome: Equatable, Sendable {
         if let keeps { bytes.append(field: .keeps, number: keeps) }
         if let serverKey { bytes.append(field: .serverKey, serverKey) }
         if let directory { bytes.append(field: .directory, directory) }
+        if let serverKeyProof { bytes.append(field: .serverKeyProof, serverKeyProof) }
     }
 }
 

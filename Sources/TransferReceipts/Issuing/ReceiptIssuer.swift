@@ -40,6 +40,9 @@ package final class ReceiptIssuer: Sendable {
     /// Whose receipts these are.
     package var key: ServerKey { identity.key }
 
+    /// As `ServerIdentity.proof`.
+    package func keyProof(on channelBinding: [UInt8]) -> [UInt8] { identity.proof(on: channelBinding) }
+
     /// - Parameters:
     ///   - uploads: 1 to `Limits.receiptBatch`, all durable.
     ///   - sender: of all of them; cut to its limit.

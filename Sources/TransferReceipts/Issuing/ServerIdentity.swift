@@ -27,3 +27,27 @@ extension ServerIdentity {
         return (made.pair, made.isNew)
     }
 }
+
+// MARK: Whose key it is
+
+extension ServerIdentity {
+    /// Shows the client of one connection that this is the server's own key. Of no use on another connection, so no server can
+    /// show it in another's name.
+    ///
+    /// - Parameter channelBinding: of the connection's TLS (RFC 9266).
+    package func proof(on channelBinding: [UInt8]) -> [UInt8] { sign(ServerKey.proofMessage(channelBinding)) }
+}
+
+extension ServerKey {
+    /// In front of what is signed: nobody signs for another purpose what begins so.
+    private static let domain = Array("transfer server key v1\n".utf8)
+
+    fileprivate static func proofMessage(_ channelBinding: [UInt8]) -> [UInt8] { domain + channelBinding }
+
+    /// - Parameters:
+    ///   - proof: what `ServerIdentity.proof` gives.
+    ///   - channelBinding: of the connection's TLS, on this side.
+    package func isProven(by proof: [UInt8], on channelBinding: [UInt8]) -> Bool {
+        verifies(proof, of: Self.proofMessage(channelBinding))
+    }
+}

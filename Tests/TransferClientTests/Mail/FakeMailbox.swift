@@ -105,6 +105,7 @@ final class FakeMailbox: Sendable {
         return FakeServer(serve, serve, serve, serve, serve, serve, serve, serve)
     }
 
+    /// What it says its key is. It proves nothing of that, without TLS.
     static let key = [UInt8](repeating: 9, count: 32)
 
     func serve(_ peer: FakeServer.Peer) {

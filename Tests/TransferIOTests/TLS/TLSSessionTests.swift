@@ -43,6 +43,23 @@ import TransferTestSupport
         #expect(try second.server.decrypt(second.client.encrypt([5])).bytes == [5])
     }
 
+    /// Both sides know it, and no other conversation has it, nor one that goes on from this one.
+    @Test func aConversationHasABindingOfItsOwn() throws {
+        let context = try TLSContext.client()
+        let pairs = try (0..<3).map { _ in
+            let pair = try TLSPair(context)
+            #expect(pair.client.session.channelBinding == nil)
+            try pair.shake()
+            _ = try pair.client.decrypt(pair.server.encrypt([1]))
+            return pair
+        }
+        for pair in pairs {
+            #expect(pair.client.session.channelBinding?.count == 32)
+            #expect(pair.client.session.channelBinding == pair.server.session.channelBinding)
+        }
+        #expect(Set(pairs.map(\.client.session.channelBinding)).count == 3 && pairs[2].client.session.isResumed)
+    }
+
     @Test func theJudgeIsAskedAboutTheServersKey() throws {
         let seen = Locked<(key: TLSKey, problem: TLSProblem?)?>(nil)
         let pair = try TLSPair { key, check in

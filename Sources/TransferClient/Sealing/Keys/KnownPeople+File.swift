@@ -1,14 +1,7 @@
-package import TransferKeys
+import TransferKeys
 import TransferModel
-package import TransferProtocol
 
 extension KnownPeople {
-    /// What a server is known by here: the fingerprint of the key that it signs receipts with. Its certificate may be
-    /// another one every few months.
-    package static func server(_ welcome: Welcome) -> KeyFingerprint? {
-        welcome.serverKey.map { KeyFingerprint(of: $0) }
-    }
-
     /// A line, and what it says; comments and empty lines say nothing.
     struct Line {
         /// Without its end.

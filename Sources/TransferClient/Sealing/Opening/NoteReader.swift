@@ -49,8 +49,8 @@ final class NoteReader: Sendable {
     }
 
     /// What deliveries come from: people are known by their names on a server.
-    func connected(_ welcome: Welcome) {
-        let server = KnownPeople.server(welcome)
+    func connected(_ proven: ProvenServer) {
+        let server = proven.fingerprint
         state.withLock { state in
             if state.server != server { state.right = [] }
             state.server = server

@@ -9,13 +9,22 @@ struct Correspondence {
     /// Where bob receives, in the server's home.
     let inbox: String
 
-    init() throws {
-        server = try SecureServer(user: "operator")
+    private let environment: [String: String]
+
+    /// - Parameters:
+    ///   - flags: of the server.
+    ///   - earlier: whose home it goes on in.
+    ///   - environment: what clients find beside the usual.
+    init(_ flags: [String] = [], after earlier: Correspondence? = nil, environment: [String: String] = [:]) throws {
+        self.environment = environment
+        server = try SecureServer(flags, in: earlier?.server.home, user: "operator")
         inbox = server.home.path("in")
-        try makeDirectory(inbox)
-        try makeDirectory(server.home.path("files"))
+        if earlier == nil {
+            try makeDirectory(inbox)
+            try makeDirectory(server.home.path("files"))
+        }
         for name in ["alice", "bob"] {
-            _ = try server.access(["add", "--name", name, server.key(of: name)])
+            if earlier == nil { _ = try server.access(["add", "--name", name, server.key(of: name)]) }
             let finished = try ask(name, ["whoami", "--trust-new"])
             guard finished.end == .exited(0) else { throw Program.Failure(description: finished.errors) }
         }
@@ -29,7 +38,7 @@ struct Correspondence {
     func ask(_ name: String, _ arguments: [String]) throws -> Finished { try Finished(start(name, arguments)) }
 
     func start(_ name: String, _ arguments: [String]) throws -> Program {
-        try Program(arguments + to, server.surroundings(user: name))
+        try Program(arguments + to, server.surroundings(environment, user: name))
     }
 
     /// Has alice send files of hers, sealed for bob.

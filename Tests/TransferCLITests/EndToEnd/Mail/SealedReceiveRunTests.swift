@@ -102,6 +102,35 @@ import TransferTestSupport
         #expect(said["name"] == "a.txt" && said["size"] == "8" && said["sealed"] == "true")
     }
 
+    /// People are known by the key of the server's receipts, and not by a certificate that is another one every few months. The
+    /// server shows that the key is its own.
+    @Test func anotherCertificateIsNoOtherServer() throws {
+        let home = try TemporaryDirectory()
+        let authority = try CertificateAuthority(at: home.path("authority.pem"))
+        let (certificate, key) = (home.path("cert.pem"), home.path("key.pem"))
+        let flags = ["--cert", certificate, "--key", key]
+        let trusting = ["SSL_CERT_FILE": authority.path]
+        try authority.issue("IP:127.0.0.1", to: certificate, key: key)
+        let first = try Correspondence(flags, environment: trusting)
+        for name in ["a.txt", "b.txt"] { try writeFile(first.file(name), name.utf8) }
+        try first.send(["a.txt"])
+        #expect(try first.receive().errors.contains("alice's key is"))
+        let known = String(decoding: try readFile(first.knownPeople), as: UTF8.self)
+        #expect(!known.contains(try first.server.fingerprint))
+        try first.server.end()
+        try authority.issue("IP:127.0.0.1", to: certificate, key: key)
+        let second = try Correspondence(flags, after: first, environment: trusting)
+        #expect(try second.server.fingerprint != first.server.fingerprint)
+        try second.send(["b.txt"], ["--seal"])
+        let received = try second.receive()
+        #expect(received.output == "delivered  b.txt  from alice  5 B, sealed\n")
+        #expect(!received.errors.contains("first time"))
+        #expect(String(decoding: try readFile(second.knownPeople), as: UTF8.self) == known)
+        let receipts = first.server.home.path("sent.jsonl")
+        #expect(try second.ask("alice", ["sent", "--receipts", receipts]).end == .exited(0))
+        #expect(try readFile(receipts).count(where: { $0 == UInt8(ascii: "\n") }) == 2)
+    }
+
     /// Somebody else may have sent it in that name.
     @Test func anotherKeyIsRefused() throws {
         try people.send(["a.txt"])

@@ -62,7 +62,9 @@ extension BinarySession {
                     heartbeat: timeouts.heartbeat.wireMilliseconds,
                     silence: timeouts.silence.wireMilliseconds, agent: transport.agent,
                     keeps: UInt32(clamping: settings.keepUnfinished.nanoseconds / 1_000_000_000),
-                    serverKey: intake.receiptKey, directory: requestLane.resources.directory, features: features)))
+                    serverKey: intake.receiptKey,
+                    serverKeyProof: driver.socket?.channelBinding.flatMap { intake.receiptKeyProof(on: $0) },
+                    directory: requestLane.resources.directory, features: features)))
         enterMailroom()
     }
 
