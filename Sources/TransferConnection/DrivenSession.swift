@@ -10,6 +10,9 @@ package protocol DrivenSession: LingeringSession {
     /// Whether it works on something, so that the connection is in use.
     var isWorking: Bool { get }
 
+    /// Whether the other end owes an answer.
+    var isOwedAnswer: Bool { get }
+
     /// Offers what waits until the socket takes no more.
     ///
     /// - Returns: whether it took any.
@@ -34,6 +37,9 @@ package protocol DrivenSession: LingeringSession {
 // MARK: Time
 
 extension DrivenSession {
+    /// Those who serve are owed nothing.
+    package var isOwedAnswer: Bool { false }
+
     /// To be called again whenever a deadline may have come nearer.
     package func armTimer() {
         let due = driver.liveness.deadline
@@ -55,6 +61,9 @@ extension DrivenSession {
         driver.timer = nil
         guard !driver.isOver, !isEnding else { return }
         if isWorking { driver.liveness.active(now: .now) }
+        driver.liveness.expectAnswer(isOwedAnswer, now: .now)
+        // What is being worked on has come.
+        if isWorking { driver.liveness.answered(now: .now) }
         switch driver.liveness.expire(now: .now) {
         case .nothing: break
         case .sendPing: sendPing()

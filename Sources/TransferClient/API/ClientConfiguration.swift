@@ -159,6 +159,10 @@ public struct ClientConfiguration: Sendable {
     /// Seconds after which a server that says nothing is given up.
     public var silenceTimeout = 20.0
 
+    /// Seconds after which a server is given up that owes an answer, gives signs of life and nothing of the answer; `retryFor`
+    /// where that is longer. Copying a large file on a slow disk is one answer.
+    public var answerTimeout = 1800.0
+
     /// The program and its version, as told to the server.
     public var agent = "transfer-client"
 

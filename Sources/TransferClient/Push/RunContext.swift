@@ -65,6 +65,7 @@ extension ClientConfiguration {
         let patience = retryFor > 0 ? max(retryFor, Self.leastHandshake) : handshakeTimeout
         timeouts.handshake = .seconds(min(handshakeTimeout, patience))
         timeouts.silence = .seconds(silenceTimeout)
+        timeouts.answer = .seconds(max(answerTimeout, retryFor))
         // A client closes the connection when it is done, and waits for its sources as long as they take.
         timeouts.idle = Interval(nanoseconds: .max)
         return timeouts

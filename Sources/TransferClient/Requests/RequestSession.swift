@@ -238,6 +238,7 @@ extension RequestSession: PipedFrameSession {
 
     func take(_ piece: DataPiece, _ batch: ReceivedBatch) throws(ProtocolFault) {
         try machine.receiveData(piece.encoding)
+        if !piece.range.isEmpty { driver.liveness.answered(now: .now) }
         if piece.encoding != .hole { context.configuration.traffic?.add(piece.range.count) }
         batch.append(piece, of: asked[firstAsked])
     }
@@ -248,7 +249,9 @@ extension RequestSession: PipedFrameSession {
     }
 
     private func handle(_ message: Message, _ batch: ReceivedBatch) throws(ProtocolFault) {
-        switch try machine.receive(message) {
+        let action = try machine.receive(message)
+        if action.isAnswer { driver.liveness.answered(now: .now) }
+        switch action {
         case .welcomed(let welcome): welcomed(welcome)
         case .entries(let entries): batch.pieces.append((asked[firstAsked], .entries(entries.entries)))
         case .persons(let persons): batch.pieces.append((asked[firstAsked], .persons(persons.persons)))
@@ -368,6 +371,8 @@ extension RequestSession {
     }
 
     var hasUnsent: Bool { !outbound.isEmpty }
+
+    var isOwedAnswer: Bool { openCount > 0 || machine.lookups > 0 }
 
     func drain(into socket: StreamSocket) throws(StreamError) -> Bool {
         let before = outbound.count

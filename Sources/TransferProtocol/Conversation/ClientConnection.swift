@@ -81,6 +81,20 @@ package struct ClientConnection: Sendable {
         /// The server ends the connection and says why.
         case refused(UploadResult)
         case nothing
+
+        /// Whether it answers what was asked or sent, or some of that. What a server can repeat for ever without ending anything does
+        /// not: signs of life, news, progress, and lists with nothing in them.
+        package var isAnswer: Bool {
+            switch self {
+            case .accepted, .found, .finished, .acknowledged, .receipts, .known, .unknown, .file, .block, .fetched,
+                .outcome:
+                true
+            case .entries(let entries): !entries.entries.isEmpty
+            case .persons(let persons): !persons.persons.isEmpty
+            case .deliveries(let deliveries): !deliveries.deliveries.isEmpty
+            case .progress, .welcomed, .arrived, .reply, .leaving, .refused, .nothing: false
+            }
+        }
     }
 
     /// How many more uploads may begin now.

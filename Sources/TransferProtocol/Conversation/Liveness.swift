@@ -11,6 +11,8 @@ package struct Liveness: Sendable {
         package var heartbeat = Interval.seconds(5)
         /// A peer that has sent nothing for so long is given up.
         package var silence = Interval.seconds(20)
+        /// A peer that owes an answer, and for so long gives none and nothing of one, is given up, whatever signs of life it gives.
+        package var answer = Interval(nanoseconds: .max)
         /// A connection without uploads for so long is closed.
         package var idle = Interval.seconds(600)
         /// A connection on which nothing is asked for so long keeps as little as it can, where what is spoken allows that.
@@ -40,6 +42,8 @@ package struct Liveness: Sendable {
     private var lastSent: MonotonicTime
     private var lastActive: MonotonicTime
     private var isReadingPaused = false
+    /// Since when the peer owes an answer, or the last piece of one came; nil while it owes none.
+    private var owesSince: MonotonicTime?
     private var rate: (since: MonotonicTime, bytes: UInt64)?
 
     package init(_ timeouts: Timeouts, now: MonotonicTime) {
@@ -77,6 +81,17 @@ package struct Liveness: Sendable {
         lastActive = now
     }
 
+    /// From now on (or no longer) the peer owes an answer.
+    package mutating func expectAnswer(_ isExpected: Bool, now: MonotonicTime) {
+        guard isExpected != (owesSince != nil) else { return }
+        owesSince = isExpected ? now : nil
+    }
+
+    /// An answer came, or some of one, or more of what it is to be about went out.
+    package mutating func answered(now: MonotonicTime) {
+        if owesSince != nil { owesSince = now }
+    }
+
     /// From now on (or no longer) the minimum rate applies.
     package mutating func expectRate(_ isExpected: Bool, now: MonotonicTime) {
         guard timeouts.minimumRate > 0, isExpected != (rate != nil) else { return }
@@ -88,6 +103,7 @@ package struct Liveness: Sendable {
         guard isPaused != isReadingPaused else { return }
         isReadingPaused = isPaused
         lastReceived = now
+        answered(now: now)
         if rate != nil { rate = (now, 0) }
     }
 
@@ -100,6 +116,7 @@ package struct Liveness: Sendable {
         var deadline = min(lastSent + timeouts.heartbeat, lastActive + timeouts.idle)
         guard !isReadingPaused else { return deadline }
         deadline = min(deadline, lastReceived + timeouts.silence)
+        if let owesSince { deadline = min(deadline, owesSince + timeouts.answer) }
         if let rate { deadline = min(deadline, rate.since + Self.rateWindow) }
         return deadline
     }
@@ -112,6 +129,9 @@ package struct Liveness: Sendable {
         }
         if !isReadingPaused, now >= lastReceived + timeouts.silence {
             return giveUp("Nothing was heard from the peer", timeouts.silence)
+        }
+        if let owesSince, !isReadingPaused, now >= owesSince + timeouts.answer {
+            return giveUp("The peer gave signs of life and no answer", timeouts.answer)
         }
         if now >= lastActive + timeouts.idle {
             return giveUp("The connection was not used", timeouts.idle)

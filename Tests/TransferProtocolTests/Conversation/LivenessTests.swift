@@ -50,6 +50,43 @@ import TransferProtocol
         #expect(givesUp(&liveness, at(23)))
     }
 
+    /// Whatever signs of life it gives.
+    @Test func aPeerThatOwesAnAnswerIsGivenUp() {
+        var liveness = established { $0.answer = .seconds(60) }
+        for second in stride(from: 5, through: 300, by: 5) as StrideThrough<Double> {
+            liveness.received(15, now: at(second))
+            #expect(liveness.expire(now: at(second)) == .sendPing)
+        }
+        liveness.expectAnswer(true, now: at(300))
+        // Expected twice is expected since the first time, and some of an answer counts.
+        liveness.expectAnswer(true, now: at(310))
+        liveness.answered(now: at(320))
+        for second in stride(from: 325, to: 380, by: 5) as StrideTo<Double> {
+            liveness.received(15, now: at(second))
+            #expect(liveness.expire(now: at(second)) == .sendPing)
+        }
+        liveness.received(15, now: at(379))
+        #expect(liveness.deadline == at(380))
+        #expect(givesUp(&liveness, at(380)))
+    }
+
+    @Test func aPeerThatOwesNothingIsNotGivenUp() {
+        var liveness = established { $0.answer = .seconds(60) }
+        liveness.answered(now: at(1))
+        liveness.expectAnswer(true, now: at(2))
+        liveness.expectAnswer(false, now: at(50))
+        liveness.received(1, now: at(199))
+        #expect(!givesUp(&liveness, at(200)))
+        // Nor while this side takes no answers.
+        liveness.expectAnswer(true, now: at(200))
+        liveness.pauseReading(true, now: at(210))
+        #expect(!givesUp(&liveness, at(400)))
+        liveness.pauseReading(false, now: at(400))
+        liveness.received(1, now: at(459))
+        #expect(!givesUp(&liveness, at(459.9)))
+        #expect(givesUp(&liveness, at(460)))
+    }
+
     @Test func idleConnectionIsClosedThoughItPings() {
         var liveness = established()
         liveness.active(now: at(7))
@@ -178,9 +215,12 @@ import TransferProtocol
         MonotonicTime(nanoseconds: 0) + .seconds(seconds)
     }
 
-    private func established(minimumRate: UInt64 = 0) -> Liveness {
+    private func established(
+        minimumRate: UInt64 = 0, _ change: (inout Liveness.Timeouts) -> Void = { _ in }
+    ) -> Liveness {
         var timeouts = Liveness.Timeouts()
         timeouts.minimumRate = minimumRate
+        change(&timeouts)
         var liveness = Liveness(timeouts, now: at(0))
         liveness.established(now: at(0))
         return liveness

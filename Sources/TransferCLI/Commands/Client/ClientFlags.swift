@@ -21,8 +21,10 @@ enum ClientFlags {
         let key = Flag(
             name: "retry-for", placeholder: "DURATION",
             help: "How long to try again after a lost connection before giving up.",
-            details: "When it is given, the first connection is tried for that long as well, and once otherwise. "
-                + DurationNotation.description
+            details:
+                "When it is given, the first connection is tried for that long as well, and once otherwise. A server that gives "
+                + "signs of life and does not answer is given up after \(DurationNotation.text(usual.answerTimeout)), or after this "
+                + "time where it is longer. " + DurationNotation.description
         ).duration(default: usual.retryFor)
         return FlagEffect(key.flag) { (arguments, configuration) throws(UsageError) in
             configuration.retryFor = try arguments[key]

@@ -12,6 +12,9 @@ extension ClientSession: DrivenSession {
     /// Nothing of it takes so long that the server could say nothing of it.
     var isWorking: Bool { false }
 
+    /// Also while content goes out: whoever takes none of it answers nothing.
+    var isOwedAnswer: Bool { !machine.isSettled }
+
     func lost(_ reason: String) { end(.lost(reason)) }
 
     /// What was damaged on its way may arrive whole the next time.
@@ -30,6 +33,7 @@ extension ClientSession: DrivenSession {
     func drain(into socket: StreamSocket) throws(StreamError) -> Bool {
         let sent = try queue.drain(into: socket, run.bandwidth)
         observe(sent)
+        if !sent.content.isEmpty { driver.liveness.answered(now: .now) }
         run.configuration.traffic?.add(sent.travelled)
         if let time = sent.resumesAt { flush(at: time) }
         return sent.hasSent

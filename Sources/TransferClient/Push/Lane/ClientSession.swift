@@ -393,7 +393,9 @@ extension ClientSession: MessageSession {
     func ended() { end(.lost("the server closed the connection")) }
 
     func take(_ message: Message) throws(ProtocolFault) {
-        switch try machine.receive(message) {
+        let action = try machine.receive(message)
+        if action.isAnswer { driver.liveness.answered(now: .now) }
+        switch action {
         case .welcomed(let welcome): welcomed(welcome)
         case .accepted(let id): uploads.accepted(id)
         case .found(let have): found(have)
