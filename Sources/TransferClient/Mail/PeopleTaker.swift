@@ -112,7 +112,16 @@ extension PushFailure {
     /// Why a request was not answered.
     init(_ outcome: Outcome) {
         self.init(
-            reason: .rejected(outcome.code),
-            message: outcome.message.isEmpty ? "The server answers \(outcome.code)." : outcome.message)
+            reason: .rejected(outcome.code), message: outcome.withReason.message)
+    }
+}
+
+extension Outcome {
+    /// The same with a sentence for people, where it is a failure and the server gives no reason.
+    var withReason: Outcome {
+        guard message.isEmpty, !code.isSuccess else { return self }
+        var outcome = self
+        outcome.message = "The server answers \(code), and does not say why."
+        return outcome
     }
 }

@@ -127,7 +127,8 @@ final class ListTaker: AnswerTaker {
             return
         }
         guard state.withLock({ $0.count }) == outcome.count else {
-            return shared.fail(.incomplete, "The list of \(path.escapedForDisplay) is not complete.")
+            return shared.fail(
+                .incomplete, "The list of \(path.isEmpty ? "the folder" : path.escapedForDisplay) is not complete.")
         }
         if outcome.unlisted > 0 { shared.unlisted?(UnlistedNames(folder: path, count: outcome.unlisted)) }
     }

@@ -264,7 +264,7 @@ extension RequestSession: PipedFrameSession {
         case .fetched(let end): batch.pieces.append((asked[firstAsked], .end(end)))
         // Nothing after this one is answered otherwise; another connection asks again.
         case .outcome(let outcome) where outcome.code == .shuttingDown: return end(.lost(outcome.message))
-        case .outcome(let outcome): batch.pieces.append((asked[firstAsked], .outcome(outcome)))
+        case .outcome(let outcome): batch.pieces.append((asked[firstAsked], .outcome(outcome.withReason)))
         case .reply(let reply): send(reply)
         case .leaving(let goodbye):
             if openCount == 0 { end(.lost(goodbye.message)) }

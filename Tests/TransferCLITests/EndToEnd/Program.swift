@@ -58,6 +58,9 @@ final class Program: Sendable {
         child.signal(number)
     }
 
+    /// Whether it has ended, or does within some milliseconds.
+    func hasEnded(within milliseconds: Int32) -> Bool { child.hasEnded(within: milliseconds) }
+
     /// Waits for the end, also of what it has started.
     func wait() throws -> End {
         do {

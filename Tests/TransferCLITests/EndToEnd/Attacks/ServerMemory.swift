@@ -22,7 +22,8 @@ struct ServerMemory {
         get throws { try Self.bytes("VmHWM", process) - before }
     }
 
-    private static func bytes(_ name: String, _ process: pid_t) throws -> Int {
+    /// - Parameter name: of a line of its status.
+    static func bytes(_ name: String, _ process: pid_t) throws -> Int {
         let status = try String(decoding: readFile("/proc/\(process)/status"), as: UTF8.self)
         let line = status.split(separator: "\n").first { $0.hasPrefix(name + ":") }
         guard let line, let count = Int(line.filter(\.isNumber)) else {

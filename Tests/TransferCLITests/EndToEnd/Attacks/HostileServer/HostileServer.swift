@@ -1,0 +1,114 @@
+import CLinux
+import Glibc
+import TransferIO
+import TransferKeys
+import TransferProtocol
+import TransferSystem
+import TransferTestSupport
+
+/// Listens with TLS, and has every connection answered by one script. Threads of its own block on the sockets.
+final class HostileServer: Sendable {
+    /// As `--to` takes it.
+    let address: String
+
+    /// The script, also with what it has seen.
+    let script: Locked<HostileScript>
+
+    private let listener: Int32
+    private let context: TLSContext
+    /// Sockets of connections that have not ended; nil when nobody is accepted any more.
+    private let open = Locked<Set<Int32>?>([])
+
+    /// Of the certificate.
+    static let key = KeyPair(secret: Bytes32([UInt8](repeating: 0x51, count: 32)) ?? Bytes32())
+
+    init(_ script: HostileScript) throws {
+        self.script = Locked(script)
+        context = try .server(.ed25519(seed: [UInt8](repeating: 0x51, count: 32)))
+        let (number, port) = try PeerSocket.listening(backlog: 64)
+        (listener, address) = (number, "127.0.0.1:\(port)")
+        _ = TestThread { [self] in accept() }
+    }
+
+    /// Nobody is accepted any more, and all connections end.
+    func stop() {
+        let left = open.withLock { open in
+            defer { open = nil }
+            return open ?? []
+        }
+        shutdown(listener, Int32(SHUT_RDWR))
+        for number in left { shutdown(number, Int32(SHUT_RDWR)) }
+    }
+
+    private func accept() {
+        defer { close(listener) }
+        while true {
+            let number = Glibc.accept(listener, nil, nil)
+            guard number >= 0 else { return }
+            _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+            let isWanted = open.withLock { $0?.insert(number).inserted ?? false }
+            guard isWanted else {
+                close(number)
+                return
+            }
+            _ = TestThread { [self] in
+                try? serve(number)
+                // Under the lock: `stop` must not shut down whoever has the number next.
+                open.withLock { open in
+                    open?.remove(number)
+                    close(number)
+                }
+            }
+        }
+    }
+
+    private func serve(_ number: Int32) throws {
+        let tls = try TLSSide(context)
+        var (parser, plain) = (FrameParser(), [UInt8]())
+        var buffer = [UInt8](repeating: 0, count: 256 << 10)
+        while case let count = recv(number, &buffer, buffer.count, 0), count > 0 {
+            var bytes = buffer[..<count]
+            if !tls.isEstablished {
+                try send(tls.shake(bytes), number)
+                bytes = bytes.suffix(tls.session.unread)
+                guard tls.isEstablished else { continue }
+            }
+            plain += try tls.decrypt(bytes).bytes
+            while let (arrival, consumed) = try next(&parser, plain) {
+                plain.removeFirst(consumed)
+                let reply = script.withLock {
+                    $0.reply(to: arrival, of: tls.session.peerKey.flatMap { PublicKey($0.bytes) })
+                }
+                for start in stride(from: 0, to: reply.bytes.count, by: Self.mostAtOnce) {
+                    let piece = reply.bytes[start..<min(start + Self.mostAtOnce, reply.bytes.count)]
+                    try send(tls.encrypt(Array(piece)), number)
+                }
+                if reply.ends { return }
+            }
+        }
+    }
+
+    /// Bytes that are encrypted at once, for which `TLSSide` has room.
+    private static let mostAtOnce = 512 << 10
+
+    private func next(
+        _ parser: inout FrameParser, _ bytes: [UInt8]
+    ) throws -> (arrival: HostileScript.Arrival, consumed: Int)? {
+        switch try parser.next(bytes.span.bytes) {
+        case .needsMore: nil
+        case .message(let message, let consumed): (.message(message), consumed)
+        case .data(let piece, let consumed): (.data(Array(bytes[piece.range])), consumed)
+        }
+    }
+
+    private func send(_ bytes: [UInt8], _ number: Int32) throws {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes {
+                Glibc.send(number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { throw Program.Failure(description: "send: errno \(errno)") }
+            sent += count
+        }
+    }
+}
