@@ -25,6 +25,9 @@ final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
     var input: ReceiveBuffer
     var pieces: [(PendingRequest, Piece)] = []
 
+    /// Pieces that those who asked have got.
+    private var given = 0
+
     init(_ buffer: BlockBuffer, carry: [UInt8]) {
         input = ReceiveBuffer(buffer, carry: carry)
     }
@@ -62,8 +65,12 @@ final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
             case .unwanted: unwanted(asked)
             case .fault(let fault): throw fault
             }
+            given += 1
         }
     }
+
+    /// Requests of which pieces were not given, because the server broke the protocol in them or before.
+    var withheld: [PendingRequest] { pieces[given...].map(\.0) }
 
     private func give(
         _ piece: Piece, to asked: PendingRequest, _ expansion: DataExpansion

@@ -25,6 +25,8 @@ actor RequestSession {
     /// Whether the server has broken the protocol in what is not looked at before it is worked on. What follows is worth
     /// nothing: content is missing in front of it.
     private var hasBadAnswers = false
+    /// Requests whose answers came, whole or in part, and were not worked on for that.
+    private var withheld: [PendingRequest] = []
     private let mayAsk = Signal()
     /// Requests without a whole answer, in their order.
     private var asked: [PendingRequest] = []
@@ -116,8 +118,8 @@ actor RequestSession {
         close()
         // What has arrived counts, also when the connection is lost.
         await finishWork()
-        let lost = Array(asked[firstAsked...])
-        asked = []
+        let lost = self.lost
+        (asked, withheld) = ([], [])
         firstAsked = 0
         await context.pool.run { [source] in
             for asked in lost { asked.answer.lost() }
@@ -129,6 +131,13 @@ actor RequestSession {
 // MARK: Asking
 
 extension RequestSession {
+    /// Requests without an answer that anybody has got, each once. One whose answer is whole is no longer open, and is lost all
+    /// the same when the answer was not worked on.
+    private var lost: [PendingRequest] {
+        var seen: Set<ObjectIdentifier> = []
+        return (withheld + asked[firstAsked...]).filter { seen.insert(ObjectIdentifier($0)).inserted }
+    }
+
     private var openCount: Int { asked.count - firstAsked }
 
     private func askLoop() async {
@@ -322,8 +331,10 @@ extension RequestSession: PipedFrameSession {
 extension RequestSession {
     func work() async {
         let arrived = pipe.take()
+        if hasBadAnswers { withheld += arrived.flatMap(\.withheld) }
         let batches = hasBadAnswers ? [] : arrived
         let work = await context.pool.run { [source, expansion] in Self.work(on: batches, source, expansion) }
+        withheld += work.withheld
         if let fault = work.fault {
             hasBadAnswers = true
             broke(fault)
@@ -340,18 +351,21 @@ extension RequestSession {
 
     private static func work(
         on batches: [ReceivedBatch], _ source: any RequestSource, _ expansion: DataExpansion
-    ) -> (unwanted: [PendingRequest], fault: ProtocolFault?) {
-        var unwanted: [PendingRequest] = []
+    ) -> (unwanted: [PendingRequest], withheld: [PendingRequest], fault: ProtocolFault?) {
+        var (unwanted, withheld): ([PendingRequest], [PendingRequest]) = ([], [])
         var fault: ProtocolFault?
-        for batch in batches where fault == nil {
+        for batch in batches {
             do throws(ProtocolFault) {
-                try batch.take(expansion) { one in if unwanted.last !== one { unwanted.append(one) } }
+                if fault == nil {
+                    try batch.take(expansion) { one in if unwanted.last !== one { unwanted.append(one) } }
+                }
             } catch {
                 fault = error
             }
+            withheld += batch.withheld
         }
         source.settle()
-        return (unwanted, fault)
+        return (unwanted, withheld, fault)
     }
 
     private func cancel(_ one: PendingRequest) {

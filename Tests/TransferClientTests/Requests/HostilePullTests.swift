@@ -118,6 +118,33 @@ import TransferTestSupport
         return (pulled, heard.withLock { $0 })
     }
 
+    /// Whole answers behind one that was damaged are not worked on, and are asked for again like that one.
+    @Test func whatComesBehindADamagedAnswerIsAskedForAgain() async throws {
+        let first = Locked<[UInt32]>([])
+        let fetches = Locked(0)
+        let names = ["a", "b", "c"]
+        let server = server(names.map { Self.entry($0) }) { peer, id in
+            fetches.withLock { $0 += 1 }
+            guard fetches.withLock({ $0 <= names.count }) else { return Self.sendWell(peer, id) }
+            let ids = first.withLock { ids in
+                ids.append(id)
+                return ids
+            }
+            guard ids.count == names.count else { return }
+            var frames: [UInt8] = []
+            for id in ids {
+                Message.file(Self.file(id)).encode(into: &frames)
+                frames += id == ids[0] ? Self.data([9, 9, 9], .zlib) : Self.data([1, 2, 3])
+                Message.end(End(size: 3, digest: Self.digest([1, 2, 3]))).encode(into: &frames)
+            }
+            peer.wire.send(frames)
+        }
+        let pulled = try await Pulled(["t"], from: server.address, to: out) { $0.lanes = .fixed(1) }
+        server.stop()
+        #expect(pulled.failure == nil && Files.tree(out) == ["t/a", "t/b", "t/c"])
+        #expect(fetches.withLock { $0 } == 2 * names.count)
+    }
+
     @Test(arguments: [(zlib, BodyEncoding.zlib), (zstd, .zstd)])
     func contentIsTakenAsItWasAskedFor(_ body: [UInt8], _ encoding: BodyEncoding) async throws {
         let pulled = try await pull(body, encoding, .auto).pulled

@@ -32,6 +32,8 @@ struct HostileScript {
     private(set) var signed: [Signed] = []
     /// As they were listed last.
     private(set) var listed: [UploadID: ListedDelivery] = [:]
+    /// What came and what was answered, a line each.
+    private(set) var transcript: [String] = []
     /// Bytes of lists that were sent.
     private var flood = 0
     /// Answers that are left; behind them nobody is answered any more, or lists of lists would have no end.
@@ -65,7 +67,14 @@ struct HostileScript {
 
     // MARK: Answers
 
-    mutating func reply(to arrival: Arrival, of client: PublicKey?) -> Reply {
+    mutating func reply(to arrival: Arrival, of client: PublicKey?, on connection: Int32) -> Reply {
+        let reply = reply(to: arrival, of: client)
+        let what = if case .message(let message) = arrival { "\(message)".prefix(200) } else { "data" as Substring }
+        transcript.append("\(connection): \(what) -> \(reply.bytes.count) bytes\(reply.ends ? ", end" : "")")
+        return reply
+    }
+
+    private mutating func reply(to arrival: Arrival, of client: PublicKey?) -> Reply {
         left -= 1
         guard left > 0 else { return Reply(ends: true) }
         var reply = Reply()

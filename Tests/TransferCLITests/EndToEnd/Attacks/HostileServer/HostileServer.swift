@@ -76,9 +76,8 @@ final class HostileServer: Sendable {
             plain += try tls.decrypt(bytes).bytes
             while let (arrival, consumed) = try next(&parser, plain) {
                 plain.removeFirst(consumed)
-                let reply = script.withLock {
-                    $0.reply(to: arrival, of: tls.session.peerKey.flatMap { PublicKey($0.bytes) })
-                }
+                let client = tls.session.peerKey.flatMap { PublicKey($0.bytes) }
+                let reply = script.withLock { $0.reply(to: arrival, of: client, on: number) }
                 for start in stride(from: 0, to: reply.bytes.count, by: Self.mostAtOnce) {
                     let piece = reply.bytes[start..<min(start + Self.mostAtOnce, reply.bytes.count)]
                     try send(tls.encrypt(Array(piece)), number)
