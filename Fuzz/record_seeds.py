@@ -504,6 +504,34 @@ def record_tls(transfer: Path, directory: Path) -> None:
         keep("known-servers", address + b"\0" + content)
 
 
+def make_kept() -> None:
+    """What a client keeps of people, of sealed files that have arrived, and of files that it has received."""
+    key = b"SHA256:" + base64.b64encode(hashlib.sha256(b"server").digest()).rstrip(b"=")
+    other = b"SHA256:" + base64.b64encode(hashlib.sha256(b"other").digest()).rstrip(b"=")
+    own = b"SHA256:" + base64.b64encode(hashlib.sha256(bytes([8] * 32)).digest()).rstrip(b"=")
+    seven = b"SHA256:" + base64.b64encode(hashlib.sha256(bytes([7] * 32)).digest()).rstrip(b"=")
+    lists = [
+        b"",
+        b"# people\n- bob " + other + b" -\n",
+        b"- bob " + own + b" " + other + b" 1800000000\r\n" + key + b" %20a%25 " + other + b" -\n",
+        seven + b" bob " + other + b" " + key + b" 1\n" + seven + b" bob " + own + b" -\n",
+        b"- bob\n",
+        b"- b%0 " + other + b" -\n",
+    ]
+    for number, content in enumerate(lists):
+        keep("known-people", bytes([number]) + b"bob\0" + content)
+    keep("known-people", b"\x01\xc3\xbc x\0" + lists[2])
+    record = bytes([1, 2]) + bytes(range(32)) + bytes([9] * 16) + (5).to_bytes(8) + (205).to_bytes(8)
+    for wrong in (record, record + b"\0", b"\x02" + record[1:], record[:34] + bytes(16) + record[50:], record[:-1]):
+        keep("records", b"\0" + wrong)
+    line = (
+        '{"id":"00112233445566778899aabbccddeeff","path":"a/b\\n","digest":"2:' + "ab" * 32 + '","size":5,'
+        '"object":"7","revision":"-1","touch":"3"'
+    )
+    for end in ("}", ',"travelled":"205"}', ',"travelled":"205","note":"' + "cd" * 32 + '"}', ',"note":"cd"}', ',"travelled":-1}'):
+        keep("records", b"\x01" + (line + end).encode())
+
+
 def delivery_receipt() -> bytes:
     """The line that docs/RECEIPTS.md shows, which is broken for reading."""
     document = (HERE.parent / "docs/RECEIPTS.md").read_text(encoding="utf-8")
@@ -540,6 +568,7 @@ def main() -> None:
     make_sealed()
     make_dialects()
     make_datagrams()
+    make_kept()
     for number, script in enumerate(SCRIPTS):
         keep("conversations", encoded(script, seed=number))
     for task, texts in ARGUMENTS:

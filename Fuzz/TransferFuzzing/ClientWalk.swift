@@ -11,11 +11,16 @@ struct ClientWalk {
     private let wantsReceipts: Bool
     private var phase = Phase.greeting
     private var begun: Set<UploadID> = []
-    private var asked: Set<UploadID> = []
+    /// With the first block that `have` may still name.
+    private var asked: [UploadID: UInt64] = [:]
+    private var accepted: Set<UploadID> = []
     private var lookedUp: Set<UploadID> = []
     /// Requests without a whole answer, and whether the content of the first one is coming.
     private var requests: [Request] = []
     private var isFetching = false
+    /// Bytes of data that may still come of that content, and numbers of deliveries that have come of the first answer.
+    private var dataLeft: UInt64 = 0
+    private var numbers: [UInt64] = []
     /// Whether the server was asked to tell of what arrives.
     private var watches = false
     /// Acknowledgements without their receipts.
@@ -34,7 +39,7 @@ struct ClientWalk {
     mutating func begin(_ id: UploadID, asks: Bool) throws(Finding) {
         guard id != .none, machine.allowance > 0, begun.insert(id).inserted else { return }
         if asks {
-            asked.insert(id)
+            asked[id] = 0
             machine.asked(id)
         } else {
             machine.began(id)
@@ -63,19 +68,24 @@ struct ClientWalk {
         try compare()
     }
 
+    /// Bytes of a piece of data: a few of them are more than a small file has.
+    private static let piece: UInt64 = 20_000
+
     private mutating func receiveData() throws(Finding) {
         for encoding in [BodyEncoding.zlib, .zstd, .hole] {
-            let compressed = Result { () throws(ProtocolFault) in try machine.receiveData(encoding) }
+            let compressed = Result { () throws(ProtocolFault) in try machine.receiveData(encoding, 1) }
             guard case .failure(let fault) = compressed, fault.code == .unexpectedFrame else {
                 throw Finding("Data was taken as \(encoding), which nobody asked for.")
             }
         }
-        let result = Result { () throws(ProtocolFault) in try machine.receiveData(.stored) }
+        let isAllowed = isFetching && dataLeft >= Self.piece
+        let result = Result { () throws(ProtocolFault) in try machine.receiveData(.stored, Int(Self.piece)) }
         if case .failure(let fault) = result {
-            try require(!isFetching && fault.code == .unexpectedFrame, "Data was refused: \(fault.message)")
+            try require(!isAllowed && fault.code == .unexpectedFrame, "Data was refused: \(fault.message)")
             hasEnded = true
         } else {
-            try require(isFetching, "Data was taken.")
+            try require(isAllowed, "Data was taken.")
+            dataLeft -= Self.piece
         }
     }
 
@@ -104,8 +114,10 @@ struct ClientWalk {
         case (_, .result(let result)):
             begun.contains(result.id) && (!lookedUp.contains(result.id) || result.isAcknowledgement)
         case (_, .unknown(let ids)): lookedUp.isSuperset(of: ids) && Set(ids).count == ids.count
-        case (_, .accept(let id)): begun.contains(id) && !lookedUp.contains(id)
-        case (_, .have(let have)): asked.contains(have.id)
+        case (_, .accept(let id)): begun.contains(id) && !lookedUp.contains(id) && !accepted.contains(id)
+        case (_, .have(let have)):
+            asked[have.id].map { have.first >= $0 } ?? false && !have.digests.isEmpty
+                && have.first <= .max - UInt64(have.digests.count)
         case (_, .receipts(let receipts)): receipts.count <= owed
         case (_, .arrived): watches
         default: isAnswer(message)
@@ -116,12 +128,17 @@ struct ClientWalk {
         switch (message, requests.first) {
         case (.entries(let entries), .list(let list)?): entries.id == list.id
         case (.persons(let persons), .people(let people)?): persons.id == people.id
-        case (.deliveries(let deliveries), .mail(let mail)?): deliveries.id == mail.id
+        case (.deliveries(let deliveries), .mail(let mail)?):
+            deliveries.id == mail.id && isOrdered(numbers + deliveries.deliveries.map(\.number))
         case (.file(let file), .fetch(let fetch)?): !isFetching && file.id == fetch.id && file.offset == 0
         case (.block, .fetch), (.end, .fetch): isFetching
         case (.outcome(let outcome), let request?): outcome.id == request.id
         default: false
         }
+    }
+
+    private func isOrdered(_ numbers: [UInt64]) -> Bool {
+        zip([0] + numbers, numbers).allSatisfy { $0 < $1 }
     }
 
     private mutating func took(
@@ -138,17 +155,25 @@ struct ClientWalk {
             if result.id == .none { phase = .closed }
             if isOwed(result) { owed += 1 }
             begun.remove(result.id)
-            asked.remove(result.id)
+            asked[result.id] = nil
+            accepted.remove(result.id)
             lookedUp.remove(result.id)
         case .receipts(let receipts): owed -= receipts.count
         case .unknown(let ids):
             begun.subtract(ids)
             lookedUp.subtract(ids)
         case .accept(let id):
-            if asked.remove(id) != nil { begun.remove(id) }
-        case .file: isFetching = true
+            if asked.removeValue(forKey: id) != nil { begun.remove(id) } else { accepted.insert(id) }
+        case .have(let have): asked[have.id] = have.first + UInt64(have.digests.count)
+        case .deliveries(let deliveries): numbers += deliveries.deliveries.map(\.number)
+        case .file(let file):
+            isFetching = true
+            // Twice the content, and 64 KiB.
+            let most = file.size > (.max >> 1) ? .max : 2 * file.size
+            dataLeft = most > .max - 65_536 ? .max : most + 65_536
         case .end, .outcome:
             requests.removeFirst()
+            numbers = []
             isFetching = false
         default: break
         }

@@ -8,7 +8,7 @@ package final class FuzzRunner {
     /// Where the inputs of `paths` store, for all of them.
     private var ground: PathGround?
 
-    /// Where those of `known-servers` have their list.
+    /// Where those of `known-servers` and `known-people` have their list.
     private var directory: TemporaryDirectory?
 
     package init(_ target: FuzzTarget) {
@@ -35,6 +35,8 @@ package final class FuzzRunner {
         case .access: try AccessTarget.run(input)
         case .links: try LinkTarget.run(input)
         case .knownServers: try KnownServersTarget.run(input, in: ownDirectory())
+        case .knownPeople: try KnownPeopleTarget.run(input, in: ownDirectory())
+        case .records: try RecordTarget.run(input)
         case .batches: try BatchTarget.run(input)
         case .sealing: try SealingTarget.run(input)
         case .dialects: try DialectTarget.run(input)

@@ -28,6 +28,10 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case links
     /// The client's list of servers that it knows.
     case knownServers = "known-servers"
+    /// The client's list of people that it knows.
+    case knownPeople = "known-people"
+    /// What a client keeps of sealed files that have arrived, and of files that it has received.
+    case records
     /// Patterns over paths, ignore files, manifests, and the headers of pictures.
     case batches
     /// Sealed files, their keys, notes and states.

@@ -37,7 +37,7 @@ package protocol DrivenSession: LingeringSession {
 // MARK: Time
 
 extension DrivenSession {
-    /// Those who serve are owed nothing.
+    /// A server waits for no answers.
     package var isOwedAnswer: Bool { false }
 
     /// To be called again whenever a deadline may have come nearer.
@@ -62,7 +62,7 @@ extension DrivenSession {
         guard !driver.isOver, !isEnding else { return }
         if isWorking { driver.liveness.active(now: .now) }
         driver.liveness.expectAnswer(isOwedAnswer, now: .now)
-        // What is being worked on has come.
+        // The answer that is being worked on has arrived.
         if isWorking { driver.liveness.answered(now: .now) }
         switch driver.liveness.expire(now: .now) {
         case .nothing: break

@@ -78,11 +78,11 @@ public struct ClientConfiguration: Sendable {
     /// Connections to the server for one push. More than one carry several files at once, and a long file in parts.
     public var lanes = Lanes.auto
 
-    /// The hash function that guards the content. With nil it is `sha256` for `recipients`, who sign for what they get and sign
-    /// for no other digest, and `xxh128` otherwise.
+    /// The hash function that guards the content. Nil selects `sha256` if there are `recipients`, because recipients sign for no
+    /// other digest, and `xxh128` otherwise.
     public var digest: DigestFunction?
 
-    /// The one that is used.
+    /// The hash function that is used, with the default for nil.
     package var digestFunction: DigestFunction {
         digest ?? (recipients.isEmpty ? .xxh128 : .sha256)
     }
@@ -159,8 +159,8 @@ public struct ClientConfiguration: Sendable {
     /// Seconds after which a server that says nothing is given up.
     public var silenceTimeout = 20.0
 
-    /// Seconds after which a server is given up that owes an answer, gives signs of life and nothing of the answer; `retryFor`
-    /// where that is longer. Copying a large file on a slow disk is one answer.
+    /// Seconds without any part of an answer after which the client gives up a server that still gives signs of life. `retryFor`
+    /// applies if it is longer. A server that copies a large file on a slow disk sends nothing of its answer meanwhile.
     public var answerTimeout = 1800.0
 
     /// The program and its version, as told to the server.

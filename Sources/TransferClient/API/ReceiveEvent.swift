@@ -50,7 +50,7 @@ public struct ReceiveReport: Sendable, Equatable {
     /// A sentence for people; empty when there is nothing to say.
     public var message = ""
 
-    /// What is known of the sender of what is here; nil for what did not travel sealed, and for what is not here.
+    /// What is known of the sender; nil if the content did not travel sealed or is not here.
     public var seal: DeliverySeal?
 }
 

@@ -3,19 +3,18 @@ import TransferKeys
 import TransferProtocol
 import TransferReceipts
 
-/// What a connection has proved of the server at its other end. What `welcome` says of keys is a claim, which any server can
-/// make of the key of any other one.
+/// The keys of the server that a connection has proved. The key in `welcome` is a claim: every server can name the key of
+/// another server.
 struct ProvenServer: Equatable, Sendable {
-    /// The key that it signs receipts with. Nil for a server that has none, or has not shown that this one is its own, and
-    /// without TLS.
+    /// The key that the server signs receipts with; nil if the server names none or has not proved it, and without TLS.
     let receiptKey: ServerKey?
 
-    /// The key of its certificate, which can be another one every few months; nil without TLS.
+    /// The key of the server's certificate, which can change every few months; nil without TLS.
     private let tlsKey: KeyFingerprint?
 
     /// - Parameters:
     ///   - tlsKey: the key of the certificate, or the identity that the certificate is bound to.
-    ///   - channelBinding: of the connection (RFC 9266). Who ends TLS in front of a server has another one than the server.
+    ///   - channelBinding: of the connection (RFC 9266). It differs from the server's if a proxy ends TLS in front of the server.
     init(_ welcome: Welcome, tlsKey: TLSKey?, channelBinding: [UInt8]?) {
         self.tlsKey = tlsKey.map { KeyFingerprint(of: $0.bytes) }
         guard let tlsKey, let key = welcome.serverKey.flatMap({ ServerKey($0) }) else {
@@ -37,6 +36,6 @@ struct ProvenServer: Equatable, Sendable {
         self.init(welcome, tlsKey: socket?.peerIdentity, channelBinding: socket?.channelBinding)
     }
 
-    /// What the people on it are known with: the key of its receipts, which stays, or that of its certificate.
+    /// Identifies the server in `known_people`: the key of its receipts, or that of its certificate if no other key is proved.
     var fingerprint: KeyFingerprint? { receiptKey.map { KeyFingerprint(of: $0) } ?? tlsKey }
 }

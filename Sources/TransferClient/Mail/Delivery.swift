@@ -49,7 +49,7 @@ public struct Delivery: Sendable, Equatable {
     /// Why there is nothing of that.
     var closed: LocalFailure?
 
-    /// Tells its note from others.
+    /// SHA-256 of the note; nil without a note.
     var noteDigest: [UInt8]? {
         note.map { note in note.withUnsafeBytes { BlockHasher.digest(.sha256, $0) } }
     }

@@ -12,8 +12,8 @@ struct DeliverySigner: Sendable {
     /// The server's; nothing for one without.
     let server: ServerKey?
 
-    /// Whether there can be a receipt for it: what others call it may be no path, or too long for one, and its digest may be one
-    /// that does not keep others from making other content with it.
+    /// Whether there can be a receipt for it. There is none if its name is no path or too long for a receipt, and none for a digest
+    /// that is not collision resistant.
     func canSign(_ delivery: Delivery) -> Bool { receipt(delivery, time: 0) != nil }
 
     /// - Parameters:

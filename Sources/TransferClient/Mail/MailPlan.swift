@@ -11,6 +11,8 @@ final class MailPlan: RequestPlan {
         var last: UInt64
         /// What was told of deliveries that can change, by their numbers.
         var open: [UInt64: DeliveryState] = [:]
+        /// How many deliveries `open` has at most.
+        let mostOpen: Int
         var failure: PushFailure?
         var news: (@Sendable () -> Void)?
 
@@ -26,6 +28,10 @@ final class MailPlan: RequestPlan {
             guard isNew || open[delivery.number].map({ $0 != delivery.state }) ?? false else { return false }
             last = max(last, delivery.number)
             open[delivery.number] = delivery.state.isOpen ? delivery.state : nil
+            guard open.count <= mostOpen else {
+                failure = .tooManyDeliveries
+                return false
+            }
             return true
         }
     }
@@ -55,7 +61,7 @@ final class MailPlan: RequestPlan {
         self.after = after
         (senders, self.isFull, self.tell) = (Set(people.map { PathKey($0) }), isFull, tell)
         reader = NoteReader(context.configuration.sealing, by: box == .sent ? .oneself : .personInPassing)
-        state = Locked(State(last: after))
+        state = Locked(State(last: after, mostOpen: ListBudget.entries(in: context.configuration.listMemory)))
     }
 
     /// Why not all was answered.
@@ -68,7 +74,7 @@ final class MailPlan: RequestPlan {
 
     private func take(_ deliveries: [Delivery]) {
         for delivery in deliveries {
-            guard state.withLock({ $0.take(delivery) }) else { continue }
+            guard state.withLock({ $0.failure == nil && $0.take(delivery) }) else { continue }
             guard senders.isEmpty || senders.contains(PathKey(delivery.person)) else { continue }
             tell(.delivery(reader.read(delivery)))
         }

@@ -117,7 +117,7 @@ extension PushFailure {
 }
 
 extension Outcome {
-    /// The same with a sentence for people, where it is a failure and the server gives no reason.
+    /// The same outcome, with a sentence for people if the server gives no reason for a failure.
     var withReason: Outcome {
         guard message.isEmpty, !code.isSuccess else { return self }
         var outcome = self

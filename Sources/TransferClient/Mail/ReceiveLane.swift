@@ -19,7 +19,12 @@ final class ReceiveLane: RequestSource {
 
     func welcomed(_ welcome: Welcome, by server: ProvenServer) {
         plan.reader.connected(server)
-        plan.state.withLock { $0.serverKey = server.receiptKey }
+        plan.state.withLock { state in
+            // Deliveries that came through two servers have receipts that name neither.
+            let first = state.server ?? server
+            state.isOneServer = state.isOneServer && first.fingerprint == server.fingerprint
+            (state.server, state.serverKey) = (first, state.isOneServer ? server.receiptKey : nil)
+        }
     }
 
     func arrived(_ number: UInt64) {

@@ -22,6 +22,10 @@ final class ReceivePlan: RequestPlan {
         /// The question who this client is, and its answer.
         var naming = Step.wanted
         var name: String?
+        /// The server of the first connection, and whether all connections led to it.
+        var server: ProvenServer?
+        var isOneServer = true
+        /// The one that receipts name.
         var serverKey: ServerKey?
 
         /// The question what waits.
@@ -59,7 +63,7 @@ final class ReceivePlan: RequestPlan {
     let state = Locked(State())
     private let senders: Set<PathKey>
     private let notes: [ReceivedNote]
-    /// A delivery that was received as it came, and later with its note, has two.
+    /// A delivery has two files if it was received once without its note and once with it.
     private let noted: [UploadID: [ReceivedFile]]
 
     /// Reads what earlier ones have noted.
@@ -302,12 +306,13 @@ extension ReceivePlan {
 }
 
 extension PushFailure {
-    /// - Parameter delivery: has the id of one that was listed before, and that the server was told nothing about.
-    fileprivate static let tooManyDeliveries = PushFailure(
+    /// The budget for lists is used up.
+    static let tooManyDeliveries = PushFailure(
         reason: .rejected(.incomplete),
         message:
-            "More waits for this client than this program holds in memory. Receive again for the rest.")
+            "The server lists more deliveries than this program holds in memory. Run the command again for the rest.")
 
+    /// - Parameter delivery: has the id of one that was listed before, and that the server was told nothing about.
     fileprivate static func oneIDForTwo(_ delivery: Delivery) -> PushFailure {
         PushFailure(
             reason: .protocolFault,

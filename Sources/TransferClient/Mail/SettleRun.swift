@@ -11,7 +11,7 @@ final class SettleRun: Sendable {
     private let firstFailure = Locked<PushFailure?>(nil)
     let queue = RequestQueue(needs: .mail)
 
-    /// What is said of deliveries.
+    /// What the client tells the server about deliveries.
     enum Said: Sendable {
         case delivered([VerifiedDelivery])
         case declined([Delivery])

@@ -8,7 +8,7 @@ struct Settlement: Sendable {
     let time: Int64
     let signature: [UInt8]?
 
-    /// Says that content is durable here, and signs that.
+    /// Tells the server that content is durable here, with a signature.
     ///
     /// - Parameters:
     ///   - deliveries: each once, up to `SettleRequest.mostDeliveries`.
@@ -18,7 +18,7 @@ struct Settlement: Sendable {
         signature = signer?.sign(deliveries, time: time)
     }
 
-    /// Says that content is not wanted, which is signed by nobody.
+    /// Tells the server that content is not wanted, without a signature.
     ///
     /// - Parameter deliveries: each once, up to `SettleRequest.mostDeliveries`.
     init(declined deliveries: [Delivery]) {

@@ -4,17 +4,17 @@ import TransferModel
 public enum DeliverySeal: Sendable {
     /// It was opened, and it is what the sender has signed.
     case signed
-    /// It was opened, and nobody has signed it: who sends it is what the server says.
+    /// It was opened, and it has no signature: only the server says who sent it.
     case unsigned
-    /// It is here as it came, and nobody has looked whether it is what a note says.
+    /// It was stored as it came, and was not compared with what a note says.
     case unopened
 }
 
-/// A delivery whose content this client has had, all of it. Size and digest were computed here, and are those that the server
-/// lists.
+/// A delivery whose whole content this client has received. The client has computed size and digest itself, and they are those
+/// that the server lists.
 ///
-/// Nothing else is settled as delivered, and a receipt is signed for nothing else: there is no way to make one of the content of
-/// one delivery and of what the server says of another.
+/// Only a verified delivery is settled as delivered, and only for one a receipt is signed. It cannot be built from the content of
+/// one delivery and the server's description of another.
 public struct VerifiedDelivery: Sendable {
     /// As it was listed.
     public let delivery: Delivery
@@ -24,8 +24,8 @@ public struct VerifiedDelivery: Sendable {
 
     /// - Parameters:
     ///   - computed: of what came, computed here.
-    ///   - isOpened: whether what came was opened; what has a note is only then what the note says.
-    /// - Returns: nil when something else came than what is listed.
+    ///   - isOpened: whether the content was opened; if there is a note, the content was then compared with the note.
+    /// - Returns: nil if size or digest differ from what the server lists.
     init?(_ delivery: Delivery, size: UInt64, computed: Digest, isOpened: Bool) {
         guard size == delivery.size, computed == delivery.digest else { return nil }
         self.delivery = delivery
@@ -38,10 +38,10 @@ public struct VerifiedDelivery: Sendable {
     }
 }
 
-/// Some of what is read of a delivery.
+/// A part of a delivery that is read.
 public enum DeliveryPart: Sendable {
     /// The next piece of its content, up to 4 MiB.
     case content([UInt8])
-    /// All of it was there: what `TransferClient.settle` takes. The last part.
+    /// The last part: the content is complete and verified. `TransferClient.settle` takes the value.
     case end(VerifiedDelivery)
 }

@@ -82,10 +82,10 @@ public struct PullReport: Sendable, Equatable {
     /// The delivery that it was the content of.
     var delivery: UploadID?
 
-    /// Bytes of what travelled, as they were counted: of sealed content, of the sealed file.
+    /// Bytes that travelled, as the client counted them; of sealed content, the bytes of the sealed file.
     var travelled: UInt64?
 
-    /// Whether it was opened, being sealed.
+    /// Whether the content was sealed and has been opened.
     var isOpened = false
 
     /// The file that has the content, when it was stored or compared.

@@ -25,7 +25,7 @@ final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
     var input: ReceiveBuffer
     var pieces: [(PendingRequest, Piece)] = []
 
-    /// Pieces that those who asked have got.
+    /// How many of the pieces have been given to the requests they answer.
     private var given = 0
 
     init(_ buffer: BlockBuffer, carry: [UInt8]) {
@@ -69,7 +69,7 @@ final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
         }
     }
 
-    /// Requests of which pieces were not given, because the server broke the protocol in them or before.
+    /// Requests whose pieces were not given to them, because the server broke the protocol in these pieces or before.
     var withheld: [PendingRequest] { pieces[given...].map(\.0) }
 
     private func give(
@@ -109,9 +109,13 @@ final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
 }
 
 extension Request {
-    /// Whether a success is one that the server can end its answer with.
+    /// Whether a success is one that the server can end its answer with. A fetch ends with its content, and with an outcome only
+    /// when that cannot be sent.
     fileprivate func canEnd(with code: ResultCode) -> Bool {
-        if case .compare = self { return [.completed, .alreadyStored].contains(code) }
-        return code == .completed
+        switch self {
+        case .compare: [.completed, .alreadyStored].contains(code)
+        case .fetch: false
+        default: code == .completed
+        }
     }
 }

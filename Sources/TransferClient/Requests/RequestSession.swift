@@ -25,7 +25,7 @@ actor RequestSession {
     /// Whether the server has broken the protocol in what is not looked at before it is worked on. What follows is worth
     /// nothing: content is missing in front of it.
     private var hasBadAnswers = false
-    /// Requests whose answers came, whole or in part, and were not worked on for that.
+    /// Requests whose answers arrived, whole or in part, and were dropped because the server broke the protocol.
     private var withheld: [PendingRequest] = []
     private let mayAsk = Signal()
     /// Requests without a whole answer, in their order.
@@ -131,8 +131,8 @@ actor RequestSession {
 // MARK: Asking
 
 extension RequestSession {
-    /// Requests without an answer that anybody has got, each once. One whose answer is whole is no longer open, and is lost all
-    /// the same when the answer was not worked on.
+    /// Requests that have to be asked again, each once: those without a whole answer, and those whose answer was dropped, although
+    /// they no longer count as open.
     private var lost: [PendingRequest] {
         var seen: Set<ObjectIdentifier> = []
         return (withheld + asked[firstAsked...]).filter { seen.insert(ObjectIdentifier($0)).inserted }
@@ -246,7 +246,7 @@ extension RequestSession: PipedFrameSession {
     func parsed() {}
 
     func take(_ piece: DataPiece, _ batch: ReceivedBatch) throws(ProtocolFault) {
-        try machine.receiveData(piece.encoding)
+        try machine.receiveData(piece.encoding, piece.range.count)
         if !piece.range.isEmpty { driver.liveness.answered(now: .now) }
         if piece.encoding != .hole { context.configuration.traffic?.add(piece.range.count) }
         batch.append(piece, of: asked[firstAsked])
@@ -262,9 +262,14 @@ extension RequestSession: PipedFrameSession {
         if action.isAnswer { driver.liveness.answered(now: .now) }
         switch action {
         case .welcomed(let welcome): welcomed(welcome)
-        case .entries(let entries): batch.pieces.append((asked[firstAsked], .entries(entries.entries)))
-        case .persons(let persons): batch.pieces.append((asked[firstAsked], .persons(persons.persons)))
-        case .deliveries(let found): batch.pieces.append((asked[firstAsked], .deliveries(found.deliveries)))
+        case .entries(let entries) where action.isAnswer:
+            batch.pieces.append((asked[firstAsked], .entries(entries.entries)))
+        case .persons(let persons) where action.isAnswer:
+            batch.pieces.append((asked[firstAsked], .persons(persons.persons)))
+        case .deliveries(let found) where action.isAnswer:
+            batch.pieces.append((asked[firstAsked], .deliveries(found.deliveries)))
+        // Lists with nothing in them are no work.
+        case .entries, .persons, .deliveries: break
         case .arrived(let number):
             source.arrived(number)
             resume()

@@ -13,8 +13,8 @@ public enum DigestFunction: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// Whether nobody can make two contents with one digest. What is signed has a digest of such a function, or the signature
-    /// would be good for content that its signer never had.
+    /// Whether it is infeasible to make two contents with the same digest. Only such digests are signed for: otherwise a signature
+    /// would also be valid for content that its signer never had.
     package var isCollisionResistant: Bool { self == .sha256 }
 
     /// How content of `size` bytes is digested: plain up to one block, as a tree beyond.

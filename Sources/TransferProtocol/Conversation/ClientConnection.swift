@@ -20,7 +20,10 @@ package struct ClientConnection: Sendable {
     private var state = State.greeting
     /// Uploads without a result, and those that were asked about and have no answer.
     private var begun: Set<UploadID> = []
-    private var asked: Set<UploadID> = []
+    /// With the first block that `have` may still name.
+    private var asked: [UploadID: UInt64] = [:]
+    /// Uploads that were begun and admitted, and have no result.
+    private var accepted: Set<UploadID> = []
     /// Those that were looked up and have no answer.
     private var lookedUp: Set<UploadID> = []
     /// Acknowledgements whose receipts have yet to come; their uploads count as not acknowledged.
@@ -86,13 +89,13 @@ package struct ClientConnection: Sendable {
         /// not: signs of life, news, progress, and lists with nothing in them.
         package var isAnswer: Bool {
             switch self {
-            case .accepted, .found, .finished, .acknowledged, .receipts, .known, .unknown, .file, .block, .fetched,
+            case .accepted, .found, .finished, .acknowledged, .receipts, .known, .unknown, .file, .fetched,
                 .outcome:
                 true
             case .entries(let entries): !entries.entries.isEmpty
             case .persons(let persons): !persons.persons.isEmpty
             case .deliveries(let deliveries): !deliveries.deliveries.isEmpty
-            case .progress, .welcomed, .arrived, .reply, .leaving, .refused, .nothing: false
+            case .block, .progress, .welcomed, .arrived, .reply, .leaving, .refused, .nothing: false
             }
         }
     }
@@ -124,13 +127,14 @@ package struct ClientConnection: Sendable {
 
     /// A piece of data has come.
     ///
+    /// - Parameter bytes: of it, as it travelled.
     /// - Throws: `unexpectedFrame` unless it belongs to an answer and is encoded as `hello` says that it may be; the
     ///   connection must end.
-    package func receiveData(_ encoding: BodyEncoding) throws(ProtocolFault) {
+    package mutating func receiveData(_ encoding: BodyEncoding, _ bytes: Int) throws(ProtocolFault) {
         guard encoding == .stored || encodings.contains(encoding) else {
             throw ProtocolFault(.unexpectedFrame, "The server compresses with \(encoding), which was not asked for.")
         }
-        try answers.receiveData()
+        try answers.receiveData(bytes)
     }
 
     /// An upload's `begin` is on its way. A server refuses an id that has no result yet, so two of them are none of this
@@ -142,7 +146,7 @@ package struct ClientConnection: Sendable {
     /// A question about an upload is on its way; it is answered by `accepted` or `finished`.
     package mutating func asked(_ id: UploadID) {
         began(id)
-        asked.insert(id)
+        asked[id] = 0
     }
 
     /// A lookup is on its way; each of its uploads is answered by `known` or `unknown`.
@@ -187,7 +191,8 @@ package struct ClientConnection: Sendable {
         switch message {
         case .result(let result):
             guard begun.remove(result.id) != nil else { throw unknown(.result) }
-            asked.remove(result.id)
+            asked[result.id] = nil
+            accepted.remove(result.id)
             guard lookedUp.remove(result.id) != nil else { return finish(result) }
             guard result.isAcknowledgement else {
                 throw ProtocolFault(.unexpectedFrame, "The server answered a lookup with \(result.code).")
@@ -208,10 +213,19 @@ package struct ClientConnection: Sendable {
             return .unknown(ids)
         case .accept(let id):
             guard begun.contains(id), !lookedUp.contains(id) else { throw unknown(.accept) }
-            if asked.remove(id) != nil { begun.remove(id) }
+            if asked.removeValue(forKey: id) != nil {
+                begun.remove(id)
+            } else if !accepted.insert(id).inserted {
+                throw ProtocolFault(.unexpectedFrame, "The server admitted an upload twice.")
+            }
             return .accepted(id)
         case .have(let have):
-            guard asked.contains(have.id) else { throw unknown(.have) }
+            guard let next = asked[have.id] else { throw unknown(.have) }
+            let (end, isOver) = have.first.addingReportingOverflow(UInt64(have.digests.count))
+            guard have.first >= next, end > have.first, !isOver else {
+                throw ProtocolFault(.unexpectedFrame, "The server names blocks twice, or none.")
+            }
+            asked[have.id] = end
             return .found(have)
         case .received(let received):
             // The result may have overtaken it in the server.

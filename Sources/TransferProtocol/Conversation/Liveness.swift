@@ -11,7 +11,7 @@ package struct Liveness: Sendable {
         package var heartbeat = Interval.seconds(5)
         /// A peer that has sent nothing for so long is given up.
         package var silence = Interval.seconds(20)
-        /// A peer that owes an answer, and for so long gives none and nothing of one, is given up, whatever signs of life it gives.
+        /// A peer is given up if it owes an answer and sends nothing of it for this long, even if it gives signs of life.
         package var answer = Interval(nanoseconds: .max)
         /// A connection without uploads for so long is closed.
         package var idle = Interval.seconds(600)
@@ -87,7 +87,7 @@ package struct Liveness: Sendable {
         owesSince = isExpected ? now : nil
     }
 
-    /// An answer came, or some of one, or more of what it is to be about went out.
+    /// A part of an answer arrived, or more content was sent that the answer will be about.
     package mutating func answered(now: MonotonicTime) {
         if owesSince != nil { owesSince = now }
     }

@@ -12,6 +12,10 @@ struct Answers: Sendable {
     private var first = 0
     private var bytes = 0
     private var isReceiving = false
+    /// Bytes of data that the content that is being received may still have on its way.
+    private var dataLeft: UInt64 = 0
+    /// The number of the last delivery in the answer that is coming.
+    private var lastDelivery: UInt64?
 
     var isEmpty: Bool { first == open.count }
 
@@ -31,12 +35,20 @@ struct Answers: Sendable {
         switch (message, current, isReceiving) {
         case (.entries(let entries), .list(let list), _) where entries.id == list.id: break
         case (.persons(let persons), .people(let people), _) where persons.id == people.id: break
-        case (.deliveries(let deliveries), .mail(let mail), _) where deliveries.id == mail.id: break
+        case (.deliveries(let deliveries), .mail(let mail), _) where deliveries.id == mail.id:
+            for delivery in deliveries.deliveries {
+                guard delivery.number > lastDelivery ?? 0 else {
+                    throw ProtocolFault(.unexpectedFrame, "The server lists deliveries twice, or in another order.")
+                }
+                lastDelivery = delivery.number
+            }
         case (.file(let file), .fetch(let fetch), false) where file.id == fetch.id:
             guard file.offset == 0 || (file.offset == fetch.offset && file.version == fetch.version) else {
                 throw ProtocolFault(.unexpectedFrame, "The server sends a file from where nobody asked for it.")
             }
             isReceiving = true
+            // Compressed content is not larger than content, but for what each frame has of its own.
+            dataLeft = (file.size - file.offset).addingClamped(file.size - file.offset).addingClamped(Self.spareData)
         case (.block, .fetch, true): break
         case (.end, .fetch, true): endFirst()
         case (.outcome(let outcome), let request?, _) where outcome.id == request.id: endFirst()
@@ -45,15 +57,23 @@ struct Answers: Sendable {
         }
     }
 
-    func receiveData() throws(ProtocolFault) {
+    /// - Parameter count: bytes that travelled.
+    mutating func receiveData(_ count: Int) throws(ProtocolFault) {
         guard isReceiving else { throw ProtocolFault(.unexpectedFrame, "The server sent data that nobody asked for.") }
+        let (left, isOver) = dataLeft.subtractingReportingOverflow(UInt64(max(0, count)))
+        guard !isOver else { throw ProtocolFault(.unexpectedFrame, "The server sends more of a file than it says.") }
+        dataLeft = left
     }
+
+    /// Bytes of data that even an empty file may have on its way.
+    private static let spareData: UInt64 = 64 << 10
 
     private var current: Request? { first < open.count ? open[first] : nil }
 
     private mutating func endFirst() {
         bytes -= open[first].cost
         isReceiving = false
+        lastDelivery = nil
         first += 1
         guard first >= Limits.requests else { return }
         open.removeFirst(first)

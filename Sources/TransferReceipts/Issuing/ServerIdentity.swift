@@ -31,8 +31,8 @@ extension ServerIdentity {
 // MARK: Whose key it is
 
 extension ServerIdentity {
-    /// Shows the client of one connection that this is the server's own key. Of no use on another connection, so no server can
-    /// show it in another's name.
+    /// Proves to the client of one connection that this is the server's own key. The proof is valid on this connection only, so
+    /// another server cannot use it.
     ///
     /// - Parameter channelBinding: of the connection's TLS (RFC 9266).
     package func proof(on channelBinding: [UInt8]) -> [UInt8] { sign(ServerKey.proofMessage(channelBinding)) }

@@ -37,7 +37,7 @@ package struct SealedNote: Hashable, Sendable {
     /// In front of what is signed: nobody signs for another purpose what begins so.
     static let domain = Array("transfer sealed note v2\n".utf8)
 
-    /// Makes the digests of notes: nobody finds other content with the digest of this one (FIPS 180-4).
+    /// The hash function for the digests in notes; collision resistant (FIPS 180-4).
     package static let digestFunction = DigestFunction.sha256
 
     /// Reading, writing and executing, for all three; set-uid and its kin are nothing to send.
@@ -76,7 +76,7 @@ package struct SealedNote: Hashable, Sendable {
     /// Whether it has no more nanoseconds than a second does.
     static func isTime(_ time: Timestamp) -> Bool { time.nanoseconds < 1_000_000_000 }
 
-    /// The first byte. Notes of version 1 had no digest of the content: what they are about could be exchanged.
+    /// The first byte. Notes of version 1 had no digest of the content, so other content could be put in its place.
     static let version: UInt8 = 2
 
     /// Which of the fields that may be missing are there; those that are not are zeros, so that they take the same room.
@@ -110,7 +110,7 @@ package struct SealedNote: Hashable, Sendable {
 }
 
 extension SealedNote {
-    /// What a note says of the content itself.
+    /// Size and digest of the content that a note is about.
     package struct Content: Hashable, Sendable {
         /// Bytes.
         package let size: UInt64

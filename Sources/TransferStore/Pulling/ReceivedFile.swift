@@ -13,7 +13,7 @@ package struct ReceivedFile: Equatable, Sendable {
     /// The file on this machine; it has the size of the content.
     package let version: ContentVersion
 
-    /// Bytes of what travelled: of content that was opened, of the sealed file.
+    /// Bytes that travelled; of content that was opened, the bytes of the sealed file.
     package let travelled: UInt64
 
     /// SHA-256 of the signed note that the content was found to be what it says, `noteSize` bytes; nil for content that was
@@ -29,7 +29,7 @@ package struct ReceivedFile: Equatable, Sendable {
     }
 
     /// Bytes of a SHA-256 digest (FIPS 180-4).
-    static let noteSize = 32
+    package static let noteSize = 32
 }
 
 /// Files that were written down together.
@@ -42,7 +42,7 @@ package struct ReceivedNote: Sendable {
 
 extension ReceivedFile {
     /// One line of a note, without its end.
-    var line: [UInt8] {
+    package var line: [UInt8] {
         ByteWriter.bytes(capacity: Self.fixedSize + ByteWriter.longestJSON(of: path.string)) { line in
             line.append("{\"id\":\"")
             line.append(id.description)
@@ -74,7 +74,7 @@ extension ReceivedFile {
     static let fixedSize = 512
 
     /// - Returns: nothing for what `line` doesn't write.
-    init?(line: [UInt8]) {
+    package init?(line: [UInt8]) {
         guard let node = try? JSONReader.read(line, deepest: 1, mostValues: 16), case .string(let id)? = node["id"],
             let id = UploadID(hexadecimal: id), case .string(let path)? = node["path"],
             let path = try? RelativePath(path), case .string(let digest)? = node["digest"],

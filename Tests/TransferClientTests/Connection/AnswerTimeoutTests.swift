@@ -54,13 +54,14 @@ import TransferTestSupport
     ]
 
     @Test(arguments: commands) func signsOfLifeAreNoAnswer(_ command: Command) async throws {
-        let server = FakeServer { peer in
+        let serve = { @Sendable (peer: FakeServer.Peer) in
             // With news, and a ping of its own, as often as the client says anything.
             peer.welcome(Welcome(heartbeat: 1_000, features: [.files, .folders, .trees, .mail, .versions, .trashes]))
             while let arrival = peer.next() {
                 if case .message(.ping(let token)) = arrival { peer.send(.pong(token), .ping(7)) }
             }
         }
+        let server = FakeServer(serve, serve, serve)
         defer { server.stop() }
         var configuration = ClientConfiguration.plaintext
         (configuration.answerTimeout, configuration.retryFor) = (1, 0)

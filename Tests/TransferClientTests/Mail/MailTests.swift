@@ -131,6 +131,17 @@ import TransferTestSupport
         #expect(told == ["a", "b", "c", "a", "d"])
     }
 
+    /// What was told of deliveries that can change is remembered, and a server may list as many as it likes.
+    @Test func deliveriesWithoutEnd() async throws {
+        let mailbox = FakeMailbox()
+        for number in 0..<400 { mailbox.deliver("f\(number)", [1]) }
+        let server = mailbox.server
+        defer { server.stop() }
+        let client = try TransferClient(server: server.address, configuration: .plain { $0.listMemory = 50_000 })
+        let (events, failure) = await all(client.inbox())
+        #expect(failure?.reason == .rejected(.incomplete) && (1..<400).contains(events.count))
+    }
+
     @Test func aDeliveryIsRead() async throws {
         let content = (0..<5 << 20).map { UInt8(truncatingIfNeeded: $0 >> 8) }
         let mailbox = FakeMailbox(cuts: [0: 4 << 20])

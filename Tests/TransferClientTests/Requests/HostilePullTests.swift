@@ -118,8 +118,20 @@ import TransferTestSupport
         return (pulled, heard.withLock { $0 })
     }
 
-    /// Whole answers behind one that was damaged are not worked on, and are asked for again like that one.
-    @Test func whatComesBehindADamagedAnswerIsAskedForAgain() async throws {
+    /// A fetch has content, or the reason why not. An outcome that says success, with no content or half of it, says neither.
+    @Test(arguments: [true, false]) func successWithoutContentIsNone(hasBegun: Bool) async throws {
+        let server = server([Self.entry("a")]) { peer, id in
+            if hasBegun { peer.send(.file(Self.file(id))) }
+            peer.send(.outcome(Ending(id: id, code: .completed)))
+        }
+        let pulled = try await pull(server)
+        #expect(pulled.failure?.reason == .protocolFault && Files.tree(out) == [])
+        #expect(!pulled.results.values.contains { $0.isSuccess })
+    }
+
+    /// Whole answers behind one that was damaged are not worked on, and are asked for again like that one; once, also where the
+    /// damaged one has no end.
+    @Test(arguments: [true, false]) func whatComesBehindADamagedAnswerIsAskedForAgain(hasEnd: Bool) async throws {
         let first = Locked<[UInt32]>([])
         let fetches = Locked(0)
         let names = ["a", "b", "c"]
@@ -132,10 +144,10 @@ import TransferTestSupport
             }
             guard ids.count == names.count else { return }
             var frames: [UInt8] = []
-            for id in ids {
+            for id in ids.prefix(hasEnd ? ids.count : 1) {
                 Message.file(Self.file(id)).encode(into: &frames)
                 frames += id == ids[0] ? Self.data([9, 9, 9], .zlib) : Self.data([1, 2, 3])
-                Message.end(End(size: 3, digest: Self.digest([1, 2, 3]))).encode(into: &frames)
+                if hasEnd { Message.end(End(size: 3, digest: Self.digest([1, 2, 3]))).encode(into: &frames) }
             }
             peer.wire.send(frames)
         }

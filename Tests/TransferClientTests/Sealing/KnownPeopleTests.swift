@@ -47,7 +47,9 @@ import TransferTestSupport
     }
 
     /// Names are the server's, and are compared byte by byte.
-    @Test(arguments: ["bob", "jos\u{E9}", "jose\u{301}", "100%", "%20", "#x", "-", "\u{A0}"] + OddNames.components)
+    @Test(
+        arguments: ["bob", "", "%", "jos\u{E9}", "jose\u{301}", "100%", "%20", "#x", "-", "\u{A0}"]
+            + OddNames.components)
     func namesAreKeptAsTheyAre(_ name: String) throws {
         #expect(try people.check(signer: first.key, named: name, on: server) == .first)
         #expect(try people.check(signer: second.key, named: "other", on: server) == .first)

@@ -46,6 +46,33 @@ import TransferModel
         }
     }
 
+    /// What could be said again without end is said once.
+    @Test func aServerSaysNothingTwice() throws {
+        var machine = try State.open.machine
+        _ = try machine.receive(.accept(Sample.id))
+        #expect(throws: ProtocolFault.self) { try machine.receive(.accept(Sample.id)) }
+        // Begun again behind its result, it is admitted again.
+        _ = try machine.receive(.result(UploadResult(id: Sample.id, code: .busy)))
+        machine.began(Sample.id)
+        _ = try machine.receive(.accept(Sample.id))
+        let digest = Sample.xxh128
+        // Blocks are named in their order, each once.
+        machine.asked(Sample.otherID)
+        for (first, count, isTaken) in [
+            (0, 2, true), (1, 1, false), (2, 1, true), (9, 1, true), (9, 1, false), (3, 1, false), (20, 0, false),
+            (20, 1, true),
+        ] as [(UInt64, Int, Bool)] {
+            let digests = [Digest](repeating: digest, count: count)
+            let have = Message.have(Have(id: Sample.otherID, first: first, digests: digests))
+            #expect(((try? machine.receive(have)) != nil) == isTaken, "\(first) \(count)")
+        }
+        machine = try State.open.machine
+        machine.asked(Sample.otherID)
+        #expect(throws: ProtocolFault.self) {
+            try machine.receive(.have(Have(id: Sample.otherID, first: .max, digests: [digest, digest])))
+        }
+    }
+
     private static let refusal = UploadResult(id: .none, code: .malformedFrame, message: "No.")
 
     /// Every message, those about an upload also for one that was not begun.
@@ -105,7 +132,6 @@ import TransferModel
         var machine = try State.open.machine
         machine.asked(Sample.otherID)
         let have = Have(id: Sample.otherID, first: 3, digests: [Sample.xxh128])
-        #expect(try machine.receive(.have(have)) == .found(have))
         #expect(try machine.receive(.have(have)) == .found(have))
         #expect(try machine.receive(.accept(Sample.otherID)) == .accepted(Sample.otherID))
         #expect(faultCode { () throws(ProtocolFault) in _ = try machine.receive(.have(have)) } == .unexpectedFrame)

@@ -180,9 +180,9 @@ import TransferModel
             #expect(action == expected(answer, at: step), "\(answer)")
             #expect(code == (action == nil ? .unexpectedFrame : nil), "\(answer)")
         }
-        let machine = try machine(at: step)
+        var machine = try machine(at: step)
         #expect(machine.isSettled == (step == .idle))
-        let data = faultCode { () throws(ProtocolFault) in try machine.receiveData(.stored) }
+        let data = faultCode { () throws(ProtocolFault) in try machine.receiveData(.stored, 1) }
         #expect(data == (step == .receiving ? nil : .unexpectedFrame))
     }
 
@@ -194,11 +194,53 @@ import TransferModel
         machine.requested(fetch(1))
         _ = try machine.receive(.file(file(1)))
         let codes = [BodyEncoding.stored, .zlib, .zstd, .hole].map { encoding in
-            faultCode { () throws(ProtocolFault) in try machine.receiveData(encoding) }
+            faultCode { () throws(ProtocolFault) in try machine.receiveData(encoding, 1) }
         }
         let zlib: ResultCode? = features.contains(.zlib) ? nil : .unexpectedFrame
         let hole: ResultCode? = features.contains(.holes) ? nil : .unexpectedFrame
         #expect(codes == [nil, zlib, features.contains(.zstd) ? nil : .unexpectedFrame, hole])
+    }
+
+    /// Content that nobody wants any more would have no end otherwise. What compressed frames have of their own has room.
+    @Test func thereIsNoMoreDataThanTheFileHas() throws {
+        var machine = ClientConnection(features: .files)
+        _ = try machine.receive(.welcome(Welcome(features: .files)))
+        machine.requested(fetch(1))
+        let file = file(1)
+        _ = try machine.receive(.file(file))
+        let most = Int(2 * (file.size - file.offset)) + 65_536
+        try machine.receiveData(.stored, most)
+        #expect(faultCode { () throws(ProtocolFault) in try machine.receiveData(.stored, 1) } == .unexpectedFrame)
+    }
+
+    /// In the order of their numbers, each once, in each answer anew.
+    @Test func deliveriesAreListedOnce() throws {
+        let listed = Sample.deliveries[0]
+        let numbers: ([UInt64]) -> Message = { numbers in
+            .deliveries(
+                Deliveries(
+                    id: 1,
+                    numbers.map { number in
+                        var delivery = listed
+                        delivery.number = number
+                        return delivery
+                    }))
+        }
+        for (frames, isTaken) in [
+            ([[1, 2], [3]], true), ([[1], [1]], false), ([[2, 1]], false), ([[5], [4]], false), ([[0]], false),
+        ] as [([[UInt64]], Bool)] {
+            var machine = ClientConnection(features: [.files, .mail])
+            _ = try machine.receive(.welcome(Welcome(features: [.files, .mail])))
+            machine.requested(.mail(MailRequest(id: 1, .inbox, after: 0, watches: false)))
+            let code = faultCode { () throws(ProtocolFault) in
+                for frame in frames { _ = try machine.receive(numbers(frame)) }
+                _ = try machine.receive(.outcome(Outcome(id: 1, code: .completed)))
+            }
+            #expect(code == (isTaken ? nil : .unexpectedFrame), "\(frames)")
+            guard isTaken else { continue }
+            machine.requested(.mail(MailRequest(id: 1, .inbox, after: 0, watches: false)))
+            _ = try machine.receive(numbers([1]))
+        }
     }
 
     @Test func aFileGoesOnOnlyWhereItWasAskedFor() throws {

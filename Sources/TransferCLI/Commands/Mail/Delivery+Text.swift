@@ -58,7 +58,8 @@ extension ReceiveReport {
         text +=
             path.map { $0.hasSameBytes(as: delivery.shownName) ? name : "\(name) -> \($0.escapedForDisplay)" } ?? name
         guard sender != nil else {
-            return text + "  \(ByteFormat.size(size)), \(Self.words(unsigned: delivery, seal))"
+            let doubt = "  \(ByteFormat.size(size)), \(Self.words(unsigned: delivery, seal))"
+            return text + doubt + (message.isEmpty ? "" : ": \(message.escapedForDisplay)")
         }
         text += "  from \(delivery.personForDisplay)"
         if result.isSuccess {
@@ -80,16 +81,16 @@ extension ReceiveReport {
             "path": place.map { .string($0) } ?? .null, "kind": .string(delivery.shownKind.name),
             "size": .integer(size), "digest": .string(delivery.digest.description),
             "state": .string(state.name), "resumed": .integer(resumed), "seconds": .double(seconds),
-            "message": .string(sender == nil ? Self.words(unsigned: delivery, seal) : message),
+            "message": .string(sender == nil && message.isEmpty ? Self.words(unsigned: delivery, seal) : message),
             "sealed": .bool(isSealed), "seal": seal.map { .string($0.name) } ?? .null,
             "proven": .bool(!delivery.isUnproven),
         ]
     }
 
-    /// Whether it was sealed, and what is here of it is what its sender has signed.
-    private var isSealed: Bool { path == nil ? delivery.isSealed : seal == .signed }
+    /// Whether the delivery was sealed and, if its content is here, whether the content is what its sender signed.
+    private var isSealed: Bool { path == nil ? delivery.opened != nil : seal == .signed }
 
-    /// Who it is from, as far as that is known. Of what travelled sealed, and is here, only a signature tells.
+    /// The sender; nil for sealed content that is here and has no signature of its sender.
     private var sender: String? {
         path != nil && delivery.lacksSignature(seal) ? nil : delivery.person
     }
@@ -103,7 +104,7 @@ extension ReceiveReport {
 }
 
 extension VerifiedDelivery {
-    /// What there is to be told of a sender that nobody has proved.
+    /// A sentence for people when no signature proves the sender; nil otherwise.
     var doubt: String? {
         guard delivery.lacksSignature(seal) else { return nil }
         return "\(delivery.shownName.escapedForDisplay) was \(ReceiveReport.words(unsigned: delivery, seal))"
@@ -111,14 +112,14 @@ extension VerifiedDelivery {
 }
 
 extension Delivery {
-    /// Whether only the server says who its sender is, though it seems to be sealed.
+    /// Whether the sender of sealed content is known from the server alone.
     fileprivate func lacksSignature(_ seal: DeliverySeal?) -> Bool {
         seal == .unsigned || seal == .unopened && isSealed
     }
 }
 
 extension DeliverySeal {
-    /// In the objects of `--json`.
+    /// The value of `seal` in the objects of `--json`.
     fileprivate var name: String {
         switch self {
         case .signed: "signed"

@@ -52,7 +52,7 @@ actor ReceiveReporter: Asker {
         }
     }
 
-    /// Says something beside the results.
+    /// Prints a line for people that belongs to no result.
     func tell(_ message: String) { lines.talk(message) }
 
     /// Something beside the deliveries went wrong.

@@ -80,6 +80,9 @@ final class PendingUpload: @unchecked Sendable {
     /// What the server has of it is of no more use. Touched on the run's loop only.
     var isGivenUp = false
 
+    /// Bytes that a server has said to have of it at most, on any connection. Touched on the run's loop only.
+    var furthest: UInt64 = 0
+
     /// - Parameter hasOwnID: whether the id stays, whatever the source is.
     init(
         _ content: Content, label: String, destination: String, kind: ContentKind?, id: UploadID = .random(),

@@ -12,8 +12,9 @@ extension ClientSession: DrivenSession {
     /// Nothing of it takes so long that the server could say nothing of it.
     var isWorking: Bool { false }
 
-    /// Also while content goes out: whoever takes none of it answers nothing.
-    var isOwedAnswer: Bool { !machine.isSettled }
+    /// True also while content waits to be sent: a server that reads none of it does not answer either. False while this side
+    /// holds back: a source is being read, or nobody takes the reports.
+    var isOwedAnswer: Bool { !machine.isSettled && !isFilling && !run.channel.isFull }
 
     func lost(_ reason: String) { end(.lost(reason)) }
 

@@ -65,6 +65,8 @@ actor ClientSession {
     let uploads: LaneUploads
     /// Bytes in chunks since another lane was asked for, and how many of them are worth asking.
     private var produced = 0
+    /// Whether sources are being read, which can take as long as they like.
+    private(set) var isFilling = false
     private var worthwhile = Lanes.worthwhile.lowerBound
     var isLeaving = false
     /// Whether it begins nothing more, because there are too many lanes.
@@ -217,6 +219,8 @@ extension ClientSession {
                 await mayProduce.wait()
                 continue
             }
+            isFilling = true
+            defer { isFilling = false }
             let chunks = await takeChunks()
             let orders = LaneProducer.Orders(
                 allowance: allowance, answer: uploads.answer,

@@ -83,7 +83,8 @@ final class LaneUploads {
 
     func progressed(_ id: UploadID, _ bytes: UInt64) {
         guard let upload = inFlight[id] else { return }
-        hasProgressed = true
+        // Said again on each connection, it is no progress.
+        if bytes > upload.furthest, bytes <= upload.size ?? 0 { (upload.furthest, hasProgressed) = (bytes, true) }
         progressed(upload, bytes)
     }
 

@@ -42,7 +42,7 @@ extension KnownPeople {
     /// - Parameters:
     ///   - certificates: what the server says of the person, one for each identity; not empty.
     ///   - name: the person's.
-    ///   - server: fingerprint of the server's own key; see `server(_:)`.
+    ///   - server: what the server is known by; see `ProvenServer.fingerprint`.
     /// - Returns: those to seal for, and what people should be told.
     /// - Throws: `otherKey` when none is known, or when one is older than the one that is.
     package func admit(

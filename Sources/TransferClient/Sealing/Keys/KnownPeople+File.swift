@@ -48,8 +48,12 @@ extension KnownPeople {
             KeyFingerprint(String(decoding: word, as: UTF8.self))
         }
 
+        /// An empty name, which would be no word.
+        private static let noName = "%"
+
         /// Names can have any characters. Those that would end a word are written as in addresses of pages: `%20`.
         private static func word(_ name: String) -> String {
+            guard !name.isEmpty else { return noName }
             let bytes = name.utf8.flatMap { byte -> [UInt8] in
                 let isPlain = byte > 0x20 && byte != 0x7F && byte != UInt8(ascii: "%")
                 return isPlain ? [byte] : [UInt8(ascii: "%")] + Array(String(hexadecimal: [byte]).utf8)
@@ -58,6 +62,7 @@ extension KnownPeople {
         }
 
         private static func name(_ word: ArraySlice<UInt8>) -> String? {
+            guard !word.elementsEqual(noName.utf8) else { return "" }
             var (bytes, rest): ([UInt8], ArraySlice<UInt8>) = ([], word)
             while let byte = rest.popFirst() {
                 guard byte == UInt8(ascii: "%") else {

@@ -98,7 +98,7 @@ package struct KnownPeople: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - name: of whom the server says that it comes from.
-    ///   - server: fingerprint of the server's own key; see `server(_:)`.
+    ///   - server: what the server is known by; see `ProvenServer.fingerprint`.
     /// - Throws: `otherKey` when others are known of that person.
     package func check(
         signer: PublicKey, named name: String, on server: KeyFingerprint?

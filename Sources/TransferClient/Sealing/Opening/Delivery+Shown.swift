@@ -5,7 +5,7 @@ extension Delivery {
     /// Whether only its recipients can read it, and not the server.
     public var isSealed: Bool { note != nil }
 
-    /// Whether it is called as sealed files are.
+    /// Whether its name ends as the names of sealed files do.
     package var isCalledSealed: Bool { ContentSeal.unsealedName(name) != nil }
 
     /// What its sender calls it; of a sealed one that could not be opened what it is called on its way.

@@ -39,7 +39,7 @@ final class ReadOpening {
         return rest
     }
 
-    /// Whether content came out that was sealed; to be asked at the end.
+    /// Whether the content was sealed and was opened; valid at the end.
     var isOpened: Bool { !isPassedOn }
 
     private var mayBePassedOn: Bool { note == nil && size == 0 }

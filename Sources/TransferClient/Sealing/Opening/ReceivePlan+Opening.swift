@@ -33,7 +33,7 @@ extension ReceivePlan {
 
     /// Whether a file that was received can have the content of a delivery, as far as their sizes tell.
     /// What was stored as it came is no answer to somebody who wants it opened: nobody has looked whether it can be.
-    /// What was opened for another note, or for none, is no answer either: nobody has compared it with this one.
+    /// A file that was opened for another note, or for none, does not count: it was not compared with this note.
     func mayBe(_ file: ReceivedFile, _ delivery: Delivery) -> Bool {
         guard file.note == (options.opens ? delivery.noteDigest : nil) else { return false }
         guard options.opens else { return !file.isOpened }
@@ -43,6 +43,6 @@ extension ReceivePlan {
 }
 
 extension ReceivedFile {
-    /// Whether it has the content of what travelled sealed: that is always shorter.
+    /// Whether the file is opened content; that is always shorter than the sealed file.
     var isOpened: Bool { travelled != version.size }
 }

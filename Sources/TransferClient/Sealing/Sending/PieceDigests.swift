@@ -18,7 +18,7 @@ struct PieceDigests: Sendable {
 
     private let digests: [UInt8]
 
-    /// Of all of it, for the note: nobody finds other content with this one.
+    /// The digest of the whole content, for the note; collision resistant.
     let whole: Digest
 
     /// Reads all of a file that was just opened. Blocks.
@@ -58,7 +58,7 @@ struct PieceDigests: Sendable {
         return isSame
     }
 
-    /// Of the digests: tells whether a file is the one that secrets were made for.
+    /// The digest of all digests, which tells whether a file is the one that the secrets were made for.
     var digest: [UInt8] { digests.withUnsafeBytes { BlockHasher.digest(.sha256, $0) } }
 
     private static func forEach(_ bytes: UnsafeRawBufferPointer, _ body: ([UInt8]) -> Void) {

@@ -58,7 +58,7 @@ final class SealedUpload: Sendable {
         try sealedNote.withLock { (note) throws(LocalFailure) in
             if let note { return note }
             let content = content
-            // As long as the one to come, whatever the content will be.
+            // The length of a note does not depend on the content.
             let made = try sealNote(content ?? .nothing)
             guard made.count <= push.mostNoteBytes else { throw .longNote }
             if content != nil { note = made }
@@ -78,7 +78,7 @@ final class SealedUpload: Sendable {
 }
 
 extension SealedNote.Content {
-    /// Of no byte.
+    /// The content of an empty file.
     fileprivate static var nothing: Self {
         Self(
             size: 0,

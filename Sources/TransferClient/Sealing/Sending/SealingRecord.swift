@@ -1,12 +1,12 @@
 import TransferKeys
-import TransferModel
+package import TransferModel
 
 /// Says that a sealed file has arrived. Nothing can be opened with it.
-struct SealingRecord: Equatable, Sendable {
+package struct SealingRecord: Equatable, Sendable {
     /// Of the source and those it was sealed for.
     let binding: Bytes32
 
-    let id: UploadID
+    package let id: UploadID
 
     /// Bytes of content, and of all that was sent.
     let size: UInt64
@@ -24,7 +24,7 @@ struct SealingRecord: Equatable, Sendable {
         (self.binding, self.id, self.size, self.sealedSize, self.kind) = (binding, id, size, sealedSize, kind)
     }
 
-    var encoded: [UInt8] {
+    package var encoded: [UInt8] {
         var bytes = [Self.version, kind.rawValue] + binding.bytes
         id.encode(into: &bytes)
         bytes.append(bigEndian: size)
@@ -33,7 +33,7 @@ struct SealingRecord: Equatable, Sendable {
     }
 
     /// - Returns: nothing for what `encoded` would not give.
-    init?(_ bytes: [UInt8]) {
+    package init?(_ bytes: [UInt8]) {
         let sizes = 2 + Bytes32.count + 16
         guard bytes.count == Self.size, bytes[0] == Self.version, let kind = ContentKind(rawValue: bytes[1]),
             let binding = Bytes32(bytes[2..<2 + Bytes32.count])

@@ -11,7 +11,7 @@ final class SealingStream: ByteSource, @unchecked Sendable {
         /// As much of the front as tells what it is.
         var front: [UInt8] = []
         var count: UInt64 = 0
-        /// Of all of it; nil before the end.
+        /// Size and digest of the whole content; nil before the end.
         var content: SealedNote.Content?
     }
 
@@ -40,7 +40,7 @@ final class SealingStream: ByteSource, @unchecked Sendable {
         }
     }
 
-    /// What the content was, once all of it was read.
+    /// Size and digest of the content; nil before all of it was read.
     var content: SealedNote.Content? { seen.withLock { $0.content } }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {

@@ -230,7 +230,7 @@ struct HostileScript {
     }
 
     private mutating func file(_ fetch: FetchRequest) -> [[UInt8]] {
-        guard !chance(1, in: 2 * rarity) else { return [outcome(fetch.id, usual: .notFound)] }
+        guard !chance(1, in: 2 * rarity) else { return [outcome(fetch.id, usual: any([.notFound, .completed]))] }
         let name = fetch.path.split(separator: "/").last.map(String.init) ?? ""
         var content = fetch.delivery.map { sample.content(of: $0) } ?? sample.content(of: name)
         if chance(1, in: 2 * rarity) { content = bytes(any([0, 1, content.count, 70_000])) }

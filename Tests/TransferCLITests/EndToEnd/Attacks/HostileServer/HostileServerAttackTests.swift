@@ -23,7 +23,7 @@ import TransferTestSupport
     private static let secret = SplitMix64.bytes(seed: 99, 64)
 
     /// Rounds of all commands, and the seed of the first: another one each time in full, and with `TRANSFER_HOSTILE_SEED` that one.
-    private static let rounds = AttackScale.count(3, full: 200)
+    private static let rounds = AttackScale.count(3, full: 100)
     private static let seed: Int = {
         guard let given = getenv("TRANSFER_HOSTILE_SEED") else { return AttackScale.isFull ? Int(time(nil)) : 1 }
         return Int(String(cString: given)) ?? 1
