@@ -150,7 +150,7 @@ import TransferTestSupport
         "KnownUploads entries", "KnownUploads entry", "KnownUploads totals", "OpenUpload+Growing digest",
         "OpenUpload uploadTooLarge",
         "UploadIntent range", "Mailroom person", "Mailroom sealingKey", "Mailroom isTaken", "Mailroom isKnown",
-        "Mailroom enter", "Mailroom leave", "Mailroom watch", "Mailroom isHere",
+        "Mailroom enter", "Mailroom leave", "Mailroom watch", "Mailroom isHere", "Intake receiptKeyProof",
     ]
 
     @Test func everyEntryPointIsSimulated() throws {
