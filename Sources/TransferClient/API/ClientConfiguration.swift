@@ -160,7 +160,7 @@ public struct ClientConfiguration: Sendable {
     public var silenceTimeout = 20.0
 
     /// Seconds without any part of an answer after which the client gives up a server that still gives signs of life. `retryFor`
-    /// applies if it is longer. A server that copies a large file on a slow disk sends nothing of its answer meanwhile.
+    /// applies if it is longer. A server sends no part of its answer while it copies a large file.
     public var answerTimeout = 1800.0
 
     /// The program and its version, as told to the server.

@@ -94,7 +94,7 @@ extension TransferClient {
     ///   - opens: whether what is sealed is opened.
     /// - Returns: its content, each piece verified, and at the end what `settle` takes. It throws `PushFailure`, `rejected` when
     ///   it waits no longer, its content is not what was listed, it cannot be opened, or it is not what its sender has signed: then
-    ///   what came before is not all of it, and may be somebody else's.
+    ///   the content that came before is incomplete and may be forged.
     public func read(_ delivery: Delivery, opens: Bool = true) -> RequestEvents<DeliveryPart> {
         let events = EventQueue<DeliveryPart>(limit: Self.blocksAhead)
         do throws(PushFailure) {

@@ -12,8 +12,8 @@ struct DeliverySigner: Sendable {
     /// The server's; nothing for one without.
     let server: ServerKey?
 
-    /// Whether there can be a receipt for it. There is none if its name is no path or too long for a receipt, and none for a digest
-    /// that is not collision resistant.
+    /// Whether a receipt can be made for the delivery. Its name has to be a path that fits into a receipt, and its digest has to be
+    /// collision resistant.
     func canSign(_ delivery: Delivery) -> Bool { receipt(delivery, time: 0) != nil }
 
     /// - Parameters:

@@ -90,7 +90,7 @@ extension ReceiveReport {
     /// Whether the delivery was sealed and, if its content is here, whether the content is what its sender signed.
     private var isSealed: Bool { path == nil ? delivery.opened != nil : seal == .signed }
 
-    /// The sender; nil for sealed content that is here and has no signature of its sender.
+    /// The sender. It is nil if sealed content is here and no signature of the sender was verified.
     private var sender: String? {
         path != nil && delivery.lacksSignature(seal) ? nil : delivery.person
     }

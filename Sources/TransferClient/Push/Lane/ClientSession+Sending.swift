@@ -13,7 +13,7 @@ extension ClientSession: DrivenSession {
     var isWorking: Bool { false }
 
     /// True also while content waits to be sent: a server that reads none of it does not answer either. False while this side
-    /// holds back: a source is being read, or nobody takes the reports.
+    /// waits: it reads a source, or its caller does not take the reports.
     var isOwedAnswer: Bool { !machine.isSettled && !isFilling && !run.channel.isFull }
 
     func lost(_ reason: String) { end(.lost(reason)) }

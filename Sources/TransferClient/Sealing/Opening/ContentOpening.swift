@@ -35,7 +35,7 @@ final class ContentOpening {
 
     /// - Parameters:
     ///   - sealed: has `size` bytes, and stays as it is.
-    ///   - function: of the digest of what comes out, where there is no note; a note has one of its own.
+    ///   - function: hashes the opened content if there is no note. With a note, the note's function does.
     ///   - stage: makes the place for what comes out, with room for at least so many bytes.
     init(
         _ seal: ContentSeal, _ sealed: StagedFile, size: UInt64, _ function: DigestFunction,

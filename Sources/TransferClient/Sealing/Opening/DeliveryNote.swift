@@ -14,7 +14,7 @@ public struct DeliveryNote: Sendable, Equatable {
     /// Bytes of content.
     public let size: UInt64
 
-    /// Of the content, made with `SealedNote.digestFunction`.
+    /// The digest of the content, made with `SealedNote.digestFunction`.
     let digest: Digest
 
     /// Whose key has signed it.
