@@ -17,33 +17,36 @@ final class Siege: Sendable {
     }
 
     private struct State {
-        var isReady = false
-        var isOver = false
         var rounds = 0
+        /// How the siege has ended. nil: it goes on.
+        var end: Result<Void, any Error>?
     }
 
     private let monitor = Monitor(State())
     private let isStopping = Atomic(false)
     private let pool = BlockingPool(name: "siege", threads: 1)
 
-    /// Begins, and returns when all connections are there.
+    /// Begins, and returns when each connection has ordered something once.
     init(_ posts: [Post], to address: String, _ ground: HostileClient.Ground) {
         pool.submit { [self] in
             setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 19)
-            try? run(posts, address, ground)
-            tell { $0.isOver = true }
+            let end = Result { try run(posts, address, ground) }
+            tell { $0.end = end }
         }
-        monitor.withLock { while !monitor.state.isReady, !monitor.state.isOver { monitor.wait() } }
+        monitor.withLock { while monitor.state.rounds == 0, monitor.state.end == nil { monitor.wait() } }
     }
 
     /// - Returns: how often each connection was visited.
-    func stop() -> Int {
+    /// - Throws: what ended the siege before.
+    func stop() throws -> Int {
         isStopping.store(true, ordering: .relaxed)
         defer { pool.close() }
-        return monitor.withLock {
-            while !monitor.state.isOver { monitor.wait() }
-            return monitor.state.rounds
+        let state = monitor.withLock {
+            while monitor.state.end == nil { monitor.wait() }
+            return monitor.state
         }
+        try state.end?.get()
+        return state.rounds
     }
 
     private func tell(_ change: (inout State) -> Void) {
@@ -53,7 +56,6 @@ final class Siege: Sendable {
 
     private func run(_ posts: [Post], _ address: String, _ ground: HostileClient.Ground) throws {
         var clients = try posts.map { try HostileClient(to: address, $0.key) }
-        tell { $0.isReady = true }
         var round = 0
         while !isStopping.load(ordering: .relaxed) {
             for (index, post) in posts.enumerated() where !isStopping.load(ordering: .relaxed) {

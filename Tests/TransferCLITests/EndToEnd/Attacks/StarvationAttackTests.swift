@@ -63,7 +63,7 @@ import TransferTestSupport
         let alone = try times(push)
         let siege = Siege(posts, to: server.address, ground)
         let beside = try times(push)
-        let rounds = siege.stop()
+        let rounds = try siege.stop()
         #expect(rounds > 0)
         let (median, worst) = (alone[alone.count / 2], beside[(beside.count - 1) * 99 / 100])
         print(
