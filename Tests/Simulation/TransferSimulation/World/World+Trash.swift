@@ -27,7 +27,7 @@ extension World {
             return true
         }
         guard let gone = naming.replacedObject, disk.medium.seen(of: gone) != nil else { return false }
-        keptLinks[gone]?.remove(naming.path)
+        if keptLinks[gone]?.remove(naming.path) != nil { lostWhileKept.insert(gone) }
         // Of two who were about to replace it, one has.
         if let other = placeKept(of: gone), promises.paths[naming.path]?.isPromised ?? false, isDurable(other) {
             promises.kept(from: naming.path, at: other)
@@ -75,8 +75,10 @@ extension World {
             kept += 1
             return promises.kept(content, at: place, isPromised: isOther)
         }
+        // What another client needs room for in between gives way before the file has lost its own name.
+        let hasGivenWay = givenWay.isRaised && lostWhileKept.contains(old)
         // Nothing on another disk is kept.
-        guard !isOther || disk.medium.away.contains(old) else {
+        guard !isOther || hasGivenWay || disk.medium.away.contains(old) else {
             throw Promises.Broken("\(naming.path) has given way, and is not kept")
         }
     }
@@ -90,7 +92,7 @@ extension World {
     /// What is gone from the trash without anybody having asked for that has given way, where room was needed.
     func checkTrash() throws(Promises.Broken) {
         let hasGivenWay = givenWay.lower()
-        defer { lostFromTrash = [] }
+        defer { (lostFromTrash, lostWhileKept) = ([], []) }
         if hasGivenWay { done.insert(.giveWay) }
         for (path, gone) in lostFromTrash where disk.medium.object(at: path) != gone {
             guard hasGivenWay || disk.isDead else {
@@ -104,6 +106,8 @@ extension World {
 /// Set by whoever hears of something, from any thread.
 final class SharedFlag: Sendable {
     private let isUp = Atomic(false)
+
+    var isRaised: Bool { isUp.load(ordering: .relaxed) }
 
     func raise() { isUp.store(true, ordering: .relaxed) }
 

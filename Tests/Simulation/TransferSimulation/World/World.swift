@@ -128,6 +128,8 @@ final class World {
     /// Whether the server has said in this step that the trash has given way, and what has lost its name there since it was looked.
     let givenWay = SharedFlag()
     var lostFromTrash: [(path: String, object: Medium.Object)] = []
+    /// Files that were kept in this step and have lost their names in the trash again, while they had their own names still.
+    var lostWhileKept: Set<Medium.Object> = []
     /// Whether any file has got a second name: a server counts that at its start, and not when it is made.
     var hasLinked = false
     /// Directories that nobody had made before, so far.
