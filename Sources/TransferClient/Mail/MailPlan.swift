@@ -72,12 +72,13 @@ final class MailPlan: RequestPlan {
         news?()
     }
 
-    private func take(_ deliveries: [Delivery]) {
+    private func take(_ deliveries: [Delivery]) -> Taken {
         for delivery in deliveries {
             guard state.withLock({ $0.failure == nil && $0.take(delivery) }) else { continue }
             guard senders.isEmpty || senders.contains(PathKey(delivery.person)) else { continue }
             tell(.delivery(reader.read(delivery)))
         }
+        return state.withLock { $0.failure == nil } ? .wanted : .unwanted
     }
 
     private func ended(_ outcome: Outcome?) {

@@ -4,14 +4,14 @@ import TransferProtocol
 /// Takes what is in a mailbox.
 final class MailTaker: AnswerTaker {
     private let request: MailRequest
-    private let taken: @Sendable ([Delivery]) -> Void
+    private let taken: @Sendable ([Delivery]) -> Taken
     private let ended: @Sendable (Outcome?) -> Void
 
     /// - Parameters:
-    ///   - taken: called on the pool.
+    ///   - taken: called on the pool; says whether the rest of the list is wanted.
     ///   - ended: called once at the end; with nothing when the connection was lost before.
     init(
-        _ request: MailRequest, taken: @escaping @Sendable ([Delivery]) -> Void,
+        _ request: MailRequest, taken: @escaping @Sendable ([Delivery]) -> Taken,
         ended: @escaping @Sendable (Outcome?) -> Void
     ) {
         (self.request, self.taken, self.ended) = (request, taken, ended)
@@ -21,7 +21,6 @@ final class MailTaker: AnswerTaker {
 
     func take(_ deliveries: [ListedDelivery]) -> Taken {
         taken(deliveries.map { Delivery($0) })
-        return .wanted
     }
 
     func end(_ outcome: Outcome) { ended(outcome) }

@@ -28,7 +28,10 @@ final class ReceiveLane: RequestSource {
     }
 
     func arrived(_ number: UInt64) {
-        plan.state.withLock { $0.listing = .wanted }
+        plan.state.withLock { state in
+            if case .paused = state.listing { return }
+            if state.listing != .overdrawn { state.listing = .wanted }
+        }
     }
 
     func next(_ count: Int, _ bytes: Int) -> [PendingRequest] {
@@ -56,10 +59,7 @@ extension ReceivePlan {
         // First what becomes the other.
         let isFetched = pull.isOver
         return state.withLock { state in
-            let isQuiet =
-                !state.isChoosing && state.questions.isEmpty && state.waiting.isEmpty && state.declined.isEmpty
-                && state.batches.isEmpty && state.settling == 0 && state.naming != .asked
-            return isQuiet && isFetched && (state.failure != nil || state.listing == .done && !options.watches)
+            state.isQuiet && isFetched && (state.failure != nil || state.listing == .done && !options.watches)
         }
     }
 
@@ -75,6 +75,7 @@ extension ReceivePlan {
                 state.naming = .asked
                 return .name
             }
+            if isFirst { state.goOnListing() }
             if isFirst, state.listing == .wanted, state.failure == nil {
                 state.listing = .asked
                 return .list(state.last)

@@ -29,7 +29,14 @@ final class ReceivePlan: RequestPlan {
         var serverKey: ServerKey?
 
         /// The question what waits.
-        var listing = Step.wanted
+        enum Listing: Equatable {
+            case wanted, asked, done
+            /// More is listed than the budget has room for, and the server is told to end the list.
+            case overdrawn
+            /// The list has ended there, and so many bytes were held.
+            case paused(held: UInt64)
+        }
+        var listing = Listing.wanted
         /// The largest number that was listed.
         var last: UInt64 = 0
         /// Deliveries that the server has and was told nothing about.
@@ -52,6 +59,18 @@ final class ReceivePlan: RequestPlan {
 
         var failure: PushFailure?
         var news: (@Sendable () -> Void)?
+
+        /// Whether nobody is asked about anything, and the server knows all that it is to be told.
+        var isQuiet: Bool {
+            !isChoosing && questions.isEmpty && waiting.isEmpty && declined.isEmpty && batches.isEmpty && settling == 0
+                && naming != .asked
+        }
+
+        /// Asks for the rest of a list that was longer than the budget, when all that came of it is received and settled.
+        mutating func goOnListing() {
+            guard case .paused(let before) = listing, isQuiet, underWay.isEmpty, failure == nil else { return }
+            if budget.held < before { listing = .wanted } else { failure = .tooManyDeliveries }
+        }
     }
 
     let context: RequestContext
@@ -116,7 +135,11 @@ final class ReceivePlan: RequestPlan {
     func makeSource(isFirst: Bool) -> any RequestSource {
         if isFirst {
             state.withLock { state in
-                if options.watches || state.listing != .done { state.listing = .wanted }
+                switch state.listing {
+                case .paused: break
+                case .done where !options.watches: break
+                default: state.listing = .wanted
+                }
             }
         }
         return ReceiveLane(self, isFirst: isFirst)
@@ -144,18 +167,16 @@ final class ReceivePlan: RequestPlan {
 // MARK: What waits
 
 extension ReceivePlan {
-    func take(_ deliveries: [Delivery]) {
+    func take(_ deliveries: [Delivery]) -> Taken {
         var items: [PullPlan.Item] = []
         for delivery in deliveries {
             let isNew = state.withLock { state in
-                guard state.failure == nil, delivery.number > state.last else { return false }
-                state.last = delivery.number
-                do throws(PushFailure) {
-                    try state.budget.hold(delivery.heldBytes)
-                } catch {
-                    state.failure = .tooManyDeliveries
+                guard state.failure == nil, state.listing == .asked, delivery.number > state.last else { return false }
+                guard state.budget.holds(delivery.heldBytes) else {
+                    state.listing = .overdrawn
                     return false
                 }
+                state.last = delivery.number
                 guard state.open.insert(delivery.id).inserted else {
                     // What has come for one would be signed for as the other.
                     state.failure = state.failure ?? .oneIDForTwo(delivery)
@@ -169,10 +190,12 @@ extension ReceivePlan {
             if options.choose == nil { items += begin(delivery, as: nil) } else { ask(about: delivery) }
         }
         pull.add(items)
+        return state.withLock { $0.failure == nil && $0.listing == .asked } ? .wanted : .unwanted
     }
 
     func listed(_ outcome: Outcome?) {
         state.withLock { state in
+            if state.listing == .overdrawn { return state.listing = .paused(held: state.budget.held) }
             guard let outcome else { return state.listing = .wanted }
             // Something may have arrived meanwhile.
             if state.listing == .asked { state.listing = .done }
@@ -306,11 +329,12 @@ extension ReceivePlan {
 }
 
 extension PushFailure {
-    /// The budget for lists is used up.
+    /// The budget for lists is used up by deliveries that stay on the server.
     static let tooManyDeliveries = PushFailure(
         reason: .rejected(.incomplete),
         message:
-            "The server lists more deliveries than this program holds in memory. Run the command again for the rest.")
+            "The server lists more deliveries than this program holds in memory, and those that it has looked at still wait there. "
+            + "The rest was not looked at. Receive or decline some, and run the command again.")
 
     /// - Parameter delivery: has the id of one that was listed before, and that the server was told nothing about.
     fileprivate static func oneIDForTwo(_ delivery: Delivery) -> PushFailure {

@@ -40,6 +40,15 @@ package struct ListBudget: Sendable {
         }
     }
 
+    /// Counts something that is held from now on, if there is room for it.
+    ///
+    /// - Returns: whether there is.
+    mutating func holds(_ bytes: UInt64) -> Bool {
+        guard held.addingClamped(bytes) <= most else { return false }
+        held += bytes
+        return true
+    }
+
     package mutating func hold(_ entry: RemoteEntry) throws(PushFailure) {
         try hold(Self.bytes(path: entry.path.utf8.count, entry.extras))
     }

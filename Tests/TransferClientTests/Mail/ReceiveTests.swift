@@ -109,6 +109,28 @@ import TransferTestSupport
         #expect(received.reports.allSatisfy { $0.result == .committed })
     }
 
+    /// The list is asked for page by page, each when the one before is received and the server knows that.
+    @Test func moreThanIsHeldAtOnceIsReceivedPageByPage() async throws {
+        let mailbox = FakeMailbox()
+        for number in 0..<400 { mailbox.deliver("f\(number)", [UInt8(number % 251)]) }
+        let received = try await Received(from: mailbox, to: out) { $0.listMemory = 100_000 }
+        #expect(received.failure == nil && received.reports.count == 400)
+        #expect(received.reports.allSatisfy { $0.result == .committed } && Set(mailbox.states) == [.delivered])
+        let pages = mailbox.lists.map(\.after)
+        #expect(pages.count > 1 && pages == Set(pages).sorted())
+    }
+
+    /// What is left on the server is not asked for again, so what is behind it is never reached.
+    @Test func moreThanIsHeldAndLeftIsToldAsIncomplete() async throws {
+        let mailbox = FakeMailbox()
+        for number in 0..<400 { mailbox.deliver("f\(number)", [UInt8(number % 251)]) }
+        var options = ReceiveOptions()
+        options.choose = { _ in .leave }
+        let received = try await Received(from: mailbox, to: out, options) { $0.listMemory = 100_000 }
+        #expect(received.failure?.reason == .rejected(.incomplete) && mailbox.lists.count == 1)
+        #expect(Set(mailbox.states) == [.queued])
+    }
+
     @Test func anEmptyMailboxIsNoFailure() async throws {
         let received = try await Received(from: FakeMailbox(), to: out)
         #expect(received.failure == nil && received.reports.isEmpty)
