@@ -130,14 +130,19 @@ extension Medium {
     }
 
     /// Bytes of the parts that a server could go on with.
-    var partBytes: Int {
-        ownNames("incoming").reduce(0) { sum, named in
-            sum + (named.key.utf8.count == 37 ? files[named.value]?.seen.count ?? 0 : 0)
-        }
+    var partBytes: Int { bytes(of: ownNames("incoming").filter { $0.key.utf8.count == 37 }) }
+
+    /// All parts, also those that were being synced when a server ended, and that no start has brought back yet.
+    var parts: [String: Object] { ownNames("incoming").filter { $0.key.hasSuffix(".part") } }
+
+    var bytesOfParts: Int { bytes(of: parts) }
+
+    private func bytes(of names: [String: Object]) -> Int {
+        names.values.reduce(0) { $0 + (files[$1]?.seen.count ?? 0) }
     }
 
     /// Bytes of what is for somebody.
-    var mailBytes: Int { ownNames("mail").values.reduce(0) { $0 + (files[$1]?.seen.count ?? 0) } }
+    var mailBytes: Int { bytes(of: ownNames("mail")) }
 
     /// Whether a file, or a directory that it is in, will be under one of two names after a power cut now, and all of it.
     func hasOneName(_ object: Object) -> Bool {

@@ -53,12 +53,11 @@ extension World {
         let used = store?.quota?.used
         strayBytes += orphanBytes
         let (stray, isMiscounted) = (strayBytes, isMiscounted || disk.hasKeptSomething || disk.isDead)
-        let inParts = disk.medium.partBytes
+        let (parts, inParts) = (disk.medium.parts.count, disk.medium.bytesOfParts)
         try restart()
         guard !isMiscounted, !hasLinked, let used, let store, let now = store.quota?.used else { return }
-        let parts = try store.unfinished().count
         // What a start removes of parts, because nothing can go on with them, was counted until then.
-        let counted = Int(used) - stray - max(0, inParts - disk.medium.partBytes)
+        let counted = Int(used) - stray - max(0, inParts - disk.medium.bytesOfParts)
         guard abs(counted - Int(now)) <= parts * Limits.blockSize.roundedUpToPage else {
             throw Promises.Broken("\(counted) bytes were counted, and \(now) are there")
         }
