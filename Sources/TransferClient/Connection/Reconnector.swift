@@ -72,7 +72,7 @@ final class Reconnector {
         self.pool = pool
         self.loop = loop
         self.rest = rest
-        inquiry = TrustInquiry(configuration, security, on: loop)
+        inquiry = TrustInquiry(configuration, security, on: loop, pool: pool)
         patience = Patience(seconds: configuration.retryFor)
         nameAdvice = configuration.nameAdvice
         retriesFirstConnection = configuration.retriesFirstConnection

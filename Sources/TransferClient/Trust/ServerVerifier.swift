@@ -37,6 +37,15 @@ final class ServerVerifier: Sendable {
         state.withLock { $0.known = fingerprint }
     }
 
+    /// Reads the list once more behind a refusal as unknown: another command may have added the server since, or the server itself,
+    /// which does so between its first sign of life and the first answer. Blocks.
+    ///
+    /// - Returns: whether the list names a key for the address by now, so that another attempt decides by it.
+    func isListedByNow() -> Bool {
+        try? prepare()
+        return state.withLock { $0.known != nil }
+    }
+
     /// Whether the server is trusted for its key, and not for what others say of it.
     var isByKey: Bool {
         if case .trust = trust.firstContact { return true }

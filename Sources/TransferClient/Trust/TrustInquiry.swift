@@ -7,19 +7,25 @@ actor TrustInquiry {
 
     private let configuration: ClientConfiguration
     private let security: ClientSecurity?
+    private let pool: BlockingPool
     private let news = Signal()
     private var answer: Bool?
     private var isCancelled = false
 
     /// - Parameter loop: that of the run that asks.
-    init(_ configuration: ClientConfiguration, _ security: ClientSecurity?, on loop: EventLoop) {
+    init(_ configuration: ClientConfiguration, _ security: ClientSecurity?, on loop: EventLoop, pool: BlockingPool) {
         self.configuration = configuration
         self.security = security
+        self.pool = pool
         unownedExecutor = loop.asUnownedSerialExecutor()
     }
 
-    /// - Returns: false without anybody to ask; true also when it was cancelled, so that the run finds out.
+    /// Asks only if the server is still unknown.
+    ///
+    /// - Returns: whether another attempt may find that it is trusted: false without anybody to ask; true also when it was cancelled,
+    ///   so that the run finds out.
     func isTrusted(_ server: UnknownServer) async -> Bool {
+        if let verifier = security?.verifier, await pool.run({ verifier.isListedByNow() }) { return true }
         guard case .tls(let trust) = configuration.security, case .ask(let ask) = trust.firstContact else {
             return false
         }

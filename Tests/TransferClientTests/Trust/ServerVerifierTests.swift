@@ -170,6 +170,45 @@ import TransferTestSupport
         #expect(!verifier.judge(other) { nil })
     }
 
+    /// A server lists its key for the clients of its user when it begins to listen, and a client can come before that.
+    @Test func whatWasListedMeanwhileIsKnown() throws {
+        let verifier = try verifier()
+        #expect(!verifier.judge(key) { .unknownIssuer } && !verifier.isListedByNow())
+        try known.add(KnownServers.Entry(address: Self.address, fingerprint: fingerprint(key)))
+        #expect(verifier.isListedByNow())
+        #expect(verifier.judge(key, Self.neverAsked) && !verifier.hasNews)
+    }
+
+    /// Nobody is asked about a server that was listed meanwhile, and there is nobody to ask.
+    @Test func noInquiryIsMadeAboutWhatWasListedMeanwhile() async throws {
+        var configuration = ClientConfiguration()
+        configuration.security = .tls(trust(known))
+        let server = try #require(ServerAddress(Self.address))
+        let security = ClientSecurity(trust(known), server, key: nil)
+        let (loop, pool) = (try EventLoop(name: "test"), BlockingPool(name: "test", threads: 1))
+        defer {
+            loop.stop()
+            pool.close()
+        }
+        let inquiry = TrustInquiry(configuration, security, on: loop, pool: pool)
+        security.prepare()
+        #expect(!security.verifier.judge(key) { .unknownIssuer })
+        let unknown = UnknownServer(address: Self.address, fingerprint: fingerprint(key))
+        #expect(await !inquiry.isTrusted(unknown))
+        try known.add(KnownServers.Entry(address: Self.address, fingerprint: fingerprint(key)))
+        #expect(await inquiry.isTrusted(unknown))
+        #expect(security.verifier.judge(key, Self.neverAsked))
+    }
+
+    /// A list with another key for the server is not taken for trust.
+    @Test func anotherKeyThatWasListedMeanwhileIsRefused() throws {
+        let verifier = try verifier()
+        #expect(!verifier.judge(key) { .unknownIssuer })
+        try known.add(KnownServers.Entry(address: Self.address, fingerprint: fingerprint(other)))
+        #expect(verifier.isListedByNow() && !verifier.judge(key) { .unknownIssuer })
+        expectWrong(verifier, "HAS CHANGED")
+    }
+
     // MARK: Parts
 
     private func trust(_ known: KnownServers) -> ServerTrust {
