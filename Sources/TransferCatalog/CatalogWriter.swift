@@ -14,6 +14,7 @@ final class CatalogWriter: @unchecked Sendable {
     private let hasMany: Statement
     private let sign: Statement
     private let dropArrivals: Statement
+    private let insert: Statement
     private let upsert: Statement
     private let insertUnfinished: Statement
     private let delete: Statement
@@ -42,6 +43,7 @@ final class CatalogWriter: @unchecked Sendable {
         foldPath = try Statement(Self.foldPath, in: database)
         hasMany = try Statement(
             "SELECT 1 FROM uploads WHERE path = ?1 LIMIT 1 OFFSET \(Catalog.mostOfPath)", in: database)
+        insert = try Statement(CatalogColumns.insert, in: database)
         upsert = try Statement(CatalogColumns.upsert, in: database)
         insertUnfinished = try Statement(UnfinishedUpload.insert, in: database)
         delete = try Statement("DELETE FROM uploads WHERE id = ?1", in: database)
@@ -129,15 +131,17 @@ final class CatalogWriter: @unchecked Sendable {
         let hasUnfinished = try database.execute("SELECT 1 FROM unfinished LIMIT 1") != nil
         let noted = try newestNoted()
         var number = try noted.map { (noted) throws(DatabaseError) in try numberBehind(noted) }
-        let upsert = number == nil ? upsert : try Statement(CatalogColumns.numberedUpsert, in: database)
+        let numbered = number == nil ? nil : try Statement(CatalogColumns.numberedUpsert, in: database)
         let keep = number == nil ? nil : try Statement(CatalogColumns.keepOther, in: database)
         for entry in entries {
-            if let next = number {
-                upsert.bind(CatalogColumns.numberParameter, next)
-                number = try following(next)
-            }
             if let keep { try CatalogColumns.keepOther(keep, entry) }
-            try CatalogColumns.run(upsert, entry)
+            if let numbered, let next = number {
+                numbered.bind(CatalogColumns.numberParameter, next)
+                number = try following(next)
+                try CatalogColumns.run(numbered, entry)
+            } else {
+                try write(entry)
+            }
             if hasUnfinished { try end(entry) }
             try self.keep(entry)
         }
@@ -146,6 +150,13 @@ final class CatalogWriter: @unchecked Sendable {
         for path in Set(entries.lazy.map { PathKey($0.path) }) where room > 0 {
             room -= try fold(path.string, behind: noted ?? .min, atMost: room)
         }
+    }
+
+    /// Over whatever has its id, which nearly always is nothing.
+    private func write(_ entry: CatalogEntry) throws(DatabaseError) {
+        let before = database.totalChanges
+        try CatalogColumns.run(insert, entry)
+        if database.totalChanges == before { try CatalogColumns.run(upsert, entry) }
     }
 
     /// Forgets what was acknowledged under a path but for the newest ones of each state.
