@@ -37,7 +37,7 @@ package final class Log: Sendable {
         let wanted = throttled(events.filter { $0.level.rawValue >= least })
         guard !wanted.isEmpty else { return }
         let time = Timestamp.now.text(.milliseconds)
-        sink.write(wanted.map { line($0, time) }.joined(), count: wanted.count) { line(.unread($0), time) }
+        sink.write(lines(wanted, time), count: wanted.count) { lines([.unread($0)], time) }
     }
 
     /// Says what was left out for want of room. To be called at the end.
@@ -55,13 +55,60 @@ package final class Log: Sendable {
         }
     }
 
-    private func line(_ event: LogEvent, _ time: String) -> String {
-        guard isJSON.load(ordering: .relaxed) else { return "\(time) \(event.level.name) \(event.text())\n" }
+    private func lines(_ events: [LogEvent], _ time: String) -> String {
+        let isJSON = isJSON.load(ordering: .relaxed)
+        var lines = LogText(capacity: 192 * events.count)
+        for event in events {
+            if isJSON {
+                lines.append(json(event, time))
+            } else {
+                for piece in [time, " ", event.level.name, " ", event.text()] { lines.append(piece) }
+            }
+            lines.append("\n")
+        }
+        return lines.string
+    }
+
+    private func json(_ event: LogEvent, _ time: String) -> String {
         var line = JSONLine()
         line.append("time", .string(time))
         line.append("level", .string(event.level.name))
         line.append("event", .string(event.name))
         for (key, value) in event.fields() { line.append(key, value.json) }
-        return line.text + "\n"
+        return line.text
+    }
+}
+
+/// A text of many pieces. A server writes one for each upload, and to append to an array takes a fifth of what `String` takes.
+struct LogText {
+    private var bytes: [UInt8] = []
+
+    init(capacity: Int) { bytes.reserveCapacity(capacity) }
+
+    var string: String { String(decoding: bytes, as: UTF8.self) }
+
+    mutating func append(_ piece: String) {
+        var piece = piece
+        piece.withUTF8 { bytes.append(contentsOf: $0) }
+    }
+
+    mutating func append(_ number: UInt64) { append(number, digits: 1) }
+
+    /// As `Double.shown(decimals:)` says it.
+    mutating func append(_ number: Double, decimals: Int) {
+        let scale = UInt64((0..<decimals).reduce(1.0) { product, _ in product * 10 })
+        // Others are few: numbers of bytes and seconds are neither negative nor that large.
+        guard number >= 0, number < 1e12 else { return append(number.shown(decimals: decimals)) }
+        let (whole, fraction) = UInt64((number * Double(scale)).rounded()).quotientAndRemainder(dividingBy: scale)
+        append(whole)
+        append(".")
+        append(fraction, digits: decimals)
+    }
+
+    /// - Parameter digits: with zeros in front, if there are fewer.
+    private mutating func append(_ number: UInt64, digits: Int) {
+        let text = String(number)
+        for _ in stride(from: text.utf8.count, to: digits, by: 1) { bytes.append(UInt8(ascii: "0")) }
+        append(text)
     }
 }

@@ -325,15 +325,27 @@ extension LogEvent {
     private static func text(
         _ result: UploadOutcome, _ path: String, _ recipients: [String], _ seconds: Double
     ) -> String {
-        var text = "\(result.code) \(path.escapedForDisplay)"
-        if !recipients.isEmpty { text += " for \(shown(recipients).escapedForDisplay)" }
-        text += ", \(result.size) bytes"
+        var text = LogText(capacity: path.utf8.count + 128)
+        text.append(result.code.name)
+        text.append(" ")
+        text.append(path.escapedForDisplay)
+        if !recipients.isEmpty { text.append(" for \(shown(recipients).escapedForDisplay)") }
+        text.append(", ")
+        text.append(result.size)
+        text.append(" bytes")
         if let digest = result.digest {
-            let rate = Double(result.size) / 1e6 / seconds
-            text += " in \(seconds.shown(decimals: 3)) s (\(rate.shown(decimals: 1)) MB/s), \(digest)"
+            text.append(" in ")
+            text.append(seconds, decimals: 3)
+            text.append(" s (")
+            text.append(Double(result.size) / 1e6 / seconds, decimals: 1)
+            text.append(" MB/s), ")
+            text.append(digest.algorithm.name)
+            text.append(":")
+            text.append(digest.hexadecimal)
         } else if !result.message.isEmpty {
-            text += ": \(result.message.escapedForDisplay)"
+            text.append(": ")
+            text.append(result.message.escapedForDisplay)
         }
-        return text
+        return text.string
     }
 }

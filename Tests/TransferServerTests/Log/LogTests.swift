@@ -141,3 +141,21 @@ extension ServerTests {
         }
     }
 }
+
+@Suite struct LogTextTests {
+    @Test(arguments: [0, 0.004, 0.0005, 0.05, 7, 12.3456, 59.9996, 999_999.95, 1e12, -1.25, .infinity, .nan])
+    func numbersAreSaidAsElsewhere(_ number: Double) {
+        for decimals in 1...3 {
+            var text = LogText(capacity: 0)
+            text.append(number, decimals: decimals)
+            #expect(text.string == number.shown(decimals: decimals))
+        }
+    }
+
+    @Test func piecesStandInTheirOrder() {
+        var text = LogText(capacity: 4)
+        for piece in ["", "é", " "] { text.append(piece) }
+        text.append(UInt64.max)
+        #expect(text.string == "é 18446744073709551615")
+    }
+}
