@@ -168,6 +168,7 @@ extension Caller {
 
     /// A sentence about a path, which tells nothing about what is above the client's folder, or of the server's own.
     package func shown(_ sentence: String) -> String {
+        guard !sentence.isEmpty else { return sentence }
         let trash = Array((RelativePath.trashFolder.string + "/").utf8)
         let above = grant.options.folder.map { Array(($0.string + "/").utf8) }
         var rest = Array(sentence.utf8)[...]

@@ -10,6 +10,9 @@ package struct PathDigest: Hashable, Sendable {
         low = Self.half(path, 2)
     }
 
+    /// One half is enough to find it by.
+    package func hash(into hasher: inout Hasher) { hasher.combine(low) }
+
     /// - Parameter number: of the half; both are of the same bytes and have nothing in common.
     private static func half(_ path: String, _ number: UInt8) -> Int {
         var hasher = Hasher()

@@ -1,3 +1,5 @@
+private import Glibc
+
 extension String {
     /// Whether both are the same bytes in UTF-8. Equal strings need not be: `é` can be one scalar or two.
     package func hasSameBytes(as other: String) -> Bool {
@@ -15,7 +17,10 @@ extension String {
     /// The same where both lie in memory as UTF-8, which takes a tenth of the time.
     private func isStoredAlike(_ other: String) -> Bool? {
         utf8.withContiguousStorageIfAvailable { own in
-            other.utf8.withContiguousStorageIfAvailable { own.elementsEqual($0) }
+            other.utf8.withContiguousStorageIfAvailable { other in
+                guard let a = own.baseAddress, let b = other.baseAddress else { return own.isEmpty }
+                return memcmp(a, b, own.count) == 0
+            }
         } ?? nil
     }
 }

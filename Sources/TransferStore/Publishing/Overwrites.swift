@@ -16,8 +16,13 @@ struct Overwrites {
 
     /// - Parameter connection: its number; they grow.
     mutating func announce(_ path: RelativePath, _ connection: Int) {
-        recent[path] = max(connection, newest(path) ?? connection)
+        let earlier = older.isEmpty ? nil : older[path]
+        recent[path, default: earlier ?? connection].raise(to: connection)
         guard recent.count >= Self.generation else { return }
         (older, recent) = (recent, [:])
     }
+}
+
+extension Int {
+    fileprivate mutating func raise(to other: Int) { self = Swift.max(self, other) }
 }

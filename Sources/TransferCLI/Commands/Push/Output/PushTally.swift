@@ -71,7 +71,8 @@ struct PushTally {
     }
 
     private mutating func succeeded(_ report: UploadReport) {
-        let there = min(report.size, resumed.removeValue(forKey: PathKey(report.source)) ?? 0)
+        let known = resumed.isEmpty ? nil : resumed.removeValue(forKey: PathKey(report.source))
+        let there = min(report.size, known ?? 0)
         if report.hasNewAttributes { entries.addAttributes() }
         guard report.form == .file else { return succeeded(entry: report) }
         if report.result == .alreadyStored {
