@@ -152,7 +152,7 @@ final class CatalogWriter: @unchecked Sendable {
         }
     }
 
-    /// Over whatever has its id, which nearly always is nothing.
+    /// Writes an entry over the row that has its id. There nearly never is one, so that is tried second.
     private func write(_ entry: CatalogEntry) throws(DatabaseError) {
         let before = database.totalChanges
         try CatalogColumns.run(insert, entry)

@@ -28,12 +28,12 @@ final class ReceivePlan: RequestPlan {
         /// The one that receipts name.
         var serverKey: ServerKey?
 
-        /// The question what waits.
+        /// How far the question is what waits.
         enum Listing: Equatable {
             case wanted, asked, done
-            /// More is listed than the budget has room for, and the server is told to end the list.
+            /// The server lists more than the budget has room for, and is told to end the list.
             case overdrawn
-            /// The list has ended there, and so many bytes were held.
+            /// The list has ended there. The rest is asked for when fewer bytes are held.
             case paused(held: UInt64)
         }
         var listing = Listing.wanted
@@ -65,6 +65,9 @@ final class ReceivePlan: RequestPlan {
             !isChoosing && questions.isEmpty && waiting.isEmpty && declined.isEmpty && batches.isEmpty && settling == 0
                 && naming != .asked
         }
+
+        /// Whether the rest of a list is of use.
+        var wantsMore: Bool { failure == nil && listing != .overdrawn }
 
         /// Asks for the rest of a list that was longer than the budget, when all that came of it is received and settled.
         mutating func goOnListing() {
@@ -171,7 +174,7 @@ extension ReceivePlan {
         var items: [PullPlan.Item] = []
         for delivery in deliveries {
             let isNew = state.withLock { state in
-                guard state.failure == nil, state.listing == .asked, delivery.number > state.last else { return false }
+                guard state.wantsMore, delivery.number > state.last else { return false }
                 guard state.budget.holds(delivery.heldBytes) else {
                     state.listing = .overdrawn
                     return false
@@ -190,7 +193,7 @@ extension ReceivePlan {
             if options.choose == nil { items += begin(delivery, as: nil) } else { ask(about: delivery) }
         }
         pull.add(items)
-        return state.withLock { $0.failure == nil && $0.listing == .asked } ? .wanted : .unwanted
+        return state.withLock { $0.wantsMore } ? .wanted : .unwanted
     }
 
     func listed(_ outcome: Outcome?) {

@@ -37,8 +37,8 @@ final class ServerVerifier: Sendable {
         state.withLock { $0.known = fingerprint }
     }
 
-    /// Reads the list once more behind a refusal as unknown: another command may have added the server since, or the server itself,
-    /// which does so between its first sign of life and the first answer. Blocks.
+    /// Reads the list again after a server was refused as unknown. Another command may have added the server meanwhile, or the server
+    /// itself, which does so when its port is open already. Blocks.
     ///
     /// - Returns: whether the list names a key for the address by now, so that another attempt decides by it.
     func isListedByNow() -> Bool {

@@ -10,7 +10,7 @@ package struct PathDigest: Hashable, Sendable {
         low = Self.half(path, 2)
     }
 
-    /// One half is enough to find it by.
+    /// Of one half, which is spread evenly by itself.
     package func hash(into hasher: inout Hasher) { hasher.combine(low) }
 
     /// - Parameter number: of the half; both are of the same bytes and have nothing in common.

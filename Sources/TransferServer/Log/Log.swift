@@ -79,7 +79,8 @@ package final class Log: Sendable {
     }
 }
 
-/// A text of many pieces. A server writes one for each upload, and to append to an array takes a fifth of what `String` takes.
+/// A text that is put together from many pieces. A server writes one for each upload, so the pieces are appended to an array of bytes,
+/// which takes fewer instructions than appending them to a `String`.
 struct LogText {
     private var bytes: [UInt8] = []
 

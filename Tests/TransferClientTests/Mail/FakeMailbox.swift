@@ -38,9 +38,15 @@ final class FakeMailbox: Sendable {
     /// Bytes of a fetch after which the connection is lost, by the number of the fetch.
     private let cuts: [Int: Int]
 
+    /// Whether something arrives in the middle of each list.
+    private let arrivesMeanwhile: Bool
+
     /// - Parameter settling: is asked about each settle, by its number from 0.
-    init(cuts: [Int: Int] = [:], settling: @escaping @Sendable (Int, SettleRequest) -> Course = { _, _ in .usual }) {
-        (self.cuts, self.settling) = (cuts, settling)
+    init(
+        cuts: [Int: Int] = [:], arrivesMeanwhile: Bool = false,
+        settling: @escaping @Sendable (Int, SettleRequest) -> Course = { _, _ in .usual }
+    ) {
+        (self.cuts, self.arrivesMeanwhile, self.settling) = (cuts, arrivesMeanwhile, settling)
     }
 
     var fetches: [FetchRequest] { state.withLock { $0.fetches } }
@@ -146,6 +152,7 @@ final class FakeMailbox: Sendable {
         }
         for start in stride(from: 0, to: found.count, by: 50) {
             peer.send(.deliveries(Deliveries(id: mail.id, Array(found[start..<min(start + 50, found.count)]))))
+            if arrivesMeanwhile, let last = found.last { peer.send(.arrived(last.number)) }
         }
         peer.send(.outcome(Ending(id: mail.id, code: .completed, count: UInt64(found.count))))
     }

@@ -405,6 +405,25 @@ import TransferTestSupport
         #expect(mailbox.lists.map(\.after).max() == 5)
     }
 
+    /// The list goes on when something arrives in the middle of it, and the next one begins behind it.
+    @Test func whatArrivesInTheMiddleOfAListDoesNotEndIt() async throws {
+        let mailbox = FakeMailbox(arrivesMeanwhile: true)
+        for number in 0..<120 { mailbox.deliver("f\(number)", [UInt8(number)]) }
+        var options = ReceiveOptions()
+        options.watches = true
+        let left = Locked(120)
+        let received = try await Received(from: mailbox, to: out, options) { _ in
+        } each: { event in
+            guard case .finished = event else { return true }
+            return left.withLock { left in
+                left -= 1
+                return left > 0
+            }
+        }
+        #expect(received.failure?.reason == .cancelled && received.reports.count == 120)
+        #expect(mailbox.lists.allSatisfy { [0, 239].contains($0.after) })
+    }
+
     /// What came while there was no connection is listed by the next one.
     @Test func watchingOutlivesAConnection() async throws {
         let mailbox = FakeMailbox { number, _ in number == 0 ? .lost : .usual }
