@@ -62,8 +62,6 @@ extension DrivenSession {
         guard !driver.isOver, !isEnding else { return }
         if isWorking { driver.liveness.active(now: .now) }
         driver.liveness.expectAnswer(isOwedAnswer, now: .now)
-        // The answer that is being worked on has arrived.
-        if isWorking { driver.liveness.answered(now: .now) }
         switch driver.liveness.expire(now: .now) {
         case .nothing: break
         case .sendPing: sendPing()

@@ -29,8 +29,10 @@ final class ReceiveLane: RequestSource {
 
     func arrived(_ number: UInt64) {
         plan.state.withLock { state in
-            if case .paused = state.listing { return }
-            if state.listing != .overdrawn { state.listing = .wanted }
+            switch state.listing {
+            case .overdrawn, .paused: break
+            default: state.listing = .wanted
+            }
         }
     }
 
@@ -209,8 +211,12 @@ extension ReceivePlan {
         // What the server has not taken is told again the next time.
         if failure == nil, let note = batch.note { destination.forget(note) }
         self.state.withLock { state in
-            for delivery in batch.settlement.deliveries where failure == nil {
-                if state.open.remove(delivery.id) != nil { state.budget.release(delivery.heldBytes) }
+            for delivery in batch.settlement.deliveries {
+                if failure != nil {
+                    state.setAside(delivery)
+                } else if state.open.remove(delivery.id) != nil {
+                    state.budget.release(delivery.heldBytes)
+                }
             }
             state.settling -= 1
         }

@@ -31,8 +31,8 @@ final class ReceivePlan: RequestPlan {
         /// How far the question is what waits.
         enum Listing: Equatable {
             case wanted, asked, done
-            /// The server lists more than the budget has room for, and is told to end the list.
-            case overdrawn
+            /// The server lists more than the budget has room for beside what was held then, and is told to end the list.
+            case overdrawn(held: UInt64)
             /// The list has ended there. The rest is asked for when fewer bytes are held.
             case paused(held: UInt64)
         }
@@ -67,7 +67,22 @@ final class ReceivePlan: RequestPlan {
         }
 
         /// Whether the rest of a list is of use.
-        var wantsMore: Bool { failure == nil && listing != .overdrawn }
+        var wantsMore: Bool {
+            if case .overdrawn = listing { false } else { failure == nil }
+        }
+
+        /// Nothing more is done about a delivery that stays on the server: only its id is held.
+        mutating func setAside(_ delivery: Delivery) { budget.release(delivery.heldBytes - ListBudget.nameBytes) }
+
+        /// - Parameter outcome: of the list; nil if the connection was lost before.
+        mutating func listed(_ outcome: Outcome?) {
+            if case .overdrawn(let held) = listing { return listing = .paused(held: held) }
+            guard let outcome else { return listing = .wanted }
+            // A list that has failed does not say what the server has no more.
+            guard outcome.code == .completed else { return failure = failure ?? PushFailure(outcome) }
+            // Something may have arrived meanwhile.
+            if listing == .asked { listing = .done }
+        }
 
         /// Asks for the rest of a list that was longer than the budget, when all that came of it is received and settled.
         mutating func goOnListing() {
@@ -176,7 +191,7 @@ extension ReceivePlan {
             let isNew = state.withLock { state in
                 guard state.wantsMore, delivery.number > state.last else { return false }
                 guard state.budget.holds(delivery.heldBytes) else {
-                    state.listing = .overdrawn
+                    state.listing = .overdrawn(held: state.budget.held)
                     return false
                 }
                 state.last = delivery.number
@@ -187,7 +202,11 @@ extension ReceivePlan {
                 }
                 return true
             }
-            guard isNew, senders.isEmpty || senders.contains(PathKey(delivery.person)) else { continue }
+            guard isNew else { continue }
+            guard senders.isEmpty || senders.contains(PathKey(delivery.person)) else {
+                state.withLock { $0.setAside(delivery) }
+                continue
+            }
             let delivery = reader.read(delivery)
             events.send(.found(delivery))
             if options.choose == nil { items += begin(delivery, as: nil) } else { ask(about: delivery) }
@@ -197,13 +216,7 @@ extension ReceivePlan {
     }
 
     func listed(_ outcome: Outcome?) {
-        state.withLock { state in
-            if state.listing == .overdrawn { return state.listing = .paused(held: state.budget.held) }
-            guard let outcome else { return state.listing = .wanted }
-            // Something may have arrived meanwhile.
-            if state.listing == .asked { state.listing = .done }
-            if outcome.code != .completed { state.failure = state.failure ?? PushFailure(outcome) }
-        }
+        state.withLock { $0.listed(outcome) }
         resume()
     }
 
@@ -235,7 +248,7 @@ extension ReceivePlan {
         switch choice {
         case .take: pull.add(begin(delivery, as: nil))
         case .takeAs(let name): pull.add(begin(delivery, as: name))
-        case .leave: break
+        case .leave: state.withLock { $0.setAside(delivery) }
         case .decline:
             // An earlier one may have been fetching it when it was killed.
             destination.removePart(of: delivery.id)
@@ -250,6 +263,7 @@ extension ReceivePlan {
     private func begin(_ delivery: Delivery, as name: String?) -> [PullPlan.Item] {
         if options.opens, delivery.isSealed, delivery.opened == nil {
             let failure = delivery.closed ?? .noSealingKey
+            state.withLock { $0.setAside(delivery) }
             events.send(.finished(ReceiveReport(delivery, failure.code, failure.message)))
             return []
         }
@@ -258,6 +272,7 @@ extension ReceivePlan {
             target = try RelativePath(name ?? visible(self.name(of: delivery)))
         } catch {
             let advice = name == nil ? " It can be received under another name." : ""
+            state.withLock { $0.setAside(delivery) }
             events.send(.finished(ReceiveReport(delivery, .invalidPath, error.message + advice)))
             return []
         }
@@ -296,10 +311,12 @@ extension ReceivePlan {
             return
         }
         guard report.result == .committed || report.result == .alreadyStored else {
+            state.withLock { $0.setAside(delivery) }
             return events.send(.finished(ReceiveReport(delivery, report, delivery.state)))
         }
         guard let arrival = Arrival(delivery, report) else {
             let failure = LocalFailure.otherThanListed
+            state.withLock { $0.setAside(delivery) }
             return events.send(.finished(ReceiveReport(delivery, failure.code, failure.message)))
         }
         arrived(arrival)
@@ -326,6 +343,7 @@ extension ReceivePlan {
             }
             guard !arrivals.isEmpty else { return }
             _ = destination.note(arrivals.filter { !$0.isNoted }.compactMap(\.file))
+            state.withLock { state in for arrival in arrivals { state.setAside(arrival.delivery) } }
             for arrival in arrivals { events.send(.finished(arrival.report(arrival.delivery.state))) }
         }
     }

@@ -72,6 +72,16 @@ final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
     /// Requests whose pieces were not given to them, because the server broke the protocol in these pieces or before.
     var withheld: [PendingRequest] { pieces[given...].map(\.0) }
 
+    /// Whether the end of any answer was given to its request.
+    var hasGivenAnswer: Bool {
+        pieces[..<given].contains { piece in
+            switch piece.1 {
+            case .end, .outcome: true
+            default: false
+            }
+        }
+    }
+
     private func give(
         _ piece: Piece, to asked: PendingRequest, _ expansion: DataExpansion
     ) throws(ProtocolFault) -> Taken {

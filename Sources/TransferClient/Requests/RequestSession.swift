@@ -303,7 +303,6 @@ extension RequestSession: PipedFrameSession {
 
     private func answered() {
         takeFirst()
-        hasProgressed = true
         if Limits.requests - openCount >= Limits.requests / 2 { mayAsk.fire() }
     }
 
@@ -340,8 +339,12 @@ extension RequestSession {
         let batches = hasBadAnswers ? [] : arrived
         let work = await context.pool.run { [source, expansion] in Self.work(on: batches, source, expansion) }
         withheld += work.withheld
+        // An answer that was refused is asked for again. If it counted as progress, a server could have that go on for ever.
+        if work.hasAnswer { hasProgressed = true }
         if let fault = work.fault {
             hasBadAnswers = true
+            // The server may have closed the connection behind its fault, which is the reason then.
+            if case .lost = ending, !fault.code.isRetryable { ending = nil }
             broke(fault)
         }
         for one in work.unwanted { cancel(one) }
@@ -356,9 +359,9 @@ extension RequestSession {
 
     private static func work(
         on batches: [ReceivedBatch], _ source: any RequestSource, _ expansion: DataExpansion
-    ) -> (unwanted: [PendingRequest], withheld: [PendingRequest], fault: ProtocolFault?) {
+    ) -> (unwanted: [PendingRequest], withheld: [PendingRequest], hasAnswer: Bool, fault: ProtocolFault?) {
         var (unwanted, withheld): ([PendingRequest], [PendingRequest]) = ([], [])
-        var fault: ProtocolFault?
+        var (hasAnswer, fault): (Bool, ProtocolFault?) = (false, nil)
         for batch in batches {
             do throws(ProtocolFault) {
                 if fault == nil {
@@ -368,9 +371,10 @@ extension RequestSession {
                 fault = error
             }
             withheld += batch.withheld
+            hasAnswer = hasAnswer || batch.hasGivenAnswer
         }
         source.settle()
-        return (unwanted, withheld, fault)
+        return (unwanted, withheld, hasAnswer, fault)
     }
 
     private func cancel(_ one: PendingRequest) {

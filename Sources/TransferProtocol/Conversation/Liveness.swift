@@ -41,7 +41,8 @@ package struct Liveness: Sendable {
     private var lastReceived: MonotonicTime
     private var lastSent: MonotonicTime
     private var lastActive: MonotonicTime
-    private var isReadingPaused = false
+    /// Since when this side does not read; nil while it reads.
+    private var pausedSince: MonotonicTime?
     /// Since when the peer owes an answer, or the last piece of one came; nil while it owes none.
     private var owesSince: MonotonicTime?
     private var rate: (since: MonotonicTime, bytes: UInt64)?
@@ -98,12 +99,15 @@ package struct Liveness: Sendable {
         rate = isExpected ? (now, 0) : nil
     }
 
-    /// While this side doesn't read, the peer cannot be blamed for silence.
+    private var isReadingPaused: Bool { pausedSince != nil }
+
+    /// While this side doesn't read, the peer cannot be blamed for silence. What it owes is as old afterwards as it was before: a peer can
+    /// have this side pause by sending much of something else.
     package mutating func pauseReading(_ isPaused: Bool, now: MonotonicTime) {
         guard isPaused != isReadingPaused else { return }
-        isReadingPaused = isPaused
+        if let pausedSince, let owed = owesSince { owesSince = owed + (now - max(owed, pausedSince)) }
+        pausedSince = isPaused ? now : nil
         lastReceived = now
-        answered(now: now)
         if rate != nil { rate = (now, 0) }
     }
 

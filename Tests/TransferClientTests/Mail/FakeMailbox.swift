@@ -30,6 +30,8 @@ final class FakeMailbox: Sendable {
         /// Those who wait for what comes.
         var watchers: [Wire] = []
         var connections = 0
+        /// How lists end.
+        var listEnd = ResultCode.completed
     }
 
     private let state = Locked(State())
@@ -143,19 +145,23 @@ final class FakeMailbox: Sendable {
     private static let alice = ListedPerson("alice", isHere: false, takesFromClient: false, isUnproven: true)
 
     private func list(_ mail: MailRequest, _ peer: FakeServer.Peer) {
-        let found = state.withLock { state in
+        let (found, end) = state.withLock { state in
             state.lists.append(mail)
             if mail.watches, !state.watchers.contains(where: { $0 === peer.wire }) { state.watchers.append(peer.wire) }
-            return state.mails.map(\.listed).filter {
+            let found = state.mails.map(\.listed).filter {
                 $0.number > mail.after && (mail.box == .sent || $0.state.isOpen)
             }
+            return (state.listEnd == .completed ? found : [], state.listEnd)
         }
         for start in stride(from: 0, to: found.count, by: 50) {
             peer.send(.deliveries(Deliveries(id: mail.id, Array(found[start..<min(start + 50, found.count)]))))
             if arrivesMeanwhile, let last = found.last { peer.send(.arrived(last.number)) }
         }
-        peer.send(.outcome(Ending(id: mail.id, code: .completed, count: UInt64(found.count))))
+        peer.send(.outcome(Ending(id: mail.id, code: end, count: UInt64(found.count))))
     }
+
+    /// From now on lists have nothing in them and end like this.
+    func endLists(with code: ResultCode) { state.withLock { $0.listEnd = code } }
 
     private func send(_ fetch: FetchRequest, _ peer: FakeServer.Peer) -> Bool {
         let (found, number) = state.withLock { state in

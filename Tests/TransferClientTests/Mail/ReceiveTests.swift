@@ -103,7 +103,7 @@ import TransferTestSupport
         for number in 0..<400 { mailbox.deliver("f\(number)", [UInt8(number % 251)]) }
         var options = ReceiveOptions()
         options.keeps = true
-        let received = try await Received(from: mailbox, to: out, options) { $0.listMemory = 100_000 }
+        let received = try await Received(from: mailbox, to: out, options) { $0.listMemory = 10_000 }
         #expect(received.failure?.reason == .rejected(.incomplete))
         #expect((1..<400).contains(received.found.count) && received.reports.count == received.found.count)
         #expect(received.reports.allSatisfy { $0.result == .committed })
@@ -126,9 +126,47 @@ import TransferTestSupport
         for number in 0..<400 { mailbox.deliver("f\(number)", [UInt8(number % 251)]) }
         var options = ReceiveOptions()
         options.choose = { _ in .leave }
-        let received = try await Received(from: mailbox, to: out, options) { $0.listMemory = 100_000 }
-        #expect(received.failure?.reason == .rejected(.incomplete) && mailbox.lists.count == 1)
+        let received = try await Received(from: mailbox, to: out, options) { $0.listMemory = 10_000 }
+        #expect(received.failure?.reason == .rejected(.incomplete) && received.found.count < 400)
         #expect(Set(mailbox.states) == [.queued])
+    }
+
+    /// Of deliveries that nothing is done about only their ids are held, so others can be far behind them.
+    @Test func othersMailDoesNotHideWhatIsWanted() async throws {
+        let mailbox = FakeMailbox()
+        for number in 0..<400 { mailbox.deliver("f\(number)", [1], from: "mallory") }
+        mailbox.deliver("wanted", [2])
+        var options = ReceiveOptions()
+        options.senders = ["alice"]
+        let received = try await Received(from: mailbox, to: out, options) { $0.listMemory = 30_000 }
+        #expect(received.failure == nil && received.results == ["wanted": .committed])
+    }
+
+    /// The rest of a list is asked for also when all that came of it was settled before the list had ended.
+    @Test func aPageThatWasSettledBeforeItsListEndedIsNotTheLast() {
+        var state = ReceivePlan.State()
+        state.budget = ListBudget(1000)
+        #expect(state.budget.holds(900) && !state.budget.holds(200))
+        state.listing = .overdrawn(held: 900)
+        state.budget.release(900)
+        state.listed(nil)
+        state.goOnListing()
+        #expect(state.listing == .wanted && state.failure == nil)
+    }
+
+    /// What was noted of files that are here stays, so they are not fetched again.
+    @Test func aListThatFailsForgetsNothing() async throws {
+        let mailbox = FakeMailbox()
+        mailbox.deliver("a", [1])
+        var options = ReceiveOptions()
+        options.keeps = true
+        _ = try await Received(from: mailbox, to: out, options)
+        mailbox.endLists(with: .storageFailed)
+        let failed = try await Received(from: mailbox, to: out)
+        #expect(failed.failure?.reason == .rejected(.storageFailed))
+        mailbox.endLists(with: .completed)
+        let received = try await Received(from: mailbox, to: out)
+        #expect(received.results == ["a": .alreadyStored] && mailbox.fetches.count == 1)
     }
 
     @Test func anEmptyMailboxIsNoFailure() async throws {
@@ -405,7 +443,7 @@ import TransferTestSupport
         #expect(mailbox.lists.map(\.after).max() == 5)
     }
 
-    /// The list goes on when something arrives in the middle of it, and the next one begins behind it.
+    /// The list goes on when something arrives in the middle of it.
     @Test func whatArrivesInTheMiddleOfAListDoesNotEndIt() async throws {
         let mailbox = FakeMailbox(arrivesMeanwhile: true)
         for number in 0..<120 { mailbox.deliver("f\(number)", [UInt8(number)]) }
@@ -421,7 +459,12 @@ import TransferTestSupport
             }
         }
         #expect(received.failure?.reason == .cancelled && received.reports.count == 120)
-        #expect(mailbox.lists.allSatisfy { [0, 239].contains($0.after) })
+        #expect(Set(received.reports.map(\.delivery.name)).count == 120)
+        var state = ReceivePlan.State()
+        state.listing = .wanted
+        #expect(state.wantsMore)
+        state.listing = .overdrawn(held: 0)
+        #expect(!state.wantsMore)
     }
 
     /// What came while there was no connection is listed by the next one.

@@ -119,14 +119,46 @@ import TransferTestSupport
     }
 
     /// A fetch has content, or the reason why not. An outcome that says success, with no content or half of it, says neither.
-    @Test(arguments: [true, false]) func successWithoutContentIsNone(hasBegun: Bool) async throws {
+    ///
+    /// A server that closes the connection behind it is no better.
+    @Test(arguments: [true, false], [true, false]) func successWithoutContentIsNone(
+        hasBegun: Bool, closes: Bool
+    ) async throws {
         let server = server([Self.entry("a")]) { peer, id in
             if hasBegun { peer.send(.file(Self.file(id))) }
             peer.send(.outcome(Ending(id: id, code: .completed)))
+            if closes { peer.wire.cut() }
         }
         let pulled = try await pull(server)
         #expect(pulled.failure?.reason == .protocolFault && Files.tree(out) == [])
         #expect(!pulled.results.values.contains { $0.isSuccess })
+    }
+
+    /// A server that damages each answer is given up when patience ends, and has not made progress meanwhile.
+    @Test func damagedAnswersAreNoProgress() async throws {
+        let connections = Locked(0)
+        let serve = { @Sendable (peer: FakeServer.Peer) in
+            connections.withLock { $0 += 1 }
+            peer.welcome(Welcome(features: .files))
+            while let arrival = peer.next() {
+                guard case .message(let message) = arrival else { continue }
+                switch message {
+                case .list(let list):
+                    peer.send(
+                        .entries(Entries(id: list.id, [Self.entry("")])),
+                        .outcome(Ending(id: list.id, code: .completed, count: 1)))
+                case .fetch(let fetch):
+                    peer.send(.file(Self.file(fetch.id)))
+                    peer.wire.send(Self.data([9, 9, 9], .zlib))
+                    peer.send(.end(End(size: 3, digest: Self.digest([1, 2, 3]))))
+                default: continue
+                }
+            }
+        }
+        let server = FakeServer(serve, serve, serve, serve, serve, serve, serve, serve, serve, serve, serve, serve)
+        let pulled = try await Pulled(["t"], from: server.address, to: out) { $0.retryFor = 0.3 }
+        server.stop()
+        #expect(pulled.failure != nil && connections.withLock { $0 } < 12)
     }
 
     /// Whole answers behind one that was damaged are not worked on, and are asked for again like that one; once, also where the

@@ -82,9 +82,22 @@ import TransferProtocol
         liveness.pauseReading(true, now: at(210))
         #expect(!givesUp(&liveness, at(400)))
         liveness.pauseReading(false, now: at(400))
-        liveness.received(1, now: at(459))
-        #expect(!givesUp(&liveness, at(459.9)))
-        #expect(givesUp(&liveness, at(460)))
+        // What it owed for ten seconds before, it owes for that long still: a peer can cause such a pause.
+        liveness.received(1, now: at(449))
+        #expect(!givesUp(&liveness, at(449.9)))
+        #expect(givesUp(&liveness, at(450)))
+    }
+
+    /// An answer that came during the pause counts from then on, and the rest of the pause does not count.
+    @Test func anAnswerInAPauseIsAnswered() {
+        var liveness = established { $0.answer = .seconds(60) }
+        liveness.expectAnswer(true, now: at(0))
+        liveness.pauseReading(true, now: at(50))
+        liveness.answered(now: at(100))
+        liveness.pauseReading(false, now: at(200))
+        liveness.received(1, now: at(259))
+        #expect(!givesUp(&liveness, at(259.9)))
+        #expect(givesUp(&liveness, at(260)))
     }
 
     @Test func idleConnectionIsClosedThoughItPings() {
