@@ -152,7 +152,7 @@ final class CatalogWriter: @unchecked Sendable {
         }
     }
 
-    /// Writes an entry over the row that has its id. There nearly never is one, so that is tried second.
+    /// Inserts the row of an entry, or replaces the row that has the same id. Most ids are new, so the insertion is tried first.
     private func write(_ entry: CatalogEntry) throws(DatabaseError) {
         let before = database.totalChanges
         try CatalogColumns.run(insert, entry)

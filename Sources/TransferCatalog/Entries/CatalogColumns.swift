@@ -12,7 +12,7 @@ enum CatalogColumns {
 
     private static let parameters = (1...count).map { "?\($0)" }.joined(separator: ", ")
 
-    /// Writes an entry if there is none with its id.
+    /// Inserts the row of an entry; changes nothing if the table has a row with the same id.
     static let insert = "INSERT INTO uploads (\(names)) VALUES (\(parameters)) ON CONFLICT (id) DO NOTHING"
 
     /// Writes an entry over whatever has its id. Updates have a trigger, so SQLite copies each page that the statement changes in

@@ -28,12 +28,12 @@ final class ReceivePlan: RequestPlan {
         /// The one that receipts name.
         var serverKey: ServerKey?
 
-        /// How far the question is what waits.
+        /// The state of the list of waiting deliveries.
         enum Listing: Equatable {
             case wanted, asked, done
-            /// The server lists more than the budget has room for beside what was held then, and is told to end the list.
+            /// A delivery did not fit into the budget, of which `held` bytes were used. The client has cancelled the list.
             case overdrawn(held: UInt64)
-            /// The list has ended there. The rest is asked for when fewer bytes are held.
+            /// The cancelled list has ended. The client asks for the rest of it when the deliveries take fewer than `held` bytes.
             case paused(held: UInt64)
         }
         var listing = Listing.wanted
@@ -60,7 +60,7 @@ final class ReceivePlan: RequestPlan {
         var failure: PushFailure?
         var news: (@Sendable () -> Void)?
 
-        /// Whether nobody is asked about anything, and the server knows all that it is to be told.
+        /// Whether the user has answered all questions, and the server has answered all settlements.
         var isQuiet: Bool {
             !isChoosing && questions.isEmpty && waiting.isEmpty && declined.isEmpty && batches.isEmpty && settling == 0
                 && naming != .asked
@@ -71,7 +71,7 @@ final class ReceivePlan: RequestPlan {
             if case .overdrawn = listing { false } else { failure == nil }
         }
 
-        /// Nothing more is done about a delivery that stays on the server: only its id is held.
+        /// Gives back the memory of a delivery that stays on the server, but for its id.
         mutating func setAside(_ delivery: Delivery) { budget.release(delivery.heldBytes - ListBudget.nameBytes) }
 
         /// - Parameter outcome: of the list; nil if the connection was lost before.
@@ -263,8 +263,7 @@ extension ReceivePlan {
     private func begin(_ delivery: Delivery, as name: String?) -> [PullPlan.Item] {
         if options.opens, delivery.isSealed, delivery.opened == nil {
             let failure = delivery.closed ?? .noSealingKey
-            state.withLock { $0.setAside(delivery) }
-            events.send(.finished(ReceiveReport(delivery, failure.code, failure.message)))
+            leave(delivery, ReceiveReport(delivery, failure.code, failure.message))
             return []
         }
         let target: RelativePath
@@ -272,8 +271,7 @@ extension ReceivePlan {
             target = try RelativePath(name ?? visible(self.name(of: delivery)))
         } catch {
             let advice = name == nil ? " It can be received under another name." : ""
-            state.withLock { $0.setAside(delivery) }
-            events.send(.finished(ReceiveReport(delivery, .invalidPath, error.message + advice)))
+            leave(delivery, ReceiveReport(delivery, .invalidPath, error.message + advice))
             return []
         }
         let isHere = { (file: ReceivedFile) in
@@ -311,15 +309,24 @@ extension ReceivePlan {
             return
         }
         guard report.result == .committed || report.result == .alreadyStored else {
-            state.withLock { $0.setAside(delivery) }
-            return events.send(.finished(ReceiveReport(delivery, report, delivery.state)))
+            return leave(delivery, ReceiveReport(delivery, report, delivery.state))
         }
         guard let arrival = Arrival(delivery, report) else {
             let failure = LocalFailure.otherThanListed
-            state.withLock { $0.setAside(delivery) }
-            return events.send(.finished(ReceiveReport(delivery, failure.code, failure.message)))
+            return leave(delivery, ReceiveReport(delivery, failure.code, failure.message))
         }
         arrived(arrival)
+    }
+
+    /// Reports a delivery that stays on the server. The first connection, which asks for lists, may wait for that.
+    private func leave(_ delivery: Delivery, _ report: ReceiveReport) {
+        let news = state.withLock { state in
+            state.setAside(delivery)
+            if case .paused = state.listing { return state.news }
+            return nil
+        }
+        events.send(.finished(report))
+        news?()
     }
 
     private func arrived(_ arrival: Arrival) {

@@ -142,6 +142,19 @@ import TransferTestSupport
         #expect(received.failure == nil && received.results == ["wanted": .committed])
     }
 
+    /// Deliveries that fail stay on the server, whichever connection fetched them, and the list goes on behind them.
+    @Test func failedDeliveriesDoNotHideWhatIsBehindThem() async throws {
+        let mailbox = FakeMailbox()
+        for number in 0..<400 { mailbox.deliver("f\(number)", [1], listed: [2]) }
+        mailbox.deliver("wanted", [3])
+        let received = try await Received(from: mailbox, to: out) {
+            $0.listMemory = 100_000
+            $0.retries = 0
+        }
+        #expect(received.failure == nil && received.reports.count == 401)
+        #expect(received.results["wanted"] == .committed && mailbox.lists.count > 1)
+    }
+
     /// The rest of a list is asked for also when all that came of it was settled before the list had ended.
     @Test func aPageThatWasSettledBeforeItsListEndedIsNotTheLast() {
         var state = ReceivePlan.State()
