@@ -8,7 +8,9 @@ import TransferTestSupport
 @testable import TransferClient
 
 /// What was found below a directory is read from there, whatever other users do with names in it.
-@Suite struct SourcePlaceTests {
+///
+/// The tests run one after the other, because `oneOfManyRoots` opens more roots than a process holds, and the others need theirs held.
+@Suite(.serialized) struct SourcePlaceTests {
     private let directory: TemporaryDirectory
     private let root: SourceRoot
 
