@@ -152,9 +152,8 @@ extension SourcePlace: Equatable {
 /// A directory that was named as a source. Its own path may lead through symbolic links, as the user wants it; all that is found below is
 /// opened from here.
 ///
-/// It stays open, and so it is the same directory whatever happens to its path. Because a process has few descriptors, only the first
-/// roots are held; a later one is opened by its path for each use, and has to be the directory that it was. A watch holds none, because a
-/// file system with an open directory cannot be unmounted.
+/// It stays open, and so it is the same directory whatever happens to its path. Because a process has few descriptors, only some roots are
+/// held (`HeldRoots`); each of the others is opened by its path for each use, and has to be the directory that it was.
 final class SourceRoot: Sendable {
     struct Identity: Equatable, Sendable {
         let device: UInt64
@@ -175,25 +174,21 @@ final class SourceRoot: Sendable {
     let identity: Identity
 
     private let held: SourceDirectory?
-    private let holds: Bool
+    private let pool: HeldRoots?
 
-    /// A process may usually open 1,024 descriptors (getrlimit(2)), and needs most of them for connections and files.
-    private static let mostHeld = 128
-    private static let count = Atomic(0)
-
-    /// - Parameter holds: whether it may stay open.
+    /// - Parameter pool: which decides whether it stays open; nil when it must not, as for a watch: a file system with an open directory
+    ///   cannot be unmounted.
     /// - Throws: what open(2) says.
-    init(_ path: String, holds: Bool = true) throws(SystemError) {
+    init(_ path: String, in pool: HeldRoots? = .shared) throws(SystemError) {
         let path = path == "/" ? "" : path
         let directory = try Self.open(path)
         identity = try directory.identity
         self.path = path
-        let count = Self.count.wrappingAdd(holds ? 1 : 0, ordering: .relaxed).newValue
-        held = holds && count <= Self.mostHeld ? directory : nil
-        self.holds = holds
+        self.pool = pool
+        held = pool?.add() == true ? directory : nil
     }
 
-    deinit { Self.count.wrappingSubtract(holds ? 1 : 0, ordering: .relaxed) }
+    deinit { pool?.remove() }
 
     /// - Throws: ESTALE when its path is that of another directory by now; what open(2) says.
     func opened() throws(SystemError) -> SourceDirectory {
@@ -206,4 +201,25 @@ final class SourceRoot: Sendable {
     private static func open(_ path: String) throws(SystemError) -> SourceDirectory {
         try SourceDirectory(path.isEmpty ? "/" : path)
     }
+}
+
+/// Counts the roots of a process, so that the descriptors of held ones stay few.
+final class HeldRoots: Sendable {
+    /// A process may usually open 1,024 descriptors (getrlimit(2)), and needs most of them for connections and files.
+    static let shared = HeldRoots(most: 128)
+
+    private let most: Int
+    private let count = Atomic(0)
+
+    /// - Parameter most: how many roots may be held at once.
+    init(most: Int) {
+        self.most = most
+    }
+
+    /// Counts a root.
+    ///
+    /// - Returns: whether it may stay open.
+    fileprivate func add() -> Bool { count.wrappingAdd(1, ordering: .relaxed).newValue <= most }
+
+    fileprivate func remove() { count.wrappingSubtract(1, ordering: .relaxed) }
 }

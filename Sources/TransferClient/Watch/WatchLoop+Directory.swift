@@ -31,7 +31,7 @@ extension WatchLoop {
 
     private func came() {
         do throws(SystemError) {
-            sources = try SourceRoot(directory, holds: false)
+            sources = try SourceRoot(directory, in: nil)
         } catch {
             // It went again, or this user may not enter it, which a scan tells.
             sources = nil

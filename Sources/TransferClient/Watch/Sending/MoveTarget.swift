@@ -69,7 +69,7 @@ final class MoveTarget: Sendable {
             return Found(root: root, below: below, identity: try folder.identity)
         }
         guard mkdir(path, 0o777) == 0 || errno == EEXIST else { throw SystemError(errno: errno, call: "mkdir") }
-        let own = try SourceRoot(path, holds: false)
+        let own = try SourceRoot(path, in: nil)
         return Found(root: own, below: "", identity: own.identity)
     }
 
