@@ -12,9 +12,9 @@ struct ReceiptBenchmark {
         let uploads = try (0..<Self.batch).map { try upload($0) }
         let batch = issuer.issue(uploads, sender: "127.0.0.1:50000")
         let size = Double(Self.batch) / 1e3
-        let issued = Rate.perSecond(size) { keep(issuer.issue(uploads, sender: "127.0.0.1:50000").seal) }
+        let issued = Rate.perSecond(size) { keep(issuer.issue(uploads, sender: "127.0.0.1:50000").signedBatch) }
         let batchVerifier = BatchVerifier(issuer.key)
-        let made = try Rate.perSecond(size) { keep(try batchVerifier.verify(batch.seal, of: uploads)) }
+        let made = try Rate.perSecond(size) { keep(try batchVerifier.verify(batch.signedBatch, of: uploads)) }
         let lines = ReceiptLineBuffer(worthwhile: 1 << 20)
         let written = Rate.perSecond(size) {
             for receipt in batch.signed { lines.append(receipt) }

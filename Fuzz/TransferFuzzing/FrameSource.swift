@@ -42,7 +42,7 @@ enum FrameSource {
         case .abort: return .message(.abort)
         case .received: return .message(.received(Received(id: id, bytes: number)))
         case .result: return .message(.result(UploadResult(id: id, code: argument & 0x40 == 0 ? .committed : .busy)))
-        case .resume: return .message(.resume(Begin(id: id, path: "a", size: number, scope: .assembly)))
+        case .resume: return .message(.resume(Begin(id: id, path: "a", size: number, scope: .multipart)))
         case .have: return .message(.have(Have(id: id, first: number, digests: [digest])))
         case .lookup: return .message(.lookup(Lookup(ids(argument), digest: .xxh128)))
         case .unknown: return .message(.unknown(ids(argument)))
@@ -91,10 +91,10 @@ enum FrameSource {
     }
 
     /// Of one to sixteen acknowledgements.
-    private static func receipts(_ argument: UInt8) -> BatchSeal {
-        BatchSeal(
+    private static func receipts(_ argument: UInt8) -> SignedBatch {
+        SignedBatch(
             number: UInt64(argument), time: 0, count: Int(argument % 16) + 1,
-            signature: [UInt8](repeating: argument, count: BatchSeal.signatureSize), sender: "")
+            signature: [UInt8](repeating: argument, count: SignedBatch.signatureSize), sender: "")
     }
 
     /// Every eighth has a limit of zero, and some have the largest.

@@ -43,7 +43,7 @@ package final class FuzzRunner {
         case .http: try HTTPTarget.run(input)
         case .forms: try FormTarget.run(input)
         case .fields: try FieldTarget.run(input)
-        case .growing: try GrowingTarget.run(input)
+        case .appending: try AppendTarget.run(input)
         case .discovery: try DiscoveryTarget.run(input)
         case .tls: try TLSTarget.run(input)
         }

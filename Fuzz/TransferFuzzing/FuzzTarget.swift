@@ -45,7 +45,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     /// Values of fields of HTTP, paths, queries, and addresses.
     case fields
     /// What is kept of uploads that grow.
-    case growing
+    case appending
     /// Datagrams by which servers are found.
     case discovery
     /// TLS, with a peer or somebody between who says anything.

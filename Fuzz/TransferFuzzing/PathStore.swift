@@ -21,7 +21,7 @@ final class PathStore {
     init(_ root: String, outside: String, usesOpenat2: Bool) throws(Finding) {
         self.root = root
         self.outside = outside
-        do throws(StoreError) {
+        do throws(Failure) {
             store = try FileStore(path: root, durability: .none, usesOpenat2: usesOpenat2)
         } catch {
             throw Finding(error.message)
@@ -63,18 +63,18 @@ final class PathStore {
     func take(_ path: RelativePath, _ choice: UInt8) -> Outcome {
         let conflict = ConflictPolicy.allCases[Int(choice & 3) % ConflictPolicy.allCases.count]
         let content = [UInt8](repeating: choice, count: Int(choice >> 6))
-        do throws(StoreError) {
+        do throws(Failure) {
             if try store.admit(path, size: UInt64(content.count), conflict: conflict) != nil { return .skipped }
             let staged = try staged(isPart: choice & 4 != 0)
             defer { staged.discard() }
-            try content.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try staged.write(bytes, at: 0) }
+            try content.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try staged.write(bytes, at: 0) }
             return Outcome(store.publish([publication(staged, path, content, conflict)]))
         } catch {
             return .failed(error.code)
         }
     }
 
-    private func staged(isPart: Bool) throws(StoreError) -> StagedFile {
+    private func staged(isPart: Bool) throws(Failure) -> StagedFile {
         isPart
             ? try store.resume(id: UploadID(high: 1, low: 1), size: nil)
             : try store.stage(id: UploadID(high: 1, low: 2), size: nil, permissions: nil)
@@ -90,7 +90,7 @@ final class PathStore {
 }
 
 extension PathStore.Outcome {
-    fileprivate init(_ results: [Result<PublicationOutcome, StoreError>]) {
+    fileprivate init(_ results: [Result<PublicationOutcome, Failure>]) {
         switch results.first {
         case .success(.committed(let path, _)), .success(.restored(let path, _)), .success(.healed(let path, _)):
             self = .committed(path.string)

@@ -95,7 +95,7 @@ package final class Catalog: UploadRecords {
     /// - Parameter receipts: whose numbers entries have, from the first of them to the last.
     /// - Returns: whether any file may be known to be rotten. Asked for by itself it would cost as many system calls again.
     @discardableResult
-    package func record(_ entries: [CatalogEntry], with receipts: BatchSeal? = nil) throws(DatabaseError) -> Bool {
+    package func record(_ entries: [CatalogEntry], with receipts: SignedBatch? = nil) throws(DatabaseError) -> Bool {
         guard !entries.isEmpty else { return false }
         let own = CatalogBatch(entries, receipts: receipts)
         waiting.withLock { $0.append(own) }

@@ -14,10 +14,10 @@ final class CatalogBatch: Sendable {
     /// Whether any file was known to be rotten when they were recorded; whoever records them has the catalog's lock.
     let sawRotten = Atomic(false)
 
-    init(_ entries: [CatalogEntry], receipts: BatchSeal? = nil) {
+    init(_ entries: [CatalogEntry], receipts: SignedBatch? = nil) {
         self.entries = entries
-        self.receipts = receipts.map { seal in
-            KeptReceipts(seal, uploads: entries.lazy.filter { $0.receipt != nil }.map(\.id))
+        self.receipts = receipts.map { signedBatch in
+            KeptReceipts(signedBatch, uploads: entries.lazy.filter { $0.receipt != nil }.map(\.id))
         }
         bytes = CatalogRecord.encode(entries)
     }

@@ -13,7 +13,7 @@ package import TransferSystem
 package final class Intake: Sendable {
     package struct Configuration: Sendable {
         /// Uploads in parts that may be under way; each holds a descriptor.
-        package var maximumAssemblies: Int
+        package var maximumMultiparts: Int
 
         /// Uploads that are published together at most.
         package var filesAtOnce: Int
@@ -24,8 +24,8 @@ package final class Intake: Sendable {
         /// Nanoseconds that an unfinished upload is kept for when nothing is added to it.
         package var keepUnfinished: Int64
 
-        package init(maximumAssemblies: Int, filesAtOnce: Int, maximumUpload: UInt64, keepUnfinished: Int64) {
-            (self.maximumAssemblies, self.filesAtOnce) = (maximumAssemblies, filesAtOnce)
+        package init(maximumMultiparts: Int, filesAtOnce: Int, maximumUpload: UInt64, keepUnfinished: Int64) {
+            (self.maximumMultiparts, self.filesAtOnce) = (maximumMultiparts, filesAtOnce)
             (self.maximumUpload, self.keepUnfinished) = (maximumUpload, keepUnfinished)
         }
     }
@@ -35,7 +35,7 @@ package final class Intake: Sendable {
     /// What was acknowledged, and what is unfinished.
     package let known: KnownUploads
 
-    package let assemblies: Assemblies
+    package let multiparts: MultipartUploads
 
     package let quotas: CallerQuotas
 
@@ -103,7 +103,7 @@ package final class Intake: Sendable {
         let adoption = Adoption(known, store, mark, report: report)
         self.adoption = adoption
         quotas = CallerQuotas(known, store, mailroom, adoption)
-        assemblies = Assemblies(limit: configuration.maximumAssemblies) { id in
+        multiparts = MultipartUploads(limit: configuration.maximumMultiparts) { id in
             guard known.unfinished(id) != nil else { return }
             known.forgetUnfinished([id]) { store.hasPart($0) }
         }
@@ -136,7 +136,7 @@ package final class Intake: Sendable {
 extension Intake {
     /// Lets the catalog forget the unfinished uploads whose parts are gone: taken back, refused, or too old.
     package func forgetUnfinished() {
-        known.forgetUnfinished { [store, assemblies] in assemblies[$0] != nil || store.hasPart($0) }
+        known.forgetUnfinished { [store, multiparts] in multiparts[$0] != nil || store.hasPart($0) }
     }
 
     /// What is known of an upload that a caller has begun.
@@ -152,7 +152,7 @@ extension Intake {
     /// nobody works on.
     ///
     /// - Throws: `busy` when there is none; `insufficientStorage`.
-    func makePlace(for caller: Caller) throws(StoreError) {
+    func makePlace(for caller: Caller) throws(Failure) {
         try store.checkRoom()
         guard case .instead(let uploads) = known.place(for: caller) else { return }
         guard uploads.contains(where: giveUp) else { throw .tooManyUnfinished }
@@ -160,13 +160,13 @@ extension Intake {
 
     /// - Returns: false where somebody works on it, or it cannot be removed.
     private func giveUp(_ id: UploadID) -> Bool {
-        guard assemblies.forget(id) else { return false }
-        do throws(StoreError) {
+        guard multiparts.forget(id) else { return false }
+        do throws(Failure) {
             try store.removePart(id)
         } catch {
             return false
         }
-        known.forgetUnfinished([id]) { [store, assemblies] id in store.hasPart(id) || assemblies[id] != nil }
+        known.forgetUnfinished([id]) { [store, multiparts] id in store.hasPart(id) || multiparts[id] != nil }
         return true
     }
 
@@ -179,7 +179,7 @@ extension Intake {
     /// - Returns: what was removed, and what is left.
     package func expire(
         leftovers: Bool, age: ((Int64) -> Int64)? = nil
-    ) throws(StoreError) -> (removed: UnfinishedContent, left: UnfinishedContent) {
+    ) throws(Failure) -> (removed: UnfinishedContent, left: UnfinishedContent) {
         var removed = leftovers ? try store.removeLeftovers() : UnfinishedContent()
         let keep = keepUnfinished / 1_000_000_000
         let now = clock.utc() / 1_000_000_000
@@ -187,7 +187,7 @@ extension Intake {
             let moment = Int64(written)
             return (age?(moment) ?? now.subtractingReportingOverflow(moment).partialValue) > keep
         }
-        let old = try store.removeUnfinished(where: isOld, unless: { [assemblies] in assemblies[$0] != nil })
+        let old = try store.removeUnfinished(where: isOld, unless: { [multiparts] in multiparts[$0] != nil })
         removed.add(old)
         return (removed, try store.unfinished())
     }

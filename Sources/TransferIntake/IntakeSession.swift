@@ -40,7 +40,7 @@ package final class IntakeSession {
     }
 
     /// Uploads in parts that one connection may have under way: each holds a descriptor and a file.
-    private static let mostAssemblies = 64
+    private static let mostMultiparts = 64
 
     package let intake: Intake
 
@@ -55,8 +55,8 @@ package final class IntakeSession {
 
     /// Where what uploads replace goes; nil where that is gone for good.
     package var trash: TrashPart? {
-        get { completion.trash }
-        set { completion.trash = newValue }
+        get { pipeline.trash }
+        set { pipeline.trash = newValue }
     }
 
     /// Tells whether anybody still waits for what is sealed.
@@ -66,7 +66,7 @@ package final class IntakeSession {
     package var refusal: Refusal?
 
     /// The way of what is all there to its acknowledgement.
-    package let completion: Completion
+    package let pipeline: CommitPipeline
 
     private let connection: Connection
     /// The upload whose content is coming, if any: all of them share the digesters.
@@ -74,13 +74,13 @@ package final class IntakeSession {
     var receipts: RepeatedReceipts
     private var digesters: [DigestFunction: ContentDigester] = [:]
     /// Of the uploads that parts of came here.
-    private var assemblies: [UploadID: Assembly] = [:]
+    private var multiparts: [UploadID: MultipartUpload] = [:]
     /// That the upload at hand appends to.
-    private var growing: Assembly?
+    private var appending: MultipartUpload?
 
     package init(_ intake: Intake, _ connection: Connection, caller: Caller) {
         (self.intake, self.connection, self.caller) = (intake, connection, caller)
-        completion = Completion(intake)
+        pipeline = CommitPipeline(intake)
         receipts = RepeatedReceipts(intake.known)
     }
 
@@ -88,8 +88,8 @@ package final class IntakeSession {
     ///
     /// - Parameter areWanted: false where it wants none any more.
     package func giveReceipts(_ areWanted: Bool = true) {
-        completion.issuer = areWanted ? intake.issuer : nil
-        receipts.issuer = completion.issuer
+        pipeline.issuer = areWanted ? intake.issuer : nil
+        receipts.issuer = pipeline.issuer
     }
 
     /// The caller has gone. What is published is recorded, though nobody hears of it; what it has begun and not finished stays
@@ -97,12 +97,12 @@ package final class IntakeSession {
     package func leave() {
         current?.suspend()
         current = nil
-        leaveGrowing()
-        _ = completion.acknowledge(to: caller)
-        completion.giveUp()
+        leaveAppend()
+        _ = pipeline.acknowledge(to: caller)
+        pipeline.giveUp()
         let now = intake.clock.monotonic()
-        for assembly in assemblies.values { intake.assemblies.leave(assembly, now: now) }
-        assemblies = [:]
+        for multipart in multiparts.values { intake.multiparts.leave(multipart, now: now) }
+        multiparts = [:]
     }
 }
 
@@ -116,13 +116,13 @@ extension IntakeSession {
     ///   - mayEnd: whether its sender waits for an answer before the content, which need not come then.
     package func begin(_ intent: UploadIntent, mayEnd: Bool) -> Begun {
         let upload = open(intent)
-        do throws(StoreError) {
+        do throws(Failure) {
             try authorize(upload)
             try refuseIfStopping(upload.intent)
             let path = try upload.checkDeclaration()
-            upload.assembly = try assembly(upload.intent)
+            upload.multipart = try multipart(upload.intent)
             let outcome = try upload.admit(path, mayEnd: mayEnd)
-            if outcome == nil { try upload.openEnd() } else { leaveGrowing() }
+            if outcome == nil { try upload.openEnd() } else { leaveAppend() }
             if let outcome {
                 removeParts(of: upload, outcome)
                 leaveEmpty(upload)
@@ -135,9 +135,9 @@ extension IntakeSession {
     }
 
     /// Gives an upload up.
-    package func refuse(_ upload: OpenUpload, _ error: StoreError) -> UploadOutcome {
+    package func refuse(_ upload: OpenUpload, _ error: Failure) -> UploadOutcome {
         upload.discard()
-        leaveGrowing()
+        leaveAppend()
         return .refused(error, size: upload.size)
     }
 
@@ -145,25 +145,25 @@ extension IntakeSession {
     ///
     /// - Returns: nothing for an upload that is to be published.
     /// - Throws: why it is to be refused.
-    package func seal(_ upload: OpenUpload, _ end: DeclaredEnd) throws(StoreError) -> UploadOutcome? {
+    package func finish(_ upload: OpenUpload, _ end: DeclaredEnd) throws(Failure) -> UploadOutcome? {
         current = nil
-        defer { leaveGrowing() }
-        switch try upload.seal(end) {
+        defer { leaveAppend() }
+        switch try upload.finish(end) {
         case .ended(let outcome):
             removeParts(of: upload, outcome)
             return withReceipt(outcome)
         case .publish(var publication):
             publication.sender = sender
-            completion.add(SealedUpload(upload: upload, publication: publication))
+            pipeline.add(VerifiedUpload(upload: upload, publication: publication))
             return nil
         }
     }
 
     /// Its sender doesn't want it any more. What has arrived of one in parts goes, too.
     package func discard(_ upload: OpenUpload) -> UploadOutcome {
-        var error = StoreError(.aborted, "The client took the upload back.")
-        if upload.intent.extent == .assembly {
-            do throws(StoreError) {
+        var error = Failure(.aborted, "The client took the upload back.")
+        if upload.intent.extent == .multipart {
+            do throws(Failure) {
                 try throwAway(upload.intent)
             } catch let failure {
                 error = failure
@@ -175,7 +175,7 @@ extension IntakeSession {
     /// One that was under way and has no end is lost.
     private func open(_ intent: UploadIntent) -> OpenUpload {
         current?.suspend()
-        leaveGrowing()
+        leaveAppend()
         let upload = OpenUpload(
             intent, in: intake, for: caller, connection: connection.number, run: run,
             digester: digester(intent.function))
@@ -183,22 +183,22 @@ extension IntakeSession {
         return upload
     }
 
-    private func authorize(_ upload: OpenUpload) throws(StoreError) {
-        if let refusal { throw StoreError(refusal.code, refusal.message) }
+    private func authorize(_ upload: OpenUpload) throws(Failure) {
+        if let refusal { throw Failure(refusal.code, refusal.message) }
         try upload.authorize()
     }
 
     /// Of uploads in parts an intake that has to end takes what belongs to one that it works on.
-    private func refuseIfStopping(_ intent: UploadIntent) throws(StoreError) {
+    private func refuseIfStopping(_ intent: UploadIntent) throws(Failure) {
         guard intake.isStopping.load(ordering: .relaxed) else { return }
         let upload: UploadID
         switch intent.extent {
         // The front end has refused those that came too late.
         case .whole, .append: return
         case .part(let part): upload = part.upload
-        case .assembly: upload = intent.id
+        case .multipart: upload = intent.id
         }
-        if intake.assemblies[upload] == nil { throw .serverStopping }
+        if intake.multiparts[upload] == nil { throw .serverStopping }
     }
 
     private func withReceipt(_ outcome: UploadOutcome) -> UploadOutcome {
@@ -237,7 +237,7 @@ extension IntakeSession {
     /// - Parameter intent: as that of its end.
     package func have(_ intent: UploadIntent) -> Presence {
         let upload = open(intent)
-        do throws(StoreError) {
+        do throws(Failure) {
             try authorize(upload)
             let path = try upload.checkDeclaration()
             if let outcome = try upload.admit(path, mayEnd: true) { return .ended(upload, withReceipt(outcome)) }
@@ -261,16 +261,16 @@ extension IntakeSession {
     /// - Returns: nothing for one that the caller has not begun, that is over, or that nothing is left of.
     package func unfinished(_ id: UploadID) -> KnownIntent? { intake.unfinished(id, for: caller) }
 
-    private func look(_ intent: UploadIntent) throws(StoreError) -> PresenceQuery.Source {
-        let assembly = try enter(intent.id, total: intent.size, intent)
-        let presence = try assembly.takeOver(connection: connection.number, run: run) {
-            [intake, caller] () throws(StoreError) in
+    private func look(_ intent: UploadIntent) throws(Failure) -> PresenceQuery.Source {
+        let multipart = try enter(intent.id, total: intent.size, intent)
+        let presence = try multipart.takeOver(connection: connection.number, run: run) {
+            [intake, caller] () throws(Failure) in
             try intake.store.resume(
                 id: intent.id, size: intent.size, filled: intent.filled, quota: intake.quotas.quota(for: caller.grant))
         }
         switch presence {
         case .known(let parts): return .memory(parts)
-        case .unread(let staged, let total): return .content(try staged.survey(of: total, intent.function), assembly)
+        case .unread(let staged, let total): return .content(try staged.survey(of: total, intent.function), multipart)
         }
     }
 }
@@ -281,71 +281,71 @@ extension IntakeSession {
     /// Whether an upload that parts of came here, or over another connection of its push, is neither complete nor given
     /// up: the next part may be on its way. Not to be asked while a thread is in the session.
     package var hasUnfinished: Bool {
-        if assemblies.values.contains(where: { !$0.isFinished }) { return true }
-        return run.map { intake.assemblies.areUnfinished(of: $0) } ?? false
+        if multiparts.values.contains(where: { !$0.isFinished }) { return true }
+        return run.map { intake.multiparts.areUnfinished(of: $0) } ?? false
     }
 
-    /// What a part belongs to, or an assembly's end is about; nothing for whole uploads and ids that aren't known.
-    private func assembly(_ intent: UploadIntent) throws(StoreError) -> Assembly? {
+    /// What a part belongs to, or a multipart upload's end is about; nothing for whole uploads and ids that aren't known.
+    private func multipart(_ intent: UploadIntent) throws(Failure) -> MultipartUpload? {
         switch intent.extent {
         case .whole: return nil
-        case .assembly: return intake.assemblies[intent.id]
+        case .multipart: return intake.multiparts[intent.id]
         case .part(let part): return try enter(part.upload, total: part.total, intent)
         case .append(let append):
             if append.isNew { try intake.makePlace(for: caller) }
-            let assembly = try intake.assemblies.enter(
-                intent.id, total: nil, GrowthMark.function, accountHolder: accountHolder,
+            let multipart = try intake.multiparts.enter(
+                intent.id, total: nil, AppendMark.function, accountHolder: accountHolder,
                 now: intake.clock.monotonic())
-            growing = assembly
+            appending = multipart
             if append.isNew { noteUnfinished(intent.id, total: append.total, intent) }
-            return assembly
+            return multipart
         }
     }
 
     /// What a part was refused of before anything of it came is not the connection's: those that it may have are few.
     private func leaveEmpty(_ upload: OpenUpload) {
-        guard case .part(let part) = upload.intent.extent, let assembly = assemblies[part.upload], assembly.isEmpty
+        guard case .part(let part) = upload.intent.extent, let multipart = multiparts[part.upload], multipart.isEmpty
         else {
             return
         }
-        assemblies[part.upload] = nil
-        intake.assemblies.leave(assembly, now: intake.clock.monotonic())
+        multiparts[part.upload] = nil
+        intake.multiparts.leave(multipart, now: intake.clock.monotonic())
     }
 
     /// Unlike those in parts, it is the connection's no longer than a request lasts: the next one may come over another.
-    private func leaveGrowing() {
-        guard let assembly = growing else { return }
-        growing = nil
-        intake.assemblies.leave(assembly, now: intake.clock.monotonic())
+    private func leaveAppend() {
+        guard let multipart = appending else { return }
+        appending = nil
+        intake.multiparts.leave(multipart, now: intake.clock.monotonic())
     }
 
     /// Whether the connection has worked on the upload, and it goes on.
-    private func hasEntered(_ id: UploadID) -> Bool { assemblies[id].map { !$0.isFinished } ?? false }
+    private func hasEntered(_ id: UploadID) -> Bool { multiparts[id].map { !$0.isFinished } ?? false }
 
     /// - Parameters:
     ///   - intent: of a part, or a question about the whole.
     ///   - isBegun: whether the upload is begun with it.
     private func enter(
         _ id: UploadID, total: UInt64?, _ intent: UploadIntent, isBegun: Bool = true
-    ) throws(StoreError) -> Assembly {
+    ) throws(Failure) -> MultipartUpload {
         let function = intent.function
-        if let known = assemblies[id], !known.isFinished {
+        if let known = multiparts[id], !known.isFinished {
             try known.check(total: total, function)
             if isBegun { noteUnfinished(id, total: total, intent) }
             return known
         }
-        assemblies = assemblies.filter { !$0.value.isFinished }
-        guard assemblies.count < Self.mostAssemblies else {
-            throw StoreError(.busy, "Too many uploads in parts are unfinished on this connection.")
+        multiparts = multiparts.filter { !$0.value.isFinished }
+        guard multiparts.count < Self.mostMultiparts else {
+            throw Failure(.busy, "Too many uploads in parts are unfinished on this connection.")
         }
-        if isBegun, intake.assemblies[id] == nil, intake.known.unfinished(id) == nil {
+        if isBegun, intake.multiparts[id] == nil, intake.known.unfinished(id) == nil {
             try intake.makePlace(for: caller)
         }
-        let assembly = try intake.assemblies.enter(
+        let multipart = try intake.multiparts.enter(
             id, total: total, function, accountHolder: accountHolder, now: intake.clock.monotonic())
-        assemblies[id] = assembly
+        multiparts[id] = multipart
         if isBegun { noteUnfinished(id, total: total, intent) }
-        return assembly
+        return multipart
     }
 
     /// Lets the catalog say that the upload is unfinished, and what is declared of it now. Nobody waits for that.
@@ -360,19 +360,19 @@ extension IntakeSession {
 
     /// Whoever did not ask before may have sent parts of what is there already. They would only take room.
     private func removeParts(of upload: OpenUpload, _ outcome: UploadOutcome) {
-        guard upload.intent.extent == .assembly, upload.assembly != nil, outcome.code.isSuccess else { return }
-        do throws(StoreError) {
+        guard upload.intent.extent == .multipart, upload.multipart != nil, outcome.code.isSuccess else { return }
+        do throws(Failure) {
             try throwAway(upload.intent)
         } catch {
             // Somebody else works on it, or the disk fails: it goes when it is too old.
         }
     }
 
-    private func throwAway(_ intent: UploadIntent) throws(StoreError) {
-        let assembly = try enter(intent.id, total: nil, intent, isBegun: false)
+    private func throwAway(_ intent: UploadIntent) throws(Failure) {
+        let multipart = try enter(intent.id, total: nil, intent, isBegun: false)
         // Its file has no name any more, or nobody can say so.
-        defer { if assembly.isFinished { intake.assemblies.remove(assembly) } }
-        try assembly.takeBack(connection: connection.number, run: run) { [intake] () throws(StoreError) in
+        defer { if multipart.isFinished { intake.multiparts.remove(multipart) } }
+        try multipart.takeBack(connection: connection.number, run: run) { [intake] () throws(Failure) in
             try intake.store.removePart(intent.id)
         }
     }
@@ -382,11 +382,11 @@ extension IntakeSession {
 
 extension IntakeSession {
     /// Whether so much is sealed that it is to be published.
-    package var hasMuchSealed: Bool { completion.sealedCount >= intake.filesAtOnce || completion.hasLongNames }
+    package var hasMuchVerified: Bool { pipeline.verifiedCount >= intake.filesAtOnce || pipeline.hasLongNames }
 
     /// Publishes what is sealed: one sync pass for all of it.
-    package func publish() -> Completion.Publishing {
-        completion.publish(for: caller, run: run, receipts: &receipts) { [self] (upload) throws(StoreError) in
+    package func publish() -> CommitPipeline.Publishing {
+        pipeline.publish(for: caller, run: run, receipts: &receipts) { [self] (upload) throws(Failure) in
             try reauthorize(upload)
         }
     }
@@ -395,15 +395,15 @@ extension IntakeSession {
     /// got other bounds since.
     ///
     /// - Throws: why it may not.
-    package func reauthorize(_ upload: OpenUpload) throws(StoreError) {
-        if let refusal { throw StoreError(refusal.code, refusal.message) }
+    package func reauthorize(_ upload: OpenUpload) throws(Failure) {
+        if let refusal { throw Failure(refusal.code, refusal.message) }
         try upload.reauthorize(for: caller)
     }
 
     /// Signs for what is published, records it and acknowledges it.
-    package func acknowledge() -> Completion.Ended { completion.acknowledge(to: caller) }
+    package func acknowledge() -> CommitPipeline.Ended { pipeline.acknowledge(to: caller) }
 }
 
-extension StoreError {
-    package static let serverStopping = StoreError(.shuttingDown, "The server is stopping.")
+extension Failure {
+    package static let serverStopping = Failure(.shuttingDown, "The server is stopping.")
 }

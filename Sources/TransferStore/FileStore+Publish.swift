@@ -6,9 +6,9 @@ import TransferSystem
 extension FileStore {
     package func publish(
         _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest? = { _, _ in nil },
-        mayReplace: ((RelativePath, ContentVersion) throws(StoreError) -> Bool)? = nil,
+        mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)? = nil,
         touched: ([TouchedFile]) -> Void = { _ in }
-    ) -> [Result<PublicationOutcome, StoreError>] {
+    ) -> [Result<PublicationOutcome, Failure>] {
         if space != nil, let refused = refusal(batch) { return refused }
         let publisher = Publisher(
             tree: tree, umask: umask, rights: rights, incoming: incoming, quota: space?.quota,
@@ -23,8 +23,8 @@ extension FileStore {
     /// Small uploads are not looked at one by one, so the disk may have become too full by now: one look for all.
     ///
     /// - Returns: nothing to go on.
-    private func refusal(_ batch: [Publication]) -> [Result<PublicationOutcome, StoreError>]? {
-        do throws(StoreError) {
+    private func refusal(_ batch: [Publication]) -> [Result<PublicationOutcome, Failure>]? {
+        do throws(Failure) {
             for publication in batch { if try publication.staged.checkRoom() { break } }
             return nil
         } catch {
@@ -35,7 +35,7 @@ extension FileStore {
 
     package func admit(
         _ path: RelativePath, size: UInt64?, conflict: ConflictPolicy
-    ) throws(StoreError) -> PublicationOutcome? {
+    ) throws(Failure) -> PublicationOutcome? {
         let status = try attempt("look at \(path)") { () throws(SystemError) -> stat? in
             do throws(SystemError) {
                 return try tree.open(path.parent).status(String(path.name))
@@ -52,7 +52,7 @@ extension FileStore {
             let isDirectory = status.st_mode & S_IFMT == S_IFDIR
             let mayBeSame = !isDirectory && size.map { UInt64(clamping: status.st_size) == $0 } ?? true
             guard isDirectory || (conflict == .fail && !mayBeSame) else { return nil }
-            throw StoreError(.pathConflict, "\(path) is taken by \(isDirectory ? "a directory" : "other content").")
+            throw Failure(.pathConflict, "\(path) is taken by \(isDirectory ? "a directory" : "other content").")
         }
     }
 
@@ -98,7 +98,7 @@ extension FileStore {
     }
 }
 
-extension Result<PublicationOutcome, StoreError> {
+extension Result<PublicationOutcome, Failure> {
     /// Whether nobody will want the bytes that were staged. What the disk could not do now it may do later.
     fileprivate var isFinal: Bool {
         switch self {

@@ -1,4 +1,5 @@
 import Glibc
+package import TransferModel
 import TransferSystem
 
 extension FileStore {
@@ -36,7 +37,7 @@ extension FileStore {
     /// Whether as much of the disk is free as has to stay free, before something is written that is no content.
     ///
     /// - Throws: `insufficientStorage`.
-    package func checkRoom() throws(StoreError) { try space?.check() }
+    package func checkRoom() throws(Failure) { try space?.check() }
 
     /// Bytes that count against the quota, and the quota; nothing without one.
     package var quota: (used: UInt64, limit: UInt64)? { space?.quota.map { ($0.used, $0.currentLimit) } }

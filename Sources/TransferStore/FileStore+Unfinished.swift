@@ -19,14 +19,14 @@ extension FileStore {
     ///   - quota: of the client, where it has one.
     package func resume(
         id: UploadID, size: UInt64?, filled: UInt64? = nil, quota: Quota? = nil
-    ) throws(StoreError) -> StagedFile {
+    ) throws(Failure) -> StagedFile {
         let hold = SpaceHold(space, client: quota, part: id)
         let quotas = [space?.quota, quota].compactMap(\.self)
         let before = quotas.map { $0.size(ofPart: id) }
         if let size { try hold?.grow(to: size) }
-        do throws(StoreError) {
+        do throws(Failure) {
             // Before anything is made or reserved, which would stay with what is another upload's.
-            if try isGrowing(id) { throw .taken }
+            if try isAppend(id) { throw .taken }
             let staged = try openPart(id)
             staged.hold = hold
             if let size { try reserve(size, filled, forPart: staged) }
@@ -45,8 +45,8 @@ extension FileStore {
         }
     }
 
-    private func reserve(_ size: UInt64, _ filled: UInt64?, forPart staged: StagedFile) throws(StoreError) {
-        do throws(StoreError) {
+    private func reserve(_ size: UInt64, _ filled: UInt64?, forPart staged: StagedFile) throws(Failure) {
+        do throws(Failure) {
             try reserve(size, filled, for: staged)
         } catch {
             // Whoever asks for more than there is must leave nothing: neither a name nor room.
@@ -56,13 +56,13 @@ extension FileStore {
     }
 
     /// - Throws: `busy` for a new one, when there are as many as may be.
-    private func openPart(_ id: UploadID) throws(StoreError) -> StagedFile {
+    private func openPart(_ id: UploadID) throws(Failure) -> StagedFile {
         let found = try attempt("open the part of the upload") { () throws(SystemError) in
             try StagedFile.resumable(id: id, in: incoming)
         }
         if let found { return found }
         guard incoming.parts.load(ordering: .relaxed) < Self.mostParts else {
-            throw StoreError(.busy, "The server keeps as many unfinished uploads as it can.")
+            throw Failure(.busy, "The server keeps as many unfinished uploads as it can.")
         }
         return try attempt("make a part for the upload") { () throws(SystemError) in
             try StagedFile.newResumable(id: id, in: incoming)
@@ -72,7 +72,7 @@ extension FileStore {
     /// Whether there is a part of the upload that somebody could go on with, or what says that there was and what has become of
     /// it. One that cannot be looked at counts.
     package func hasPart(_ id: UploadID) -> Bool {
-        hasName(StagedFile.resumableName(id)) || hasName(GrowthSheet.name(id))
+        hasName(StagedFile.resumableName(id)) || hasName(AppendSheet.name(id))
     }
 
     /// The same without what says what has become of it.
@@ -87,7 +87,7 @@ extension FileStore {
     }
 
     /// Throws the part of an upload away, if there is one. Whoever asks must see to it that nobody else has it.
-    package func removePart(_ id: UploadID) throws(StoreError) {
+    package func removePart(_ id: UploadID) throws(Failure) {
         try attempt("remove the part of the upload") { () throws(SystemError) in
             do throws(SystemError) {
                 try incoming.directory.unlink(StagedFile.resumableName(id))
@@ -101,7 +101,7 @@ extension FileStore {
     }
 
     /// What there is of unfinished uploads.
-    package func unfinished() throws(StoreError) -> UnfinishedContent {
+    package func unfinished() throws(Failure) -> UnfinishedContent {
         var found = UnfinishedContent()
         try forEachPart { name, status in
             found.count += 1
@@ -115,9 +115,9 @@ extension FileStore {
     /// happens: once another file has replaced the published one, nothing tells its second name from a part.
     ///
     /// Call it before the first upload.
-    package func removeLeftovers() throws(StoreError) -> UnfinishedContent {
-        try restoreGrowing()
-        let removed = Result { () throws(StoreError) in
+    package func removeLeftovers() throws(Failure) -> UnfinishedContent {
+        try restoreAppend()
+        let removed = Result { () throws(Failure) in
             try removeParts { name, _ in StagedFile.upload(ofPart: name) == nil }
         }
         // A part may have had one of those names, too. With a second name nothing goes that takes room.
@@ -132,7 +132,7 @@ extension FileStore {
     ///   - isInUse: whether somebody works on the upload.
     package func removeUnfinished(
         where isOld: (Int) -> Bool, unless isInUse: (UploadID) -> Bool
-    ) throws(StoreError) -> UnfinishedContent {
+    ) throws(Failure) -> UnfinishedContent {
         try removeSheets(where: isOld, unless: isInUse)
         return try removeParts { name, status in
             guard isOld(status.st_mtim.tv_sec), let id = StagedFile.upload(ofPart: name) else { return false }
@@ -141,7 +141,7 @@ extension FileStore {
     }
 
     /// - Throws: when all have been tried, why the first of them could not be removed.
-    private func removeParts(where isUseless: (String, stat) -> Bool) throws(StoreError) -> UnfinishedContent {
+    private func removeParts(where isUseless: (String, stat) -> Bool) throws(Failure) -> UnfinishedContent {
         var removed = UnfinishedContent()
         var failure: SystemError?
         try forEachPart { name, status in
@@ -168,11 +168,11 @@ extension FileStore {
             removed.count += 1
             removed.bytes = removed.bytes.addingClamped(status.space)
         }
-        if let failure { throw StoreError(failure, doing: "remove parts that nobody can go on with") }
+        if let failure { throw Failure(failure, doing: "remove parts that nobody can go on with") }
         return removed
     }
 
-    private func forEachPart(_ body: (String, stat) throws(SystemError) -> Void) throws(StoreError) {
+    private func forEachPart(_ body: (String, stat) throws(SystemError) -> Void) throws(Failure) {
         try attempt("look through the folder of incoming parts") { () throws(SystemError) in
             for name in try incoming.directory.names() where name.hasSuffix(StagedFile.partSuffix) {
                 if let status = try incoming.directory.status(name) { try body(name, status) }

@@ -45,7 +45,7 @@ package final class FileStore: ContentStore {
     /// - Throws: `storageFailed` and others, with a sentence that says what to do.
     package convenience init(
         path: String, durability: Durability = .commit, limits: SpaceLimits = SpaceLimits(), usesOpenat2: Bool = true
-    ) throws(StoreError) {
+    ) throws(Failure) {
         try self.init(
             path: path, durability: durability, limits: limits, usesOpenat2: usesOpenat2, fileSystem: nil, disk: Disk())
     }
@@ -56,7 +56,7 @@ package final class FileStore: ContentStore {
     package init(
         path: String, durability: Durability, limits: SpaceLimits = SpaceLimits(), usesOpenat2: Bool = true,
         fileSystem: FileSystem?, disk: Disk
-    ) throws(StoreError) {
+    ) throws(Failure) {
         self.durability = durability
         rights = .serving(isRoot: disk.isRoot)
         let syncs = durability == .commit
@@ -78,7 +78,7 @@ package final class FileStore: ContentStore {
         }
         // Before anything that says what the last server left behind.
         guard flock(lock.number, LOCK_EX | LOCK_NB) == 0 else {
-            throw StoreError(.busy, "Another server is already storing in '\(path.escapedForDisplay)'.")
+            throw Failure(.busy, "Another server is already storing in '\(path.escapedForDisplay)'.")
         }
         do throws(SystemError) {
             let directory = try Self.openOrMake("incoming", in: own, syncs: syncs)
@@ -93,8 +93,8 @@ package final class FileStore: ContentStore {
         }
     }
 
-    private static func cannotStore(in path: String, _ reason: String) -> StoreError {
-        StoreError(.storageFailed, "Cannot store in '\(path.escapedForDisplay)': \(reason).")
+    private static func cannotStore(in path: String, _ reason: String) -> Failure {
+        Failure(.storageFailed, "Cannot store in '\(path.escapedForDisplay)': \(reason).")
     }
 
     /// Whether a sync has failed since the machine was started, or was in flight when a server ended: nothing that is
@@ -123,7 +123,7 @@ package final class FileStore: ContentStore {
     ///   - quota: of the client, where it has one.
     package func stage(
         id: UploadID, size: UInt64?, filled: UInt64? = nil, permissions: UInt16?, quota: Quota? = nil
-    ) throws(StoreError) -> StagedFile {
+    ) throws(Failure) -> StagedFile {
         let staged = try attempt("make a file for the upload") { () throws(SystemError) in
             try StagedFile.anonymous(id: id, permissions: Self.mode(permissions), in: incoming)
         }
@@ -134,10 +134,10 @@ package final class FileStore: ContentStore {
     }
 
     /// Takes the room on disk at once, where the file system can and the content has no holes.
-    func reserve(_ size: UInt64, _ filled: UInt64? = nil, for staged: StagedFile) throws(StoreError) {
+    func reserve(_ size: UInt64, _ filled: UInt64? = nil, for staged: StagedFile) throws(Failure) {
         guard let space else { return try staged.reserve(size, filled: filled) }
         let wanted = min(size, filled ?? size)
-        try space.reserve(wanted - min(wanted, try staged.present)) { () throws(StoreError) in
+        try space.reserve(wanted - min(wanted, try staged.present)) { () throws(Failure) in
             try staged.reserve(size, filled: filled)
         }
     }

@@ -125,9 +125,9 @@ import TransferSystem
                 entry.receipt = 1000 + batch * 10 + index
                 return entry
             }
-            let seal = BatchSeal(
+            let signedBatch = SignedBatch(
                 number: 1000 + batch * 10, time: 1, count: 10, signature: [UInt8](repeating: 1, count: 64), sender: "s")
-            try catalog.record(entries, with: seal)
+            try catalog.record(entries, with: signedBatch)
         }
         try catalog.settle()
         // The oldest of the rows that stay is in the middle of a batch, whose receipts cannot be made again.
@@ -143,9 +143,9 @@ import TransferSystem
         for (number, path) in [(10, "a"), (20, "b")] as [(UInt64, String)] {
             var entry = entry(number, path)
             entry.receipt = number
-            let seal = BatchSeal(
+            let signedBatch = SignedBatch(
                 number: number, time: 1, count: 1, signature: [UInt8](repeating: 1, count: 64), sender: "s")
-            try catalog.record([entry], with: seal)
+            try catalog.record([entry], with: signedBatch)
         }
         var stray = entry(30, "c")
         // Its signature is not there, and the one before it is another.

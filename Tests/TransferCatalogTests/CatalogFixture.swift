@@ -73,13 +73,13 @@ extension CatalogEntry {
     }
 
     /// Uploads that were signed for together, with one between them that was not.
-    static func signed(_ count: Int, from number: UInt64) -> (receipts: BatchSeal, entries: [CatalogEntry]) {
+    static func signed(_ count: Int, from number: UInt64) -> (receipts: SignedBatch, entries: [CatalogEntry]) {
         var entries = (0..<count).map { index in
             var entry = sample(index)
             entry.receipt = number + UInt64(index)
             return entry
         }
-        let receipts = BatchSeal(
+        let receipts = SignedBatch(
             number: number, time: 1_700_000_000_123, count: count, signature: Array(0..<64), sender: "ü:5000")
         var other = sample(count)
         other.receipt = nil

@@ -22,7 +22,7 @@ import TransferTestSupport
         let key = try configuration.showKey(in: directory.path("key.pem"))
         var other = ClientConfiguration()
         #expect(try other.showKey(in: directory.path("key.pem")) == key)
-        let failure = #expect(throws: PushFailure.self) { try other.showKey(in: directory.path("nowhere/key.pem")) }
+        let failure = #expect(throws: TransferFailure.self) { try other.showKey(in: directory.path("nowhere/key.pem")) }
         #expect(failure?.reason == .untrusted && failure?.message.contains("nowhere") ?? false)
     }
 

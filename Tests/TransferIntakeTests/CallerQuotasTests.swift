@@ -135,11 +135,11 @@ import TransferTestSupport
         let folder = TreeChange.folder(try RelativePath("d"), replaces: false, nil)
         #expect(make([folder, .set(a, attributes)], full, next) == [.insufficientStorage, .insufficientStorage])
         let mail = UploadIntent(id: .random(), path: "m", size: 0, recipients: ["bob"])
-        #expect(throws: StoreError.self) {
+        #expect(throws: Failure.self) {
             if case .refused(let error, _)? = try next.bring(mail, []) ?? next.outcomes().first { throw error }
         }
         #expect(try full.intake.mailroom?.ledger.waiting().count == 0)
-        let error = #expect(throws: StoreError.self) { try full.intake.makePlace(for: next.caller) }
+        let error = #expect(throws: Failure.self) { try full.intake.makePlace(for: next.caller) }
         #expect(error?.code == .insufficientStorage && error?.message.contains("min-free") ?? false)
         #expect(make([.move(a, to: try RelativePath("b"), replaces: false)], full, next) == [nil])
         #expect(make([.discard(try RelativePath("b"), isRecursive: false)], full, next) == [nil])

@@ -83,7 +83,7 @@ final class IntakeFixture {
         mark: DirectoryMark? = nil, report: @escaping @Sendable (IntakeEvent) -> Void = { _ in }
     ) -> Intake {
         Intake(
-            Intake.Configuration(maximumAssemblies: 8, filesAtOnce: 100, maximumUpload: 1 << 40, keepUnfinished: .max),
+            Intake.Configuration(maximumMultiparts: 8, filesAtOnce: 100, maximumUpload: 1 << 40, keepUnfinished: .max),
             store: store, records: catalog, signer: nil, mailroom: mailroom, mark: mark, clock: clock, report: report)
     }
 
@@ -128,7 +128,7 @@ extension IntakeSession {
         if let outcome = begun.outcome { return outcome }
         try content.withUnsafeBytes { try begun.upload.append($0) }
         let end = declared ?? DeclaredEnd(size: UInt64(content.count), digest: IntakeFixture.digest(content))
-        return try seal(begun.upload, end)
+        return try finish(begun.upload, end)
     }
 
     /// Sends a part that is all of its upload, and the end of it.
@@ -141,7 +141,7 @@ extension IntakeSession {
 
     func finishParts(_ intent: UploadIntent, _ content: [UInt8]) throws -> UploadOutcome? {
         var end = intent
-        end.extent = .assembly
+        end.extent = .multipart
         return try bring(
             end, [], declared: DeclaredEnd(size: UInt64(content.count), digest: IntakeFixture.digest(content)))
     }

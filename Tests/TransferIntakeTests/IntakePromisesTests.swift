@@ -40,11 +40,11 @@ import TransferTestSupport
         let content: [UInt8] = [1, 2, 3]
         let end = DeclaredEnd(size: 3, digest: content.digest)
         let whole = old.begin(UploadIntent(id: id, path: "a", size: 3), mayEnd: false).upload
-        try content.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try whole.append(bytes) }
-        #expect(try old.seal(whole, end) == nil)
+        try content.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try whole.append(bytes) }
+        #expect(try old.finish(whole, end) == nil)
         #expect(new.send(.part(of: id, "a", offset: 0, size: 3, total: 3), content).code == .staged)
-        let assembly = new.begin(UploadIntent(id: id, path: "a", size: 3, extent: .assembly), mayEnd: false).upload
-        #expect(try new.seal(assembly, end) == nil)
+        let multipart = new.begin(UploadIntent(id: id, path: "a", size: 3, extent: .multipart), mayEnd: false).upload
+        #expect(try new.finish(multipart, end) == nil)
         #expect(old.publish().ended.isEmpty)
         // Nobody knows yet what becomes of the other one.
         #expect(new.publish().ended.map(\.outcome.code) == [.busy])
@@ -53,7 +53,7 @@ import TransferTestSupport
         #expect(new.sendInParts(id, "a", content).code == .committed)
         let other = try RelativePath("a-1")
         // What was sent of it again is not kept.
-        #expect(fixture.intake.assemblies.isEmpty && !fixture.store.hasPart(id))
+        #expect(fixture.intake.multiparts.isEmpty && !fixture.store.hasPart(id))
         #expect(fixture.store.version(at: other) == nil)
     }
 
@@ -69,7 +69,7 @@ import TransferTestSupport
             part.conflict = .fail
             #expect(session.send(part, [1, 2, 3]).code == .pathConflict)
         }
-        #expect(fixture.intake.assemblies.isEmpty)
+        #expect(fixture.intake.multiparts.isEmpty)
     }
 
     /// The operator may have given the client another folder since.
@@ -110,7 +110,7 @@ extension IntakePromisesTests {
     @Test func whoMayNotSendMayNotAskWhatThereIs() throws {
         let fixture = try PromisingIntake()
         let session = fixture.session { $0.rights = .readOnly }
-        let intent = UploadIntent(id: .random(), path: "a", size: 1 << 20, extent: .assembly)
+        let intent = UploadIntent(id: .random(), path: "a", size: 1 << 20, extent: .multipart)
         guard case .ended(_, let outcome) = session.have(intent) else {
             Issue.record("it was answered")
             return
@@ -146,8 +146,8 @@ extension IntakePromisesTests {
         let first = UploadIntent.part(of: id, "a", offset: 0, size: UInt64(block.count), total: nil)
         #expect(session.send(first, block).code == .staged)
         session.leave()
-        fixture.intake.assemblies.letGo(desertedUpTo: .max)
-        #expect(fixture.intake.assemblies.isEmpty && fixture.store.hasPart(id))
+        fixture.intake.multiparts.letGo(desertedUpTo: .max)
+        #expect(fixture.intake.multiparts.isEmpty && fixture.store.hasPart(id))
         #expect(fixture.session(number: 2).sendInParts(id, "a", [1, 2, 3]).code == .committed)
         #expect(fixture.size("a") == 3)
     }
@@ -161,11 +161,11 @@ extension IntakePromisesTests {
             .part(of: id, "a", offset: 0, size: UInt64(zeros.count), total: nil), mayEnd: false)
         try zeros.withUnsafeBytes { try begun.upload.append($0, isHole: true) }
         let end = DeclaredEnd(size: UInt64(zeros.count), digest: IntakeFixture.digest(zeros))
-        #expect(try session.seal(begun.upload, end)?.code == .staged)
+        #expect(try session.finish(begun.upload, end)?.code == .staged)
         #expect(fixture.store.hasPart(id))
         session.leave()
-        fixture.intake.assemblies.letGo(desertedUpTo: .max)
-        #expect(fixture.intake.assemblies.isEmpty && !fixture.store.hasPart(id))
+        fixture.intake.multiparts.letGo(desertedUpTo: .max)
+        #expect(fixture.intake.multiparts.isEmpty && !fixture.store.hasPart(id))
     }
 
     /// Its sender may only be slow.
@@ -173,11 +173,11 @@ extension IntakePromisesTests {
         let fixture = try PromisingIntake()
         let (session, id) = (fixture.session(), UploadID.random())
         #expect(session.send(.part(of: id, "a", offset: 0, size: 3, total: 3), [1, 2, 3]).code == .staged)
-        fixture.intake.assemblies.letGo(desertedUpTo: .max)
-        #expect(fixture.intake.assemblies[id] != nil && fixture.store.hasPart(id))
+        fixture.intake.multiparts.letGo(desertedUpTo: .max)
+        #expect(fixture.intake.multiparts[id] != nil && fixture.store.hasPart(id))
         session.leave()
-        fixture.intake.assemblies.letGo(desertedUpTo: .max)
-        #expect(fixture.intake.assemblies.isEmpty && !fixture.store.hasPart(id))
+        fixture.intake.multiparts.letGo(desertedUpTo: .max)
+        #expect(fixture.intake.multiparts.isEmpty && !fixture.store.hasPart(id))
     }
 
     /// However old it is.
@@ -192,7 +192,7 @@ extension IntakePromisesTests {
         _ = try fixture.intake.expire(leftovers: false)
         #expect(fixture.store.hasPart(id))
         session.leave()
-        fixture.intake.assemblies.letGo(desertedUpTo: .max)
+        fixture.intake.multiparts.letGo(desertedUpTo: .max)
         _ = try fixture.intake.expire(leftovers: false)
         #expect(!fixture.store.hasPart(id))
     }
@@ -206,11 +206,11 @@ extension IntakePromisesTests {
         let block = [UInt8](repeating: 1, count: Limits.blockSize)
         let intent = UploadIntent(id: .random(), path: "a", size: UInt64(2 * block.count))
         let upload = fixture.session().begin(intent, mayEnd: false).upload
-        #expect(throws: StoreError.self) { try upload.check(0, block.digest) }
-        try block.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try upload.append(bytes) }
+        #expect(throws: Failure.self) { try upload.check(0, block.digest) }
+        try block.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try upload.append(bytes) }
         try upload.check(0, block.digest)
-        #expect(throws: StoreError.self) { try upload.check(1, block.digest) }
-        #expect(throws: StoreError.self) { try upload.check(0, [UInt8]([4]).digest) }
+        #expect(throws: Failure.self) { try upload.check(1, block.digest) }
+        #expect(throws: Failure.self) { try upload.check(0, [UInt8]([4]).digest) }
     }
 }
 
@@ -223,7 +223,7 @@ extension IntakePromisesTests {
         let (session, id) = (fixture.session(), UploadID.random())
         let content: [UInt8] = [1, 2, 3]
         #expect(session.sendInParts(id, "a", content).code == .committed)
-        let intent = UploadIntent(id: id, path: "a", size: 3, extent: .assembly)
+        let intent = UploadIntent(id: id, path: "a", size: 3, extent: .multipart)
         #expect(session.send(intent, end: DeclaredEnd(size: 3, digest: content.digest)).code == .committed)
         let other = DeclaredEnd(size: 3, digest: [UInt8]([4]).digest)
         #expect(session.send(intent, end: other).code == .contentMismatch)
@@ -274,10 +274,10 @@ extension IntakePromisesTests {
         let session = fixture.session()
         session.giveReceipts()
         let begun = session.begin(UploadIntent(id: .random(), path: "a", size: 0), mayEnd: false)
-        #expect(try session.seal(begun.upload, DeclaredEnd(size: 0)) == nil)
+        #expect(try session.finish(begun.upload, DeclaredEnd(size: 0)) == nil)
         #expect(session.publish().ended.isEmpty)
         let ended = session.acknowledge()
         #expect(ended.uploads.map(\.outcome.code) == [.committed])
-        #expect((ended.seal != nil) == isDurable)
+        #expect((ended.signedBatch != nil) == isDurable)
     }
 }

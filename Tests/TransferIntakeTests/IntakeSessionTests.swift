@@ -42,7 +42,7 @@ import TransferTestSupport
     func whatIsDeclaredIsCompared(_ end: DeclaredEnd) throws {
         let fixture = try IntakeFixture()
         let session = fixture.session()
-        #expect(throws: StoreError.self) { try session.bring(intent(), content, declared: end) }
+        #expect(throws: Failure.self) { try session.bring(intent(), content, declared: end) }
         #expect(session.outcomes().isEmpty && fixture.files.isEmpty)
     }
 
@@ -104,9 +104,9 @@ import TransferTestSupport
         let fixture = try IntakeFixture()
         let session = fixture.session()
         let (first, second) = (session.begin(intent("a"), mayEnd: false), session.begin(intent("b"), mayEnd: false))
-        #expect(throws: StoreError.self) { try content.withUnsafeBytes { try first.upload.append($0) } }
+        #expect(throws: Failure.self) { try content.withUnsafeBytes { try first.upload.append($0) } }
         try content.withUnsafeBytes { try second.upload.append($0) }
-        #expect(try session.seal(second.upload, DeclaredEnd(digest: IntakeFixture.digest(content))) == nil)
+        #expect(try session.finish(second.upload, DeclaredEnd(digest: IntakeFixture.digest(content))) == nil)
         #expect(session.outcomes().map(\.code) == [.committed])
         #expect(fixture.files == ["b"])
     }
@@ -115,17 +115,17 @@ import TransferTestSupport
     @Test func partsInOrder() throws {
         let fixture = try IntakeFixture()
         let block = UInt64(Limits.blockSize)
-        let assembly = Assembly(id: .random(), total: 3 * block, function: .xxh128, started: 0)
+        let multipart = MultipartUpload(id: .random(), total: 3 * block, function: .xxh128, started: 0)
         func claim(_ range: Range<UInt64>) throws -> PartClaim {
-            try assembly.claim(range, connection: 1, run: nil, isInOrder: true) { () throws(StoreError) in
-                try fixture.store.resume(id: assembly.id, size: nil)
+            try multipart.claim(range, connection: 1, run: nil, isInOrder: true) { () throws(Failure) in
+                try fixture.store.resume(id: multipart.id, size: nil)
             }
         }
-        #expect(throws: StoreError.outOfOrder(next: 0)) { try claim(block..<2 * block) }
+        #expect(throws: Failure.outOfOrder(next: 0)) { try claim(block..<2 * block) }
         try claim(0..<block).complete(digests: [UInt8](repeating: 0, count: 16))
-        #expect(throws: StoreError.outOfOrder(next: block)) { try claim(2 * block..<3 * block) }
+        #expect(throws: Failure.outOfOrder(next: block)) { try claim(2 * block..<3 * block) }
         try claim(block..<3 * block).complete(digests: [UInt8](repeating: 0, count: 32))
-        #expect(assembly.verified == 3 * block)
+        #expect(multipart.verified == 3 * block)
     }
 
     /// What is reserved for an upload that nobody works on counts for nobody.
@@ -142,7 +142,7 @@ import TransferTestSupport
         #expect(try session.bring(part, block)?.code == .staged)
         #expect(fixture.store.quota?.used == 60 << 20)
         session.leave()
-        fixture.intake.assemblies.letGo(desertedUpTo: .max)
+        fixture.intake.multiparts.letGo(desertedUpTo: .max)
         #expect(fixture.store.quota?.used == UInt64(Limits.blockSize))
     }
 
@@ -163,7 +163,7 @@ import TransferTestSupport
         } else {
             #expect(unlink(fixture.directory.path("store/a")) == 0)
         }
-        let error = #expect(throws: StoreError.self) { try session.seal(begun.upload, DeclaredEnd()) }
+        let error = #expect(throws: Failure.self) { try session.finish(begun.upload, DeclaredEnd()) }
         #expect(error?.code == .busy)
         session.leave()
         let again = fixture.session()

@@ -15,8 +15,7 @@ final class LimitedStore: ContentStore {
 
     var isInDoubt: Bool { store.isInDoubt }
 
-    func admit(_ path: RelativePath, size: UInt64?, conflict: ConflictPolicy) throws(StoreError) -> PublicationOutcome?
-    {
+    func admit(_ path: RelativePath, size: UInt64?, conflict: ConflictPolicy) throws(Failure) -> PublicationOutcome? {
         try store.admit(path, size: size, conflict: conflict)
     }
 
@@ -26,7 +25,7 @@ final class LimitedStore: ContentStore {
         store.missingFolders(folder, below: top)
     }
 
-    func checkRoom() throws(StoreError) { try store.checkRoom() }
+    func checkRoom() throws(Failure) { try store.checkRoom() }
 
     func version(at path: RelativePath) -> ContentVersion? { store.version(at: path) }
 
@@ -40,34 +39,36 @@ final class LimitedStore: ContentStore {
         store.versions(of: names, in: folder)
     }
 
-    func reread(_ queries: [ContentQuery], progress: (Int) -> Bool) throws(StoreError) -> [ContentReading] {
+    func reread(_ queries: [ContentQuery], progress: (Int) -> Bool) throws(Failure) -> [ContentReading] {
         try store.reread(queries, progress: progress)
     }
 
     func stage(
         id: UploadID, size: UInt64?, filled: UInt64?, permissions: UInt16?, quota: Quota?
-    ) throws(StoreError) -> StagedFile {
+    ) throws(Failure) -> StagedFile {
         try store.stage(id: id, size: size, filled: filled, permissions: permissions, quota: quota)
     }
 
-    func resume(id: UploadID, size: UInt64?, filled: UInt64?, quota: Quota?) throws(StoreError) -> StagedFile {
+    func resume(id: UploadID, size: UInt64?, filled: UInt64?, quota: Quota?) throws(Failure) -> StagedFile {
         try store.resume(id: id, size: size, filled: filled, quota: quota)
     }
 
-    func grow(id: UploadID, size: UInt64?, declaration: [UInt8], quota: Quota?) throws(StoreError) -> GrowingFile {
-        try store.grow(id: id, size: size, declaration: declaration, quota: quota)
+    func makeAppendable(id: UploadID, size: UInt64?, declaration: [UInt8], quota: Quota?) throws(Failure)
+        -> AppendableFile
+    {
+        try store.makeAppendable(id: id, size: size, declaration: declaration, quota: quota)
     }
 
-    func growing(
-        id: UploadID, quota: Quota?, to target: ([UInt8]) throws(StoreError) -> UploadTarget?
-    ) throws(StoreError) -> GrowingFile? {
-        try store.growing(id: id, quota: quota, to: target)
+    func appendable(
+        id: UploadID, quota: Quota?, to target: ([UInt8]) throws(Failure) -> UploadTarget?
+    ) throws(Failure) -> AppendableFile? {
+        try store.appendable(id: id, quota: quota, to: target)
     }
 
     func publish(
         _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest?,
-        mayReplace: ((RelativePath, ContentVersion) throws(StoreError) -> Bool)?, touched: ([TouchedFile]) -> Void
-    ) -> [Result<PublicationOutcome, StoreError>] {
+        mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)?, touched: ([TouchedFile]) -> Void
+    ) -> [Result<PublicationOutcome, Failure>] {
         store.publish(batch, acknowledged: acknowledged, mayReplace: mayReplace, touched: touched)
     }
 
@@ -75,19 +76,19 @@ final class LimitedStore: ContentStore {
 
     func part(_ id: UploadID) -> UnfinishedPart? { store.part(id) }
 
-    func removePart(_ id: UploadID) throws(StoreError) { try store.removePart(id) }
+    func removePart(_ id: UploadID) throws(Failure) { try store.removePart(id) }
 
     func removeMail(_ paths: [RelativePath]) { store.removeMail(paths) }
 
     func mailFiles() -> [RelativePath] { store.mailFiles() }
 
-    func unfinished() throws(StoreError) -> UnfinishedContent { try store.unfinished() }
+    func unfinished() throws(Failure) -> UnfinishedContent { try store.unfinished() }
 
-    func removeLeftovers() throws(StoreError) -> UnfinishedContent { try store.removeLeftovers() }
+    func removeLeftovers() throws(Failure) -> UnfinishedContent { try store.removeLeftovers() }
 
     func removeUnfinished(
         where isOld: (Int) -> Bool, unless isInUse: (UploadID) -> Bool
-    ) throws(StoreError) -> UnfinishedContent {
+    ) throws(Failure) -> UnfinishedContent {
         try store.removeUnfinished(where: isOld, unless: isInUse)
     }
 }

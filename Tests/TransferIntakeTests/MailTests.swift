@@ -42,7 +42,7 @@ import Testing
 
     private func acknowledged(_ outcomes: [UploadOutcome]) throws -> Acknowledgement {
         guard outcomes.count == 1, case .acknowledged(let acknowledgement)? = outcomes.first else {
-            throw StoreError(.storageFailed, "\(outcomes)")
+            throw Failure(.storageFailed, "\(outcomes)")
         }
         return acknowledgement
     }
@@ -219,7 +219,7 @@ import Testing
         let session = fixture.session(of: "alice", options)
         _ = try session.bring(intent(), content)
         _ = try acknowledged(session.outcomes())
-        #expect(throws: StoreError.self) { _ = try session.bring(intent(2), content) }
+        #expect(throws: Failure.self) { _ = try session.bring(intent(2), content) }
         let ended = try #require(
             try fixture.intake.mailroom?.settle([intent().id], by: "bob", as: .declined).ended)
         fixture.intake.free(ended.freed)

@@ -12,7 +12,7 @@ import TransferTestSupport
     /// Content whose disk takes as long as it is told to.
     private final class SlowContent: StagedContent {
         struct Nothing: ContentSurvey {
-            func step(threads: Int) throws(StoreError) -> [SurveyedBlock]? { nil }
+            func step(threads: Int) throws(Failure) -> [SurveyedBlock]? { nil }
         }
 
         let isNew = true
@@ -23,19 +23,19 @@ import TransferTestSupport
 
         init(_ events: [String] = []) { self.events = Locked(events) }
 
-        func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) {
+        func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Failure) {
             isWriting.store(true, ordering: .sequentiallyConsistent)
             _ = until { mayEnd.load(ordering: .sequentiallyConsistent) }
             events.withLock { $0.append("written") }
         }
 
-        func clear(_ range: Range<UInt64>) throws(StoreError) {
+        func clear(_ range: Range<UInt64>) throws(Failure) {
             events.withLock { $0.append("cleared \(range.lowerBound) to \(range.upperBound)") }
         }
 
-        func survey(of total: UInt64?, _ function: DigestFunction) throws(StoreError) -> Nothing { Nothing() }
+        func survey(of total: UInt64?, _ function: DigestFunction) throws(Failure) -> Nothing { Nothing() }
         func digest(of range: Range<UInt64>, _ function: DigestFunction) -> [UInt8]? { nil }
-        func trim(to size: UInt64) throws(StoreError) {}
+        func trim(to size: UInt64) throws(Failure) {}
         func giveBackRoom() {}
         func discard() {}
     }
@@ -44,26 +44,26 @@ import TransferTestSupport
     @Test func takingOverWaitsForTheWriterAlone() throws {
         let block = UInt64(Limits.blockSize)
         let content = SlowContent()
-        let assembly = Assembly(id: .random(), total: 2 * block, function: .xxh128, started: 0)
-        let older = try assembly.claim(0..<block, connection: 1, run: 1) { () throws(StoreError) in content }
+        let multipart = MultipartUpload(id: .random(), total: 2 * block, function: .xxh128, started: 0)
+        let older = try multipart.claim(0..<block, connection: 1, run: 1) { () throws(Failure) in content }
         let writer = TestThread {
             [UInt8](repeating: 1, count: 3).withUnsafeBytes { bytes in try? older.write(bytes, at: 0) }
         }
         #expect(until { content.isWriting.load(ordering: .sequentiallyConsistent) })
         let newer = TestThread {
-            _ = try? assembly.claim(0..<block, connection: 2, run: 2) { () throws(StoreError) in content }
+            _ = try? multipart.claim(0..<block, connection: 2, run: 2) { () throws(Failure) in content }
             content.events.withLock { $0.append("claimed") }
         }
-        #expect(until { assembly.run == 2 })
-        let beside = try assembly.claim(block..<2 * block, connection: 3, run: 3) { () throws(StoreError) in content }
+        #expect(until { multipart.run == 2 })
+        let beside = try multipart.claim(block..<2 * block, connection: 3, run: 3) { () throws(Failure) in content }
         beside.withdraw(digests: [])
-        #expect(assembly.verified == 0 && !assembly.isFinished)
+        #expect(multipart.verified == 0 && !multipart.isFinished)
         #expect(content.events.withLock { $0 } == [])
         content.mayEnd.store(true, ordering: .sequentiallyConsistent)
         writer.join()
         newer.join()
         #expect(content.events.withLock { $0 } == ["written", "claimed"])
-        #expect(throws: StoreError.takenOver) { try older.complete(digests: []) }
+        #expect(throws: Failure.takenOver) { try older.complete(digests: []) }
     }
 }
 

@@ -13,22 +13,22 @@ import TransferTestSupport
     private static let total = 2 * block + 3 * piece + 5
     private static let content = SplitMix64.bytes(seed: 1, Int(total))
 
-    private let claimed: ClaimedAssembly
+    private let claimed: ClaimedMultipart
     private var store: FileStore { claimed.store }
-    private var assembly: Assembly { claimed.assembly }
+    private var multipart: MultipartUpload { claimed.multipart }
 
-    init() throws { claimed = try ClaimedAssembly(total: Self.total) }
+    init() throws { claimed = try ClaimedMultipart(total: Self.total) }
 
-    private func claim(_ range: Range<UInt64>, connection: Int) throws(StoreError) -> PartClaim {
+    private func claim(_ range: Range<UInt64>, connection: Int) throws(Failure) -> PartClaim {
         try claimed.claim(range, connection: connection)
     }
 
     private func bring(
         _ range: Range<UInt64>, connection: Int = 1, of content: [UInt8] = content, digests: [UInt8] = []
-    ) throws(StoreError) {
+    ) throws(Failure) {
         let claim = try claim(range, connection: connection)
         let bytes = Array(content[Int(range.lowerBound)..<Int(range.upperBound)])
-        try bytes.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try claim.write(bytes, at: 0) }
+        try bytes.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try claim.write(bytes, at: 0) }
         try claim.complete(digests: digests)
     }
 
@@ -51,12 +51,12 @@ import TransferTestSupport
     @Test(arguments: 0..<8 as Range<UInt64>) func inAnyOrderTheyAreTheContent(_ seed: UInt64) throws {
         var generator = SplitMix64(seed: seed)
         for (number, range) in Self.pieces(&generator).shuffled(using: &generator).enumerated() {
-            #expect(try assembly.finish(total: Self.total) == nil)
+            #expect(try multipart.finish(total: Self.total) == nil)
             // The last block is short enough to come whole.
             try bring(range, connection: number % 3, digests: Self.digest(of: range))
         }
-        #expect(assembly.verified == Self.total)
-        let (staged, digest) = try #require(try assembly.finish(total: Self.total))
+        #expect(multipart.verified == Self.total)
+        let (staged, digest) = try #require(try multipart.finish(total: Self.total))
         #expect(digest == Self.content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) })
         #expect(
             staged.digest(of: 0..<Self.total, .xxh128)
@@ -69,9 +69,9 @@ import TransferTestSupport
         try bring(last, digests: Self.digest(of: last))
         try bring(0..<Self.block, digests: Self.digest(of: 0..<Self.block))
         try bring(Self.block..<Self.block + Self.piece, digests: [1, 2, 3])
-        #expect(try assembly.finish(total: Self.total) == nil)
+        #expect(try multipart.finish(total: Self.total) == nil)
         try bring(Self.block + Self.piece..<2 * Self.block, digests: [4])
-        let finished = try #require(try assembly.finish(total: Self.total))
+        let finished = try #require(try multipart.finish(total: Self.total))
         #expect(finished.digest == Self.content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) })
     }
 
@@ -81,14 +81,14 @@ import TransferTestSupport
         try bring(0..<half, connection: 1)
         let wrong = [UInt8](repeating: 7, count: Self.content.count)
         try bring(half..<Self.block, connection: 1, of: wrong)
-        #expect(assembly.verified == Self.block)
-        #expect(throws: StoreError.takenOver) { try claim(0..<half, connection: 0) }
+        #expect(multipart.verified == Self.block)
+        #expect(throws: Failure.takenOver) { try claim(0..<half, connection: 0) }
         try bring(0..<half, connection: 2)
-        #expect(assembly.verified == Self.block)
+        #expect(multipart.verified == Self.block)
         try bring(half..<Self.block, connection: 2)
         try bring(Self.block..<2 * Self.block, connection: 2, digests: Self.digest(of: Self.block..<2 * Self.block))
         try bring(2 * Self.block..<Self.total, connection: 2, digests: Self.digest(of: 2 * Self.block..<Self.total))
-        let finished = try #require(try assembly.finish(total: Self.total))
+        let finished = try #require(try multipart.finish(total: Self.total))
         #expect(finished.digest == Self.content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) })
     }
 
@@ -96,24 +96,24 @@ import TransferTestSupport
     @Test func aPieceThatIsCut() throws {
         try bring(0..<Self.piece)
         try claim(Self.piece..<Self.block, connection: 1).withdraw(digests: [])
-        #expect(assembly.verified == Self.piece)
+        #expect(multipart.verified == Self.piece)
         try bring(Self.piece..<Self.block, connection: 1)
-        #expect(assembly.verified == Self.block)
+        #expect(multipart.verified == Self.block)
     }
 
     /// Holes in ever more blocks cost memory.
     @Test func tooManyPieces() throws {
-        let many = Assembly(id: .random(), total: Limits.uploadSize, function: .xxh128, started: 0)
-        func claim(_ number: UInt64) throws(StoreError) -> PartClaim {
+        let many = MultipartUpload(id: .random(), total: Limits.uploadSize, function: .xxh128, started: 0)
+        func claim(_ number: UInt64) throws(Failure) -> PartClaim {
             let start = number * Self.block
-            return try many.claim(start..<start + Self.piece, connection: 1, run: nil) { () throws(StoreError) in
+            return try many.claim(start..<start + Self.piece, connection: 1, run: nil) { () throws(Failure) in
                 try store.resume(id: many.id, size: nil)
             }
         }
         for number in 0..<32_768 as Range<UInt64> { try claim(number).complete(digests: []) }
-        #expect { _ = try claim(32_768) } throws: { ($0 as? StoreError)?.code == .busy }
+        #expect { _ = try claim(32_768) } throws: { ($0 as? Failure)?.code == .busy }
         // Whole blocks are still taken, and with one in place of a piece there is room again.
-        _ = try many.claim(0..<Self.block, connection: 1, run: nil) { () throws(StoreError) in throw .missingParts }
+        _ = try many.claim(0..<Self.block, connection: 1, run: nil) { () throws(Failure) in throw .missingParts }
         _ = try claim(32_768)
     }
 
@@ -123,22 +123,22 @@ import TransferTestSupport
         let (first, second) = (0..<Self.block / 2, Self.block / 2..<Self.block)
         try bring(Self.piece..<Self.block, connection: 1)
         try bring(first, connection: 8)
-        #expect(assembly.verified == Self.block)
+        #expect(multipart.verified == Self.block)
         try bring(second, connection: 7)
-        #expect(assembly.verified == Self.block)
+        #expect(multipart.verified == Self.block)
         try bring(Self.block..<2 * Self.block, connection: 7, digests: Self.digest(of: Self.block..<2 * Self.block))
         try bring(2 * Self.block..<Self.total, connection: 8, digests: Self.digest(of: 2 * Self.block..<Self.total))
-        let finished = try #require(try assembly.finish(total: Self.total))
+        let finished = try #require(try multipart.finish(total: Self.total))
         #expect(finished.digest == Self.content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) })
     }
 
     /// While a block is being read somebody takes some of it over: the pieces that nobody has taken count, and the block does not.
     @Test func takenOverWhileItIsRead() throws {
         let half = Self.block / 2
-        let short = Assembly(id: .random(), total: Self.block, function: .xxh128, started: 0)
+        let short = MultipartUpload(id: .random(), total: Self.block, function: .xxh128, started: 0)
         let reread = RereadContent(try store.resume(id: short.id, size: nil))
-        @Sendable func claim(_ range: Range<UInt64>, _ connection: Int) throws(StoreError) -> PartClaim {
-            try short.claim(range, connection: connection, run: nil) { () throws(StoreError) in reread }
+        @Sendable func claim(_ range: Range<UInt64>, _ connection: Int) throws(Failure) -> PartClaim {
+            try short.claim(range, connection: connection, run: nil) { () throws(Failure) in reread }
         }
         try claim(0..<half, 1).complete(digests: [])
         reread.whileReading.withLock { $0 = { (try? claim(0..<half, 2))?.withdraw(digests: []) } }
@@ -156,10 +156,10 @@ import TransferTestSupport
 
     /// A byte that comes again and again has its block read once more, at the end.
     @Test func aBlockIsReadOnceBeforeTheEnd() throws {
-        let odd = Assembly(id: .random(), total: Self.block - Self.piece + 1, function: .xxh128, started: 0)
+        let odd = MultipartUpload(id: .random(), total: Self.block - Self.piece + 1, function: .xxh128, started: 0)
         let reread = RereadContent(try store.resume(id: odd.id, size: nil))
-        func claim(_ range: Range<UInt64>) throws(StoreError) -> PartClaim {
-            try odd.claim(range, connection: 1, run: nil) { () throws(StoreError) in reread }
+        func claim(_ range: Range<UInt64>) throws(Failure) -> PartClaim {
+            try odd.claim(range, connection: 1, run: nil) { () throws(Failure) in reread }
         }
         let last = Self.block - Self.piece
         try claim(0..<last).complete(digests: [])
@@ -172,13 +172,13 @@ import TransferTestSupport
     /// What the disk does not give back ends no upload: its sender hears of it, and may try again.
     @Test func unreadable() throws {
         let half = Self.block / 2
-        let short = Assembly(id: .random(), total: Self.block, function: .xxh128, started: 0)
+        let short = MultipartUpload(id: .random(), total: Self.block, function: .xxh128, started: 0)
         let reread = RereadContent(try store.resume(id: short.id, size: nil))
         reread.isReadable.withLock { $0 = false }
         for range in [0..<half, half..<Self.block] {
-            try short.claim(range, connection: 1, run: nil) { () throws(StoreError) in reread }.complete(digests: [])
+            try short.claim(range, connection: 1, run: nil) { () throws(Failure) in reread }.complete(digests: [])
         }
-        #expect { _ = try short.finish(total: Self.block) } throws: { ($0 as? StoreError)?.code == .storageFailed }
+        #expect { _ = try short.finish(total: Self.block) } throws: { ($0 as? Failure)?.code == .storageFailed }
         #expect(!short.isFinished)
         reread.isReadable.withLock { $0 = true }
         #expect(try short.finish(total: Self.block) != nil)
@@ -187,12 +187,12 @@ import TransferTestSupport
     /// The last two pieces of a block may come at the same moment.
     @Test func manyAtOnce() throws {
         for _ in 0..<200 {
-            let short = Assembly(id: .random(), total: Self.block, function: .xxh128, started: 0)
+            let short = MultipartUpload(id: .random(), total: Self.block, function: .xxh128, started: 0)
             let reread = RereadContent(try store.resume(id: short.id, size: nil))
-            let claims = try (0..<8 as Range<UInt64>).map { number throws(StoreError) in
+            let claims = try (0..<8 as Range<UInt64>).map { number throws(Failure) in
                 try short.claim(
                     number * Self.block / 8..<(number + 1) * Self.block / 8, connection: Int(number), run: nil
-                ) { () throws(StoreError) in reread }
+                ) { () throws(Failure) in reread }
             }
             let threads = claims.map { claim in TestThread { try? claim.complete(digests: []) } }
             for thread in threads { thread.join() }
@@ -214,11 +214,11 @@ private final class RereadContent: StagedContent {
     var isNew: Bool { staged.isNew }
     var hasReplaced: Bool { staged.hasReplaced }
 
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) {
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Failure) {
         try staged.write(bytes, at: offset)
     }
 
-    func clear(_ range: Range<UInt64>) throws(StoreError) { try staged.clear(range) }
+    func clear(_ range: Range<UInt64>) throws(Failure) { try staged.clear(range) }
 
     func digest(of range: Range<UInt64>, _ function: DigestFunction) -> [UInt8]? {
         reads.withLock { $0 += 1 }
@@ -226,11 +226,11 @@ private final class RereadContent: StagedContent {
         return isReadable.withLock { $0 } ? [UInt8](repeating: 1, count: function.size) : nil
     }
 
-    func survey(of total: UInt64?, _ function: DigestFunction) throws(StoreError) -> BlockSurvey {
+    func survey(of total: UInt64?, _ function: DigestFunction) throws(Failure) -> BlockSurvey {
         try staged.survey(of: total, function)
     }
 
-    func trim(to size: UInt64) throws(StoreError) { try staged.trim(to: size) }
+    func trim(to size: UInt64) throws(Failure) { try staged.trim(to: size) }
     func giveBackRoom() { staged.giveBackRoom() }
     func discard() { staged.discard() }
 }

@@ -26,7 +26,7 @@ final class PromisingIntake {
         let catalog = Catalog(path: directory.path(hasCatalog ? "catalog" : "nowhere/catalog"), isDurable: false) { _ in
         }
         intake = Intake(
-            Intake.Configuration(maximumAssemblies: 4, filesAtOnce: 64, maximumUpload: 1 << 30, keepUnfinished: .max),
+            Intake.Configuration(maximumMultiparts: 4, filesAtOnce: 64, maximumUpload: 1 << 30, keepUnfinished: .max),
             store: LimitedStore(store, abilities), records: catalog, signer: signer
         ) { _ in }
     }
@@ -66,9 +66,9 @@ extension IntakeSession {
         let begun = begin(intent, mayEnd: mayEnd)
         if let outcome = begun.outcome { return outcome }
         let declared = end ?? DeclaredEnd(size: UInt64(content.count), digest: content.digest)
-        do throws(StoreError) {
-            try content.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try begun.upload.append(bytes) }
-            if let outcome = try seal(begun.upload, declared) { return outcome }
+        do throws(Failure) {
+            try content.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try begun.upload.append(bytes) }
+            if let outcome = try finish(begun.upload, declared) { return outcome }
         } catch {
             return refuse(begun.upload, error)
         }
@@ -82,7 +82,7 @@ extension IntakeSession {
         let part = send(.part(of: id, path, offset: 0, size: size, total: size), content)
         guard part.code == .staged else { return part }
         let end = DeclaredEnd(size: size, digest: digest ?? content.digest)
-        return send(UploadIntent(id: id, path: path, size: size, extent: .assembly), end: end)
+        return send(UploadIntent(id: id, path: path, size: size, extent: .multipart), end: end)
     }
 }
 

@@ -23,7 +23,7 @@ import TransferTestSupport
     }
 
     private func end(_ session: IntakeSession, size: UInt64 = UInt64(content.count)) -> ResultCode {
-        session.send(UploadIntent(id: id, path: "a", size: size, extent: .assembly), end: DeclaredEnd()).code
+        session.send(UploadIntent(id: id, path: "a", size: size, extent: .multipart), end: DeclaredEnd()).code
     }
 
     @Test func aStoreThatWritesInOrderTakesPartsInOrder() throws {

@@ -15,7 +15,7 @@ import TransferTestSupport
         /// Whole blocks in the file.
         static let count = 4
 
-        let assembly: Assembly
+        let multipart: MultipartUpload
         private var survey: any ContentSurvey
         private let directory: TemporaryDirectory
 
@@ -25,12 +25,12 @@ import TransferTestSupport
             let id = UploadID.random()
             let content = SplitMix64.bytes(seed: 62, Self.count * Limits.blockSize)
             try content.withUnsafeBytes { bytes in try store.resume(id: id, size: nil).write(bytes, at: 0) }
-            assembly = Assembly(id: id, total: UInt64(content.count), function: .xxh128, started: 0)
-            let presence = try assembly.takeOver(connection: 1, run: nil) { () throws(StoreError) in
+            multipart = MultipartUpload(id: id, total: UInt64(content.count), function: .xxh128, started: 0)
+            let presence = try multipart.takeOver(connection: 1, run: nil) { () throws(Failure) in
                 try store.resume(id: id, size: nil)
             }
             guard case .unread(let staged, let total) = presence else {
-                throw StoreError(.incomplete, "nothing has to be read")
+                throw Failure(.incomplete, "nothing has to be read")
             }
             survey = try staged.survey(of: total, .xxh128)
         }
@@ -40,21 +40,21 @@ import TransferTestSupport
             let blocks = try #require(try survey.step(threads: 1))
             #expect(blocks.count == Self.count)
             try body()
-            assembly.add(blocks)
+            multipart.add(blocks)
         }
 
         /// A newer connection begins to write some of the bytes.
         func claim(_ range: Range<UInt64>, connection: Int = 2) throws -> PartClaim {
-            try assembly.claim(range, connection: connection, run: nil) { () throws(StoreError) in
-                throw StoreError(.busy, "it is open already")
+            try multipart.claim(range, connection: connection, run: nil) { () throws(Failure) in
+                throw Failure(.busy, "it is open already")
             }
         }
 
         /// Blocks that are said to be there.
         var known: [UInt64] {
             guard
-                case .known(let parts)? = try? assembly.takeOver(
-                    connection: .max, run: nil, stage: { () throws(StoreError) in throw .missingParts })
+                case .known(let parts)? = try? multipart.takeOver(
+                    connection: .max, run: nil, stage: { () throws(Failure) in throw .missingParts })
             else { return [] }
             var known: [UInt64] = []
             parts.forEachBlock(digestSize: 16) { index, _ in known.append(index) }
@@ -90,7 +90,7 @@ import TransferTestSupport
             let older = try unread.claim(0..<2 * Self.block)
             try Self.overwrite(older)
             let newer = try unread.claim(Self.block..<2 * Self.block, connection: 3)
-            #expect(throws: StoreError.takenOver) { try Self.overwrite(older) }
+            #expect(throws: Failure.takenOver) { try Self.overwrite(older) }
             newer.withdraw(digests: [])
         }
         #expect(unread.known == [2, 3])

@@ -27,7 +27,7 @@ import TransferTestSupport
         let intent = UploadIntent(id: .random(), path: path, size: UInt64(content.count), conflict: .overwrite)
         do {
             return try session.bring(intent, content)?.code ?? session.outcomes().first?.code
-        } catch let error as StoreError {
+        } catch let error as Failure {
             return error.code
         }
     }

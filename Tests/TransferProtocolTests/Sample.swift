@@ -96,17 +96,17 @@ enum Sample {
                 id: otherID, path: "写真/😀 \n\"'.jpg", size: .max, kind: .location, digest: .sha256,
                 conflict: .fail, expectsAccept: true, modified: .init(seconds: .min, nanoseconds: 0),
                 permissions: 0)),
-        .resume(Begin(id: id, path: "a", size: 1 << 33, scope: .assembly)),
-        .resume(Begin(id: otherID, path: "a", size: nil, digest: .sha256, scope: .assembly)),
+        .resume(Begin(id: id, path: "a", size: 1 << 33, scope: .multipart)),
+        .resume(Begin(id: otherID, path: "a", size: nil, digest: .sha256, scope: .multipart)),
         .have(Have(id: id, first: 7, digests: [xxh128, xxh128])),
         .have(Have(id: id, first: .max - 1, digests: [sha256])),
         .lookup(Lookup([id], digest: .xxh128)),
         .lookup(Lookup([otherID, id], digest: .sha256)),
         .unknown([id]),
         .unknown((1...256).map { UploadID(high: 7, low: $0) }),
-        .receipts(BatchSeal(number: 1, time: 0, count: 1, signature: Array(0x40..<0x80), sender: "")),
+        .receipts(SignedBatch(number: 1, time: 0, count: 1, signature: Array(0x40..<0x80), sender: "")),
         .receipts(
-            BatchSeal(
+            SignedBatch(
                 number: .max - 4095, time: .max, count: 4096, signature: Array(0..<64),
                 sender: String(repeating: "ü", count: 127))),
         .accept(id),

@@ -80,7 +80,7 @@ enum SpecificationExamples {
                 Conversation {
                     $0.append(
                         .receipts(
-                            BatchSeal(
+                            SignedBatch(
                                 number: 1_767_225_600_000_000, time: 1_767_225_600_500, count: 3,
                                 signature: Array(receipt[76..<140]), sender: "192.0.2.7:50000")))
                 }
@@ -117,12 +117,12 @@ enum SpecificationExamples {
             ),
             (
                 "`resume`, a file of 8 GiB:",
-                Conversation { $0.append(.resume(Begin(id: id, path: "xy", size: 8 << 30, scope: .assembly))) }
+                Conversation { $0.append(.resume(Begin(id: id, path: "xy", size: 8 << 30, scope: .multipart))) }
             ),
             (
                 "`begin` and `abort` that take the same file back:",
                 Conversation {
-                    $0.append(.begin(Begin(id: id, path: "xy", size: 8 << 30, scope: .assembly)))
+                    $0.append(.begin(Begin(id: id, path: "xy", size: 8 << 30, scope: .multipart)))
                     $0.append(.abort)
                 }
             ),

@@ -15,7 +15,7 @@ import TransferProtocol
     /// Receipts made from the results are those that the server would have written, to the byte.
     @Test(arguments: [1, 2, 3, 5, 8, 255, 256, 257, 1000]) func makesTheSameReceipts(_ count: Int) throws {
         let (uploads, batch) = Self.batch(count)
-        let signed = try BatchVerifier(Sample.key).verify(batch.seal, of: uploads)
+        let signed = try BatchVerifier(Sample.key).verify(batch.signedBatch, of: uploads)
         #expect(signed == batch.signed)
         #expect(signed.map(\.jsonBytes) == batch.signed.map(\.jsonBytes))
         #expect(signed.map(\.encoded) == batch.signed.map(\.encoded))
@@ -25,7 +25,7 @@ import TransferProtocol
     @Test func theLinesAreThoseOfTheFile() throws {
         let (uploads, batch) = Self.batch(20)
         let lines = ReceiptLineBuffer(worthwhile: 1)
-        for receipt in try BatchVerifier(Sample.key).verify(batch.seal, of: uploads) {
+        for receipt in try BatchVerifier(Sample.key).verify(batch.signedBatch, of: uploads) {
             lines.append(receipt)
             var written: [UInt8] = []
             lines.take { written = Array($0) }
@@ -51,13 +51,13 @@ import TransferProtocol
     @Test func nothingElseVerifies() throws {
         let (uploads, batch) = Self.batch(5)
         let verifier = BatchVerifier(Sample.key)
-        func fault(_ uploads: [ReceiptIssuer.Acknowledged], _ change: (inout BatchSeal) -> Void = { _ in })
+        func fault(_ uploads: [ReceiptIssuer.Acknowledged], _ change: (inout SignedBatch) -> Void = { _ in })
             -> ReceiptFault?
         {
-            var seal = batch.seal
-            change(&seal)
+            var signedBatch = batch.signedBatch
+            change(&signedBatch)
             do throws(ReceiptFault) {
-                _ = try verifier.verify(seal, of: uploads)
+                _ = try verifier.verify(signedBatch, of: uploads)
                 return nil
             } catch {
                 return error
@@ -73,7 +73,7 @@ import TransferProtocol
         #expect(fault(uploads) { $0.sender += "0" } == .notSigned)
         #expect(fault(uploads) { $0.version = 2 } == .unknownVersion)
         for (other, change) in [(uploads, { $0.time = .max }), (uploads.dropLast(), { _ in })]
-            as [([ReceiptIssuer.Acknowledged], (inout BatchSeal) -> Void)]
+            as [([ReceiptIssuer.Acknowledged], (inout SignedBatch) -> Void)]
         {
             guard case .malformed? = fault(other, change) else {
                 Issue.record("not malformed")
@@ -81,7 +81,7 @@ import TransferProtocol
             }
         }
         #expect(throws: ReceiptFault.notSigned) {
-            try BatchVerifier(ServerIdentity().key).verify(batch.seal, of: uploads)
+            try BatchVerifier(ServerIdentity().key).verify(batch.signedBatch, of: uploads)
         }
     }
 }

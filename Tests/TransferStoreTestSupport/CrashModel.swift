@@ -85,18 +85,19 @@ extension CrashModel.Content {
         guard !pending.isEmpty else { return [certain] }
         var all = certain
         for write in pending { all.put(write.bytes, at: write.offset) }
-        let grown = certain + [UInt8](repeating: 0, count: all.count - certain.count)
+        let unfinished = certain + [UInt8](repeating: 0, count: all.count - certain.count)
         let torn = Int.random(in: 0...all.count, using: &random)
         return [
-            certain, all, grown, Array(all[..<torn]), Array(all[..<torn] + grown[torn...]), pages(all, grown, &random),
+            certain, all, unfinished, Array(all[..<torn]), Array(all[..<torn] + unfinished[torn...]),
+            pages(all, unfinished, &random),
         ]
     }
 
     /// Each page from one or the other.
-    private func pages(_ all: [UInt8], _ grown: [UInt8], _ random: inout SplitMix64) -> [UInt8] {
+    private func pages(_ all: [UInt8], _ unfinished: [UInt8], _ random: inout SplitMix64) -> [UInt8] {
         stride(from: 0, to: all.count, by: Self.pageSize).reduce(into: []) { content, start in
             let page = start..<min(start + Self.pageSize, all.count)
-            content += Bool.random(using: &random) ? all[page] : grown[page]
+            content += Bool.random(using: &random) ? all[page] : unfinished[page]
         }
     }
 }

@@ -8,8 +8,8 @@ import TransferTestSupport
 @testable import TransferStore
 
 @Suite struct FileStoreTests {
-    private func failure(_ path: String) -> StoreError? {
-        do throws(StoreError) {
+    private func failure(_ path: String) -> Failure? {
+        do throws(Failure) {
             _ = try FileStore(path: path)
             return nil
         } catch {

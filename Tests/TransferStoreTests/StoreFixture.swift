@@ -107,7 +107,7 @@ struct StoreFixture {
     }
 
     /// Without the identities of the files, which no test can know beforehand.
-    func publish(_ batch: [Publication]) -> [Result<PublicationOutcome, StoreError>] {
+    func publish(_ batch: [Publication]) -> [Result<PublicationOutcome, Failure>] {
         store.publish(batch).map { $0.map(\.withoutIdentity) }
     }
 
@@ -118,7 +118,7 @@ struct StoreFixture {
         do {
             try publish(path, content, conflict, asPart: asPart)
             return nil
-        } catch let error as StoreError {
+        } catch let error as Failure {
             return error.code
         }
     }

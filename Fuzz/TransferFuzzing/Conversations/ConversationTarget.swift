@@ -5,7 +5,7 @@ import TransferProtocol
 /// two), whether what is said waits to be sent with what comes next (the highest), and three arguments. The bytes that one
 /// step says as they are follow it.
 ///
-/// The server is the real one from the parser to the store: `FrameParser`, `FrameConversation`, `UploadLane`, `RequestLane`
+/// The server is the real one from the parser to the store: `FrameParser`, `FrameConversation`, `UploadWorker`, `RequestWorker`
 /// and the intake, on a disk that fails and loses power.
 enum ConversationTarget {
     /// Steps of one script at most; more say nothing that fewer don't.
@@ -46,7 +46,7 @@ enum ConversationTarget {
         case 0: client.say(.hello(Hello(agent: "fuzz", run: UInt64(a & 1))))
         case 1: client.begin(a, b, c)
         case 2: client.beginPart(a, b, c)
-        case 3: client.beginAssembly(a, b, c)
+        case 3: client.beginMultipart(a, b, c)
         case 4: client.data(a, b)
         case 5: client.block(a, b)
         case 6: client.end(0)

@@ -148,9 +148,9 @@ final class ConversationWorld {
         ground.mend()
         endLines()
         try check()
-        if let assemblies = ground.server?.intake.assemblies {
-            assemblies.letGo(desertedUpTo: .max)
-            try require(assemblies.isEmpty, "Uploads in parts are under way that nobody works on.")
+        if let multiparts = ground.server?.intake.multiparts {
+            multiparts.letGo(desertedUpTo: .max)
+            try require(multiparts.isEmpty, "Uploads in parts are under way that nobody works on.")
         }
         try restart(cuttingPower: false)
         try serveSomebodyElse()

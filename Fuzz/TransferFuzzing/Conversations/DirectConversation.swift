@@ -22,8 +22,8 @@ final class DirectConversation {
 
     private let intake: Intake
     private let early = EarlyAnswers()
-    private let lane: UploadLane
-    private let requestLane: RequestLane
+    private let worker: UploadWorker
+    private let requestWorker: RequestWorker
     private var conversation = FrameConversation()
     private var parser = FrameParser()
     private var unparsed: [UInt8] = []
@@ -44,14 +44,14 @@ final class DirectConversation {
     init(_ server: SimulatedGround.Server, number: Int, _ caller: Caller, watch: @escaping (Message) -> Void) {
         intake = server.intake
         self.watch = watch
-        let resources = LaneResources(server.intake, server.store, log: Self.log)
-        lane = UploadLane(
+        let resources = WorkerResources(server.intake, server.store, log: Self.log)
+        worker = UploadWorker(
             resources, connection: number, peer: "", early: early,
             progress: ConnectionProgress(number, peer: ""))
-        requestLane = RequestLane(resources, peer: "")
-        lane.intake.caller = caller
-        lane.intake.sender = Sender(connection: number) { false }
-        requestLane.client = caller
+        requestWorker = RequestWorker(resources, peer: "")
+        worker.intake.caller = caller
+        worker.intake.sender = Sender(connection: number) { false }
+        requestWorker.client = caller
     }
 
     /// Goes nowhere.
@@ -70,14 +70,14 @@ final class DirectConversation {
     /// The connection is over.
     func end() {
         hasEnded = true
-        lane.cancel()
-        requestLane.end()
+        worker.cancel()
+        requestWorker.end()
     }
 
     /// - Returns: whether there may be more.
     private func takeBatch() throws(Finding) -> Bool {
         guard let buffer = Self.buffers.takeNow() else { throw Finding("Buffers are not given back.") }
-        let batch = LaneBatch(buffer, carry: Array(unparsed.prefix(256 << 10)))
+        let batch = FrameBatch(buffer, carry: Array(unparsed.prefix(256 << 10)))
         do throws(ProtocolFault) {
             try parse(batch)
         } catch {
@@ -92,7 +92,7 @@ final class DirectConversation {
         return !wasEmpty && !unparsed.isEmpty
     }
 
-    private func parse(_ batch: LaneBatch) throws(ProtocolFault) {
+    private func parse(_ batch: FrameBatch) throws(ProtocolFault) {
         while !hasEnded, !batch.isComplete, !batch.unparsed.isEmpty {
             switch try parser.next(batch.unparsed.bytes) {
             case .needsMore: return
@@ -113,8 +113,8 @@ final class DirectConversation {
         switch demand {
         // Everybody may come in.
         case .decide(let hello):
-            lane.intake.run = hello.run
-            if hello.features.contains(.receipts) { lane.intake.giveReceipts() }
+            worker.intake.run = hello.run
+            if hello.features.contains(.receipts) { worker.intake.giveReceipts() }
         case .answer(let request): requests.append(request)
         case .cancel(let id): cancelled.append(id)
         case .close: hasEnded = true
@@ -122,11 +122,11 @@ final class DirectConversation {
         }
     }
 
-    private func work(on batch: LaneBatch) throws(Finding) {
+    private func work(on batch: FrameBatch) throws(Finding) {
         guard !batch.isEmpty else { return }
         var batches = [batch]
         for _ in 0..<Self.mostTurns {
-            let outcome = lane.process(batches)
+            let outcome = worker.process(batches)
             batches = []
             let (frames, settled) = early.take()
             conversation.settled(settled)
@@ -141,7 +141,7 @@ final class DirectConversation {
         var isBusy = !requests.isEmpty || !cancelled.isEmpty
         for _ in 0..<Self.mostTurns {
             guard isBusy else { return }
-            let outcome = requestLane.step(
+            let outcome = requestWorker.step(
                 requests, cancelled: cancelled, room: Self.answerRoom,
                 isStopping: intake.isStopping.load(ordering: .relaxed))
             (requests, cancelled) = ([], [])

@@ -83,10 +83,10 @@ struct ScriptedClient {
     }
 
     /// The whole of the parts.
-    mutating func beginAssembly(_ about: UInt8, _ what: UInt8, _ how: UInt8) {
+    mutating func beginMultipart(_ about: UInt8, _ what: UInt8, _ how: UInt8) {
         let count = Self.contents[Self.long].count
         begin(
-            Self.id(about & 15), Self.path(about >> 4), Self.long, count..<count, UInt64(count), what, how, .assembly)
+            Self.id(about & 15), Self.path(about >> 4), Self.long, count..<count, UInt64(count), what, how, .multipart)
     }
 
     private mutating func begin(
@@ -110,7 +110,7 @@ struct ScriptedClient {
             .resume(
                 Begin(
                     id: id, path: Self.path(about >> 4), size: UInt64(Self.contents[content].count),
-                    expectsAccept: true, scope: how & 1 == 0 ? .assembly : .whole)))
+                    expectsAccept: true, scope: how & 1 == 0 ? .multipart : .whole)))
     }
 
     /// Content of the open upload; of some other where none is.

@@ -3,7 +3,7 @@ internal import TransferModel
 
 /// The object of `--json` for a command that could not do its work, or not to the end: whoever reads objects only learns why.
 enum FailureDocument {
-    static func json(_ failure: PushFailure) -> JSONLine {
+    static func json(_ failure: TransferFailure) -> JSONLine {
         [
             "schema": .string(JSONSchema.failure), "reason": .string(failure.reason.name),
             "result": failure.reason.code.map { .string($0.description) } ?? .null,
@@ -12,7 +12,7 @@ enum FailureDocument {
     }
 }
 
-extension PushFailure.Reason {
+extension TransferFailure.Reason {
     /// Stays as it is: programs read it.
     fileprivate var name: String {
         switch self {

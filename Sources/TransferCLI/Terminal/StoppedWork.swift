@@ -26,9 +26,9 @@ struct StoppedWork: Sendable {
     init(_ name: String) { self.name = name }
 
     /// A failure in the words of this work, where it is that it was stopped.
-    func named(_ failure: PushFailure) -> PushFailure {
+    func named(_ failure: TransferFailure) -> TransferFailure {
         guard failure.reason == .cancelled else { return failure }
-        return PushFailure(reason: .cancelled, message: "The \(name) was stopped.")
+        return TransferFailure(reason: .cancelled, message: "The \(name) was stopped.")
     }
 
     /// - Parameters:

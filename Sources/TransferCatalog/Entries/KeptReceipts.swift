@@ -4,20 +4,22 @@ package import TransferModel
 /// Receipts that were signed together, as the catalog keeps them: what they have in common, and whose they are. With the
 /// entries of these uploads each of them can be made again.
 package struct KeptReceipts: Equatable, Sendable {
-    package let seal: BatchSeal
+    package let signedBatch: SignedBatch
 
     /// In the order of their numbers.
     package let uploads: [UploadID]
 
-    package init(_ seal: BatchSeal, uploads: [UploadID]) {
-        self.seal = seal
+    package init(_ signedBatch: SignedBatch, uploads: [UploadID]) {
+        self.signedBatch = signedBatch
         self.uploads = uploads
     }
 
     /// Whether a receipt is among them.
     ///
     /// - Parameter number: that of the receipt.
-    func contain(_ number: UInt64) -> Bool { number >= seal.number && number - seal.number < UInt64(uploads.count) }
+    func contain(_ number: UInt64) -> Bool {
+        number >= signedBatch.number && number - signedBatch.number < UInt64(uploads.count)
+    }
 }
 
 /// How they stand in the table: one row for all that have one signature.
@@ -34,15 +36,15 @@ extension KeptReceipts {
         """
 
     func write(_ statement: Statement) throws(DatabaseError) {
-        statement.bind(1, Int64(clamping: seal.number))
-        statement.bind(2, Int64(seal.version))
-        statement.bind(3, Int64(clamping: seal.time))
+        statement.bind(1, Int64(clamping: signedBatch.number))
+        statement.bind(2, Int64(signedBatch.version))
+        statement.bind(3, Int64(clamping: signedBatch.time))
         var ids: [UInt8] = []
         ids.reserveCapacity(uploads.count * UploadID.size)
         for id in uploads { try id.withBytes { ids.append(contentsOf: $0) } }
-        try seal.sender.utf8.span.withUnsafeBufferPointer { (sender) throws(DatabaseError) in
+        try signedBatch.sender.utf8.span.withUnsafeBufferPointer { (sender) throws(DatabaseError) in
             statement.bind(4, text: sender)
-            try seal.signature.span.bytes.withUnsafeBytes { (signature) throws(DatabaseError) in
+            try signedBatch.signature.span.bytes.withUnsafeBytes { (signature) throws(DatabaseError) in
                 statement.bind(5, blob: signature)
                 try ids.span.bytes.withUnsafeBytes { (ids) throws(DatabaseError) in
                     statement.bind(6, blob: ids)
@@ -64,7 +66,7 @@ extension KeptReceipts {
                 UploadID(UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + UploadID.size]))
             }
         }
-        seal = BatchSeal(
+        signedBatch = SignedBatch(
             version: version, number: number, time: time, count: uploads.count, signature: row.blob(4),
             sender: row.text(3))
     }

@@ -13,7 +13,7 @@ package protocol UploadRecords: AnyObject, Sendable, IntendedChanges {
     /// - Parameter receipts: whose numbers entries have, from the first of them to the last.
     /// - Returns: whether any file may be known to be rotten.
     @discardableResult
-    func record(_ entries: [CatalogEntry], with receipts: BatchSeal?) throws(DatabaseError) -> Bool
+    func record(_ entries: [CatalogEntry], with receipts: SignedBatch?) throws(DatabaseError) -> Bool
 
     /// Records uploads that have begun, over what was known of them as unfinished, and forgets others that were. What was
     /// acknowledged stays as it is.

@@ -12,15 +12,15 @@ extension ClientConfiguration {
     ///
     /// - Parameter path: of the file, PEM and mode 0600; it is made, in a folder that is there, where there is none.
     /// - Returns: the public half, for a server's `authorized_keys`.
-    /// - Throws: `PushFailure` when the file is no key, when others can read it, or when it cannot be made.
+    /// - Throws: `TransferFailure` when the file is no key, when others can read it, or when it cannot be made.
     @discardableResult
-    public mutating func showKey(in path: String) throws(PushFailure) -> PublicKey {
+    public mutating func showKey(in path: String) throws(TransferFailure) -> PublicKey {
         do throws(KeyPair.Fault) {
             let pair = try KeyPair.open(path, Self.wording).pair
             key = pair
             return pair.key
         } catch {
-            throw PushFailure(reason: .untrusted, message: error.message)
+            throw TransferFailure(reason: .untrusted, message: error.message)
         }
     }
 }

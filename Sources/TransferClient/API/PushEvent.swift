@@ -49,7 +49,7 @@ public struct UploadProgress: Sendable, Equatable {
 }
 
 /// Why a push, or whatever else was asked of a server, could not go on. The reports before it stand.
-public struct PushFailure: Error, Sendable, Equatable {
+public struct TransferFailure: Error, Sendable, Equatable {
     /// What kind of failure.
     public enum Reason: Sendable, Equatable {
         /// No connection, or none any more.

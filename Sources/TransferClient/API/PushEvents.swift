@@ -2,7 +2,7 @@
 /// task that takes them is cancelled, or when nobody holds the events or their iterator any more.
 public struct PushEvents: AsyncSequence, Sendable {
     /// What ends the sequence early.
-    public typealias Failure = PushFailure
+    public typealias Failure = TransferFailure
 
     private let taker: EventTaker
     private let tellLeftOut: @Sendable () -> LeftOut
@@ -33,12 +33,12 @@ public struct PushEvents: AsyncSequence, Sendable {
         fileprivate let taker: EventTaker
 
         /// The next event, or nothing at the end.
-        public mutating func next() async throws(PushFailure) -> PushEvent? {
+        public mutating func next() async throws(TransferFailure) -> PushEvent? {
             try await taker.channel.next()
         }
 
         /// The next event, or nothing at the end.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(PushFailure) -> PushEvent? {
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransferFailure) -> PushEvent? {
             try await taker.channel.next()
         }
     }

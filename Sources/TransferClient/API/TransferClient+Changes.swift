@@ -50,7 +50,7 @@ extension TransferClient {
     ///   - replaces: whether a file or link that is there gives way. A folder that is there stays, and gets more.
     ///   - unlisted: is told of each folder that has names which no path can have.
     /// - Returns: one report for each thing with the path of its copy, or its own where that is what is wrong. It throws
-    ///   `PushFailure`, `rejected` when a folder cannot be listed; then nothing is copied.
+    ///   `TransferFailure`, `rejected` when a folder cannot be listed; then nothing is copied.
     package func copyTrees(
         _ copies: [(path: String, target: String)], isRecursive: Bool, replaces: Bool = false,
         unlisted: @escaping @Sendable (UnlistedNames) -> Void = { _ in }
@@ -60,8 +60,8 @@ extension TransferClient {
             events.send($0)
         }
         let work = Task {
-            let result: Result<Void, PushFailure>
-            do throws(PushFailure) {
+            let result: Result<Void, TransferFailure>
+            do throws(TransferFailure) {
                 result = .success(try await copy.run(copies))
             } catch {
                 result = .failure(error)

@@ -5,23 +5,23 @@ import TransferStore
 import TransferSystem
 
 /// People and their mailboxes: who there is on a server, what they have sent this client, and what became of what this client
-/// has sent them with `ClientConfiguration.recipients`. All of it throws `PushFailure`, `unsupported` where this client has
+/// has sent them with `ClientConfiguration.recipients`. All of it throws `TransferFailure`, `unsupported` where this client has
 /// no mailbox.
 extension TransferClient {
     /// Who this client is on the server.
     ///
-    /// - Throws: `PushFailure`.
-    public func whoami() async throws(PushFailure) -> Person {
+    /// - Throws: `TransferFailure`.
+    public func whoami() async throws(TransferFailure) -> Person {
         guard let person = try await ask(isAboutItself: true).persons.first else {
-            throw PushFailure(reason: .rejected(.notFound), message: "The server has no name for this client.")
+            throw TransferFailure(reason: .rejected(.notFound), message: "The server has no name for this client.")
         }
         return person
     }
 
     /// Everybody who has a mailbox on the server, in the order in which it names them.
     ///
-    /// - Throws: `PushFailure`.
-    public func people() async throws(PushFailure) -> [Person] { try await ask(isAboutItself: false).persons }
+    /// - Throws: `TransferFailure`.
+    public func people() async throws(TransferFailure) -> [Person] { try await ask(isAboutItself: false).persons }
 
     /// What waits for this client, in the order in which it came to the server.
     ///
@@ -69,11 +69,11 @@ extension TransferClient {
         let context = requestContext
         Task(executorPreference: context.loop) { [self] in
             let opened = await context.pool.run {
-                Result { () throws(StoreError) in try PullDirectory(path: directory) }
+                Result { () throws(Failure) in try PullDirectory(path: directory) }
             }
             switch opened {
             case .failure(let error):
-                events.finish(.failure(PushFailure(reason: .rejected(error.code), message: error.message)))
+                events.finish(.failure(TransferFailure(reason: .rejected(error.code), message: error.message)))
             case .success(let destination):
                 let plan = await context.pool.run { ReceivePlan(context, destination, options, events) }
                 await converse(
@@ -92,12 +92,12 @@ extension TransferClient {
     /// - Parameters:
     ///   - delivery: as this client has listed it.
     ///   - opens: whether what is sealed is opened.
-    /// - Returns: its content, each piece verified, and at the end what `settle` takes. It throws `PushFailure`, `rejected` when
+    /// - Returns: its content, each piece verified, and at the end what `settle` takes. It throws `TransferFailure`, `rejected` when
     ///   it waits no longer, its content is not what was listed, it cannot be opened, or it is not what its sender has signed: then
     ///   the content that came before is incomplete and may be forged.
     public func read(_ delivery: Delivery, opens: Bool = true) -> RequestEvents<DeliveryPart> {
         let events = EventQueue<DeliveryPart>(limit: Self.blocksAhead)
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             if opens { _ = try meet(delivery) }
         } catch {
             events.finish(.failure(error))
@@ -115,8 +115,8 @@ extension TransferClient {
     /// Says that all of the content of deliveries to this client is on stable storage where this client keeps it, and signs that
     /// with its key, if it has one. Those of which something was said before stay so.
     ///
-    /// - Throws: `PushFailure`, `rejected` when one of them never was for this client.
-    public func settle(_ deliveries: [VerifiedDelivery]) async throws(PushFailure) {
+    /// - Throws: `TransferFailure`, `rejected` when one of them never was for this client.
+    public func settle(_ deliveries: [VerifiedDelivery]) async throws(TransferFailure) {
         guard !deliveries.isEmpty else { return }
         try await say(.delivered(deliveries))
     }
@@ -124,13 +124,13 @@ extension TransferClient {
     /// Says that deliveries to this client are not wanted: the server may throw them away. Those of which something was said
     /// before stay so.
     ///
-    /// - Throws: `PushFailure`, `rejected` when one of them never was for this client.
-    public func decline(_ deliveries: [Delivery]) async throws(PushFailure) {
+    /// - Throws: `TransferFailure`, `rejected` when one of them never was for this client.
+    public func decline(_ deliveries: [Delivery]) async throws(TransferFailure) {
         guard !deliveries.isEmpty else { return }
         try await say(.declined(deliveries))
     }
 
-    private func say(_ said: SettleRun.Said) async throws(PushFailure) {
+    private func say(_ said: SettleRun.Said) async throws(TransferFailure) {
         let events = EventQueue<Never>()
         let settling = SettleRun(requestContext, said, events)
         settling.begin()
@@ -152,7 +152,7 @@ extension TransferClient {
     }
 
     /// - Parameter isAboutItself: whether only this client is wanted.
-    package func ask(isAboutItself: Bool) async throws(PushFailure) -> People {
+    package func ask(isAboutItself: Bool) async throws(TransferFailure) -> People {
         let events = EventQueue<Person>()
         let question = PeopleQuestion(isAboutItself: isAboutItself, listBudget, events)
         run(question.queue, events, resume: { question.queue.resume() }, failure: { question.failure })

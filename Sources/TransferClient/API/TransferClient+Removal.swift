@@ -41,12 +41,12 @@ extension TransferClient {
     ///   far as the server says so.
     package func removalTerms(
         keepsInTrash: Bool
-    ) async throws(PushFailure) -> (refusal: RemovalReport?, goesToTrash: Bool) {
+    ) async throws(TransferFailure) -> (refusal: RemovalReport?, goesToTrash: Bool) {
         let features = try await features(needs: keepsInTrash ? [.files, .trees] : .files)
         let goesToTrash = keepsInTrash || features.contains(.trashes)
         guard features.contains(.trees) else { return (nil, goesToTrash) }
         // Whoever may remove may see the trash, and nobody else.
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             _ = try await trash()
             return (nil, goesToTrash)
         } catch {

@@ -15,7 +15,7 @@ extension TransferClient {
     ///   - wantsDetails: whether kind, digest and time of storing are asked for, which costs the server a little.
     ///   - unlisted: is told of each folder that has names which no path can have, before the entries end. Older servers don't
     ///     say it.
-    /// - Returns: the entries. It throws `PushFailure`, `rejected` when there is no such folder.
+    /// - Returns: the entries. It throws `TransferFailure`, `rejected` when there is no such folder.
     public func list(
         _ folder: String = "", isRecursive: Bool = false, wantsDetails: Bool = true,
         unlisted: (@Sendable (UnlistedNames) -> Void)? = nil
@@ -59,7 +59,7 @@ extension TransferClient {
 
     /// Reads one file.
     ///
-    /// - Returns: its content in pieces of up to 4 MiB, each verified. It throws `PushFailure`, `rejected` when there is no
+    /// - Returns: its content in pieces of up to 4 MiB, each verified. It throws `TransferFailure`, `rejected` when there is no
     ///   such file or its content is not what it should be: then what came before is not all of it.
     public func read(_ path: String) -> RequestEvents<[UInt8]> {
         let events = EventQueue<[UInt8]>(limit: Self.blocksAhead)
@@ -106,7 +106,7 @@ extension TransferClient {
                 (access(directory, F_OK) == 0, places?.path(ofTarget: directory))
             }
             let opened = await context.pool.run {
-                Result { () throws(StoreError) -> PullPlace in
+                Result { () throws(Failure) -> PullPlace in
                     isPreview
                         ? .preview(try PullDirectory(present: directory))
                         : .directory(try PullDirectory(path: directory))
@@ -114,7 +114,7 @@ extension TransferClient {
             }
             switch opened {
             case .failure(let error):
-                events.finish(.failure(PushFailure(reason: .rejected(error.code), message: error.message)))
+                events.finish(.failure(TransferFailure(reason: .rejected(error.code), message: error.message)))
             case .success(let place):
                 let archive = context.configuration.archives ? PullArchive(self, place, events) : nil
                 let plan = PullPlan(
@@ -163,7 +163,7 @@ extension TransferClient {
 
     func run<Event>(
         _ plan: any RequestPlan, _ events: EventQueue<Event>, resume: @escaping @Sendable () -> Void,
-        failure: @escaping @Sendable () -> PushFailure? = { nil }
+        failure: @escaping @Sendable () -> TransferFailure? = { nil }
     ) {
         Task(executorPreference: requestContext.loop) { [self] in
             await converse(plan, events, resume: resume, failure: failure)
@@ -176,8 +176,8 @@ extension TransferClient {
     ///   - end: what is left to do afterwards; gives what all has come to.
     func converse<Event>(
         _ plan: any RequestPlan, _ events: EventQueue<Event>, resume: @escaping @Sendable () -> Void,
-        failure: @escaping @Sendable () -> PushFailure? = { nil },
-        end: (Result<Void, PushFailure>) async -> Result<Void, PushFailure> = { $0 }
+        failure: @escaping @Sendable () -> TransferFailure? = { nil },
+        end: (Result<Void, TransferFailure>) async -> Result<Void, TransferFailure> = { $0 }
     ) async {
         let context = requestContext
         let run = RequestRun(context, plan)
@@ -192,7 +192,7 @@ extension TransferClient {
     }
 }
 
-extension Result<Void, PushFailure> {
+extension Result<Void, TransferFailure> {
     /// Whether it is not known by itself what went wrong, if anything did.
     fileprivate var mayHaveReason: Bool {
         switch self {

@@ -6,13 +6,13 @@ import TransferProtocol
 extension TransferClient {
     /// What is in the trash, the newest first.
     ///
-    /// - Throws: `PushFailure`, as for a server that is too old to have one.
-    public func trash() async throws(PushFailure) -> [TrashedBatch] {
+    /// - Throws: `TransferFailure`, as for a server that is too old to have one.
+    public func trash() async throws(TransferFailure) -> [TrashedBatch] {
         let folder = Self.clean(requestContext.server.folder)
         do throws(RelativePath.Fault) {
             if !folder.isEmpty { _ = try RelativePath(folder) }
         } catch {
-            throw PushFailure(reason: .rejected(.invalidPath), message: error.message)
+            throw TransferFailure(reason: .rejected(.invalidPath), message: error.message)
         }
         var (found, budget): ([TrashedBatch], ListBudget) = ([], listBudget)
         for try await entry in listTrash("", .top, isRecursive: false) {
@@ -29,7 +29,7 @@ extension TransferClient {
 
     /// Whether something was removed together with others under a path. Nothing is there where a part of the path is a symbolic link
     /// in that part of the trash, or the path is none.
-    public func has(_ path: String, in batch: TrashedBatch) async throws(PushFailure) -> Bool {
+    public func has(_ path: String, in batch: TrashedBatch) async throws(TransferFailure) -> Bool {
         let events = EventQueue<StatReport>()
         let queue = RequestQueue(needs: [.files, .trees]) { events.isFull }
         let path = Self.clean(path)
@@ -42,7 +42,7 @@ extension TransferClient {
             guard report.entry == nil, !report.result.isAbsenceInTrash else {
                 return report.entry != nil
             }
-            throw PushFailure(reason: .rejected(report.result), message: report.message)
+            throw TransferFailure(reason: .rejected(report.result), message: report.message)
         }
         return false
     }

@@ -39,9 +39,11 @@ public final class TransferClient: Sendable {
 
     /// Makes a client; nothing is connected yet.
     ///
-    /// - Throws: `PushFailure` when the process has no threads or descriptors left, or when a token would travel without
+    /// - Throws: `TransferFailure` when the process has no threads or descriptors left, or when a token would travel without
     ///   encryption.
-    public init(server: ServerAddress, configuration: ClientConfiguration = ClientConfiguration()) throws(PushFailure) {
+    public init(server: ServerAddress, configuration: ClientConfiguration = ClientConfiguration())
+        throws(TransferFailure)
+    {
         if case .plaintext = configuration.security, configuration.token != nil { throw .bareToken }
         guard configuration.classic == nil || !configuration.security.isEncrypted else { throw .bareClassic }
         if let failure = configuration.recipientsFailure ?? configuration.archiveFailure(server) { throw failure }
@@ -61,7 +63,7 @@ public final class TransferClient: Sendable {
         do throws(SystemError) {
             loops = try ClientLoops()
         } catch {
-            throw PushFailure(reason: .unreachable, message: "Cannot start a thread: \(error).")
+            throw TransferFailure(reason: .unreachable, message: "Cannot start a thread: \(error).")
         }
         let lanes = configuration.laneAllowance().most
         pool = BlockingPool(name: "transfer-read", threads: lanes + Self.spareThreads)
@@ -78,10 +80,10 @@ public final class TransferClient: Sendable {
 
     /// Makes a client and looks whether the server answers.
     ///
-    /// - Throws: `PushFailure` when it doesn't.
+    /// - Throws: `TransferFailure` when it doesn't.
     public static func connect(
         to server: ServerAddress, configuration: ClientConfiguration = ClientConfiguration()
-    ) async throws(PushFailure) -> TransferClient {
+    ) async throws(TransferFailure) -> TransferClient {
         let client = try TransferClient(server: server, configuration: configuration)
         var events = client.push([]).makeAsyncIterator()
         while try await events.next() != nil {}
@@ -111,7 +113,7 @@ public final class TransferClient: Sendable {
     /// Pushes what the sequence gives, one after the other; it is asked for the next when there is room for it. A
     /// failed upload ends only itself.
     ///
-    /// - Returns: what happens, ending when every upload has its report. It throws `PushFailure` when no connection
+    /// - Returns: what happens, ending when every upload has its report. It throws `TransferFailure` when no connection
     ///   can be made, or none again in time.
     public func push(_ uploads: some Sequence<Upload> & Sendable) -> PushEvents {
         configuration.archives ? archive(uploads) : push(uploads, archive: nil)
@@ -169,10 +171,10 @@ public final class TransferClient: Sendable {
     }
 
     /// Nothing is sent before it is known whom to seal for; until then the push can be stopped as well.
-    private func prepareSealing(_ channel: EventChannel) async -> Result<SealedPush, PushFailure> {
+    private func prepareSealing(_ channel: EventChannel) async -> Result<SealedPush, TransferFailure> {
         let preparing = Task(executorPreference: loops.main) { [self] in
-            do throws(PushFailure) {
-                return Result<SealedPush, PushFailure>.success(
+            do throws(TransferFailure) {
+                return Result<SealedPush, TransferFailure>.success(
                     try await prepareSealing(for: configuration.recipients) { channel.send(.notice($0)) })
             } catch {
                 return .failure(error)
@@ -185,8 +187,8 @@ public final class TransferClient: Sendable {
     /// Pushes one upload, or all of one directory, and waits for it.
     ///
     /// - Returns: one report for each file.
-    /// - Throws: `PushFailure` when no connection can be made, or none again in time.
-    public func push(_ upload: Upload) async throws(PushFailure) -> [UploadReport] {
+    /// - Throws: `TransferFailure` when no connection can be made, or none again in time.
+    public func push(_ upload: Upload) async throws(TransferFailure) -> [UploadReport] {
         var reports: [UploadReport] = []
         var events = push([upload]).makeAsyncIterator()
         while let event = try await events.next() {
@@ -217,22 +219,22 @@ extension ClientConfiguration.Security {
 
 extension ClientConfiguration {
     /// Why nothing can be sent to the recipients.
-    fileprivate var recipientsFailure: PushFailure? {
+    fileprivate var recipientsFailure: TransferFailure? {
         guard !recipients.isEmpty else { return nil }
         guard recipients.reduce(0, { $0 + 1 + $1.utf8.count }) <= Self.mostRecipientBytes, Recipients(recipients) != nil
         else {
-            return PushFailure(
+            return TransferFailure(
                 reason: .rejected(.unknownRecipient),
                 message: "A recipient's name has 1 to \(Recipients.nameSize) bytes, and all of them together have "
                     + "\(Self.mostRecipientBytes) at most. Nothing was sent.")
         }
         guard !wantsReceipts else {
-            return PushFailure(
+            return TransferFailure(
                 reason: .unsupported,
                 message: "What is for somebody has the recipients' receipts, and none of the server. Nothing was sent.")
         }
         guard classic == nil else {
-            return PushFailure(
+            return TransferFailure(
                 reason: .unsupported, message: "Classic framings know no mailboxes. Nothing was sent.")
         }
         return nil
@@ -241,19 +243,19 @@ extension ClientConfiguration {
 
 extension ClientConfiguration {
     /// Why nothing can be sent with all that is kept of it.
-    fileprivate func archiveFailure(_ server: ServerAddress) -> PushFailure? {
+    fileprivate func archiveFailure(_ server: ServerAddress) -> TransferFailure? {
         guard archives, classic != nil || server.web != nil || !recipients.isEmpty else { return nil }
         let place = recipients.isEmpty ? "A server that speaks another protocol" : "A mailbox"
-        return PushFailure(
+        return TransferFailure(
             reason: .unsupported, message: "\(place) takes files alone; send them without --archive. Nothing was sent.")
     }
 }
 
-extension PushFailure {
-    fileprivate static let bareClassic = PushFailure(
+extension TransferFailure {
+    fileprivate static let bareClassic = TransferFailure(
         reason: .unsupported, message: "Classic framings know no encryption. Nothing was sent.")
 
-    fileprivate static let bareToken = PushFailure(
+    fileprivate static let bareToken = TransferFailure(
         reason: .untrusted,
         message: "A token is for encrypted connections only: otherwise who listens in could use it. Nothing was sent.")
 }

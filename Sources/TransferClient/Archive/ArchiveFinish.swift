@@ -17,22 +17,22 @@ struct ArchiveFinish: Sendable {
     let hasContent: @Sendable (_ there: SyncEntry, _ file: ArchiveNotes.Stored) -> Bool
 
     /// Sends or fetches files by other names than their first, which could not be had, and reports them.
-    let take: @Sendable (_ names: [ArchiveItem]) async -> Result<Void, PushFailure>
+    let take: @Sendable (_ names: [ArchiveItem]) async -> Result<Void, TransferFailure>
 
     let report: @Sendable (_ item: ArchiveItem, _ outcome: ArchiveOutcome) -> Void
 
     /// Numbers in front of which something turns up that was not there before, until it is taken that none is free.
     private static let mostSurprises = 16
 
-    func run() async throws(PushFailure) {
+    func run() async throws(TransferFailure) {
         let target = target
-        try await place(notes.links) { (attempts, replaces, report) async throws(PushFailure) in
+        try await place(notes.links) { (attempts, replaces, report) async throws(TransferFailure) in
             let found = Dictionary(attempts.map { ($0.path, $0) }) { first, _ in first }
             try await target.makeLinks(attempts.map(\.entry), replaces: replaces) { link, result, message in
                 if let attempt = found[link.path] { report(attempt, result, message) }
             }
         }
-        try await place(try await namesToMake()) { (attempts, replaces, report) async throws(PushFailure) in
+        try await place(try await namesToMake()) { (attempts, replaces, report) async throws(TransferFailure) in
             let found = Dictionary(attempts.map { ($0.path, $0) }) { first, _ in first }
             try await target.makeHardLinks(attempts.compactMap(\.hardLink), replaces: replaces) {
                 link, result, message in
@@ -89,8 +89,8 @@ extension ArchiveFinish {
     /// Gives each its name, as the policy for conflicts says. What wants a name that another one is just given waits for that.
     private func place(
         _ items: [ArchiveItem],
-        _ make: ([Attempt], _ replaces: Bool, @escaping Answer) async throws(PushFailure) -> Void
-    ) async throws(PushFailure) {
+        _ make: ([Attempt], _ replaces: Bool, @escaping Answer) async throws(TransferFailure) -> Void
+    ) async throws(TransferFailure) {
         var waiting = items.map { Attempt($0, stored($0)) }
         while !waiting.isEmpty {
             var (round, later): ([Attempt], [Attempt]) = ([], [])
@@ -174,7 +174,7 @@ extension ArchiveFinish {
     /// Where the first name of a file could not be had, the next one takes its place.
     ///
     /// - Returns: those whose file is there.
-    private func namesToMake() async throws(PushFailure) -> [ArchiveItem] {
+    private func namesToMake() async throws(TransferFailure) -> [ArchiveItem] {
         var names = notes.names
         while true {
             var chosen: Set<SyncEntry.NamedFile> = []
@@ -206,7 +206,7 @@ extension ArchiveFinish {
 // MARK: Attributes
 
 extension ArchiveFinish {
-    private func setFiles() async throws(PushFailure) {
+    private func setFiles() async throws(TransferFailure) {
         try await set(notes.present) { item, result, message in
             tell(
                 item,
@@ -217,7 +217,7 @@ extension ArchiveFinish {
     }
 
     /// Makes those that are not there, the outermost first.
-    func makeFolders() async throws(PushFailure) {
+    func makeFolders() async throws(TransferFailure) {
         let missing = notes.folders.filter { item in
             notes.failure(of: item.path) == nil && !notes.isTouched(item.path)
                 && !(notes.there(item.path)?.isFolder ?? false)
@@ -228,14 +228,14 @@ extension ArchiveFinish {
         guard !entries.isEmpty else { return }
         try await target.makeFolders(entries, replacing: links) { [notes] folder, result, message in
             guard result == .completed else {
-                return notes.cannotMake(folder.path, LocalFailure(code: result, message: message))
+                return notes.cannotMake(folder.path, Failure(result, message))
             }
             notes.touch(folder.path)
             notes.touch(folder.path.parent)
         }
     }
 
-    private func setFolders() async throws(PushFailure) {
+    private func setFolders() async throws(TransferFailure) {
         try await makeFolders()
         let folders = notes.folders.reversed()
         for item in folders where item.isNewFolder { notes.touch(item.path.parent) }
@@ -266,7 +266,7 @@ extension ArchiveFinish {
     /// In their order. Of several with one path the first counts.
     private func set(
         _ items: [ArchiveItem], _ answer: @escaping @Sendable (ArchiveItem, ResultCode, String) -> Void
-    ) async throws(PushFailure) {
+    ) async throws(TransferFailure) {
         guard !items.isEmpty else { return }
         let groups = Dictionary(grouping: items, by: \.path)
         var seen: Set<RelativePath> = []

@@ -9,7 +9,7 @@ extension ArchiveNotes {
     ///   - place: on this machine.
     ///   - path: where it goes.
     func add(_ directory: SourceDirectory, at place: SourcePlace, _ path: String, isNamed: Bool) {
-        do throws(LocalFailure) {
+        do throws(Failure) {
             let entry = try SyncEntry.folder(directory, as: try Self.path(path))
             add(.folder, place, entry, isNamed: isNamed)
         } catch {
@@ -23,7 +23,7 @@ extension ArchiveNotes {
     }
 
     /// - Throws: why the link cannot be sent.
-    func add(link place: SourcePlace, _ path: String, isNamed: Bool) throws(LocalFailure) {
+    func add(link place: SourcePlace, _ path: String, isNamed: Bool) throws(Failure) {
         add(.link, place, try SyncEntry.link(at: place, as: try Self.path(path)), isNamed: isNamed)
     }
 
@@ -40,11 +40,11 @@ extension ArchiveNotes {
         return true
     }
 
-    private static func path(_ text: String) throws(LocalFailure) -> RelativePath {
+    private static func path(_ text: String) throws(Failure) -> RelativePath {
         do throws(RelativePath.Fault) {
             return try RelativePath(text)
         } catch {
-            throw LocalFailure(code: .invalidPath, message: error.message)
+            throw Failure(.invalidPath, error.message)
         }
     }
 }

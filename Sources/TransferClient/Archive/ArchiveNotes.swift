@@ -35,7 +35,7 @@ final class ArchiveNotes: Sendable {
         /// Folders in which something was changed.
         var touched: Set<RelativePath> = []
         /// Folders that could not be made, and why.
-        var unmade: [RelativePath: LocalFailure] = [:]
+        var unmade: [RelativePath: Failure] = [:]
         var look: @Sendable (RelativePath) -> SyncEntry? = { _ in nil }
     }
 
@@ -154,9 +154,9 @@ extension ArchiveNotes {
 
     func isTouched(_ folder: RelativePath) -> Bool { state.withLock { $0.touched.contains(folder) } }
 
-    func cannotMake(_ folder: RelativePath, _ failure: LocalFailure) { state.withLock { $0.unmade[folder] = failure } }
+    func cannotMake(_ folder: RelativePath, _ failure: Failure) { state.withLock { $0.unmade[folder] = failure } }
 
-    func failure(of folder: RelativePath) -> LocalFailure? { state.withLock { $0.unmade[folder] } }
+    func failure(of folder: RelativePath) -> Failure? { state.withLock { $0.unmade[folder] } }
 
     /// - Returns: whether it had no report so far.
     func reports(_ item: ArchiveItem) -> Bool {

@@ -36,7 +36,7 @@ final class ArchivePush: Sendable {
     var leftOut: LeftOut { state.withLock { $0.files }?.leftOut ?? LeftOut() }
 
     func run() async {
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             try await push()
             channel.finish(.success(()))
         } catch {
@@ -44,7 +44,7 @@ final class ArchivePush: Sendable {
         }
     }
 
-    private func push() async throws(PushFailure) {
+    private func push() async throws(TransferFailure) {
         let features = try await serverFeatures()
         let count = await look()
         if configuration.countsAhead { channel.send(.counted(files: count.files, bytes: count.bytes)) }
@@ -58,7 +58,7 @@ final class ArchivePush: Sendable {
             if !answer.isDurable { state.withLock { $0.isDurable = false } }
         }
         let finish = finish(target, sender, keeping)
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             try await prepare(finish, there)
             try await send(finish, sender)
         } catch {
@@ -68,8 +68,8 @@ final class ArchivePush: Sendable {
         await closeFolders()
     }
 
-    private func send(_ finish: ArchiveFinish, _ sender: TransferClient) async throws(PushFailure) {
-        do throws(PushFailure) {
+    private func send(_ finish: ArchiveFinish, _ sender: TransferClient) async throws(TransferFailure) {
+        do throws(TransferFailure) {
             try await sendAll(sender)
             try await finish.run()
             try await fetchReceipts(sender)
@@ -79,12 +79,12 @@ final class ArchivePush: Sendable {
         }
     }
 
-    private func serverFeatures() async throws(PushFailure) -> Features {
-        do throws(PushFailure) {
+    private func serverFeatures() async throws(TransferFailure) -> Features {
+        do throws(TransferFailure) {
             return try await client.features(needs: [.files, .trees])
         } catch {
             guard error.reason == .unsupported else { throw error }
-            throw PushFailure(
+            throw TransferFailure(
                 reason: .unsupported,
                 message: "\(error.message) Without --archive it takes files, with their times. Nothing was sent.")
         }
@@ -114,7 +114,7 @@ extension ArchivePush {
     ///
     /// - Returns: nothing of what this client may not see.
     /// - Throws: also `rejected(.incomplete)`, when it is more than is held in memory.
-    private func scan() async throws(PushFailure) -> [RelativePath: SyncEntry] {
+    private func scan() async throws(TransferFailure) -> [RelativePath: SyncEntry] {
         let folders = Set(notes.folders.map(\.path))
         var (there, budget): ([RelativePath: SyncEntry], ListBudget) = ([:], client.listBudget)
         let tops = uploads.compactMap { (upload) -> String? in
@@ -122,7 +122,7 @@ extension ArchivePush {
             return (try? RelativePath(upload.name ?? UploadFeed.lastComponent(path)))?.string
         }
         guard !tops.isEmpty else { return [:] }
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             for try await report in client.stat(tops, wantsAll: true) {
                 guard let found = report.entry, let entry = SyncEntry(found) else { continue }
                 try budget.hold(found)
@@ -145,7 +145,7 @@ extension ArchivePush {
     /// Opens folders that are closed to their owner, and makes those that are not there: what is sent may go into them.
     private func prepare(
         _ finish: ArchiveFinish, _ there: [RelativePath: SyncEntry]
-    ) async throws(PushFailure) {
+    ) async throws(TransferFailure) {
         let wanted = notes.folders.map(\.path)
         notes.compare(with: there)
         var seen: Set<RelativePath> = []
@@ -177,7 +177,7 @@ extension ArchivePush {
 // MARK: Files
 
 extension ArchivePush {
-    private func sendAll(_ sender: TransferClient) async throws(PushFailure) {
+    private func sendAll(_ sender: TransferClient) async throws(TransferFailure) {
         let events = sender.push(uploads, archive: notes)
         state.withLock { $0.files = events }
         try await tell(events)
@@ -186,12 +186,12 @@ extension ArchivePush {
     /// Sends files that the rules have been asked about, by other names than their first.
     private func send(
         _ names: [ArchiveItem], as form: EntryForm, _ sender: TransferClient
-    ) async throws(PushFailure) {
+    ) async throws(TransferFailure) {
         guard !names.isEmpty else { return }
         try await tell(try sender.choosingNothing().push(names.map(\.upload)), as: form)
     }
 
-    private func tell(_ events: PushEvents, as form: EntryForm = .file) async throws(PushFailure) {
+    private func tell(_ events: PushEvents, as form: EntryForm = .file) async throws(TransferFailure) {
         for try await event in events {
             guard case .finished(var report) = event else {
                 channel.send(event)
@@ -217,7 +217,7 @@ extension ArchivePush {
         guard !isNew, report.isPath, let file = report.file, let place = report.place else { return report }
         let keeping = state.withLock { $0.keeping }
         return await client.pool.run { [self] in
-            do throws(LocalFailure) {
+            do throws(Failure) {
                 let entry = try SyncEntry.file(at: place, as: stored, file)
                 let item = ArchiveItem(.file, report.source, at: place, entry, there: notes.there(stored))
                 if let there = item.there, !entry.differs(from: there, keeping) {
@@ -255,7 +255,7 @@ extension ArchivePush {
                 there.digest != nil && there.digest == file.digest && there.size == file.size
             },
             take: { [self] names in
-                do throws(PushFailure) {
+                do throws(TransferFailure) {
                     return .success(try await send(names, as: .file, sender))
                 } catch {
                     return .failure(error)
@@ -302,7 +302,7 @@ extension ArchivePush {
     }
 
     /// Only what is uploaded has a receipt.
-    private func fetchReceipts(_ sender: TransferClient) async throws(PushFailure) {
+    private func fetchReceipts(_ sender: TransferClient) async throws(TransferFailure) {
         let names = state.withLock { state in
             defer { state.unreceipted = [] }
             return state.unreceipted
@@ -311,10 +311,10 @@ extension ArchivePush {
     }
 
     /// Says of everything that has no report that it is not known.
-    private func reportRest(_ failure: PushFailure) {
+    private func reportRest(_ failure: TransferFailure) {
         let result: ResultCode = failure.reason == .cancelled ? .cancelled : .connectionLost
         let message =
-            failure.reason == .cancelled ? "Stopped before it was acknowledged." : LocalFailure.connectionLost.message
+            failure.reason == .cancelled ? "Stopped before it was acknowledged." : Failure.connectionLost.message
         for item in notes.takeOpen() + state.withLock({ $0.unreceipted }) {
             report(item, ArchiveOutcome(result: result, path: item.path, message: message))
         }
@@ -343,7 +343,7 @@ extension UploadReport {
 
 extension TransferClient {
     /// The same for all that files have, and without what is decided before.
-    fileprivate func sendingAll(keepsOwners: Bool) throws(PushFailure) -> TransferClient {
+    fileprivate func sendingAll(keepsOwners: Bool) throws(TransferFailure) -> TransferClient {
         var configuration = requestContext.configuration
         (configuration.archives, configuration.countsAhead, configuration.asksByFolder) = (false, false, false)
         configuration.kept = .init(owners: keepsOwners)
@@ -351,13 +351,13 @@ extension TransferClient {
     }
 
     /// For what is tried only once.
-    fileprivate func askingOnce() throws(PushFailure) -> TransferClient {
+    fileprivate func askingOnce() throws(TransferFailure) -> TransferClient {
         var configuration = requestContext.configuration
         (configuration.retryFor, configuration.retriesFirstConnection) = (0, false)
         return try TransferClient(server: server, configuration: configuration)
     }
 
-    fileprivate func choosingNothing() throws(PushFailure) -> TransferClient {
+    fileprivate func choosingNothing() throws(TransferFailure) -> TransferClient {
         var configuration = requestContext.configuration
         configuration.selection = Selection()
         return try TransferClient(server: server, configuration: configuration)

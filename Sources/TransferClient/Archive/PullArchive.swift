@@ -57,7 +57,7 @@ final class PullArchive: Sendable {
     /// - Returns: false when it is too much.
     private func hold(_ bytes: UInt64) -> Bool {
         room.withLock { room in
-            do throws(PushFailure) {
+            do throws(TransferFailure) {
                 try room.budget.hold(bytes)
             } catch {
                 room.isFull = true
@@ -137,7 +137,7 @@ extension PullArchive {
         notes.add(item)
         guard case .directory(let directory) = place else { return }
         let current = editor ?? directory.editor()
-        do throws(StoreError) {
+        do throws(Failure) {
             if try open(item, current) { notes.touch(path) }
             editor = current.isFull ? nil : current
             if current.isFull { try current.commit() }
@@ -150,7 +150,7 @@ extension PullArchive {
     /// others than it is going to have.
     ///
     /// - Returns: whether anything was changed.
-    private func open(_ item: ArchiveItem, _ editor: TreeEditor) throws(StoreError) -> Bool {
+    private func open(_ item: ArchiveItem, _ editor: TreeEditor) throws(Failure) -> Bool {
         if let there = item.there, there.isFolder {
             guard there.isClosed else { return false }
             _ = try editor.set(item.path, permissions: there.openPermissions, modified: nil, nil)
@@ -163,8 +163,8 @@ extension PullArchive {
     }
 
     /// Syncs the folders that were made.
-    private func commit() throws(StoreError) {
-        try folders.withLock { (folders) throws(StoreError) in
+    private func commit() throws(Failure) {
+        try folders.withLock { (folders) throws(Failure) in
             try folders.editor?.commit()
             folders.editor = nil
         }
@@ -208,10 +208,10 @@ extension PullArchive {
     /// Makes what was found. Also where the pull has ended early: a folder may have been opened.
     ///
     /// - Parameter result: how the pull has ended.
-    func finish(_ result: Result<Void, PushFailure>) async -> Result<Void, PushFailure> {
+    func finish(_ result: Result<Void, TransferFailure>) async -> Result<Void, TransferFailure> {
         if case .failure(let failure) = result, failure.reason == .unsupported {
             let advice = "Without --archive it gives files, with their times. Nothing was fetched."
-            return .failure(PushFailure(reason: .unsupported, message: "\(failure.message) \(advice)"))
+            return .failure(TransferFailure(reason: .unsupported, message: "\(failure.message) \(advice)"))
         }
         guard case .directory(let directory) = place else {
             await client.pool.run { self.foresee() }
@@ -231,9 +231,9 @@ extension PullArchive {
             },
             report: { [self] item, outcome in report(item, outcome) })
         var ending = result
-        do throws(PushFailure) {
-            try await client.pool.run { Result { () throws(StoreError) in try self.commit() } }
-                .mapError { PushFailure(reason: .rejected($0.code), message: $0.message) }.get()
+        do throws(TransferFailure) {
+            try await client.pool.run { Result { () throws(Failure) in try self.commit() } }
+                .mapError { TransferFailure(reason: .rejected($0.code), message: $0.message) }.get()
             try await finish.run()
         } catch {
             if case .success = ending { ending = .failure(error) }
@@ -245,9 +245,9 @@ extension PullArchive {
         return ending
     }
 
-    private func fetch(_ names: [ArchiveItem], to directory: PullDirectory) async -> Result<Void, PushFailure> {
+    private func fetch(_ names: [ArchiveItem], to directory: PullDirectory) async -> Result<Void, TransferFailure> {
         let files = state.withLock { state in names.compactMap { state.files[$0.path] } }
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             for try await event in client.pull(files, to: directory) {
                 guard case .finished(let report) = event else { continue }
                 if let file = files.first(where: { $0.source.hasSameBytes(as: report.source) }),

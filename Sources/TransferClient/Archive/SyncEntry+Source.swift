@@ -8,7 +8,7 @@ extension SyncEntry {
     /// A directory.
     ///
     /// - Throws: `sourceUnreadable`, also where its extended attributes are too many to be kept.
-    static func folder(_ directory: SourceDirectory, as path: RelativePath) throws(LocalFailure) -> SyncEntry {
+    static func folder(_ directory: SourceDirectory, as path: RelativePath) throws(Failure) -> SyncEntry {
         do throws(SystemError) {
             let status = try directory.status()
             let own = try directory.openForReading()
@@ -23,7 +23,7 @@ extension SyncEntry {
     /// A symbolic link, which is not followed.
     ///
     /// - Throws: `sourceUnreadable`.
-    static func link(at place: SourcePlace, as path: RelativePath) throws(LocalFailure) -> SyncEntry {
+    static func link(at place: SourcePlace, as path: RelativePath) throws(Failure) -> SyncEntry {
         do throws(SystemError) {
             let (directory, name) = try place.parent()
             let status = try directory.status(name)
@@ -41,7 +41,7 @@ extension SyncEntry {
     /// - Throws: `sourceChanged`, or `sourceUnreadable`, also where its extended attributes are too many to be kept.
     static func file(
         at place: SourcePlace, as path: RelativePath, _ pushed: SourceFile.Identity
-    ) throws(LocalFailure) -> SyncEntry {
+    ) throws(Failure) -> SyncEntry {
         let file = try SourceFile(place)
         guard file.identity == pushed else { throw .changed }
         return SyncEntry(
@@ -71,15 +71,15 @@ extension stat {
     fileprivate var givenOwner: ExtraAttributes.Owner { ExtraAttributes.Owner(user: st_uid, group: st_gid) }
 }
 
-extension LocalFailure {
+extension Failure {
     /// Of a file or directory.
-    static let tooManyAttributes = LocalFailure(
-        code: .sourceUnreadable,
-        message: "Its extended attributes have more than \(ExtraAttributes.mostBytes) bytes, and cannot be kept.")
+    static let tooManyAttributes = Failure(
+        .sourceUnreadable,
+        "Its extended attributes have more than \(ExtraAttributes.mostBytes) bytes, and cannot be kept.")
 
     /// Of a file or folder on a server.
-    static let untoldAttributes = LocalFailure(
-        code: .unsuitable,
-        message: "Its extended attributes cannot be kept: they have more than \(ExtraAttributes.mostBytes) bytes, "
+    static let untoldAttributes = Failure(
+        .unsuitable,
+        "Its extended attributes cannot be kept: they have more than \(ExtraAttributes.mostBytes) bytes, "
             + "or the server may not read them. A pull without --archive leaves them out.")
 }

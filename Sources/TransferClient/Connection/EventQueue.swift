@@ -6,7 +6,7 @@ final class EventQueue<Event: Sendable>: Sendable {
     private struct State {
         var events: [Event] = []
         var head = 0
-        var end: Result<Void, PushFailure>?
+        var end: Result<Void, TransferFailure>?
         var reader: CheckedContinuation<Void, Never>?
         var onRoom: (@Sendable () -> Void)?
         var onCancel: (@Sendable () -> Void)?
@@ -67,7 +67,7 @@ final class EventQueue<Event: Sendable>: Sendable {
         return body()
     }
 
-    func finish(_ end: Result<Void, PushFailure>) {
+    func finish(_ end: Result<Void, TransferFailure>) {
         let reader = state.withLock { state in
             state.end = end
             state.onRoom = nil
@@ -85,7 +85,7 @@ final class EventQueue<Event: Sendable>: Sendable {
         onCancel?()
     }
 
-    func next() async throws(PushFailure) -> Event? {
+    func next() async throws(TransferFailure) -> Event? {
         while true {
             switch take() {
             case .event(let event, let onRoom):
@@ -101,7 +101,7 @@ final class EventQueue<Event: Sendable>: Sendable {
 
     private enum Taken {
         case event(Event, onRoom: (@Sendable () -> Void)?)
-        case end(Result<Void, PushFailure>)
+        case end(Result<Void, TransferFailure>)
         case empty
     }
 

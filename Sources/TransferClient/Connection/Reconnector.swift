@@ -43,7 +43,7 @@ final class Reconnector {
         case complete
         case cancelled
         /// - Parameter ending: that of the last connection.
-        case failed(PushFailure, _ ending: Ending)
+        case failed(TransferFailure, _ ending: Ending)
     }
 
     private let server: ServerAddress
@@ -159,13 +159,13 @@ final class Reconnector {
     }
 
     /// Why no other connection is tried.
-    private func failure<Run: ReconnectingRun>(_ run: isolated Run, _ ending: Ending) -> PushFailure {
+    private func failure<Run: ReconnectingRun>(_ run: isolated Run, _ ending: Ending) -> TransferFailure {
         switch ending {
         case .complete, .cancelled: .stopped
         case .refused(let result): .refused(result)
-        case .unsupported(let message): PushFailure(reason: .unsupported, message: message)
+        case .unsupported(let message): TransferFailure(reason: .unsupported, message: message)
         case .untrusted(let message, let remedy):
-            PushFailure(reason: .untrusted, message: message, remedy: remedy)
+            TransferFailure(reason: .untrusted, message: message, remedy: remedy)
         case .unknown(let server): .unknown(server)
         case .fault(let fault): .broken(server.endpoint, fault)
         case .lost(let reason):
@@ -184,6 +184,6 @@ extension Reconnector {
     }
 }
 
-extension PushFailure {
-    static let stopped = PushFailure(reason: .cancelled, message: "It was stopped.")
+extension TransferFailure {
+    static let stopped = TransferFailure(reason: .cancelled, message: "It was stopped.")
 }

@@ -19,7 +19,7 @@ struct TreeCopy: Sendable {
     /// All of it is known before anything is copied: a folder may be copied into itself.
     ///
     /// - Throws: when a folder cannot be listed: then nothing was copied; or when the connection is lost for good.
-    func run(_ copies: [(path: String, target: String)]) async throws(PushFailure) {
+    func run(_ copies: [(path: String, target: String)]) async throws(TransferFailure) {
         let plan = try await look(copies)
         let features = isRecursive ? try await client.features(needs: [.files, .trees]) : []
         try await TreeCopyRun(self, keepsOwners: features.contains(.owners)).make(plan)
@@ -63,7 +63,7 @@ struct TreeCopyPlan: Sendable {
 // MARK: Looking
 
 extension TreeCopy {
-    private func look(_ copies: [(path: String, target: String)]) async throws(PushFailure) -> TreeCopyPlan {
+    private func look(_ copies: [(path: String, target: String)]) async throws(TransferFailure) -> TreeCopyPlan {
         var (plan, budget) = (TreeCopyPlan(), client.listBudget)
         var index = 0
         for try await answer in client.stat(copies.map(\.path), wantsAll: true) {
@@ -97,7 +97,7 @@ extension TreeCopy {
 
     private func add(
         _ found: RemoteEntry, at place: String, _ plan: inout TreeCopyPlan, _ budget: inout ListBudget
-    ) throws(PushFailure) {
+    ) throws(TransferFailure) {
         let place = TransferClient.clean(place)
         do throws(RelativePath.Fault) {
             _ = try RelativePath(place)

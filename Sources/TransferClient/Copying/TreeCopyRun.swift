@@ -16,7 +16,7 @@ final class TreeCopyRun: Sendable {
         (self.copy, self.keepsOwners) = (copy, keepsOwners)
     }
 
-    func make(_ plan: TreeCopyPlan) async throws(PushFailure) {
+    func make(_ plan: TreeCopyPlan) async throws(TransferFailure) {
         var target = RemoteTarget(client: copy.client, keepsOwners: keepsOwners)
         target.answered = { [self] answer in lastAnswer.withLock { $0 = answer } }
         try await makeFolders(plan.folders)
@@ -33,7 +33,7 @@ final class TreeCopyRun: Sendable {
     }
 
     /// Whoever may not give permissions makes folders that are for everybody, and no others.
-    private func makeFolders(_ folders: [SyncEntry]) async throws(PushFailure) {
+    private func makeFolders(_ folders: [SyncEntry]) async throws(TransferFailure) {
         var open: [SyncEntry] = []
         for folder in try await refused(folders, hasPermissions: true) where isPossible(.folder, folder) {
             if folder.permissions & Self.everybody == Self.everybody {
@@ -53,7 +53,7 @@ final class TreeCopyRun: Sendable {
     /// Makes folders.
     ///
     /// - Returns: those that the client may not make so.
-    private func refused(_ folders: [SyncEntry], hasPermissions: Bool) async throws(PushFailure) -> [SyncEntry] {
+    private func refused(_ folders: [SyncEntry], hasPermissions: Bool) async throws(TransferFailure) -> [SyncEntry] {
         guard !folders.isEmpty else { return [] }
         var refused: Set<RelativePath> = []
         let answers = copy.client.change(folders.map(\.path.string)) { path, index in
@@ -78,18 +78,17 @@ final class TreeCopyRun: Sendable {
     }
 
     /// What a folder lacks that was made.
-    private static func fault(of folder: SyncEntry, _ result: ResultCode, _ message: String) -> LocalFailure? {
+    private static func fault(of folder: SyncEntry, _ result: ResultCode, _ message: String) -> Failure? {
         guard result == .completed else {
-            return LocalFailure(
-                code: result,
-                message:
-                    "The folder was made, and could not be given the permissions and times of its source. \(message)"
+            return Failure(
+                result,
+                "The folder was made, and could not be given the permissions and times of its source. \(message)"
             )
         }
         guard folder.isPartial else { return nil }
-        return LocalFailure(
-            code: .unsuitable,
-            message: "The folder was made without its extended attributes: they have more than "
+        return Failure(
+            .unsuitable,
+            "The folder was made without its extended attributes: they have more than "
                 + "\(ExtraAttributes.mostBytes) bytes, or the server may not read them.")
     }
 
@@ -110,7 +109,7 @@ final class TreeCopyRun: Sendable {
 
 extension TreeCopyRun {
     /// Of the names of one file the first that can be copied is, and the others become names of that copy.
-    private func copyFiles(_ files: [TreeCopyPlan.File], to target: RemoteTarget) async throws(PushFailure) {
+    private func copyFiles(_ files: [TreeCopyPlan.File], to target: RemoteTarget) async throws(TransferFailure) {
         var groups: [SyncEntry.NamedFile: [TreeCopyPlan.File]] = [:]
         for file in files { if let named = file.entry.named { groups[named, default: []].append(file) } }
         var seen: Set<SyncEntry.NamedFile> = []
@@ -138,7 +137,7 @@ extension TreeCopyRun {
     }
 
     /// - Returns: the paths of those that are not there.
-    private func copied(_ files: [TreeCopyPlan.File]) async throws(PushFailure) -> Set<RelativePath> {
+    private func copied(_ files: [TreeCopyPlan.File]) async throws(TransferFailure) -> Set<RelativePath> {
         let possible = files.filter { isPossible(.file, $0.entry) }
         var missing = Set(files.map(\.entry.path))
         guard !possible.isEmpty else { return missing }

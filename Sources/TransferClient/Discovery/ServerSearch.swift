@@ -31,21 +31,21 @@ public struct ServerSearch: Sendable {
     /// Looks for them.
     ///
     /// - Returns: what was found in that time, by name; at most 256 servers.
-    /// - Throws: `PushFailure` when nobody can be asked, or the list of known servers cannot be read.
-    public func servers() async throws(PushFailure) -> [FoundServer] {
+    /// - Throws: `TransferFailure` when nobody can be asked, or the list of known servers cannot be read.
+    public func servers() async throws(TransferFailure) -> [FoundServer] {
         let pool = BlockingPool(name: "transfer-find", threads: 1)
         defer { pool.close() }
-        let found = await pool.run { Result { () throws(PushFailure) in try look() } }
+        let found = await pool.run { Result { () throws(TransferFailure) in try look() } }
         return try found.get()
     }
 
     /// The same. Blocks.
-    package func look() throws(PushFailure) -> [FoundServer] {
+    package func look() throws(TransferFailure) -> [FoundServer] {
         let known: [KnownServers.Entry]
         do throws(KnownServers.Fault) {
             known = try self.known?.entries() ?? []
         } catch {
-            throw PushFailure(reason: .untrusted, message: error.message)
+            throw TransferFailure(reason: .untrusted, message: error.message)
         }
         let targets = try targets()
         var generator = SystemRandomNumberGenerator()
@@ -54,12 +54,12 @@ public struct ServerSearch: Sendable {
         do throws(SystemError) {
             try ask(targets, DiscoveryDatagram.probe(with: nonce), &collector)
         } catch {
-            throw PushFailure(reason: .unreachable, message: "Cannot look for servers: \(error).")
+            throw TransferFailure(reason: .unreachable, message: "Cannot look for servers: \(error).")
         }
         return collector.servers(known)
     }
 
-    private func targets() throws(PushFailure) -> [SocketAddress] {
+    private func targets() throws(TransferFailure) -> [SocketAddress] {
         guard !places.isEmpty else {
             return SearchTargets.network((try? NetworkInterface.all()) ?? [], port: port)
         }
@@ -69,7 +69,7 @@ public struct ServerSearch: Sendable {
             do throws(ResolutionError) {
                 targets += try place.endpoint.resolve()
             } catch {
-                throw PushFailure(
+                throw TransferFailure(
                     reason: .unreachable,
                     message: "Cannot ask \(host.escapedForDisplay) for servers: \(error.reason).")
             }

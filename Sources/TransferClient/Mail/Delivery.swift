@@ -47,7 +47,7 @@ public struct Delivery: Sendable, Equatable {
     public internal(set) var opened: DeliveryNote?
 
     /// Why there is nothing of that.
-    var closed: LocalFailure?
+    var closed: Failure?
 
     /// SHA-256 of the note; nil without a note.
     var noteDigest: [UInt8]? {

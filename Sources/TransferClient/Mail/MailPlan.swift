@@ -13,7 +13,7 @@ final class MailPlan: RequestPlan {
         var open: [UInt64: DeliveryState] = [:]
         /// How many deliveries `open` has at most.
         let mostOpen: Int
-        var failure: PushFailure?
+        var failure: TransferFailure?
         var news: (@Sendable () -> Void)?
 
         /// Deliveries up to here need not be told again. Of what was sent, those that can change are behind it.
@@ -65,7 +65,7 @@ final class MailPlan: RequestPlan {
     }
 
     /// Why not all was answered.
-    var failure: PushFailure? { state.withLock { $0.failure } }
+    var failure: TransferFailure? { state.withLock { $0.failure } }
 
     func resume() {
         let news = state.withLock { $0.news }
@@ -85,7 +85,7 @@ final class MailPlan: RequestPlan {
         state.withLock { state in
             state.isAsked = false
             guard let outcome else { return state.isWanted = true }
-            if outcome.code != .completed { state.failure = state.failure ?? PushFailure(outcome) }
+            if outcome.code != .completed { state.failure = state.failure ?? TransferFailure(outcome) }
         }
         if outcome?.code == .completed { tell(.listed) }
         resume()

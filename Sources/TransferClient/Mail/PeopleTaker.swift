@@ -9,13 +9,13 @@ final class PeopleTaker: AnswerTaker {
         var persons: [Person] = []
         var budget: ListBudget
         /// Why not all are held.
-        var failure: PushFailure?
+        var failure: TransferFailure?
     }
 
     private let state: Locked<State>
     private let budget: ListBudget
     private let isAboutItself: Bool
-    private let ended: @Sendable (Result<[Person], PushFailure>) -> Void
+    private let ended: @Sendable (Result<[Person], TransferFailure>) -> Void
     private let again: @Sendable () -> Void
 
     /// - Parameters:
@@ -24,7 +24,8 @@ final class PeopleTaker: AnswerTaker {
     ///   - ended: called once, on the pool.
     ///   - lost: called when the question has to be asked again.
     init(
-        isAboutItself: Bool, _ budget: ListBudget, ended: @escaping @Sendable (Result<[Person], PushFailure>) -> Void,
+        isAboutItself: Bool, _ budget: ListBudget,
+        ended: @escaping @Sendable (Result<[Person], TransferFailure>) -> Void,
         lost: @escaping @Sendable () -> Void
     ) {
         (self.isAboutItself, self.ended, again) = (isAboutItself, ended, lost)
@@ -54,7 +55,7 @@ final class PeopleTaker: AnswerTaker {
     func end(_ outcome: Outcome) {
         let (persons, failure) = state.withLock { ($0.persons, $0.failure) }
         if let failure { return ended(.failure(failure)) }
-        guard outcome.code == .completed else { return ended(.failure(PushFailure(outcome))) }
+        guard outcome.code == .completed else { return ended(.failure(TransferFailure(outcome))) }
         ended(.success(persons))
     }
 
@@ -63,7 +64,7 @@ final class PeopleTaker: AnswerTaker {
 
 extension PeopleTaker.State {
     fileprivate mutating func take(_ person: Person) {
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             try budget.hold(ListBudget.bytes(path: person.name.utf8.count + (person.sealingKey?.count ?? 0), nil))
             persons.append(person)
         } catch {
@@ -78,7 +79,7 @@ final class PeopleQuestion: Sendable {
     private let isAboutItself: Bool
     private let budget: ListBudget
     private let events: EventQueue<Person>
-    private let reason = Locked<PushFailure?>(nil)
+    private let reason = Locked<TransferFailure?>(nil)
     private let answerer = Locked<KeyFingerprint?>(nil)
 
     init(isAboutItself: Bool, _ budget: ListBudget, _ events: EventQueue<Person>) {
@@ -87,7 +88,7 @@ final class PeopleQuestion: Sendable {
     }
 
     /// Why there is no answer.
-    var failure: PushFailure? { reason.withLock { $0 } }
+    var failure: TransferFailure? { reason.withLock { $0 } }
 
     /// What the server that has answered is known by.
     var server: KeyFingerprint? { answerer.withLock { $0 } }
@@ -108,7 +109,7 @@ final class PeopleQuestion: Sendable {
     }
 }
 
-extension PushFailure {
+extension TransferFailure {
     /// Why a request was not answered.
     init(_ outcome: Outcome) {
         self.init(

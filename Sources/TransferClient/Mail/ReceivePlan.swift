@@ -57,7 +57,7 @@ final class ReceivePlan: RequestPlan {
         /// How many batches the server was told of and has not answered.
         var settling = 0
 
-        var failure: PushFailure?
+        var failure: TransferFailure?
         var news: (@Sendable () -> Void)?
 
         /// Whether the user has answered all questions, and the server has answered all settlements.
@@ -79,7 +79,7 @@ final class ReceivePlan: RequestPlan {
             if case .overdrawn(let held) = listing { return listing = .paused(held: held) }
             guard let outcome else { return listing = .wanted }
             // A list that has failed does not say what the server has no more.
-            guard outcome.code == .completed else { return failure = failure ?? PushFailure(outcome) }
+            guard outcome.code == .completed else { return failure = failure ?? TransferFailure(outcome) }
             // Something may have arrived meanwhile.
             if listing == .asked { listing = .done }
         }
@@ -121,7 +121,7 @@ final class ReceivePlan: RequestPlan {
     }
 
     /// Why not all was answered.
-    var failure: PushFailure? { state.withLock { $0.failure } }
+    var failure: TransferFailure? { state.withLock { $0.failure } }
 
     func resume() {
         let news = state.withLock { $0.news }
@@ -312,7 +312,7 @@ extension ReceivePlan {
             return leave(delivery, ReceiveReport(delivery, report, delivery.state))
         }
         guard let arrival = Arrival(delivery, report) else {
-            let failure = LocalFailure.otherThanListed
+            let failure = Failure.otherThanListed
             return leave(delivery, ReceiveReport(delivery, failure.code, failure.message))
         }
         arrived(arrival)
@@ -356,17 +356,17 @@ extension ReceivePlan {
     }
 }
 
-extension PushFailure {
+extension TransferFailure {
     /// The budget for lists is used up by deliveries that stay on the server.
-    static let tooManyDeliveries = PushFailure(
+    static let tooManyDeliveries = TransferFailure(
         reason: .rejected(.incomplete),
         message:
             "The server lists more deliveries than this program holds in memory, and those that it has looked at still wait there. "
             + "The rest was not looked at. Receive or decline some, and run the command again.")
 
     /// - Parameter delivery: has the id of one that was listed before, and that the server was told nothing about.
-    fileprivate static func oneIDForTwo(_ delivery: Delivery) -> PushFailure {
-        PushFailure(
+    fileprivate static func oneIDForTwo(_ delivery: Delivery) -> TransferFailure {
+        TransferFailure(
             reason: .protocolFault,
             message: "The server lists two deliveries with the id \(delivery.id). The second one, "
                 + "\(delivery.shownName), is not received. If the server is not yours, ask who runs it; what it says cannot be "

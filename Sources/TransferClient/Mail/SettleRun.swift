@@ -8,7 +8,7 @@ final class SettleRun: Sendable {
     private let context: RequestContext
     private let said: Said
     private let events: EventQueue<Never>
-    private let firstFailure = Locked<PushFailure?>(nil)
+    private let firstFailure = Locked<TransferFailure?>(nil)
     let queue = RequestQueue(needs: .mail)
 
     /// What the client tells the server about deliveries.
@@ -22,7 +22,7 @@ final class SettleRun: Sendable {
     }
 
     /// What went wrong first.
-    var failure: PushFailure? { firstFailure.withLock { $0 } }
+    var failure: TransferFailure? { firstFailure.withLock { $0 } }
 
     /// Puts what is to be asked into the queue.
     func begin() {
@@ -69,7 +69,7 @@ final class SettleRun: Sendable {
                 return ask(settlement.unsigned, isAgain: true)
             }
             if outcome.code != .completed {
-                firstFailure.withLock { $0 = $0 ?? PushFailure(outcome) }
+                firstFailure.withLock { $0 = $0 ?? TransferFailure(outcome) }
             }
             queue.answered()
         }

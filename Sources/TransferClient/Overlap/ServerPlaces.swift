@@ -30,7 +30,7 @@ final class ServerPlaces: Sendable {
         var results: [PathKey: ResultCode] = [:]
         /// As the server said it in its welcome.
         var directory: [UInt8]?
-        var failure: PushFailure?
+        var failure: TransferFailure?
     }
 
     private let context: RequestContext
@@ -80,7 +80,7 @@ final class ServerPlaces: Sendable {
     private static let catalogName = "catalog.sqlite"
 
     /// Why nothing of a folder is sent to the server's folder, if that is in it.
-    func refusal(ofSource folder: String) -> LocalFailure? {
+    func refusal(ofSource folder: String) -> Failure? {
         guard Self.mayBeStored(folder), let directory = try? SourceDirectory(folder) else { return nil }
         return refusal(ofSource: directory, at: folder)
     }
@@ -88,7 +88,7 @@ final class ServerPlaces: Sendable {
     /// The same for a folder that has the mark of a server's directory in it or above it.
     ///
     /// - Parameter path: that the folder has been found under.
-    func refusal(ofSource folder: SourceDirectory, at path: String) -> LocalFailure? {
+    func refusal(ofSource folder: SourceDirectory, at path: String) -> Failure? {
         switch place(of: folder, at: path) {
         case .elsewhere: nil
         case .above: .servers
@@ -194,7 +194,7 @@ final class ServerPlaces: Sendable {
         for path in paths { queue.add(StatTaker(path, remote: path, queue, events).asked) }
         events.finish(await RequestRun(context, queue).run())
         var answer = Answer()
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             while let report = try await events.next() { answer.results[PathKey(report.path)] = report.result }
         } catch {
             answer.failure = error
@@ -214,19 +214,19 @@ final class KnownPlaces: Sendable {
     let places = Locked<[Key: ServerPlaces.Place]>([:])
 }
 
-extension LocalFailure {
+extension Failure {
     /// For a folder that the server's own folder is in.
-    static let servers = LocalFailure(
-        code: .sourceSkipped, message: "The server stores in it, and would store what it has stored again.")
+    static let servers = Failure(
+        .sourceSkipped, "The server stores in it, and would store what it has stored again.")
 
     /// For a folder on the server that is the directory which is pulled to.
-    static let target = LocalFailure(
-        code: .sourceSkipped, message: "It is the directory that is pulled to.")
+    static let target = Failure(
+        .sourceSkipped, "It is the directory that is pulled to.")
 
-    static func perhapsServers(_ reason: String) -> LocalFailure {
-        LocalFailure(
-            code: .sourceUnreadable,
-            message: "It is the directory of a server, and may be that of this one, which could not be asked: \(reason)"
+    static func perhapsServers(_ reason: String) -> Failure {
+        Failure(
+            .sourceUnreadable,
+            "It is the directory of a server, and may be that of this one, which could not be asked: \(reason)"
         )
     }
 }

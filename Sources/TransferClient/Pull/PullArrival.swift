@@ -6,7 +6,7 @@ import TransferSystem
 
 /// Is told what came of the publication of a file.
 protocol PullPublishing: AnyObject {
-    func published(_ outcome: Result<PublicationOutcome, StoreError>)
+    func published(_ outcome: Result<PublicationOutcome, Failure>)
 }
 
 /// Takes the content of one file that is pulled, and stores it where nobody sees it before it is whole and verified.
@@ -27,7 +27,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
     private var content: ArrivingContent?
     private var digest: Digest?
     /// Why no more is wanted; reported when the answer has ended.
-    private var failure: LocalFailure?
+    private var failure: Failure?
 
     init(
         _ file: PullFile, _ lane: PullLane, part: StagedFile? = nil, present: UInt64 = 0,
@@ -57,9 +57,9 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
         if found.offset != present { digester.reset() }
         self.digester = digester
         content = ArrivingContent(found, function, digester: digester)
-        do throws(StoreError) {
+        do throws(Failure) {
             if let part {
-                do throws(StoreError) {
+                do throws(Failure) {
                     try part.reserve(found.size, filled: found.filled)
                 } catch {
                     // Nothing has come before that could be gone on with.
@@ -88,7 +88,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
         guard content.take(bytes) else {
             return .fault(ProtocolFault(.unexpectedFrame, "The server sends more of a file than it says."))
         }
-        do throws(StoreError) {
+        do throws(Failure) {
             try isHole ? staged.clear(offset..<content.size) : staged.write(bytes, at: offset)
         } catch {
             let error = error.local
@@ -107,7 +107,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
 
     func end(_ end: End) {
         guard let content, let staged, failure == nil else { return conclude() }
-        do throws(LocalFailure) {
+        do throws(Failure) {
             let digest = try content.end(end)
             guard file.mayHave(digest) else { throw .decayed }
             let publication = try lane.opened(
@@ -127,7 +127,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
 
     func end(_ outcome: Outcome) {
         // What this side didn't want any more is not the server's doing.
-        failure = failure ?? LocalFailure(code: outcome.code, message: outcome.message)
+        failure = failure ?? Failure(outcome.code, outcome.message)
         conclude()
     }
 
@@ -138,13 +138,13 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
         lane.plan.report(file.report(failure.code, failure.message), of: file)
     }
 
-    func published(_ outcome: Result<PublicationOutcome, StoreError>) {
+    func published(_ outcome: Result<PublicationOutcome, Failure>) {
         file.opened(from: part, outcome)
         lane.plan.report(file.report(outcome, digest, resumed: present), of: file)
     }
 
     private func reject(_ code: ResultCode, _ message: String) -> Taken {
-        failure = failure ?? LocalFailure(code: code, message: message)
+        failure = failure ?? Failure(code, message)
         return .unwanted
     }
 

@@ -156,8 +156,7 @@ final class PullFile: @unchecked Sendable {
     }
 
     /// - Parameter digest: of what was to be published.
-    func report(_ outcome: Result<PublicationOutcome, StoreError>, _ digest: Digest?, resumed: UInt64 = 0) -> PullReport
-    {
+    func report(_ outcome: Result<PublicationOutcome, Failure>, _ digest: Digest?, resumed: UInt64 = 0) -> PullReport {
         let (code, path, version): (ResultCode, RelativePath, ContentVersion?)
         switch outcome {
         case .failure(let error): return report(error.code, error.message)

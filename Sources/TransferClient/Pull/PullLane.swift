@@ -149,7 +149,7 @@ extension PullLane {
     ///
     /// - Returns: nothing when there is nothing to ask for; that is reported.
     private func prepare(_ file: PullFile, _ here: StoreReader) -> PendingRequest? {
-        do throws(StoreError) {
+        do throws(Failure) {
             if let report = try present.report(of: file, here) {
                 plan.report(report, of: file)
                 return nil
@@ -171,7 +171,7 @@ extension PullLane {
         }
     }
 
-    private func part(of file: PullFile) throws(StoreError) -> StagedFile? {
+    private func part(of file: PullFile) throws(Failure) -> StagedFile? {
         let id = file.partID(on: plan.context.server.server)
         guard let part = try directory.resume(id: id) else { return nil }
         if file.mustStartAnew || part.length > file.entry.size { try part.empty() }
@@ -181,7 +181,7 @@ extension PullLane {
     /// - Returns: bytes of the whole blocks that are there; the digester has seen them.
     private func digestPrefix(
         of part: StagedFile, _ file: PullFile, _ digester: ContentDigester
-    ) throws(StoreError) -> UInt64 {
+    ) throws(Failure) -> UInt64 {
         let block = UInt64(Limits.blockSize)
         let present = part.firstHole / block * block
         guard present > 0 else { return 0 }

@@ -11,7 +11,7 @@ final class PullPartArrival: AnswerTaker, @unchecked Sendable {
     private let range: Range<UInt64>
     private let lane: PullLane
     private var content: ArrivingContent?
-    private var failure: LocalFailure?
+    private var failure: Failure?
 
     init(_ split: PullSplit, _ range: Range<UInt64>, _ lane: PullLane) {
         (self.split, self.range, self.lane) = (split, range, lane)
@@ -32,7 +32,7 @@ final class PullPartArrival: AnswerTaker, @unchecked Sendable {
         guard found.version == split.file.version, found.size == entry.size, found.offset == range.lowerBound else {
             return reject(.fileChanged, "The file changed after it was listed.")
         }
-        do throws(StoreError) {
+        do throws(Failure) {
             try split.reserve(found)
         } catch {
             return reject(error.code, error.message)
@@ -52,7 +52,7 @@ final class PullPartArrival: AnswerTaker, @unchecked Sendable {
         guard content.take(bytes) else {
             return .fault(ProtocolFault(.unexpectedFrame, "The server sends more of a file than it says."))
         }
-        do throws(StoreError) {
+        do throws(Failure) {
             try isHole ? split.staged.clear(offset..<content.size) : split.staged.write(bytes, at: offset)
         } catch {
             let error = error.local
@@ -70,7 +70,7 @@ final class PullPartArrival: AnswerTaker, @unchecked Sendable {
     func end(_ end: End) {
         lane.answered(bytes)
         guard let content, failure == nil else { return split.failed(failure ?? .connectionLost) }
-        do throws(LocalFailure) {
+        do throws(Failure) {
             _ = try content.end(end)
             split.completed(range, content.file, digests: content.blocks, lane)
         } catch {
@@ -80,7 +80,7 @@ final class PullPartArrival: AnswerTaker, @unchecked Sendable {
 
     func end(_ outcome: Outcome) {
         lane.answered(bytes)
-        split.failed(failure ?? LocalFailure(code: outcome.code, message: outcome.message))
+        split.failed(failure ?? Failure(outcome.code, outcome.message))
     }
 
     func lost() {
@@ -91,7 +91,7 @@ final class PullPartArrival: AnswerTaker, @unchecked Sendable {
     }
 
     private func reject(_ code: ResultCode, _ message: String) -> Taken {
-        failure = failure ?? LocalFailure(code: code, message: message)
+        failure = failure ?? Failure(code, message)
         return .unwanted
     }
 }

@@ -11,7 +11,7 @@ enum PullPlace: Sendable {
         if case .directory(let directory) = self { directory.tidy() }
     }
 
-    func makeDirectory(_ path: RelativePath) throws(StoreError) {
+    func makeDirectory(_ path: RelativePath) throws(Failure) {
         guard case .directory(let directory) = self else { return }
         try directory.makeDirectory(path)
     }

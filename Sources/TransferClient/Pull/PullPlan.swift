@@ -157,7 +157,7 @@ final class PullPlan: RequestPlan {
     }
 
     /// A file did not come: it is asked for again where that can help, and otherwise reported.
-    func retry(_ file: PullFile, _ failure: LocalFailure) {
+    func retry(_ file: PullFile, _ failure: Failure) {
         file.attempts += 1
         guard failure.code.isRetryable, file.attempts <= context.configuration.retries else {
             return report(file.report(failure.code, failure.message), of: file)
@@ -236,7 +236,7 @@ extension PullPlan {
         let file = PullFile(source: source, target: target, entry: entry)
         guard let archive else { return file }
         guard !entry.isPartial else {
-            let untold = LocalFailure.untoldAttributes
+            let untold = Failure.untoldAttributes
             refuse(file.report(untold.code, untold.message))
             return nil
         }

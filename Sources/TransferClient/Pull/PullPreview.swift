@@ -51,7 +51,7 @@ final class PullPreview: RequestSource {
     func mayRead(_ next: Request?) -> Bool { !plan.events.isFull }
 
     private func say(_ file: PullFile, _ reader: StoreReader?) {
-        do throws(StoreError) {
+        do throws(Failure) {
             if let present, let reader {
                 if let report = try present.report(of: file, reader) { return plan.report(report, of: file) }
                 if let report = conflict(file, reader) { return plan.report(report, of: file) }

@@ -8,7 +8,7 @@ final class PullProbe: AnswerTaker {
     private let file: PullFile
     private let plan: PullPlan
     /// Why it cannot be had.
-    private let failure = Locked<LocalFailure?>(nil)
+    private let failure = Locked<Failure?>(nil)
 
     init(_ file: PullFile, _ plan: PullPlan) {
         (self.file, self.plan) = (file, plan)
@@ -31,24 +31,23 @@ final class PullProbe: AnswerTaker {
 
     func end(_ end: End) { conclude(.connectionLost) }
 
-    func end(_ outcome: Outcome) { conclude(LocalFailure(code: outcome.code, message: outcome.message)) }
+    func end(_ outcome: Outcome) { conclude(Failure(outcome.code, outcome.message)) }
 
     func lost() { plan.again(.file(file)) }
 
     /// - Parameter local: why there is no answer, if there is none.
-    private func conclude(_ local: LocalFailure) {
+    private func conclude(_ local: Failure) {
         if let failure = failure.withLock({ $0 }) { return plan.retry(file, failure) }
         if file.version == nil { plan.retry(file, local) } else { plan.again(.file(file)) }
     }
 }
 
-extension LocalFailure {
-    static let otherSize = LocalFailure(
-        code: .sizeMismatch, message: "The server has not as many bytes of it as it has listed.")
+extension Failure {
+    static let otherSize = Failure(
+        .sizeMismatch, "The server has not as many bytes of it as it has listed.")
 
-    static let otherThanListed = LocalFailure(
-        code: .digestMismatch,
-        message:
-            "What came is not what the server lists. It is not acknowledged, and what is stored of it is not to be trusted."
+    static let otherThanListed = Failure(
+        .digestMismatch,
+        "What came is not what the server lists. It is not acknowledged, and what is stored of it is not to be trusted."
     )
 }

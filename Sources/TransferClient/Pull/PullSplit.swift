@@ -21,7 +21,7 @@ final class PullSplit: PullPublishing, Sendable {
         var digests: [UInt64: [UInt8]] = [:]
         var missing = 0
         var arrived: UInt64 = 0
-        var failure: LocalFailure?
+        var failure: Failure?
         /// Whether the room for it was asked for.
         var isReserved = false
         var hasNoRoom = false
@@ -71,11 +71,11 @@ final class PullSplit: PullPublishing, Sendable {
     /// matters for what he writes.
     ///
     /// - Throws: `targetFailed`; said once, which ends all of it.
-    func reserve(_ found: FetchedFile) throws(StoreError) {
-        try state.withLock { (state) throws(StoreError) in
+    func reserve(_ found: FetchedFile) throws(Failure) {
+        try state.withLock { (state) throws(Failure) in
             guard !state.isReserved else { return }
             state.isReserved = true
-            do throws(StoreError) {
+            do throws(Failure) {
                 try staged.reserve(found.size, filled: found.filled)
             } catch {
                 state.hasNoRoom = true
@@ -115,7 +115,7 @@ final class PullSplit: PullPublishing, Sendable {
     }
 
     /// A part will not be there, and so the file neither.
-    func failed(_ failure: LocalFailure) {
+    func failed(_ failure: Failure) {
         state.withLock { $0.failure = $0.failure ?? failure }
         dropped()
     }
@@ -139,7 +139,7 @@ final class PullSplit: PullPublishing, Sendable {
         let digest = BlockTree.root(digests, file.function(configuration))
         guard file.mayHave(digest) else { return giveUp(.decayed) }
         state.withLock { $0.digest = digest }
-        do throws(LocalFailure) {
+        do throws(Failure) {
             let publication = file.publication(
                 staged, size: file.entry.size, digest, configuration.conflict, found)
             lane.add(self, try lane.opened(file, staged, publication))
@@ -148,20 +148,20 @@ final class PullSplit: PullPublishing, Sendable {
         }
     }
 
-    private func giveUp(_ failure: LocalFailure) {
+    private func giveUp(_ failure: Failure) {
         // Nothing had come before that could be gone on with.
         if failure.isForGood || state.withLock({ $0.hasNoRoom }) { staged.discard() }
         plan.retry(file, failure)
     }
 
-    func published(_ outcome: Result<PublicationOutcome, StoreError>) {
+    func published(_ outcome: Result<PublicationOutcome, Failure>) {
         file.opened(from: staged, outcome)
         plan.report(file.report(outcome, state.withLock { $0.digest }), of: file)
     }
 }
 
-extension LocalFailure {
+extension Failure {
     /// The server has read what is on its disk; its catalog knows what was put there.
-    static let decayed = LocalFailure(
-        code: .contentLost, message: "The file no longer is what was stored: the server's disk has lost it.")
+    static let decayed = Failure(
+        .contentLost, "The file no longer is what was stored: the server's disk has lost it.")
 }

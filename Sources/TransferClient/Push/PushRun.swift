@@ -94,7 +94,7 @@ extension PushRun: ReconnectingRun {
         return isCancelled
     }
 
-    private func result(of outcome: Reconnector.Outcome) async -> Result<Void, PushFailure> {
+    private func result(of outcome: Reconnector.Outcome) async -> Result<Void, TransferFailure> {
         switch outcome {
         case .complete: return .success(())
         case .cancelled: return await cancelled()
@@ -103,7 +103,7 @@ extension PushRun: ReconnectingRun {
             case .refused(let result) where failure.reason == .refused:
                 return await giveUp(failure, .refused(result.code))
             case .unsupported where hasConnected:
-                return await giveUp(failure, LocalFailure(code: .cancelled, message: "Not sent."))
+                return await giveUp(failure, Failure(.cancelled, "Not sent."))
             // Before anything was sent there is nothing to be said of each upload.
             case .lost, .untrusted, .unknown, .unsupported:
                 return hasConnected ? await giveUp(failure) : .failure(failure)
@@ -172,16 +172,16 @@ extension PushRun {
 // MARK: Final failures
 
 extension PushRun {
-    private func cancelled() async -> Result<Void, PushFailure> {
-        let failure = PushFailure(reason: .cancelled, message: "The push was stopped.")
-        await report(LocalFailure(code: .cancelled, message: "Stopped before it was acknowledged."))
+    private func cancelled() async -> Result<Void, TransferFailure> {
+        let failure = TransferFailure(reason: .cancelled, message: "The push was stopped.")
+        await report(Failure(.cancelled, "Stopped before it was acknowledged."))
         return .failure(failure)
     }
 
     /// Reports everything that has no report yet, to the last file, so that nobody has to guess what is missing.
     private func giveUp(
-        _ failure: PushFailure, _ local: LocalFailure = .connectionLost
-    ) async -> Result<Void, PushFailure> {
+        _ failure: TransferFailure, _ local: Failure = .connectionLost
+    ) async -> Result<Void, TransferFailure> {
         await report(local)
         let feed = context.feed
         while let item = await context.pool.run({ feed.next() }) {
@@ -193,7 +193,7 @@ extension PushRun {
         return .failure(failure)
     }
 
-    private func report(_ failure: LocalFailure) async {
+    private func report(_ failure: Failure) async {
         for upload in await (latest?.takeUnacknowledged() ?? []) + context.feed.takeReturned() {
             report(upload, failure)
         }
@@ -201,7 +201,7 @@ extension PushRun {
     }
 
     /// Of an upload in parts, what has arrived is not lost.
-    private func report(_ upload: PendingUpload, _ failure: LocalFailure) {
+    private func report(_ upload: PendingUpload, _ failure: Failure) {
         let keeps = upload.isResumable ? context.keeps.withLock { $0 } : nil
         context.channel.send(upload) { upload in
             var report = UploadReport.failed(upload, keeps.map { failure.keeping(seconds: $0) } ?? failure)

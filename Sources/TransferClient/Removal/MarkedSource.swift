@@ -14,7 +14,7 @@ struct SourceAnswers {
     var uploads: [UploadID: UploadResult] = [:]
 
     /// Why it has not answered to all.
-    var failure: PushFailure?
+    var failure: TransferFailure?
 }
 
 /// A source that may go when the server has said that it has its content, and what it sees of the witness beside it.
@@ -53,7 +53,7 @@ struct MarkedSource {
             (directory, name) = try directories.directory(
                 of: report.place ?? SourcePlace(named: report.source, followsLink: false))
         } catch {
-            throw SourceKept(reason: LocalFailure.unreadable(error).message)
+            throw SourceKept(reason: Failure.unreadable(error).message)
         }
         try Self.check(name, in: directory, sent)
         let folder = stored.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(stored[...$0]) } ?? ""
@@ -156,7 +156,7 @@ struct MarkedSource {
     }
 
     private func remove(_ pushed: SourceFile.Identity, _ digest: Digest) throws(SourceKept) {
-        do throws(LocalFailure) {
+        do throws(Failure) {
             let file = try SourceFile(SourcePlace(name, in: directory))
             guard file.identity == pushed else { throw .changed }
             if !report.isRead, try Self.digest(of: file, digest.algorithm.function) != digest { throw .changed }
@@ -220,7 +220,7 @@ struct MarkedSource {
     private static func check(
         _ name: String, in directory: SourceDirectory, _ sent: Sent
     ) throws(SourceKept) {
-        do throws(LocalFailure) {
+        do throws(Failure) {
             guard case .file(let pushed, _) = sent else { return try check(name, in: directory, beside: sent) }
             let file = try SourceFile(SourcePlace(name, in: directory))
             guard !file.isOpenForWriting else { throw .openForWriting }
@@ -235,7 +235,7 @@ struct MarkedSource {
     /// A symbolic link has to say what it said. Of a directory it shows when it goes whether it is one, and empty.
     private static func check(
         _ name: String, in directory: SourceDirectory, beside sent: Sent
-    ) throws(LocalFailure) {
+    ) throws(Failure) {
         guard case .link(let link) = sent else { return }
         do throws(SystemError) {
             guard try directory.link(name) == link else { throw SystemError(errno: ESTALE, call: "readlink") }
@@ -244,7 +244,7 @@ struct MarkedSource {
         }
     }
 
-    private static func digest(of file: SourceFile, _ function: DigestFunction) throws(LocalFailure) -> Digest {
+    private static func digest(of file: SourceFile, _ function: DigestFunction) throws(Failure) -> Digest {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: readSize, alignment: 4096)
         defer { buffer.deallocate() }
         let digester = ContentDigester(function)
@@ -256,9 +256,9 @@ struct MarkedSource {
     }
 }
 
-extension LocalFailure {
-    fileprivate static let openForWriting = LocalFailure(
-        code: .sourceUnreadable, message: "Somebody has it open for writing.")
+extension Failure {
+    fileprivate static let openForWriting = Failure(
+        .sourceUnreadable, "Somebody has it open for writing.")
 }
 
 extension SourceKept {
@@ -270,7 +270,7 @@ extension SourceKept {
         reason: "The server does not have it under that name any more: it was replaced, moved or removed since.")
 
     /// - Parameter question: whether something is so.
-    fileprivate static func unanswered(_ question: String, _ failure: PushFailure?) -> SourceKept {
+    fileprivate static func unanswered(_ question: String, _ failure: TransferFailure?) -> SourceKept {
         let reason = failure.map { ": \($0.message)" } ?? "."
         return SourceKept(reason: "The server could not be asked \(question)" + reason)
     }

@@ -112,7 +112,7 @@ extension TransferClient {
         let queue = RequestQueue()
         for source in sources { source.ask(queue, events) }
         events.finish(await RequestRun(requestContext.trying(for: Self.patience), queue).run())
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             while let report = try await events.next() { said.paths[PathKey(report.path)] = report }
         } catch {
             said.failure = error

@@ -53,15 +53,15 @@ final class ArrivingContent {
     ///
     /// - Returns: its digest.
     /// - Throws: `sizeMismatch`, `digestMismatch`.
-    func end(_ end: End) throws(LocalFailure) -> Digest {
+    func end(_ end: End) throws(Failure) -> Digest {
         guard size == self.end, end.size == size - (part?.lowerBound ?? 0) else {
-            throw LocalFailure(code: .sizeMismatch, message: "\(size) bytes of \(file.size) arrived.")
+            throw Failure(.sizeMismatch, "\(size) bytes of \(file.size) arrived.")
         }
         let (digest, last) = digester.finish()
         if part != nil { blocks += last?.digest ?? (blocks.isEmpty ? digest.bytes : []) }
         guard digest == end.digest else {
-            throw LocalFailure(
-                code: .digestMismatch, message: "The content arrived as \(digest), and was sent as \(end.digest).")
+            throw Failure(
+                .digestMismatch, "The content arrived as \(digest), and was sent as \(end.digest).")
         }
         return digest
     }

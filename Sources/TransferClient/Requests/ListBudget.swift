@@ -33,10 +33,10 @@ package struct ListBudget: Sendable {
     /// Counts something that is held from now on.
     ///
     /// - Throws: `rejected(.incomplete)` when it is too much.
-    package mutating func hold(_ bytes: UInt64) throws(PushFailure) {
+    package mutating func hold(_ bytes: UInt64) throws(TransferFailure) {
         held = held.addingClamped(bytes)
         guard held <= most else {
-            throw PushFailure(reason: .rejected(.incomplete), message: Self.message(most))
+            throw TransferFailure(reason: .rejected(.incomplete), message: Self.message(most))
         }
     }
 
@@ -49,7 +49,7 @@ package struct ListBudget: Sendable {
         return true
     }
 
-    package mutating func hold(_ entry: RemoteEntry) throws(PushFailure) {
+    package mutating func hold(_ entry: RemoteEntry) throws(TransferFailure) {
         try hold(Self.bytes(path: entry.path.utf8.count, entry.extras))
     }
 
@@ -85,9 +85,9 @@ extension TransferClient {
     /// - Returns: what came, and why it is not all.
     package func collect(
         _ entries: RequestEvents<RemoteEntry>
-    ) async -> (entries: [RemoteEntry], failure: PushFailure?) {
+    ) async -> (entries: [RemoteEntry], failure: TransferFailure?) {
         var (all, budget): ([RemoteEntry], ListBudget) = ([], listBudget)
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             for try await entry in entries {
                 try budget.hold(entry)
                 all.append(entry)

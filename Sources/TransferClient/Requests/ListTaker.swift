@@ -20,7 +20,7 @@ final class ListTaker: AnswerTaker {
         let enters: @Sendable (_ folder: String) -> Bool
         /// Is told of names that the server leaves out.
         let unlisted: (@Sendable (UnlistedNames) -> Void)?
-        private let failure = Locked<PushFailure?>(nil)
+        private let failure = Locked<TransferFailure?>(nil)
         /// For folders that wait, and names that came of those that don't.
         private let budget: Locked<ListBudget>
 
@@ -38,11 +38,11 @@ final class ListTaker: AnswerTaker {
         }
 
         /// What went wrong first.
-        var firstFailure: PushFailure? { failure.withLock { $0 } }
+        var firstFailure: TransferFailure? { failure.withLock { $0 } }
 
         func fail(_ code: ResultCode, _ message: String) {
             failure.withLock { failure in
-                if failure == nil { failure = PushFailure(reason: .rejected(code), message: message) }
+                if failure == nil { failure = TransferFailure(reason: .rejected(code), message: message) }
             }
         }
 
@@ -53,8 +53,8 @@ final class ListTaker: AnswerTaker {
 
         /// - Returns: false when that is too much: then all of it has ended.
         func hold(_ bytes: UInt64) -> Bool {
-            do throws(PushFailure) {
-                try budget.withLock { (budget) throws(PushFailure) in try budget.hold(bytes) }
+            do throws(TransferFailure) {
+                try budget.withLock { (budget) throws(TransferFailure) in try budget.hold(bytes) }
                 return true
             } catch {
                 failure.withLock { $0 = $0 ?? error }

@@ -6,7 +6,7 @@ import TransferSystem
 final class OutcomeQuestion: Sendable, AnswerTaker {
     let queue = RequestQueue(needs: .mail)
     private let request: Request
-    private let reason = Locked<PushFailure?>(nil)
+    private let reason = Locked<TransferFailure?>(nil)
 
     init(_ request: Request) {
         self.request = request
@@ -14,10 +14,10 @@ final class OutcomeQuestion: Sendable, AnswerTaker {
     }
 
     /// Why it was not done.
-    var failure: PushFailure? { reason.withLock { $0 } }
+    var failure: TransferFailure? { reason.withLock { $0 } }
 
     func end(_ outcome: Outcome) {
-        if outcome.code != .completed { reason.withLock { $0 = PushFailure(outcome) } }
+        if outcome.code != .completed { reason.withLock { $0 = TransferFailure(outcome) } }
         queue.answered()
     }
 

@@ -25,7 +25,7 @@ final class ReadTaker: AnswerTaker, @unchecked Sendable {
     private var passed: UInt64 = 0
     private var attempts = 0
     /// Why no more is wanted.
-    private(set) var failure: PushFailure?
+    private(set) var failure: TransferFailure?
 
     /// - Parameter tell: gets each piece of content.
     init(
@@ -62,7 +62,7 @@ final class ReadTaker: AnswerTaker, @unchecked Sendable {
             return reject(.fileChanged, "\(path.escapedForDisplay) changed while it was read.")
         }
         guard file.size == delivery?.size ?? file.size else {
-            return reject(.sizeMismatch, LocalFailure.otherSize.message)
+            return reject(.sizeMismatch, Failure.otherSize.message)
         }
         if passed == 0 { digester.reset() }
         version = file.version
@@ -92,16 +92,16 @@ final class ReadTaker: AnswerTaker, @unchecked Sendable {
     func end(_ end: End) {
         defer { queue.answered() }
         guard failure == nil, let content else { return }
-        do throws(LocalFailure) {
+        do throws(Failure) {
             _ = digestBlock(content)
             let digest = try content.end(end)
-            guard digest == delivery?.digest ?? digest else { throw LocalFailure.decayed }
+            guard digest == delivery?.digest ?? digest else { throw Failure.decayed }
             guard case .wanted = pass() else { return }
             if let rest = try opening?.finish(), !rest.isEmpty { tell(.content(rest)) }
             guard let delivery else { return }
             let verified = VerifiedDelivery(
                 delivery, size: content.file.size, computed: digest, isOpened: opening?.isOpened ?? false)
-            guard let verified else { throw LocalFailure.otherThanListed }
+            guard let verified else { throw Failure.otherThanListed }
             tell(.end(verified))
         } catch {
             _ = reject(error.code, error.message)
@@ -134,7 +134,7 @@ final class ReadTaker: AnswerTaker, @unchecked Sendable {
         guard !block.isEmpty else { return .wanted }
         passed += UInt64(block.count)
         defer { block = [] }
-        do throws(LocalFailure) {
+        do throws(Failure) {
             let content = try opening?.take(block) ?? block
             if !content.isEmpty { tell(.content(content)) }
             return .wanted
@@ -144,7 +144,7 @@ final class ReadTaker: AnswerTaker, @unchecked Sendable {
     }
 
     private func reject(_ code: ResultCode, _ message: String) -> Taken {
-        failure = failure ?? PushFailure(reason: .rejected(code), message: message)
+        failure = failure ?? TransferFailure(reason: .rejected(code), message: message)
         return .unwanted
     }
 }

@@ -5,7 +5,7 @@ public struct RequestEvents<Event: Sendable>: AsyncSequence, Sendable {
     public typealias Element = Event
 
     /// What ends the sequence early.
-    public typealias Failure = PushFailure
+    public typealias Failure = TransferFailure
 
     private let taker: Taker
 
@@ -29,12 +29,12 @@ public struct RequestEvents<Event: Sendable>: AsyncSequence, Sendable {
         fileprivate let taker: Taker
 
         /// The next one, or nothing at the end.
-        public mutating func next() async throws(PushFailure) -> Event? {
+        public mutating func next() async throws(TransferFailure) -> Event? {
             try await taker.events.next()
         }
 
         /// The next one, or nothing at the end.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(PushFailure) -> Event? {
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransferFailure) -> Event? {
             try await taker.events.next()
         }
     }

@@ -62,7 +62,7 @@ actor RequestRun {
     }
 
     /// - Returns: when everything is answered, or why not.
-    func run() async -> Result<Void, PushFailure> {
+    func run() async -> Result<Void, TransferFailure> {
         let loop = context.loop
         plan.connect { Task(executorPreference: loop) { await self.news() } }
         let outcome = await reconnector.carryOn(self)

@@ -17,12 +17,12 @@ final class ContentReader {
     let size: UInt64?
 
     /// - Throws: `sourceUnreadable` or `sourceSkipped`; of what is in parts, why it can't be read.
-    convenience init(_ content: PendingUpload.Content) throws(LocalFailure) {
+    convenience init(_ content: PendingUpload.Content) throws(Failure) {
         switch content {
         case .file(let place): self.init(try SourceFile(place))
         case .sealed(let file): self.init(copying: try file.open(0..<file.size))
         case .part(let split, let range): self.init(copying: try split.reader(of: range))
-        case .assembly(let split): self.init(copying: try split.readerOfEnd())
+        case .multipart(let split): self.init(copying: try split.readerOfEnd())
         case .drop(let split): self.init(size: split.knownSize ?? 0)
         case .bytes(let bytes): self.init(.bytes(bytes, position: 0), size: UInt64(bytes.count))
         // Read a block at a time, and each block has a reader of its own.
@@ -65,7 +65,7 @@ final class ContentReader {
     }
 
     /// What a file has beside these; nothing of what is none.
-    func extraAttributes(wantsOwner: Bool) throws(LocalFailure) -> ExtraAttributes? {
+    func extraAttributes(wantsOwner: Bool) throws(Failure) -> ExtraAttributes? {
         guard case .file(let file) = origin else { return nil }
         return try file.extraAttributes(wantsOwner: wantsOwner)
     }
@@ -94,7 +94,7 @@ final class ContentReader {
     }
 
     /// - Returns: fewer bytes than asked for only at the end.
-    func read(into buffer: UnsafeMutableRawBufferPointer) throws(LocalFailure) -> Int {
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(Failure) -> Int {
         switch origin {
         case .file(let file): return try file.read(into: buffer)
         case .bytes(let bytes, let position):
@@ -137,7 +137,7 @@ final class ContentReader {
     }
 
     /// - Throws: `sourceChanged`.
-    func checkUnchanged() throws(LocalFailure) {
+    func checkUnchanged() throws(Failure) {
         switch origin {
         case .file(let file): try file.checkUnchanged()
         case .sealed(let reader): try reader.checkUnchanged()

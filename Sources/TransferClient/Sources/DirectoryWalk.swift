@@ -11,7 +11,7 @@ struct DirectoryWalk {
         /// A symbolic link, where those are wanted.
         case link(SourcePlace, relative: String)
         /// Neither sent nor entered; the failure says why.
-        case skipped(path: String, relative: String, LocalFailure)
+        case skipped(path: String, relative: String, Failure)
     }
 
     private struct Level {
@@ -141,7 +141,7 @@ struct DirectoryWalk {
     private mutating func look(at entry: SourceDirectory.Entry, in level: Level) -> Found? {
         guard let name = entry.name else {
             guard level.filter.sends(entry.shown) else { return nil }
-            let failure = LocalFailure(code: .sourceUnreadable, message: "Its name is not UTF-8; rename it.")
+            let failure = Failure(.sourceUnreadable, "Its name is not UTF-8; rename it.")
             return .skipped(
                 path: "\(level.place.path)/\(entry.shown)", relative: "\(level.relative)/\(entry.shown)", failure)
         }
@@ -190,7 +190,7 @@ struct DirectoryWalk {
 
     private mutating func enter(_ place: SourcePlace, _ relative: String, _ filter: WalkFilter) {
         let path = place.path.isEmpty ? "/" : place.path
-        func skip(_ failure: LocalFailure) {
+        func skip(_ failure: Failure) {
             pending.append(.skipped(path: path, relative: relative, failure))
         }
         do throws(SystemError) {
@@ -208,7 +208,7 @@ struct DirectoryWalk {
                 levels.append(Level(place: place, relative: relative, filter: filter, entries: entries))
             case .failure(let fault):
                 let message = "Nothing of it is sent: its \(selection.ignoreFile ?? "") \(fault.message)."
-                skip(LocalFailure(code: .sourceUnreadable, message: message))
+                skip(Failure(.sourceUnreadable, message))
             }
         } catch {
             skip(.unreadable(error))

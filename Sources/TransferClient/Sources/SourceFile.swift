@@ -32,7 +32,7 @@ final class SourceFile {
 
     /// - Parameter range: the bytes to read; nil for all of them.
     /// - Throws: `sourceUnreadable` or `sourceSkipped`.
-    init(_ place: SourcePlace, range: Range<UInt64>? = nil) throws(LocalFailure) {
+    init(_ place: SourcePlace, range: Range<UInt64>? = nil) throws(Failure) {
         self.place = place
         do throws(SystemError) {
             // O_NONBLOCK: a FIFO that took the place of the file must not hold this thread.
@@ -62,7 +62,7 @@ final class SourceFile {
     /// Its extended attributes, and its owner if that is wanted.
     ///
     /// - Throws: `sourceUnreadable`, also where they are too many to be kept.
-    func extraAttributes(wantsOwner: Bool) throws(LocalFailure) -> ExtraAttributes {
+    func extraAttributes(wantsOwner: Bool) throws(Failure) -> ExtraAttributes {
         do throws(SystemError) {
             return try ExtraAttributes(of: descriptor.number, wantsOwner: wantsOwner)
         } catch {
@@ -87,7 +87,7 @@ final class SourceFile {
     /// Reads on.
     ///
     /// - Returns: fewer bytes than asked for only at the end.
-    func read(into buffer: UnsafeMutableRawBufferPointer) throws(LocalFailure) -> Int {
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(Failure) -> Int {
         var filled = 0
         while filled < buffer.count {
             let count: Int
@@ -131,7 +131,7 @@ final class SourceFile {
     /// Looks at what has the place now.
     ///
     /// - Throws: `sourceChanged`.
-    func checkUnchanged() throws(LocalFailure) {
+    func checkUnchanged() throws(Failure) {
         guard place.identity == identity else { throw .changed }
     }
 }
@@ -181,7 +181,7 @@ extension PendingUpload.Content {
         switch self {
         case .bytes(let bytes): return UInt64(bytes.count)
         case .part(_, let range): return UInt64(range.count)
-        case .assembly(let split): return split.knownSize
+        case .multipart(let split): return split.knownSize
         case .drop: return 0
         case .sealed(let file): return file.size
         case .stream, .rest: return nil

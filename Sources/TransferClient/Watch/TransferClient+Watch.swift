@@ -8,11 +8,11 @@ extension TransferClient {
     /// A server that cannot be reached is waited for, and so is a directory that is not there. The rules are those of
     /// `options`; the client's own selection, `recipients` and `asksByFolder` are of no use here.
     ///
-    /// - Returns: what happens. It throws `PushFailure` when the server does not let this client in at the beginning,
+    /// - Returns: what happens. It throws `TransferFailure` when the server does not let this client in at the beginning,
     ///   when another process watches the same for the same server, and when `options` cannot be met.
     public func watch(_ directory: String, _ options: WatchOptions = WatchOptions()) -> RequestEvents<WatchEvent> {
         let events = EventQueue<WatchEvent>()
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             try WatchLoop(self, directory, options, events).start()
         } catch {
             events.finish(.failure(error))

@@ -80,6 +80,6 @@ extension WatchLoop {
     }
 
     func fail(_ code: ResultCode, _ message: String) {
-        failure = PushFailure(reason: .rejected(code), message: message)
+        failure = TransferFailure(reason: .rejected(code), message: message)
     }
 }

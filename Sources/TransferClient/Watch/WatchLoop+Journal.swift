@@ -5,7 +5,7 @@ extension WatchLoop {
     /// - Returns: nothing where none is wanted.
     static func journal(
         _ options: WatchOptions, _ directory: String, _ server: ServerAddress
-    ) throws(PushFailure) -> WatchJournal? {
+    ) throws(TransferFailure) -> WatchJournal? {
         guard let folder = options.journals else { return nil }
         let words = [directory.absolutePath, server.server, server.folder]
         let path = StateFolder(path: folder).file("watch", words)
@@ -16,14 +16,14 @@ extension WatchLoop {
         }
     }
 
-    private static func failure(_ fault: WatchJournal.Fault, _ path: String, _ directory: String) -> PushFailure {
+    private static func failure(_ fault: WatchJournal.Fault, _ path: String, _ directory: String) -> TransferFailure {
         switch fault {
         case .taken:
-            PushFailure(
+            TransferFailure(
                 reason: .rejected(.busy),
                 message: "Another 'transfer watch' of this user sends '\(directory)' to this server already.")
         case .failed(let error):
-            PushFailure(
+            TransferFailure(
                 reason: .rejected(.targetFailed),
                 message:
                     "Cannot keep in '\(path)' what was acknowledged: \(error). Make room, or see that this user may "

@@ -12,7 +12,7 @@ extension WatchLoop {
                 hold(root, refusal.message)
                 return schedule.ended(began: began, at: .now, isComplete: false)
             }
-            failure = PushFailure(
+            failure = TransferFailure(
                 reason: .rejected(refusal.code),
                 message: "'\(directory.escapedForDisplay)' cannot be watched: the server stores in it, and all that it "
                     + "stores would be sent again.")

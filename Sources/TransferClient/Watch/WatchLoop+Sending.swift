@@ -40,7 +40,7 @@ extension WatchLoop {
         }
     }
 
-    private func end(_ failure: PushFailure?) {
+    private func end(_ failure: TransferFailure?) {
         isSending = false
         for path in files.sending { files.returned(path, at: .now) }
         guard let failure, !isStopping, self.failure == nil else { return }

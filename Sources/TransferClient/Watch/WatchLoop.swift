@@ -40,7 +40,7 @@ final class WatchLoop: @unchecked Sendable {
     var isSending = false
     /// Whether the server was asked for anything so far: an address that is wrong is to be seen before there is a file.
     var hasAsked = false
-    var failure: PushFailure?
+    var failure: TransferFailure?
     /// What was told to be held back, so that it is told once.
     var held: Set<PathKey> = []
     var isToldOfWatches = false
@@ -59,7 +59,7 @@ final class WatchLoop: @unchecked Sendable {
 
     init(
         _ client: TransferClient, _ directory: String, _ options: WatchOptions, _ events: EventQueue<WatchEvent>
-    ) throws(PushFailure) {
+    ) throws(TransferFailure) {
         self.directory = Self.withoutSlashes(directory)
         self.options = options
         self.events = events
@@ -69,7 +69,7 @@ final class WatchLoop: @unchecked Sendable {
         do throws(SystemError) {
             wake = try WakeUp()
         } catch {
-            throw PushFailure(reason: .unsupported, message: "Cannot watch: \(error).")
+            throw TransferFailure(reason: .unsupported, message: "Cannot watch: \(error).")
         }
         sender = WatchSender(client, options.afterwards, moveTarget, self.directory, wake)
         files = SettlingFiles(settle: .seconds(options.settle))
@@ -82,7 +82,7 @@ final class WatchLoop: @unchecked Sendable {
         do throws(SystemError) {
             try startThread(name: "transfer-watch") { self.run() }
         } catch {
-            events.finish(.failure(PushFailure(reason: .unsupported, message: "Cannot start a thread: \(error).")))
+            events.finish(.failure(TransferFailure(reason: .unsupported, message: "Cannot start a thread: \(error).")))
         }
     }
 

@@ -2,7 +2,7 @@ extension WatchOptions {
     /// What is sent, with the rules that a watch has by itself.
     ///
     /// - Parameter target: a folder that may be in the directory and is left out.
-    func selection(in directory: String, without target: MoveTarget?) throws(PushFailure) -> Selection {
+    func selection(in directory: String, without target: MoveTarget?) throws(TransferFailure) -> Selection {
         var selection = selection
         let onlyIncludes = !selection.rules.isEmpty && selection.rules.allSatisfy { $0.action == .include }
         let hidden = target?.relative(to: directory).map { ["/\(Self.literal($0))/"] } ?? []
@@ -12,7 +12,7 @@ extension WatchOptions {
             selection.rules =
                 try Self.exclusions(hidden) + selection.rules + Self.exclusions(behind)
         } catch {
-            throw PushFailure(reason: .unsupported, message: error.message)
+            throw TransferFailure(reason: .unsupported, message: error.message)
         }
         return selection
     }

@@ -90,7 +90,7 @@ package struct PutUpload: Sendable {
         switch head.status {
         case 202:
             return .failed(
-                UploadFault(
+                Failure(
                     .unacknowledged,
                     "The server answered 202 Accepted: it has taken it, and not said that it is stored."
                 ))
@@ -107,7 +107,7 @@ package struct PutUpload: Sendable {
     private mutating func taken() -> UploadVerdict {
         guard !mayBeThere else {
             return .failed(
-                UploadFault(
+                Failure(
                     .unacknowledged,
                     "All of it was sent, the connection was lost before the answer came, and now there is something under "
                         + "its name: most likely this."))
@@ -118,8 +118,8 @@ package struct PutUpload: Sendable {
             number += 1
             return .goOn
         case .keepBoth:
-            return .failed(UploadFault(.pathConflict, "The name and \(Self.mostNumbers) numbered ones are taken."))
-        case .overwrite, .fail: return .failed(UploadFault(.pathConflict, "The name is taken."))
+            return .failed(Failure(.pathConflict, "The name and \(Self.mostNumbers) numbered ones are taken."))
+        case .overwrite, .fail: return .failed(Failure(.pathConflict, "The name is taken."))
         }
     }
 
@@ -143,7 +143,7 @@ package struct PutUpload: Sendable {
                 return .wait(fault, pause)
             }
             return .failed(
-                UploadFault(.pathConflict, "The server has no such folder, and answered \(head.statusText) to MKCOL."))
+                Failure(.pathConflict, "The server has no such folder, and answered \(head.statusText) to MKCOL."))
         }
     }
 }

@@ -1,4 +1,4 @@
-internal import TransferModel
+package import TransferModel
 
 /// What answers mean.
 extension TusUpload {
@@ -6,7 +6,7 @@ extension TusUpload {
     ///
     /// - Parameter resolve: finds where a `Location` leads.
     package mutating func take(
-        _ head: ResponseHead, resolve: ([UInt8]) -> Result<String, UploadFault>
+        _ head: ResponseHead, resolve: ([UInt8]) -> Result<String, Failure>
     ) -> UploadVerdict {
         switch state {
         case .creating(let piece): created(head, piece, resolve)
@@ -34,13 +34,13 @@ extension TusUpload {
     ///
     /// - Parameter isAllSent: whether the connection had taken all of the request.
     /// - Returns: what to say where nobody can find out what became of it.
-    package mutating func lost(isAllSent: Bool) -> UploadFault? {
+    package mutating func lost(isAllSent: Bool) -> Failure? {
         switch state {
         case .creating(let piece):
             state = .fresh
             guard piece != nil, isAllSent else { return nil }
             state = .over
-            return UploadFault(.unacknowledged, "The connection was lost before the answer came.")
+            return Failure(.unacknowledged, "The connection was lost before the answer came.")
         case .sending(let piece):
             if isAllSent, piece.isLast { hasAllLeft = true }
             state = .unsure
@@ -51,12 +51,12 @@ extension TusUpload {
     }
 
     private mutating func created(
-        _ head: ResponseHead, _ piece: Piece?, _ resolve: ([UInt8]) -> Result<String, UploadFault>
+        _ head: ResponseHead, _ piece: Piece?, _ resolve: ([UInt8]) -> Result<String, Failure>
     ) -> UploadVerdict {
         guard head.status == 201 else {
             state = .fresh
             if head.status == 404 || head.status == 410 {
-                return .failed(UploadFault(.notFound, "The server makes no uploads at \(endpoint)."))
+                return .failed(Failure(.notFound, "The server makes no uploads at \(endpoint)."))
             }
             return .other(head, doing: "the creation of the upload")
         }
@@ -85,10 +85,10 @@ extension TusUpload {
         case 404, 410: return gone(head)
         case 409:
             state = .unsure
-            return .wait(UploadFault(.contentMismatch, "The server has another part of the upload than it said."), nil)
+            return .wait(Failure(.contentMismatch, "The server has another part of the upload than it said."), nil)
         case 460:
             state = .unsure
-            return .wait(UploadFault(.digestMismatch, "What arrived at the server had another digest."), nil)
+            return .wait(Failure(.digestMismatch, "What arrived at the server had another digest."), nil)
         default: return unanswered(head, "PATCH")
         }
     }
@@ -118,7 +118,7 @@ extension TusUpload {
         return verdict
     }
 
-    private mutating func reached(_ told: Result<UInt64, UploadFault>) -> UploadVerdict {
+    private mutating func reached(_ told: Result<UInt64, Failure>) -> UploadVerdict {
         let now: UInt64
         switch told {
         case .failure(let fault): return end(.failed(fault))
@@ -134,7 +134,7 @@ extension TusUpload {
         offset = now
         if now == length, isLengthTold { return end(.complete) }
         state = .ready
-        guard !hasStood else { return .wait(UploadFault(.busy, "The server takes nothing more of the upload."), nil) }
+        guard !hasStood else { return .wait(Failure(.busy, "The server takes nothing more of the upload."), nil) }
         return .goOn
     }
 
@@ -143,13 +143,13 @@ extension TusUpload {
         guard !hasAllLeft else {
             return end(
                 .failed(
-                    UploadFault(
+                    Failure(
                         .unacknowledged,
                         "All of it was sent, and then the server answered \(head.statusText): it may have it, or not."))
             )
         }
         guard beginnings < Self.mostBeginnings else {
-            return end(.failed(UploadFault(.incomplete, "The server has forgotten the upload \(beginnings) times.")))
+            return end(.failed(Failure(.incomplete, "The server has forgotten the upload \(beginnings) times.")))
         }
         state = .fresh
         return .anew(
@@ -163,12 +163,12 @@ extension TusUpload {
         return verdict
     }
 
-    private static func offset(_ head: ResponseHead) -> Result<UInt64, UploadFault> {
+    private static func offset(_ head: ResponseHead) -> Result<UInt64, Failure> {
         guard let offset = try? UploadNumber.offset(head.fields) else {
-            return .failure(UploadFault(.malformedFrame, "The server did not say how far the upload is."))
+            return .failure(Failure(.malformedFrame, "The server did not say how far the upload is."))
         }
         return .success(offset)
     }
 
-    private static func fault(_ message: String) -> UploadVerdict { .failed(UploadFault(.malformedFrame, message)) }
+    private static func fault(_ message: String) -> UploadVerdict { .failed(Failure(.malformedFrame, message)) }
 }

@@ -14,11 +14,11 @@ struct ChangeBatch {
     /// What was made since the last sync, with what the catalog has to be told of it.
     private var unsynced: [(made: Made, changes: KnownChanges)] = []
     private var synced = KnownChanges()
-    private var failures: [(index: Int, error: StoreError)] = []
+    private var failures: [(index: Int, error: Failure)] = []
     /// Parts of the trash that have what gave way, by the index of the change.
     private var kept: [Int: TrashBatch] = [:]
     /// Why nothing more is made.
-    private var syncFailure: StoreError?
+    private var syncFailure: Failure?
     /// Changes that were made and whose sync has failed, or of which it cannot be told what came of them.
     private var unsettled: [NotedChange] = []
 
@@ -46,9 +46,9 @@ struct ChangeBatch {
     /// - Returns: those that failed; and of the others, by their index, which part of the trash has what gave way to them.
     consuming func make(
         _ planned: [PlannedChange]
-    ) -> (failures: [(index: Int, error: StoreError)], kept: [Int: TrashBatch]) {
+    ) -> (failures: [(index: Int, error: Failure)], kept: [Int: TrashBatch]) {
         var planned = planned
-        do throws(StoreError) {
+        do throws(Failure) {
             noted = try known.intend(planned.flatMap(\.notes), in: store)
         } catch {
             for change in planned where !change.notes.isEmpty { failures.append((change.index, error)) }
@@ -77,7 +77,7 @@ struct ChangeBatch {
     }
 
     private mutating func make(_ planned: PlannedChange, under numbers: Numbers) {
-        do throws(StoreError) {
+        do throws(Failure) {
             let after = try editor.make(planned)
             var changes = KnownChanges()
             let keeping = keep(planned, &changes)
@@ -115,7 +115,7 @@ struct ChangeBatch {
         guard keeping != nil || intended != nil else { return }
         let made = made(planned, keeping, intended, numbers)
         let all = [keeping, intended].compactMap(\.self)
-        do throws(StoreError) {
+        do throws(Failure) {
             var changes = KnownChanges()
             for change in all {
                 let outcome = try change.outcome(in: store)
@@ -140,7 +140,7 @@ struct ChangeBatch {
 
     private mutating func commit() {
         defer { unsynced = [] }
-        do throws(StoreError) {
+        do throws(Failure) {
             try editor.commit()
             for made in unsynced { synced.add(made.changes) }
         } catch {
@@ -178,7 +178,7 @@ extension IntendedChange {
     /// What has become of a change that has failed, and that the catalog was never told of.
     ///
     /// - Throws: where that cannot be told.
-    fileprivate func outcome(in store: FileStore) throws(StoreError) -> KnownChanges {
+    fileprivate func outcome(in store: FileStore) throws(Failure) -> KnownChanges {
         guard let path = RelativePath(stored: path), let target = RelativePath(stored: target) else {
             return KnownChanges()
         }
@@ -204,7 +204,7 @@ extension IntendedChange {
 
 extension TreeEditor {
     /// - Returns: what a file is behind it; nothing for what is none.
-    fileprivate func make(_ planned: PlannedChange) throws(StoreError) -> ContentVersion? {
+    fileprivate func make(_ planned: PlannedChange) throws(Failure) -> ContentVersion? {
         let expected = planned.expected
         switch planned.change {
         case .folder(let path, let replaces, let attributes, _):
@@ -231,7 +231,7 @@ extension TreeEditor {
     private func set(
         _ path: RelativePath, _ attributes: TreeChange.Attributes?, expecting expected: ContentVersion? = nil,
         as compared: ComparedFile? = nil
-    ) throws(StoreError) -> ContentVersion? {
+    ) throws(Failure) -> ContentVersion? {
         guard let attributes else { return nil }
         return try set(
             path, permissions: attributes.permissions, modified: attributes.modified, attributes.extra,

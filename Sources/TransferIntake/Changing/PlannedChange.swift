@@ -35,17 +35,17 @@ struct PlannedChange {
     init(
         _ index: Int, _ change: TreeChange, trashed: RelativePath?, keepingIn batch: TrashBatch? = nil,
         at moment: Int64, in store: FileStore
-    ) throws(StoreError) {
+    ) throws(Failure) {
         (self.index, self.change, self.trashed) = (index, change, trashed)
-        compared = try change.version.flatMap { (version) throws(StoreError) in
+        compared = try change.version.flatMap { (version) throws(Failure) in
             try Self.compare(change, version, in: store)
         }
-        let source = try change.source.map { (path) throws(StoreError) in try Self.find(path, in: store) }
+        let source = try change.source.map { (path) throws(Failure) in try Self.find(path, in: store) }
         expected = source?.version
-        place = try batch.flatMap { (batch) throws(StoreError) in
+        place = try batch.flatMap { (batch) throws(Failure) in
             try change.replaced(by: source, in: store).map { KeptPlaces.Place($0, in: batch) }
         }
-        keeping = try place.flatMap { (place) throws(StoreError) in
+        keeping = try place.flatMap { (place) throws(Failure) in
             try Self.keeping(place, source, at: moment, in: store)
         }
         intended =
@@ -62,7 +62,7 @@ struct PlannedChange {
             }
     }
 
-    private static func find(_ path: RelativePath, in store: FileStore) throws(StoreError) -> FoundObject {
+    private static func find(_ path: RelativePath, in store: FileStore) throws(Failure) -> FoundObject {
         guard let found = try store.object(at: path) else { throw .notFound(path) }
         return found
     }
@@ -70,7 +70,7 @@ struct PlannedChange {
     /// - Returns: nothing where what is there is what is to be made: the same may be asked for again.
     private static func compare(
         _ change: TreeChange, _ version: FileVersion, in store: FileStore
-    ) throws(StoreError) -> ComparedFile? {
+    ) throws(Failure) -> ComparedFile? {
         guard let found = try store.object(at: change.path) else {
             guard change.makesName else { throw .notFound(change.path) }
             return ComparedFile.nothing
@@ -84,7 +84,7 @@ struct PlannedChange {
 
     private static func isMade(
         _ change: TreeChange, _ found: FoundObject, in store: FileStore
-    ) throws(StoreError) -> Bool {
+    ) throws(Failure) -> Bool {
         switch change {
         case .folder: return found.form == .folder
         case .link(let path, let target, _, _, _):
@@ -101,7 +101,7 @@ struct PlannedChange {
     /// What is replaced is moved to the trash, as far as the catalog is concerned.
     private static func keeping(
         _ place: KeptPlaces.Place, _ source: FoundObject?, at moment: Int64, in store: FileStore
-    ) throws(StoreError) -> IntendedChange? {
+    ) throws(Failure) -> IntendedChange? {
         guard let found = try store.object(at: place.path), found.form == .file,
             source.map(\.version.object) != found.version.object
         else { return nil }
@@ -111,7 +111,7 @@ struct PlannedChange {
 
     private static func replacement(
         of path: RelativePath, at moment: Int64, in store: FileStore
-    ) throws(StoreError) -> IntendedChange? {
+    ) throws(Failure) -> IntendedChange? {
         guard let found = try store.object(at: path), found.form == .file else { return nil }
         return IntendedChange(.replacement, path.string, before: found.version, at: moment)
     }
@@ -119,9 +119,9 @@ struct PlannedChange {
     private static func link(
         _ path: RelativePath, to source: RelativePath, _ found: FoundObject?, _ attributes: TreeChange.Attributes?,
         at moment: Int64, in store: FileStore
-    ) throws(StoreError) -> IntendedChange {
+    ) throws(Failure) -> IntendedChange {
         guard let found, found.form == .file else {
-            throw StoreError(.wrongForm, "\(source) is no file, and cannot have two names.")
+            throw Failure(.wrongForm, "\(source) is no file, and cannot have two names.")
         }
         let isThere = try store.object(at: path)?.version.object == found.version.object
         return IntendedChange(
@@ -141,7 +141,7 @@ struct PlannedChange {
     private static func move(
         _ path: RelativePath, _ found: FoundObject?, to target: RelativePath, replaces: Bool, at moment: Int64,
         in store: FileStore
-    ) throws(StoreError) -> IntendedChange? {
+    ) throws(Failure) -> IntendedChange? {
         // Then nothing is done.
         guard let found, path != target else { return nil }
         switch found.form {
@@ -154,10 +154,10 @@ struct PlannedChange {
     private static func discard(
         _ path: RelativePath, _ found: FoundObject?, to target: RelativePath?, isRecursive: Bool, at moment: Int64,
         in store: FileStore
-    ) throws(StoreError) -> IntendedChange? {
+    ) throws(Failure) -> IntendedChange? {
         guard let target else { return nil }
         guard found?.form != .folder || isRecursive else {
-            throw StoreError(.wrongForm, "\(path) is a folder, which is only removed with all that is in it.")
+            throw Failure(.wrongForm, "\(path) is a folder, which is only removed with all that is in it.")
         }
         return try move(path, found, to: target, replaces: false, at: moment, in: store)
     }
@@ -202,7 +202,7 @@ extension TreeChange {
     /// nothing gives way.
     ///
     /// - Parameter source: what gets the path.
-    fileprivate func replaced(by source: FoundObject?, in store: FileStore) throws(StoreError) -> RelativePath? {
+    fileprivate func replaced(by source: FoundObject?, in store: FileStore) throws(Failure) -> RelativePath? {
         guard let path = replaced, let source else { return replaced }
         return try store.object(at: path)?.version.object == source.version.object ? nil : path
     }

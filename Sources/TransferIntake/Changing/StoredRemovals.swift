@@ -18,7 +18,7 @@ package final class StoredRemovals {
     /// - Parameter version: that a file has to have still; nothing for whatever is there.
     package func begin(
         _ path: RelativePath, isRecursive: Bool, of version: FileVersion? = nil
-    ) throws(StoreError) -> Removal {
+    ) throws(Failure) -> Removal {
         let remover = remover ?? store.remover()
         self.remover = remover
         return try remover.begin(path, isRecursive: isRecursive, of: version)
@@ -28,7 +28,7 @@ package final class StoredRemovals {
     ///
     /// - Parameter files: is told how many files are gone, also when it fails.
     /// - Returns: whether all is gone; then `commit` has to follow.
-    package func goOn(_ removal: Removal, gone files: inout UInt64) throws(StoreError) -> Bool {
+    package func goOn(_ removal: Removal, gone files: inout UInt64) throws(Failure) -> Bool {
         defer { files += forget(removal.takeRemoved()) }
         return try removal.step(Self.namesAtOnce)
     }
@@ -37,7 +37,7 @@ package final class StoredRemovals {
     package var mustCommit: Bool { remover?.isFull ?? false }
 
     /// Makes removals durable.
-    package func commit(_ removals: [Removal]) throws(StoreError) { try remover?.commit(removals) }
+    package func commit(_ removals: [Removal]) throws(Failure) { try remover?.commit(removals) }
 
     /// What has its path again by now, somebody else has stored since.
     ///

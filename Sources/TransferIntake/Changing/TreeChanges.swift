@@ -41,8 +41,8 @@ package final class TreeChanges {
     /// Makes changes one after the other. When this returns, those that succeeded are as durable as the store is, and known.
     ///
     /// - Returns: one result for each, in their order.
-    package func perform(_ changes: [TreeChange]) -> [Result<TreeChange.Done, StoreError>] {
-        var results: [Result<TreeChange.Done, StoreError>] = []
+    package func perform(_ changes: [TreeChange]) -> [Result<TreeChange.Done, Failure>] {
+        var results: [Result<TreeChange.Done, Failure>] = []
         var rest = changes[...]
         while !rest.isEmpty {
             let batch = trash.current
@@ -58,7 +58,7 @@ package final class TreeChanges {
     }
 
     /// Whether the same path went to this part of the trash before.
-    private func isInTrash(_ change: TreeChange, _ batch: TrashBatch, _ result: Result<TreeChange.Done, StoreError>)
+    private func isInTrash(_ change: TreeChange, _ batch: TrashBatch, _ result: Result<TreeChange.Done, Failure>)
         -> Bool
     {
         guard case .failure(let error) = result, error.code == .pathConflict else { return false }
@@ -71,12 +71,12 @@ package final class TreeChanges {
     /// - Parameter batch: where things go.
     private func performSome(
         _ changes: ArraySlice<TreeChange>, in batch: TrashBatch
-    ) -> [Result<TreeChange.Done, StoreError>] {
+    ) -> [Result<TreeChange.Done, Failure>] {
         let keeping = keepsReplaced ? batch : nil
         intake.known.settleChanges(in: store)
         let turn = intake.changing.begin()
         defer { intake.changing.end(turn) }
-        var results: [Result<TreeChange.Done, StoreError>] = []
+        var results: [Result<TreeChange.Done, Failure>] = []
         var planned: [PlannedChange] = []
         var shares: [Int: MadeShare] = [:]
         var touched = TouchedPaths()
@@ -86,7 +86,7 @@ package final class TreeChanges {
             if looked.contains(where: touched.meet) || changed.contains(where: touched.contains) { break }
             for path in changed { touched.insert(path) }
             results.append(
-                Result { () throws(StoreError) in
+                Result { () throws(Failure) in
                     guard intake.changing.take(looked + changed, for: turn) else { throw .isChanging(change.path) }
                     // Others let go of their paths behind this.
                     guard !intake.known.isUnsettled(looked + changed, movesFolders: change.movesFolders) else {
@@ -94,7 +94,7 @@ package final class TreeChanges {
                     }
                     if let path = change.restamped { try intake.prepareChange(of: path) }
                     if change.makesMore { try intake.store.checkRoom() }
-                    shares[results.count] = try grant.flatMap { (grant) throws(StoreError) in
+                    shares[results.count] = try grant.flatMap { (grant) throws(Failure) in
                         try intake.quotas.share(for: change, of: grant)
                     }
                     let moment = intake.clock.utc()
@@ -162,8 +162,8 @@ extension TreeChange {
     }
 }
 
-extension StoreError {
-    static func isChanging(_ path: RelativePath) -> StoreError {
-        StoreError(.busy, "Another client is changing \(path): try again in a moment.")
+extension Failure {
+    static func isChanging(_ path: RelativePath) -> Failure {
+        Failure(.busy, "Another client is changing \(path): try again in a moment.")
     }
 }

@@ -1,7 +1,7 @@
 package import TransferAccess
 import TransferMail
 package import TransferModel
-package import TransferStore
+import TransferStore
 
 /// Who calls, with which rights, and how it sees what the server has: under its own upload ids, and its folder as the top.
 ///
@@ -59,7 +59,7 @@ extension Caller {
     /// Where the path of an upload is in the server's directory.
     ///
     /// - Throws: `forbidden` for a client that may not send; `invalidPath`.
-    func place(_ path: String) throws(StoreError) -> String {
+    func pathForUpload(_ path: String) throws(Failure) -> String {
         try checkSending()
         guard grant.options.folder != nil else { return path }
         return try inner(path).string
@@ -68,8 +68,8 @@ extension Caller {
     /// Where a folder that the client wants to make is in the server's directory.
     ///
     /// - Throws: `forbidden` for a client that may not send; `invalidPath`.
-    package func makable(_ path: String) throws(StoreError) -> RelativePath {
-        _ = try place(path)
+    package func pathForMaking(_ path: String) throws(Failure) -> RelativePath {
+        _ = try pathForUpload(path)
         return try inner(path)
     }
 
@@ -77,17 +77,17 @@ extension Caller {
     ///
     /// - Parameter path: as the client knows it; empty for its own top.
     /// - Throws: `forbidden` for a client that may not send; `invalidPath`.
-    func sendable(_ path: String) throws(StoreError) -> RelativePath? {
+    func pathForSending(_ path: String) throws(Failure) -> RelativePath? {
         guard !path.isEmpty else {
             try checkSending()
             return grant.options.folder
         }
-        return try makable(path)
+        return try pathForMaking(path)
     }
 
-    private func checkSending() throws(StoreError) {
+    private func checkSending() throws(Failure) {
         guard grant.options.rights.mayWrite else {
-            throw StoreError(.forbidden, "This client may not send anything: its access is for reading.")
+            throw Failure(.forbidden, "This client may not send anything: its access is for reading.")
         }
     }
 
@@ -95,9 +95,9 @@ extension Caller {
     ///
     /// - Parameter path: as the client knows it; empty for its own top.
     /// - Throws: `forbidden` for a client that may not see anything; `invalidPath`.
-    package func seen(_ path: String) throws(StoreError) -> RelativePath? {
+    package func pathForReading(_ path: String) throws(Failure) -> RelativePath? {
         guard grant.options.rights.mayRead else {
-            throw StoreError(.forbidden, "This client may not see what is stored: its access is for sending.")
+            throw Failure(.forbidden, "This client may not see what is stored: its access is for sending.")
         }
         return path.isEmpty ? grant.options.folder : try inner(path)
     }
@@ -106,9 +106,9 @@ extension Caller {
     /// have sent.
     ///
     /// - Throws: `forbidden`; `invalidPath`, also for the client's own top.
-    package func removable(_ path: String) throws(StoreError) -> RelativePath {
+    package func pathForRemoving(_ path: String) throws(Failure) -> RelativePath {
         guard grant.options.rights.mayRemove else {
-            throw StoreError(.forbidden, "This client may not remove anything.")
+            throw Failure(.forbidden, "This client may not remove anything.")
         }
         return try inner(path)
     }
@@ -129,28 +129,28 @@ extension Caller {
     /// Where a link, or something that is there already and is to be changed, is in the server's directory.
     ///
     /// - Throws: `forbidden` for a client that may not both send and remove; `invalidPath`, also for the client's own top.
-    package func changeable(_ path: String) throws(StoreError) -> RelativePath {
+    package func pathForChanging(_ path: String) throws(Failure) -> RelativePath {
         try checkSending()
-        return try removable(path)
+        return try pathForRemoving(path)
     }
 
     /// Where something in the trash was before, in the server's directory; nothing for all of it.
     ///
     /// - Parameter path: as the client knows it; empty for all that is from its own folder.
     /// - Throws: `forbidden` for a client that may not remove; `invalidPath`.
-    package func trashed(_ path: String) throws(StoreError) -> RelativePath? {
+    package func pathInTrash(_ path: String) throws(Failure) -> RelativePath? {
         guard grant.options.rights.mayRemove else {
-            throw StoreError(
+            throw Failure(
                 .forbidden, "This client may not see or empty the trash: that is for clients that may remove.")
         }
         return path.isEmpty ? grant.options.folder : try inner(path)
     }
 
-    private func inner(_ path: String) throws(StoreError) -> RelativePath {
+    private func inner(_ path: String) throws(Failure) -> RelativePath {
         do throws(RelativePath.Fault) {
             return try grant.stored(try RelativePath(path))
         } catch {
-            throw StoreError(.invalidPath, error.message)
+            throw Failure(.invalidPath, error.message)
         }
     }
 }
@@ -161,13 +161,13 @@ extension Caller {
     package func outer(_ id: UploadID) -> UploadID { scope.outer(id) }
 
     /// Whether the client may know what is at a path of the server's directory.
-    func sees(_ path: RelativePath) -> Bool { grant.shown(path) != nil }
+    func maySee(_ path: RelativePath) -> Bool { grant.shown(path) != nil }
 
     /// How the client knows a path of the server's directory; one that isn't below its folder has no name there.
-    package func shown(_ path: RelativePath) -> RelativePath? { grant.shown(path) }
+    package func clientPath(_ path: RelativePath) -> RelativePath? { grant.shown(path) }
 
     /// A sentence about a path, which tells nothing about what is above the client's folder, or of the server's own.
-    package func shown(_ sentence: String) -> String {
+    package func redacted(_ sentence: String) -> String {
         guard !sentence.isEmpty else { return sentence }
         let trash = Array((RelativePath.trashFolder.string + "/").utf8)
         let above = grant.options.folder.map { Array(($0.string + "/").utf8) }

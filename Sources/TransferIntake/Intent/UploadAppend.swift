@@ -1,4 +1,4 @@
-/// What one request brings of an upload that grows at its end.
+/// What one request brings of an append upload.
 package struct UploadAppend: Equatable, Sendable {
     /// What makes it the last one.
     package enum Ending: Equatable, Sendable {

@@ -50,8 +50,8 @@ package struct UploadIntent: Equatable, Sendable {
         /// Some blocks of it, on any connection.
         case part(UploadPart)
         /// Its end: the content is what its parts brought.
-        case assembly
-        /// What comes behind all that there is of one that grows at its end.
+        case multipart
+        /// What comes behind all that there is of an append upload.
         case append(UploadAppend)
     }
 
@@ -89,7 +89,7 @@ extension UploadIntent {
         switch extent {
         case .part(let part): part.total
         case .append(let append): append.total
-        case .whole, .assembly: size
+        case .whole, .multipart: size
         }
     }
 }

@@ -140,11 +140,11 @@ extension Adoption {
     /// Finds out whether the directory is a copy. If that cannot be told now, the first step tries again.
     package func begin() {
         stepping.withLock { _ in
-            do throws(StoreError) { try decide() } catch { wait() }
+            do throws(Failure) { try decide() } catch { wait() }
         }
     }
 
-    private func decide() throws(StoreError) {
+    private func decide() throws(Failure) {
         guard let mark, state.withLock({ $0.phase == .undecided }) else { return }
         try asking { () throws(DatabaseError) in
             let kept = try records.home()
@@ -205,7 +205,7 @@ extension Adoption {
     package func step(_ progress: (Int) -> Void = { _ in }) -> Step {
         stepping.withLock { _ in
             guard !isStopped.load(ordering: .acquiring) else { return .over }
-            do throws(StoreError) {
+            do throws(Failure) {
                 try decide()
                 guard isOpen else { return .over }
                 let now = known.clock.monotonic()
@@ -222,7 +222,7 @@ extension Adoption {
 
     private func wait() { state.withLock { $0.progress.isWaiting = true } }
 
-    private func adoptSome(_ progress: (Int) -> Void) throws(StoreError) {
+    private func adoptSome(_ progress: (Int) -> Void) throws(Failure) {
         if let path = state.withLock({ $0.wanted.popLast() }) {
             if let candidate = try candidate(at: path) {
                 _ = try judge([candidate]) { _ in !isStopped.load(ordering: .relaxed) }
@@ -243,7 +243,7 @@ extension Adoption {
     }
 
     /// Looks at the paths of a page up to one with which there is enough to read.
-    private func adopt(_ page: (paths: [String], end: [UInt8]), _ progress: (Int) -> Void) throws(StoreError) {
+    private func adopt(_ page: (paths: [String], end: [UInt8]), _ progress: (Int) -> Void) throws(Failure) {
         let paths = page.paths.map(RelativePath.init(stored:))
         var versions = store.versions(at: paths.compactMap(\.self))[...]
         let entries = try entries(at: page.paths)
@@ -270,7 +270,7 @@ extension Adoption {
         }
     }
 
-    private func endPass() throws(StoreError) {
+    private func endPass() throws(Failure) {
         let isOver = state.withLock { state in
             let moves = known.recentChanges.moves
             guard state.moves != moves || !state.unreadable.isEmpty else { return true }
@@ -288,17 +288,17 @@ extension Adoption {
         if progress.adopted + progress.lost > 0 { report(.directoryAdopted(progress)) }
     }
 
-    private func entries(at paths: [String]) throws(StoreError) -> [[CatalogEntry]] {
+    private func entries(at paths: [String]) throws(Failure) -> [[CatalogEntry]] {
         known.settleIfNeeded()
         return try asking { () throws(DatabaseError) in try records.entries(at: paths) }
     }
 
-    private func asking<T>(_ body: () throws(DatabaseError) -> T) throws(StoreError) -> T {
+    private func asking<T>(_ body: () throws(DatabaseError) -> T) throws(Failure) -> T {
         do throws(DatabaseError) {
             return try body()
         } catch {
             known.complain(error, unrecorded: 0)
-            throw StoreError(error.reason == .busy ? .busy : .storageFailed, error.message)
+            throw Failure(error.reason == .busy ? .busy : .storageFailed, error.message)
         }
     }
 }
@@ -307,7 +307,7 @@ extension Adoption {
 
 extension Adoption {
     /// What is under a path, if it may be what uploads say; nil where it is known as it is, or is surely something else.
-    private func candidate(at path: RelativePath) throws(StoreError) -> Candidate? {
+    private func candidate(at path: RelativePath) throws(Failure) -> Candidate? {
         guard let version = store.version(at: path) else { return nil }
         return candidate(path, version, try entries(at: [path.string]).first ?? [])
     }
@@ -327,7 +327,7 @@ extension Adoption {
     /// Reads files, and lets the catalog know what they are.
     ///
     /// - Returns: whether all of them were read, as far as they can be.
-    private func judge(_ candidates: [Candidate], _ progress: (Int) -> Bool) throws(StoreError) -> Bool {
+    private func judge(_ candidates: [Candidate], _ progress: (Int) -> Bool) throws(Failure) -> Bool {
         guard !candidates.isEmpty else { return true }
         var read: UInt64 = 0
         let unread = candidates.filter { !$0.functions.isEmpty }
@@ -423,7 +423,7 @@ extension Adoption {
     /// - Returns: one answer for each, in their order.
     func adopt(_ files: [(path: RelativePath, version: ContentVersion)]) -> [Answer] {
         guard isOpen else { return files.map { _ in .known } }
-        do throws(StoreError) {
+        do throws(Failure) {
             let entries = try entries(at: files.map(\.path.string))
             var candidates: [Candidate] = []
             var answers = zip(files, entries).map { file, entries -> Answer in

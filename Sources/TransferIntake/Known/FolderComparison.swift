@@ -2,7 +2,7 @@ import TransferCatalog
 import TransferCodec
 import TransferDatabase
 package import TransferModel
-package import TransferStore
+import TransferStore
 import TransferSystem
 
 /// Compares what was acknowledged for the files of one folder, and still holds, with what a caller says by a digest: what
@@ -39,8 +39,8 @@ package final class FolderComparison {
     /// - Throws: `forbidden` for a caller that may not send; `invalidPath`.
     package init(
         _ intake: Intake, _ caller: Caller, path: String, _ function: DigestFunction, _ wanted: FolderDigest
-    ) throws(StoreError) {
-        folder = try caller.sendable(path)
+    ) throws(Failure) {
+        folder = try caller.pathForSending(path)
         (self.intake, self.caller, self.function, self.wanted) = (intake, caller, function, wanted)
         query = KnownFiles.Query(folder, client: caller.id, sender: caller.sender)
         next = query.prefix

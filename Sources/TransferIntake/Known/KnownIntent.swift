@@ -15,10 +15,10 @@ package struct KnownIntent: Equatable, Sendable {
 
     /// - Returns: nothing where its path has no name for the caller any more.
     init?(_ upload: UnfinishedUpload, expires: Int64, for caller: Caller) {
-        guard let path = (try? RelativePath(upload.path)).flatMap(caller.shown) else { return nil }
+        guard let path = (try? RelativePath(upload.path)).flatMap(caller.clientPath) else { return nil }
         intent = UploadIntent(
             id: upload.id, path: path.string, size: upload.size, kind: upload.kind, function: upload.function,
-            conflict: upload.conflict, modified: upload.modified, permissions: upload.permissions, extent: .assembly)
+            conflict: upload.conflict, modified: upload.modified, permissions: upload.permissions, extent: .multipart)
         (begun, self.expires) = (upload.begun, expires)
     }
 }

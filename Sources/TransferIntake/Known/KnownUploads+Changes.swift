@@ -22,7 +22,7 @@ extension KnownUploads {
     ///
     /// - Parameter store: the same that uploads go to.
     /// - Throws: where it cannot be noted. Nothing may be changed then.
-    func intend(_ changes: [IntendedChange], in store: FileStore) throws(StoreError) -> NotedChanges {
+    func intend(_ changes: [IntendedChange], in store: FileStore) throws(Failure) -> NotedChanges {
         guard !changes.isEmpty else { return .none }
         do throws(DatabaseError) {
             // The notes of an earlier server are read before there are any of this one. These changes were not compared with them.
@@ -33,7 +33,7 @@ extension KnownUploads {
             return try records.intend(changes)
         } catch {
             complain(error, unrecorded: 0)
-            throw StoreError(notNoted: error)
+            throw Failure(notNoted: error)
         }
     }
 
@@ -97,7 +97,7 @@ extension Intake {
     /// - Parameters:
     ///   - receipts: that entries have the numbers of.
     ///   - moment: `RecentChanges.moment` before they were published.
-    func record(_ entries: [CatalogEntry], with receipts: BatchSeal?, since moment: Int) {
+    func record(_ entries: [CatalogEntry], with receipts: SignedBatch?, since moment: Int) {
         known.record(entries, with: receipts)
         var changes = keeps(of: entries)
         guard known.recentChanges.moment != moment || !changes.isEmpty else { return }
@@ -146,7 +146,7 @@ extension Intake {
     }
 }
 
-extension StoreError {
+extension Failure {
     fileprivate init(notNoted error: DatabaseError) {
         let code: ResultCode =
             switch error.reason {

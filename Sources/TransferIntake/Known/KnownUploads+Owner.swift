@@ -40,7 +40,7 @@ extension Intake {
     /// The same, also in a copy of the directory.
     ///
     /// - Throws: `busy` where that can only be told later.
-    func hasStored(_ client: Caller, _ path: RelativePath, _ file: ContentVersion) throws(StoreError) -> Bool {
+    func hasStored(_ client: Caller, _ path: RelativePath, _ file: ContentVersion) throws(Failure) -> Bool {
         if known.hasStored(client, path, file) { return true }
         guard adoption.isOpen else { return false }
         switch adoption.adopt(path, file) {
@@ -53,37 +53,37 @@ extension Intake {
     /// Lets a file be known as it is before it gets another time of modification: behind that it could not be told from other files.
     ///
     /// - Throws: `busy` where that can only be done later.
-    func prepareChange(of path: RelativePath) throws(StoreError) {
+    func prepareChange(of path: RelativePath) throws(Failure) {
         guard adoption.isOpen, let version = store.version(at: path) else { return }
         if case .later(let interval) = adoption.adopt(path, version) { throw .isChecked(path, interval) }
     }
 }
 
-extension StoreError {
+extension Failure {
     /// A client wants something of a file that is not read yet.
     ///
     /// - Parameter interval: when to ask again.
-    static func isChecked(_ path: RelativePath, _ interval: Interval) -> StoreError {
-        StoreError(
+    static func isChecked(_ path: RelativePath, _ interval: Interval) -> Failure {
+        Failure(
             .busy,
             "The server's directory is a copy, and \(path) is being compared with what was acknowledged: try again later.",
             retryAfter: interval)
     }
 
     /// - Parameter isInDoubt: whether a sync has failed, so that the file as it is read may not be the file on the disk.
-    static func cannotBeChecked(_ path: RelativePath, isInDoubt: Bool) -> StoreError {
+    static func cannotBeChecked(_ path: RelativePath, isInDoubt: Bool) -> Failure {
         let reason =
             isInDoubt
             ? "until the server's machine is started again, because a sync has failed."
             : "now, because it cannot be read: the server's log says why."
-        return StoreError(
+        return Failure(
             .busy,
             "The server's directory is a copy, and \(path) cannot be compared with what was acknowledged \(reason)")
     }
 
     /// To whoever wants to replace what somebody else has stored.
-    static func notYours(_ path: RelativePath) -> StoreError {
-        StoreError(
+    static func notYours(_ path: RelativePath) -> Failure {
+        Failure(
             .forbidden,
             "\(path) was not stored by this client, which may not replace what others have stored. Push it with another "
                 + "conflict policy, or under another name.")

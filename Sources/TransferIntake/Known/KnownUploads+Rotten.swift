@@ -1,7 +1,7 @@
 import TransferDatabase
 package import TransferCatalog
 package import TransferModel
-package import TransferStore
+import TransferStore
 import TransferSystem
 
 /// What the disk has lost. A catalog that cannot be read knows of nothing.
@@ -73,10 +73,10 @@ extension [CatalogEntry] {
     }
 }
 
-extension StoreError {
+extension Failure {
     /// To whoever wants a file that is known to be rotten.
-    package static func contentLost(_ path: RelativePath) -> StoreError {
-        StoreError(
+    package static func contentLost(_ path: RelativePath) -> Failure {
+        Failure(
             .contentLost,
             "\(path) no longer is what was stored: the server's disk has lost it. Whoever has it can push it again, which "
                 + "puts it right.")

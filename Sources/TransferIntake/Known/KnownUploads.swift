@@ -101,7 +101,7 @@ package final class KnownUploads: Sendable {
     /// Remembers uploads that are published, before they are acknowledged.
     ///
     /// - Parameter receipts: that entries have the numbers of.
-    func record(_ entries: [CatalogEntry], with receipts: BatchSeal? = nil) {
+    func record(_ entries: [CatalogEntry], with receipts: SignedBatch? = nil) {
         guard !entries.isEmpty else { return }
         recent.add(entries)
         filter.add(entries.lazy.map(\.id))
@@ -125,11 +125,11 @@ package final class KnownUploads: Sendable {
             var entries: [CatalogEntry] = []
             for (offset, id) in kept.uploads.enumerated() {
                 // Wraps as it did when they were given: a damaged catalog may say any number.
-                let number = kept.seal.number &+ UInt64(offset)
+                let number = kept.signedBatch.number &+ UInt64(offset)
                 guard let entry = entry(for: id), entry.receipt == number else { return nil }
                 entries.append(entry)
             }
-            return SignedEntries(seal: kept.seal, entries: entries)
+            return SignedEntries(signedBatch: kept.signedBatch, entries: entries)
         } catch {
             complain(error, unrecorded: 0)
             return nil

@@ -109,7 +109,7 @@ final class UnfinishedUploads: Sendable {
 
     private let state = Locked(State())
 
-    /// How many are noted at most: more than there may be parts in the store and assemblies. A note goes with what it is about.
+    /// How many are noted at most: more than there may be parts in the store and multipart uploads. A note goes with what it is about.
     private static let most = 32_768
 
     /// As many as a directory keeps.
@@ -237,8 +237,8 @@ extension UnfinishedUpload {
     }
 }
 
-extension StoreError {
-    static let tooManyUnfinished = StoreError(
+extension Failure {
+    static let tooManyUnfinished = Failure(
         .busy,
         "This client has begun as many uploads as it may leave unfinished, and all of them are being worked on: complete some, or "
             + "delete them.")

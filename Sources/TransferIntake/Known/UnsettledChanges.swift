@@ -139,7 +139,7 @@ extension KnownUploads {
             let isOver = noted.change == nil || areDurable && !doubted.contains(number)
             guard isOver || !told.contains(number) else { continue }
             do throws(DatabaseError) {
-                let look = { (path: RelativePath) throws(StoreError) in try store.object(at: path) }
+                let look = { (path: RelativePath) throws(Failure) in try store.object(at: path) }
                 guard let outcome = try records.outcome(of: noted, look) else { continue }
                 complete(isOver ? noted.notes : noted.notes.keepingAll, outcome)
                 if isOver { result.settled.insert(number) } else { result.told.insert(number) }
@@ -167,10 +167,10 @@ extension Intake {
     }
 }
 
-extension StoreError {
+extension Failure {
     /// Refuses a change of a path of which another change is not settled.
-    static func isUnsettled(_ path: RelativePath) -> StoreError {
-        StoreError(
+    static func isUnsettled(_ path: RelativePath) -> Failure {
+        Failure(
             .storageFailed,
             "An earlier change of \(path) could not be made durable, so it cannot be changed again yet. Try again in a minute. If that "
                 + "fails, check the server's disk: a folder that it has left in doubt stays so until it is removed or the machine is "

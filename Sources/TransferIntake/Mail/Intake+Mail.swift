@@ -1,13 +1,13 @@
 package import TransferDatabase
 package import TransferMail
-import TransferModel
-package import TransferStore
+package import TransferModel
+import TransferStore
 import TransferSystem
 
 /// What is for somebody: between the mailboxes, which know who can have it, and the store, which has its content.
 extension Intake {
     /// Whether an upload has a chance, before its content travels.
-    func admitMail(_ intent: UploadIntent, from caller: Caller) throws(StoreError) {
+    func admitMail(_ intent: UploadIntent, from caller: Caller) throws(Failure) {
         guard let mailroom else {
             throw .noMailboxes
         }
@@ -23,29 +23,29 @@ extension Intake {
         do throws(MailRefusal) {
             try mailroom.admit(intent.uploadSize, from: caller.mailSender, to: names)
         } catch {
-            throw StoreError(error)
+            throw Failure(error)
         }
     }
 
     /// What became of an upload that was sent before.
-    func knownDeliveries(of id: UploadID) throws(StoreError) -> [Delivery] {
+    func knownDeliveries(of id: UploadID) throws(Failure) -> [Delivery] {
         guard let mailroom else { return [] }
         do throws(DatabaseError) {
             return try mailroom.ledger.deliveries(of: id)
         } catch {
-            throw StoreError(mail: error)
+            throw Failure(mail: error)
         }
     }
 
     /// Puts published uploads into mailboxes, all in one transaction. Content that nobody gets is removed.
     ///
     /// - Returns: of each whether it is what its recipients get, or why it is not taken.
-    func queue(_ mails: [(mail: Mail, recipients: [String])]) -> [Result<Bool, StoreError>] {
+    func queue(_ mails: [(mail: Mail, recipients: [String])]) -> [Result<Bool, Failure>] {
         guard let mailroom else {
             free(mails.map(\.mail))
             return mails.map { _ in .failure(.noMailboxes) }
         }
-        do throws(StoreError) {
+        do throws(Failure) {
             try store.checkRoom()
         } catch {
             free(mails.map(\.mail))
@@ -58,7 +58,7 @@ extension Intake {
         } catch {
             // It may be in the ledger all the same, so its content has to stay until that is known.
             doubt(mails.map(\.mail))
-            let failure = StoreError(mail: error)
+            let failure = Failure(mail: error)
             return mails.map { _ in .failure(failure) }
         }
         return zip(mails, queued).map { sent, result in
@@ -68,7 +68,7 @@ extension Intake {
                 return .success(isKept)
             case .refused(let refusal):
                 free([sent.mail])
-                return .failure(StoreError(refusal))
+                return .failure(Failure(refusal))
             }
         }
     }
@@ -137,7 +137,7 @@ extension OpenUpload {
     ///   - path: where its content is.
     ///   - moment: UTC, in nanoseconds since 1970.
     func mail(_ publication: Publication, at path: RelativePath, from caller: Caller, queued moment: Int64) -> Mail {
-        let name = statedPath.flatMap(caller.shown) ?? statedPath
+        let name = statedPath.flatMap(caller.clientPath) ?? statedPath
         return Mail(
             id: intent.id, sender: caller.person ?? caller.sender, client: caller.id, name: name?.string ?? "",
             kind: intent.kind, size: publication.size, digest: publication.digest, modified: intent.modified,
@@ -146,7 +146,7 @@ extension OpenUpload {
     }
 }
 
-extension StoreError {
+extension Failure {
     package init(_ refusal: MailRefusal) {
         switch refusal {
         case .unknown(let name):
@@ -180,7 +180,7 @@ extension StoreError {
         }
     }
 
-    package static let noMailboxes = StoreError(
+    package static let noMailboxes = Failure(
         .forbidden, "This server keeps no mailboxes: it stores uploads, and hands none on.")
 
     /// - Parameter error: of the ledger.

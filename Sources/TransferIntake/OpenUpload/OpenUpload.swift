@@ -14,7 +14,7 @@ package final class OpenUpload {
         case none
         case content(any StagedContent)
         case part(PartClaim)
-        case growth(GrowthClaim)
+        case append(AppendClaim)
     }
 
     /// Its path becomes that in the server's directory when the caller is found to may use it.
@@ -30,7 +30,7 @@ package final class OpenUpload {
     package var client: UInt64? { caller.id }
 
     /// What a part belongs to, or whose end this is; set before anything else is asked for.
-    var assembly: Assembly?
+    var multipart: MultipartUpload?
 
     /// The acknowledgement that this id already has: then nothing is stored, only compared.
     private var earlier: Acknowledgement?
@@ -44,8 +44,8 @@ package final class OpenUpload {
     /// The command that it is part of; nil for the push of `run`. To be set before the upload is sealed.
     package var command: StoringCommand?
 
-    /// Of one that grows.
-    var growth: Growth?
+    /// Of an append upload.
+    var appendUpload: AppendUpload?
 
     /// Whether its sender can go on with it over another connection.
     var isAnnounced = false
@@ -87,7 +87,7 @@ package final class OpenUpload {
 
     /// Whether the content has, or may have, more than one block. Short uploads are over as soon as they have begun.
     package var isLong: Bool {
-        guard intent.extent != .assembly else { return false }
+        guard intent.extent != .multipart else { return false }
         return intent.size.map { $0 > UInt64(Limits.blockSize) } ?? true
     }
 
@@ -97,16 +97,16 @@ package final class OpenUpload {
     }
 
     /// When the upload began that this is, or is a part of, in nanoseconds of the monotonic clock.
-    package var began: Int64 { assembly?.started ?? started }
+    package var began: Int64 { multipart?.started ?? started }
 
     /// Whether the upload that this is a part of is complete or given up.
-    package var hasEndedAssembly: Bool { assembly?.isFinished ?? false }
+    package var hasEndedMultipart: Bool { multipart?.isFinished ?? false }
 
     /// To be asked for before it is published: one that came whole over a connection that was lost may come in parts over the next.
     /// Nothing for one that grows, whose id nobody else has.
     var claim: RecentResults.Claim? {
         switch intent.extent {
-        case .whole, .assembly: .init(id: intent.id, begun: moment)
+        case .whole, .multipart: .init(id: intent.id, begun: moment)
         case .part, .append: nil
         }
     }
@@ -126,15 +126,15 @@ package final class OpenUpload {
 
 extension OpenUpload {
     /// Before anything else is done about it: lets it have its place in the server's directory.
-    func authorize() throws(StoreError) {
+    func authorize() throws(Failure) {
         statedIntent = intent
-        intent.path = try caller.place(intent.path)
+        intent.path = try caller.pathForUpload(intent.path)
     }
 
     /// Compares where it goes, and how large it may be, with what the client may do by now.
-    func reauthorize(for caller: Caller) throws(StoreError) {
+    func reauthorize(for caller: Caller) throws(Failure) {
         // The same place: another folder has other owners.
-        guard try caller.place(statedIntent.path) == intent.path else { throw .accessChanged }
+        guard try caller.pathForUpload(statedIntent.path) == intent.path else { throw .accessChanged }
         let limit = caller.maximumUpload(of: intake.maximumUpload)
         guard max(size, intent.leastSize) <= limit else { throw .uploadTooLarge(limit) }
     }
@@ -142,7 +142,7 @@ extension OpenUpload {
     /// Checks what is declared; before anything else is known of the upload, or remembered.
     ///
     /// - Returns: where it is to be stored.
-    func checkDeclaration() throws(StoreError) -> RelativePath {
+    func checkDeclaration() throws(Failure) -> RelativePath {
         let stated = try checkedPath()
         if intent.leastSize > limit { throw tooLarge }
         if intent.isMail { try intake.admitMail(intent, from: caller) }
@@ -161,7 +161,7 @@ extension OpenUpload {
     ///   - mayEnd: whether the sender waits for an answer, so that the content need not come. Otherwise it does, and can be
     ///     compared with what was stored before.
     /// - Returns: the outcome, when the upload is over already.
-    func admit(_ path: RelativePath, mayEnd: Bool) throws(StoreError) -> UploadOutcome? {
+    func admit(_ path: RelativePath, mayEnd: Bool) throws(Failure) -> UploadOutcome? {
         earlier = try acknowledgement()
         if let earlier { return mayEnd ? .acknowledged(earlier) : nil }
         if mayEnd, let interval = intake.isChecked(for: intent.wholeID) { throw .isChecked(path, interval) }
@@ -197,13 +197,13 @@ extension OpenUpload {
 
     /// Whether another connection has brought all of the upload, and has no acknowledgement yet.
     private var isBeingCompleted: Bool {
-        intake.known.recent.isClaimed(intent.wholeID) || intake.assemblies[intent.wholeID]?.isFinished ?? false
+        intake.known.recent.isClaimed(intent.wholeID) || intake.multiparts[intent.wholeID]?.isFinished ?? false
     }
 
     /// The acknowledgement that the id already has, as long as the stored file is surely what was acknowledged.
     ///
     /// - Throws: `contentMismatch` when the content cannot be the same.
-    private func acknowledgement() throws(StoreError) -> Acknowledgement? {
+    private func acknowledgement() throws(Failure) -> Acknowledgement? {
         // The id of a part is never acknowledged.
         if case .part = intent.extent { return nil }
         if intent.isMail { return try mailAcknowledgement() }
@@ -215,7 +215,7 @@ extension OpenUpload {
     }
 
     /// The same for what is for somebody: all of them have it or can still have it.
-    private func mailAcknowledgement() throws(StoreError) -> Acknowledgement? {
+    private func mailAcknowledgement() throws(Failure) -> Acknowledgement? {
         guard let statedPath, let found = try intake.stillDelivered(intent, at: statedPath) else { return nil }
         guard intent.size ?? found.size == found.size else { throw .otherContent }
         return Acknowledgement(again: found, kind: intent.kind)
@@ -223,7 +223,7 @@ extension OpenUpload {
 
     /// Asked again when it is published; this spares the way to content that has no chance. One of the same size may be the
     /// same.
-    private func checkReplacing(_ path: RelativePath) throws(StoreError) {
+    private func checkReplacing(_ path: RelativePath) throws(Failure) {
         guard intent.conflict == .overwrite, !caller.mayReplaceAll, let file = intake.store.version(at: path),
             intent.uploadSize.map({ $0 != file.size }) ?? false, try !intake.hasStored(caller, path, file)
         else { return }
@@ -232,7 +232,7 @@ extension OpenUpload {
 
     /// Spares content that could not be published: it is compared again when the upload gets its path. What has its size may have its
     /// content.
-    private func checkVersion(_ path: RelativePath) throws(StoreError) {
+    private func checkVersion(_ path: RelativePath) throws(Failure) {
         guard let version = intent.replaceable, let file = intake.store.version(at: path), file.told != version,
             intent.uploadSize.map({ $0 != file.size }) ?? false
         else { return }
@@ -244,15 +244,15 @@ extension OpenUpload {
         intake.store.version(at: path).map { intake.known.isRotten($0) } ?? false
     }
 
-    private func checkedPath() throws(StoreError) -> RelativePath {
+    private func checkedPath() throws(Failure) -> RelativePath {
         do throws(RelativePath.Fault) {
             return try RelativePath(intent.path)
         } catch {
-            throw StoreError(.invalidPath, error.message)
+            throw Failure(.invalidPath, error.message)
         }
     }
 
-    var tooLarge: StoreError { .uploadTooLarge(limit) }
+    var tooLarge: Failure { .uploadTooLarge(limit) }
 }
 
 // MARK: Content
@@ -262,34 +262,34 @@ extension OpenUpload {
     ///
     /// - Parameter isHole: whether they are zeros that need no room.
     /// - Throws: `sizeMismatch`, `uploadTooLarge`, and what the store does. The upload is to be refused then.
-    package func append(_ bytes: UnsafeRawBufferPointer, isHole: Bool = false) throws(StoreError) {
+    package func append(_ bytes: UnsafeRawBufferPointer, isHole: Bool = false) throws(Failure) {
         guard !bytes.isEmpty else { return }
         guard !isOver else { throw .notAdmitted }
-        guard intent.extent != .assembly else {
-            throw StoreError(.sizeMismatch, "The end of an assembly has no content.")
+        guard intent.extent != .multipart else {
+            throw Failure(.sizeMismatch, "The end of a multipart upload has no content.")
         }
         let offset = size
         let (end, overflow) = offset.addingReportingOverflow(UInt64(bytes.count))
         guard !overflow, end <= intent.size ?? end else {
-            throw StoreError(.sizeMismatch, "More than the declared \(intent.size ?? 0) bytes arrived.")
+            throw Failure(.sizeMismatch, "More than the declared \(intent.size ?? 0) bytes arrived.")
         }
-        if case .growth(let claim) = target { return try appendToEnd(bytes, claim) }
+        if case .append(let claim) = target { return try appendToEnd(bytes, claim) }
         guard end <= limit else { throw tooLarge }
         digester.update(bytes) { index, digest in
             lastBlock = (index, digest)
-            if assembly != nil { blockDigests += digest }
+            if multipart != nil { blockDigests += digest }
         }
         size = end
         try open()
         switch target {
-        case .none, .growth: break
+        case .none, .append: break
         case .content(let staged): try isHole ? staged.clear(offset..<end) : staged.write(bytes, at: offset)
         case .part(let claim): try isHole ? claim.clear(offset..<end) : claim.write(bytes, at: offset)
         }
     }
 
     /// Makes the place to write to, where the bytes are wanted at all.
-    private func open() throws(StoreError) {
+    private func open() throws(Failure) {
         guard earlier == nil, case .none = target else { return }
         let quota = intake.quotas.quota(for: caller.grant)
         switch intent.extent {
@@ -299,34 +299,35 @@ extension OpenUpload {
                     id: intent.id, size: intent.size, filled: intent.filled, permissions: intent.permissions,
                     quota: quota))
         case .part(let part):
-            guard let assembly, let range = part.range(size: intent.size ?? 0) else { throw .declaredOtherwise }
-            try checkLength(range, part, of: assembly)
+            guard let multipart, let range = part.range(size: intent.size ?? 0) else { throw .declaredOtherwise }
+            try checkLength(range, part, of: multipart)
             target = .part(
-                try assembly.claim(
+                try multipart.claim(
                     range, connection: connection, run: run, isInOrder: !intake.store.abilities.writesAnywhere
-                ) { [intake, intent] () throws(StoreError) in
+                ) { [intake, intent] () throws(Failure) in
                     try intake.store.resume(
                         id: part.upload, size: part.total, filled: intent.filled, quota: quota)
                 })
-        case .assembly, .append: break
+        case .multipart, .append: break
         }
     }
 
     /// A part that is shorter than the store takes can only be the last one: where nobody knows the size yet, it ends the upload.
-    private func checkLength(_ range: Range<UInt64>, _ part: UploadPart, of assembly: Assembly) throws(StoreError) {
+    private func checkLength(_ range: Range<UInt64>, _ part: UploadPart, of multipart: MultipartUpload) throws(Failure)
+    {
         let least = intake.store.abilities.leastPart
         guard range.upperBound - range.lowerBound < least, range.upperBound != part.total else { return }
         guard part.total == nil else { throw .shortPart(least) }
-        try assembly.check(total: range.upperBound, intent.function)
+        try multipart.check(total: range.upperBound, intent.function)
     }
 
     /// Compares the last block with what its sender says of it.
     ///
     /// - Throws: `digestMismatch`.
-    package func check(_ index: UInt64, _ digest: Digest) throws(StoreError) {
+    package func check(_ index: UInt64, _ digest: Digest) throws(Failure) {
         guard let lastBlock, lastBlock.index == index, digest.algorithm.function == intent.function,
             lastBlock.digest == digest.bytes
-        else { throw StoreError(.digestMismatch, "Block \(index) arrived with another digest than declared.") }
+        else { throw Failure(.digestMismatch, "Block \(index) arrived with another digest than declared.") }
     }
 
     /// The connection has gone. Of a part, whole blocks stay: they arrived as they were sent, as far as anybody knows.
@@ -338,7 +339,7 @@ extension OpenUpload {
         case .none: break
         case .content(let staged): staged.discard()
         case .part(let claim): claim.withdraw(digests: keepingBlocks ? blockDigests : [])
-        case .growth(let claim): leaveEnd(claim, keeps: keepingBlocks)
+        case .append(let claim): leaveEnd(claim, keeps: keepingBlocks)
         }
         target = .none
         isOver = true
@@ -349,13 +350,13 @@ extension OpenUpload {
 
 extension OpenUpload {
     /// What came of content that is all there and as declared.
-    enum Seal {
+    enum Finish {
         case publish(Publication)
         case ended(UploadOutcome)
     }
 
     /// Compares what arrived with what the sender declared.
-    func seal(_ end: DeclaredEnd) throws(StoreError) -> Seal {
+    func finish(_ end: DeclaredEnd) throws(Failure) -> Finish {
         if earlier != nil {
             // While the content came, the stored file may have been removed, replaced, or found rotten.
             guard let still = try acknowledgement() else { throw .changedMeanwhile }
@@ -371,18 +372,18 @@ extension OpenUpload {
             target = .none
             return .publish(publication)
         case .part: return .ended(try stage(end))
-        case .assembly: return try assemble(end)
-        case .append(let append): return try sealEnd(append, end)
+        case .multipart: return try finishParts(end)
+        case .append(let append): return try finishAppend(append, end)
         }
     }
 
     /// Only parts that were verified here count. That the content is under its name already proves nothing of this client,
     /// who may know no more of it than its size and its digest; and to look would be to read all of it for a few bytes.
-    private func assemble(_ end: DeclaredEnd) throws(StoreError) -> Seal {
-        guard let total = intent.size, let assembly, let (staged, computed) = try assembly.finish(total: total) else {
+    private func finishParts(_ end: DeclaredEnd) throws(Failure) -> Finish {
+        guard let total = intent.size, let multipart, let (staged, computed) = try multipart.finish(total: total) else {
             throw .missingParts
         }
-        do throws(StoreError) {
+        do throws(Failure) {
             let digest = try checked(end, size: total, digest: computed)
             try staged.trim(to: total)
             guard let publication = publication(staged, total, digest) else { throw .notAdmitted }
@@ -390,28 +391,28 @@ extension OpenUpload {
         } catch {
             // What the disk could not do now it may do later.
             if error.code.class != .server { staged.discard() }
-            intake.assemblies.remove(assembly)
+            intake.multiparts.remove(multipart)
             throw error
         }
     }
 
     /// - Returns: the digest.
-    private func checked(_ end: DeclaredEnd, size: UInt64, digest: Digest) throws(StoreError) -> Digest {
+    private func checked(_ end: DeclaredEnd, size: UInt64, digest: Digest) throws(Failure) -> Digest {
         guard end.size ?? size == size, size == intent.size ?? size else {
-            throw StoreError(
+            throw Failure(
                 .sizeMismatch, "\(size) bytes arrived; \(intent.size ?? end.size ?? size) were declared.")
         }
         guard digest == end.digest ?? digest else {
-            throw StoreError(
+            throw Failure(
                 .digestMismatch,
                 "The content arrived with the digest \(digest); \(end.digest ?? digest) was declared.")
         }
         return digest
     }
 
-    /// For an id that has its acknowledgement. Who only sends the end of an assembly again has no content to compare.
-    private func compare(_ earlier: Acknowledgement, _ end: DeclaredEnd) throws(StoreError) -> Acknowledgement {
-        guard intent.extent != .assembly else {
+    /// For an id that has its acknowledgement. Who only sends the end of a multipart upload again has no content to compare.
+    private func compare(_ earlier: Acknowledgement, _ end: DeclaredEnd) throws(Failure) -> Acknowledgement {
+        guard intent.extent != .multipart else {
             return try compare(earlier, size: end.size ?? earlier.size, end.digest ?? earlier.digest)
         }
         let digest = try checked(end, size: size, digest: digester.finish().digest)
@@ -420,7 +421,7 @@ extension OpenUpload {
 
     private func compare(
         _ earlier: Acknowledgement, size: UInt64, _ digest: Digest
-    ) throws(StoreError) -> Acknowledgement {
+    ) throws(Failure) -> Acknowledgement {
         guard earlier.size == size, earlier.digest == digest else { throw .otherContent }
         return earlier
     }
@@ -428,12 +429,12 @@ extension OpenUpload {
     /// The acknowledgement of an upload that may not be completed here, because another connection is at it or was faster.
     ///
     /// - Throws: `busy` when there is none yet, or none any more; `contentMismatch`.
-    func acknowledgedElsewhere(_ publication: Publication) throws(StoreError) -> Acknowledgement {
+    func acknowledgedElsewhere(_ publication: Publication) throws(Failure) -> Acknowledgement {
         guard let earlier = try acknowledgement() else { throw .beingCompleted }
         return try compare(earlier, size: publication.size, publication.digest)
     }
 
-    private func stage(_ end: DeclaredEnd) throws(StoreError) -> UploadOutcome {
+    private func stage(_ end: DeclaredEnd) throws(Failure) -> UploadOutcome {
         let (computed, last) = digester.finish()
         let digest = try checked(end, size: size, digest: computed)
         if let last { blockDigests += last.digest }
@@ -463,33 +464,33 @@ extension OpenUpload {
     }
 }
 
-extension StoreError {
+extension Failure {
     /// The state of an upload is not what its frames say. Only a mistake of this server can bring that about, and it must
     /// cost that upload alone.
-    static let notAdmitted = StoreError(
+    static let notAdmitted = Failure(
         .storageFailed, "The server lost track of the upload, by a mistake of its own. The upload may be sent again.")
 
     /// To whoever wants to keep what has a name, where the store cannot see to that.
-    fileprivate static let onlyReplacing = StoreError(
+    fileprivate static let onlyReplacing = Failure(
         .forbidden,
         "The server's store can only replace what has a name: push with the conflict policy that overwrites.")
 
-    fileprivate static func shortPart(_ least: UInt64) -> StoreError {
-        StoreError(.sizeMismatch, "The server's store takes parts of \(least) bytes or more, but for the last one.")
+    fileprivate static func shortPart(_ least: UInt64) -> Failure {
+        Failure(.sizeMismatch, "The server's store takes parts of \(least) bytes or more, but for the last one.")
     }
 
     /// - Parameter limit: bytes that the client may store at once.
-    package static func uploadTooLarge(_ limit: UInt64) -> StoreError {
-        StoreError(.uploadTooLarge, "The server takes no more than \(limit) bytes.")
+    package static func uploadTooLarge(_ limit: UInt64) -> Failure {
+        Failure(.uploadTooLarge, "The server takes no more than \(limit) bytes.")
     }
 
-    fileprivate static let accessChanged = StoreError(
+    fileprivate static let accessChanged = Failure(
         .forbidden, "What this client may do was changed while the upload came: send it again, to where it may go now.")
 
-    static let otherContent = StoreError(.contentMismatch, "The upload id was used for other content.")
+    static let otherContent = Failure(.contentMismatch, "The upload id was used for other content.")
 }
 
-extension StoreError {
-    fileprivate static let changedMeanwhile = StoreError(
+extension Failure {
+    fileprivate static let changedMeanwhile = Failure(
         .busy, "What was stored of the upload was changed while it came once more: send it again.")
 }

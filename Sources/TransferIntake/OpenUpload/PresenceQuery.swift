@@ -1,5 +1,5 @@
-import TransferModel
-package import TransferStore
+package import TransferModel
+import TransferStore
 
 /// A question what there is of an upload, as long as it is being answered.
 package struct PresenceQuery {
@@ -8,7 +8,7 @@ package struct PresenceQuery {
         /// Verified while this server received it.
         case memory(VerifiedParts)
         /// The store, which has to read it.
-        case content(any ContentSurvey, Assembly)
+        case content(any ContentSurvey, MultipartUpload)
     }
 
     /// A block that is there.
@@ -36,7 +36,7 @@ package struct PresenceQuery {
     ///
     /// - Parameter threads: that may read.
     /// - Returns: nothing at the end.
-    package mutating func step(threads: Int) throws(StoreError) -> [Block]? {
+    package mutating func step(threads: Int) throws(Failure) -> [Block]? {
         switch source {
         case nil: return nil
         case .memory(let parts):
@@ -46,10 +46,10 @@ package struct PresenceQuery {
             count = blocks.count
             offset = parts.contiguousEnd
             return blocks
-        case .content(var survey, let assembly):
+        case .content(var survey, let multipart):
             guard let found = try survey.step(threads: threads) else { return nil }
-            source = .content(survey, assembly)
-            assembly.add(found)
+            source = .content(survey, multipart)
+            multipart.add(found)
             count += found.count
             for block in found where block.range.lowerBound == offset { offset = block.range.upperBound }
             return found.map { ($0.index, $0.digest) }

@@ -187,7 +187,7 @@ extension CallerQuotas {
     /// - Returns: nil for a client without limits.
     func share(
         for publication: Publication, _ mail: (name: String, note: Int)? = nil, of grant: Grant
-    ) throws(StoreError) -> ClientShare? {
+    ) throws(Failure) -> ClientShare? {
         guard let limits = limits(for: grant) else { return nil }
         if let mail {
             return try ClientShare(of: limits, names: 1, bytes: QuotaPrice.mail(mail.name, note: mail.note))
@@ -204,7 +204,7 @@ extension CallerQuotas {
     /// Folders and links that a client is about to make.
     ///
     /// - Returns: nil for a client without limits, and for a change that makes nothing.
-    func share(for change: TreeChange, of grant: Grant) throws(StoreError) -> MadeShare? {
+    func share(for change: TreeChange, of grant: Grant) throws(Failure) -> MadeShare? {
         let paths: [RelativePath]
         switch change {
         case .set, .discard: return nil

@@ -144,7 +144,7 @@ extension TrashRoom {
     /// - Returns: how many files are gone, also where not all of it could be removed.
     private func remove(_ path: RelativePath, _ removals: StoredRemovals) -> UInt64 {
         var files: UInt64 = 0
-        do throws(StoreError) {
+        do throws(Failure) {
             let removal = try removals.begin(path, isRecursive: true)
             // Nobody is promised that it is gone: without a sync, whoever waits for the room waits less.
             while try !removals.goOn(removal, gone: &files) {}

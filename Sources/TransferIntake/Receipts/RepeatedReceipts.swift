@@ -67,7 +67,7 @@ package struct RepeatedReceipts {
 
 /// Uploads whose receipts have one signature, as they were acknowledged.
 struct SignedEntries {
-    let seal: BatchSeal
+    let signedBatch: SignedBatch
 
     /// In the order of their receipts.
     let entries: [CatalogEntry]
@@ -78,6 +78,6 @@ extension ReceiptIssuer {
     ///
     /// - Returns: nothing when not all of these uploads are as they were.
     fileprivate func issue(again receipts: SignedEntries, for caller: Caller) -> ReceiptBatch? {
-        issue(again: receipts.seal, for: receipts.entries.compactMap { Acknowledged($0, for: caller) })
+        issue(again: receipts.signedBatch, for: receipts.entries.compactMap { Acknowledged($0, for: caller) })
     }
 }

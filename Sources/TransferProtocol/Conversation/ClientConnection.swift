@@ -59,7 +59,7 @@ package struct ClientConnection: Sendable {
         /// As `finished`, but the receipt of the acknowledgement has yet to come; they come in the order of the results.
         case acknowledged(UploadResult)
         /// Those of the first acknowledgements that have none.
-        case receipts(BatchSeal)
+        case receipts(SignedBatch)
         /// An upload that was looked up has its acknowledgement already.
         case known(UploadResult)
         /// These have none: what they are has to be sent.

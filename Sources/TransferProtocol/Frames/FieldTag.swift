@@ -47,7 +47,7 @@ struct FieldTag: RawRepresentable, Hashable {
     /// In `begin`: the upload that the content is a part of, where the part starts and how long the upload is.
     static let part = FieldTag(rawValue: 0x80)
     /// In `begin` and `resume`: the content is what the parts of this upload bring. No value.
-    static let assembly = FieldTag(rawValue: 0x81)
+    static let multipart = FieldTag(rawValue: 0x81)
 
     /// In `begin` and `resume`: the people that the upload is for.
     static let recipients = FieldTag(rawValue: 0x82)

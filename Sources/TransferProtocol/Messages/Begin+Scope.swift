@@ -30,13 +30,13 @@ extension Begin {
 extension Begin.Scope {
     /// - Parameter size: that `begin` declares.
     init(_ fields: MessageFields, size: UInt64?) throws(ProtocolFault) {
-        switch (fields[.part], fields[.assembly]) {
+        switch (fields[.part], fields[.multipart]) {
         case (nil, nil): self = .whole
         case (let value?, nil): self = .part(try Begin.Part(value, size: size))
         case (nil, let value?):
             guard value.isEmpty else { throw .malformed("The field assembly has no value.") }
-            self = .assembly
-        case (_?, _?): throw .malformed("An upload is a part or an assembly, not both.")
+            self = .multipart
+        case (_?, _?): throw .malformed("An upload is a part or a multipart upload, not both.")
         }
     }
 
@@ -44,7 +44,7 @@ extension Begin.Scope {
         switch self {
         case .whole: break
         case .part(let part): bytes.append(field: .part, part.encoded)
-        case .assembly: bytes.append(field: .assembly, [])
+        case .multipart: bytes.append(field: .multipart, [])
         }
     }
 }

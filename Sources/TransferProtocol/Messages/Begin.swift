@@ -51,7 +51,7 @@ package struct Begin: Equatable, Sendable {
         /// Some blocks of it, on any connection.
         case part(Part)
         /// Its end: the content is what its parts brought.
-        case assembly
+        case multipart
     }
 
     package init(
@@ -124,7 +124,7 @@ extension Begin {
     }
 
     /// Made once: it would be an allocation for every small file.
-    private static let tags: [FieldTag] = [.part, .assembly, .recipients, .note, .attributes, .filled, .version]
+    private static let tags: [FieldTag] = [.part, .multipart, .recipients, .note, .attributes, .filled, .version]
 
     /// Stands for a path that was not UTF-8. It contains NUL, so that `RelativePath` refuses it.
     package static let undecodablePath = "\u{FFFD}\0"

@@ -15,13 +15,13 @@ package enum Message: Equatable, Sendable {
     case abort
     case received(Received)
     case result(UploadResult)
-    /// Asks what the server has of an upload in parts; as its `begin` will say, with the scope `assembly`.
+    /// Asks what the server has of an upload in parts; as its `begin` will say, with the scope `multipart`.
     case resume(Begin)
     case have(Have)
     case lookup(Lookup)
     /// Uploads of a lookup that have no acknowledgement which still holds.
     case unknown([UploadID])
-    case receipts(BatchSeal)
+    case receipts(SignedBatch)
     case list(ListRequest)
     case entries(Entries)
     case fetch(FetchRequest)
@@ -149,16 +149,16 @@ package enum Message: Equatable, Sendable {
         case .goodbye: return .goodbye(try Goodbye(&reader))
         case .begin:
             let begin = try Begin(&reader)
-            guard begin.scope != .assembly || begin.size != nil else {
-                throw .malformed("An assembly must declare its size.")
+            guard begin.scope != .multipart || begin.size != nil else {
+                throw .malformed("A multipart upload must declare its size.")
             }
             return .begin(begin)
         case .resume:
             let begin = try Begin(&reader)
-            guard begin.scope == .assembly else { throw .malformed("Only an upload in parts can be resumed.") }
+            guard begin.scope == .multipart else { throw .malformed("Only an upload in parts can be resumed.") }
             return .resume(begin)
         case .result: return .result(try UploadResult(&reader))
-        case .receipts: return .receipts(try BatchSeal(&reader))
+        case .receipts: return .receipts(try SignedBatch(&reader))
         case .accept:
             let id = try reader.uploadID()
             _ = try reader.fields(known: [])

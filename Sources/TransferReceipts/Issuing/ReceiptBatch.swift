@@ -16,8 +16,8 @@ package struct ReceiptBatch {
     package var count: Int { uploads.count }
 
     /// What whoever has the results needs to make all receipts.
-    package var seal: BatchSeal {
-        BatchSeal(
+    package var signedBatch: SignedBatch {
+        SignedBatch(
             number: terms.firstNumber, time: terms.time.milliseconds, count: count, signature: signature,
             sender: terms.sender)
     }

@@ -65,13 +65,14 @@ package final class ReceiptIssuer: Sendable {
     ///   - uploads: as they were then, in order.
     /// - Returns: nothing unless they come out the same, which the signature tells: Ed25519 has one for each text (RFC 8032,
     ///   section 5.1.6).
-    package func issue(again seal: BatchSeal, for uploads: [Acknowledged]) -> ReceiptBatch? {
-        guard seal.version == BatchSeal.receiptVersion, uploads.count == seal.count,
-            (1...Limits.receiptBatch).contains(uploads.count), let time = ReceiptTime(milliseconds: seal.time)
+    package func issue(again signedBatch: SignedBatch, for uploads: [Acknowledged]) -> ReceiptBatch? {
+        guard signedBatch.version == SignedBatch.receiptVersion, uploads.count == signedBatch.count,
+            (1...Limits.receiptBatch).contains(uploads.count), let time = ReceiptTime(milliseconds: signedBatch.time)
         else { return nil }
         let batch = sign(
-            uploads, BatchTerms(firstNumber: seal.number, sender: seal.sender, time: time, server: identity.key))
-        return batch.signature == seal.signature ? batch : nil
+            uploads,
+            BatchTerms(firstNumber: signedBatch.number, sender: signedBatch.sender, time: time, server: identity.key))
+        return batch.signature == signedBatch.signature ? batch : nil
     }
 
     private func sign(_ uploads: [Acknowledged], _ terms: BatchTerms) -> ReceiptBatch {

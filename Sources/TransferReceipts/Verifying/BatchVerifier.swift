@@ -16,27 +16,27 @@ package final class BatchVerifier {
 
     /// - Parameters:
     ///   - seal: what the server says of all of them.
-    ///   - uploads: `seal.count` of them, in the order of their results.
+    ///   - uploads: `signedBatch.count` of them, in the order of their results.
     /// - Returns: a receipt for each, all good.
     /// - Throws: `notSigned` when the server has signed something else; `unknownVersion`, `malformed`.
     package func verify(
-        _ seal: BatchSeal, of uploads: [ReceiptIssuer.Acknowledged]
+        _ signedBatch: SignedBatch, of uploads: [ReceiptIssuer.Acknowledged]
     ) throws(ReceiptFault) -> [SignedReceipt] {
-        guard seal.version == BatchSeal.receiptVersion else { throw .unknownVersion }
-        guard let time = ReceiptTime(milliseconds: seal.time) else { throw .malformed("no time") }
-        guard !uploads.isEmpty, uploads.count == seal.count else {
-            throw .malformed("\(seal.count) for \(uploads.count) uploads")
+        guard signedBatch.version == SignedBatch.receiptVersion else { throw .unknownVersion }
+        guard let time = ReceiptTime(milliseconds: signedBatch.time) else { throw .malformed("no time") }
+        guard !uploads.isEmpty, uploads.count == signedBatch.count else {
+            throw .malformed("\(signedBatch.count) for \(uploads.count) uploads")
         }
-        let terms = BatchTerms(firstNumber: seal.number, sender: seal.sender, time: time, server: server)
+        let terms = BatchTerms(firstNumber: signedBatch.number, sender: signedBatch.sender, time: time, server: server)
         var ending: ReceiptEnding?
         let receipts = uploads.indices.map { terms.receipt(uploads[$0], at: $0) }
         let texts = receipts.map { $0.text(&ending) }
         let tree = MerkleTree(texts.map { hasher.leaf($0) }, hasher)
         let message = SignedReceipt.signedMessage(treeSize: UInt32(receipts.count), root: tree.root)
-        guard server.verifies(seal.signature, of: message) else { throw .notSigned }
+        guard server.verifies(signedBatch.signature, of: message) else { throw .notSigned }
         return receipts.indices.map { index in
             SignedReceipt(
-                receipts[index], text: texts[index], index: UInt32(index), in: tree, signature: seal.signature)
+                receipts[index], text: texts[index], index: UInt32(index), in: tree, signature: signedBatch.signature)
         }
     }
 }

@@ -39,7 +39,7 @@ package actor Server {
 
     init(_ configuration: ServerConfiguration, log: Log, on foundations: ServerFoundations) throws(ServerError) {
         let store: FileStore
-        do throws(StoreError) {
+        do throws(Failure) {
             store = try foundations.openStore(configuration)
         } catch {
             throw ServerError(error.message)
@@ -121,7 +121,7 @@ package actor Server {
         discovery?.stop()
         core.observability.log.write([.stopping(connections: connections.count)])
         // One connection may wait for an upload that ends on another.
-        core.transport.whenAssemblyEnds.withLock { [loop] in
+        core.transport.whenMultipartEnds.withLock { [loop] in
             $0 = { [weak self] in Task(executorPreference: loop) { await self?.drainConnections() } }
         }
         drainConnections()
@@ -351,12 +351,12 @@ extension Server {
 
     /// Looks after desertion whether the parts of an upload are still nobody's.
     private func letPartsGo() {
-        guard !core.intake.assemblies.isEmpty, !isStopping else { return }
+        guard !core.intake.multiparts.isEmpty, !isStopping else { return }
         let deserted = MonotonicTime.now
         let moment = deserted + core.configuration.keepParts
         _ = loop.schedule(at: moment.nanoseconds) { [weak core] in
             guard let core else { return }
-            core.transport.pool.submit { core.intake.assemblies.letGo(desertedUpTo: deserted.nanoseconds) }
+            core.transport.pool.submit { core.intake.multiparts.letGo(desertedUpTo: deserted.nanoseconds) }
         }
     }
 

@@ -116,7 +116,7 @@ package struct ServerConfiguration: Sendable {
     package var maximumConnections = 4096
 
     /// Connections at once from one IPv4 address or IPv6 /64; more are turned away. Eight users behind one address can
-    /// have 32 lanes each, as over a line that loses much, and sixteen addresses are needed to take all places. This
+    /// have 32 workers each, as over a line that loses much, and sixteen addresses are needed to take all places. This
     /// machine's own addresses are not counted.
     package var maximumPerNetwork = 256
 
@@ -154,7 +154,7 @@ package struct ServerConfiguration: Sendable {
     package var keepTrash = Interval.seconds(30 * 86_400)
 
     /// Uploads in parts that are worked on at once, over all connections. Each holds a descriptor.
-    package var maximumAssemblies = 1024
+    package var maximumMultiparts = 1024
 
     /// Whether the whole process gives up what a server doesn't need before it accepts anybody: see `Confinement`. Only for
     /// a process that does nothing else.

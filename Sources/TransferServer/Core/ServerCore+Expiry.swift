@@ -18,7 +18,7 @@ extension ServerCore {
     /// - Parameter leftovers: whether to remove what nobody can resume, which is only known before the first upload.
     func expire(leftovers: Bool) {
         let clock = lookAtClock()
-        do throws(StoreError) {
+        do throws(Failure) {
             let (removed, left) = try intake.expire(leftovers: leftovers, age: clock.age(of:))
             if removed.count > 0 { observability.log.write([.expired(removed)]) }
             if left.count > 0 { observability.log.write([.unfinished(left)]) }
@@ -49,8 +49,8 @@ extension ServerCore {
     /// What was removed is gone for good some time.
     private func expireTrash(by clock: DirectoryClock) {
         let keep = transport.settings.keepTrash.nanoseconds / 1_000_000_000
-        let files = ConnectionFiles(LaneResources(self))
-        do throws(StoreError) {
+        let files = ConnectionFiles(WorkerResources(self))
+        do throws(Failure) {
             for batch in try store.trash(below: nil) {
                 guard let moment = batch.moment, clock.age(of: moment.seconds) > keep else { continue }
                 var gone: UInt64 = 0

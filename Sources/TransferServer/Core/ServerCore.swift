@@ -152,7 +152,7 @@ extension ServerConfiguration {
 extension Intake.Configuration {
     fileprivate init(_ configuration: ServerConfiguration) {
         self.init(
-            maximumAssemblies: configuration.maximumAssemblies, filesAtOnce: configuration.filesAtOnce,
+            maximumMultiparts: configuration.maximumMultiparts, filesAtOnce: configuration.filesAtOnce,
             maximumUpload: configuration.maximumUpload, keepUnfinished: configuration.keepUnfinished.nanoseconds)
     }
 }

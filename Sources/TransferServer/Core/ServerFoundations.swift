@@ -1,6 +1,7 @@
 import TransferCatalog
 import TransferDatabase
 import TransferMail
+import TransferModel
 import TransferStore
 
 /// Opens what a server stands on. Tests put others in their place.
@@ -16,8 +17,8 @@ struct ServerFoundations: Sendable {
         }
     }
 
-    var openStore: @Sendable (ServerConfiguration) throws(StoreError) -> FileStore = {
-        (configuration) throws(StoreError) in
+    var openStore: @Sendable (ServerConfiguration) throws(Failure) -> FileStore = {
+        (configuration) throws(Failure) in
         try FileStore(path: configuration.directory, durability: configuration.durability, limits: configuration.space)
     }
 

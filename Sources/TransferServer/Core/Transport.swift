@@ -33,7 +33,7 @@ final class Transport: Sendable {
     let currentSettings: Locked<ServerSettings>
 
     /// Called when an upload in parts is over on a server that has to go.
-    let whenAssemblyEnds = Locked<(@Sendable () -> Void)?>(nil)
+    let whenMultipartEnds = Locked<(@Sendable () -> Void)?>(nil)
 
     /// Nothing where everybody may come in.
     let gate: AccessGate?
@@ -88,8 +88,8 @@ final class Transport: Sendable {
     /// that don't read would hold gigabytes.
     var isCrowded: Bool { unsent.load(ordering: .relaxed) >= Self.unsentLimit }
 
-    func assemblyEnded(of intake: Intake) {
+    func multipartEnded(of intake: Intake) {
         guard intake.isStopping.load(ordering: .relaxed) else { return }
-        whenAssemblyEnds.withLock { $0 }?()
+        whenMultipartEnds.withLock { $0 }?()
     }
 }

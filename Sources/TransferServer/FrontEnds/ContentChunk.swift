@@ -30,7 +30,7 @@ final class ContentChunk: OutboundChunk, @unchecked Sendable {
     var room: Int { bytes.count - count }
 
     func append(_ more: [UInt8]) {
-        // Trap: the lane begins a message only where there is room for the longest head.
+        // Trap: the worker begins a message only where there is room for the longest head.
         precondition(more.count <= room, "a chunk is too small for a head")
         UnsafeMutableRawBufferPointer(rebasing: bytes[count...]).copyBytes(from: more)
         count += more.count
@@ -50,7 +50,7 @@ final class ContentChunk: OutboundChunk, @unchecked Sendable {
     func append<E: Error>(
         _ length: Int, _ body: (UnsafeMutableRawBufferPointer) throws(E) -> Int
     ) throws(E) -> UnsafeRawBufferPointer? {
-        // Trap: the lane takes no more than `room`.
+        // Trap: the worker takes no more than `room`.
         precondition(length <= room, "a chunk is too small for its content")
         let place = UnsafeMutableRawBufferPointer(rebasing: bytes[count..<count + length])
         guard try body(place) == length else { return nil }

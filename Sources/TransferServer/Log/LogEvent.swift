@@ -133,7 +133,7 @@ extension LogEvent {
             [("batch", .string(batch.name)), ("count", .unsigned(files))])
     }
 
-    static func expiryFailed(_ error: StoreError) -> LogEvent {
+    static func expiryFailed(_ error: Failure) -> LogEvent {
         LogEvent(.error, "expiryFailed", error.message, [("result", .string(error.code.name))])
     }
 

@@ -7,7 +7,7 @@ import TransferProtocol
 /// Who has come is seen by others, and hears of mail if he wants to.
 extension BinarySession {
     func enterMailroom() {
-        guard let person = lane.intake.caller.person else { return }
+        guard let person = worker.intake.caller.person else { return }
         visitor = person
         intake.mailroom?.enter(person, number)
     }

@@ -86,7 +86,7 @@ final class CatalogRepair: Sendable {
     /// Lets what was acknowledged hold for a file that is the same in a copy of the directory.
     ///
     /// - Parameter sync: makes names durable; nothing is adopted where it throws.
-    func adopt(_ file: AdoptedFile, sync: () throws(StoreError) -> Void) throws(DatabaseError) {
+    func adopt(_ file: AdoptedFile, sync: () throws(Failure) -> Void) throws(DatabaseError) {
         let full = state.withLock { state -> Adoptions in
             state.adoptions.files.append(file)
             guard state.adoptions.files.count >= Self.batchSize else { return Adoptions() }
@@ -96,9 +96,9 @@ final class CatalogRepair: Sendable {
         try adopt(full, sync)
     }
 
-    private func adopt(_ adoptions: Adoptions, _ sync: () throws(StoreError) -> Void) throws(DatabaseError) {
+    private func adopt(_ adoptions: Adoptions, _ sync: () throws(Failure) -> Void) throws(DatabaseError) {
         guard !adoptions.isEmpty else { return }
-        do throws(StoreError) { try sync() } catch { throw DatabaseError(.failed, error.message) }
+        do throws(Failure) { try sync() } catch { throw DatabaseError(.failed, error.message) }
         try catalog.adopt(adoptions)
         state.withLock { $0.done.adopted += adoptions.files.count }
     }
@@ -106,7 +106,7 @@ final class CatalogRepair: Sendable {
     /// Does what has to wait until everything is known.
     ///
     /// - Parameter sync: as in `adopt`.
-    func finish(sync: () throws(StoreError) -> Void) throws(DatabaseError) -> ScrubSummary.Repairs {
+    func finish(sync: () throws(Failure) -> Void) throws(DatabaseError) -> ScrubSummary.Repairs {
         try adopt(state.withLock { $0.adoptions }, sync)
         let state = state.withLock { $0 }
         try catalog.record(state.found)

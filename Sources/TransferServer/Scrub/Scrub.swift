@@ -55,7 +55,7 @@ package final class Scrub: Sendable {
         _ configuration: Configuration, report: @escaping @Sendable (ScrubFinding) -> Void
     ) throws(ServerError) {
         let files: StoredFiles
-        do throws(StoreError) {
+        do throws(Failure) {
             files = try StoredFiles(path: configuration.directory)
         } catch {
             throw ServerError(error.message)
@@ -71,7 +71,7 @@ package final class Scrub: Sendable {
         self.configuration = configuration
         self.report = report
         let path = Catalog.path(in: configuration.directory)
-        do throws(StoreError) {
+        do throws(Failure) {
             lock = configuration.repairsCatalog ? try files.lock() : nil
         } catch {
             let advice = error.code == .busy ? " Stop it first: the catalog is repaired without a server." : ""
@@ -100,7 +100,7 @@ package final class Scrub: Sendable {
         defer { withExtendedLifetime(held) {} }
         keep { [files] (claims) throws(DatabaseError) in
             // The next server has the names synced, and looks once more.
-            let settled = try claims.settleIntended(keepsNotes: true) { (path) throws(StoreError) in
+            let settled = try claims.settleIntended(keepsNotes: true) { (path) throws(Failure) in
                 try files.object(at: path)
             }
             if settled > 0 { try claims.refresh() }
@@ -122,11 +122,11 @@ package final class Scrub: Sendable {
         try lookAgain()
         var summary = state.withLock { $0.summary }
         do throws(DatabaseError) {
-            summary.repairs = try repair?.finish { [files] () throws(StoreError) in try files.syncNames() }
+            summary.repairs = try repair?.finish { [files] () throws(Failure) in try files.syncNames() }
         } catch {
             throw ServerError(error.message)
         }
-        do throws(StoreError) {
+        do throws(Failure) {
             let unfinished = try files.unfinished()
             summary.unfinished = .init(files: unfinished.count, bytes: unfinished.bytes)
         } catch {
@@ -208,7 +208,7 @@ extension Scrub {
                 state.withLock { $0.summary.intact.add(size) }
                 if let repair, entry.isCopied(to: file.version), file.isUnchanged {
                     try repair.adopt(AdoptedFile(path: path.string, digest: recorded, version: file.version)) {
-                        [files] () throws(StoreError) in try files.syncNames()
+                        [files] () throws(Failure) in try files.syncNames()
                     }
                 }
                 return keep { (claims) throws(DatabaseError) in

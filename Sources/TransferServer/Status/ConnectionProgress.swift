@@ -2,8 +2,8 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// What can be seen of a connection from outside of its loop and its lane, which write it: the session when the client is
-/// known, the lane once for each batch.
+/// What can be seen of a connection from outside of its loop and its worker, which write it: the session when the client is
+/// known, the worker once for each batch.
 package final class ConnectionProgress: Sendable {
     /// The upload that the connection works on, or a part of it.
     struct Current: Sendable {

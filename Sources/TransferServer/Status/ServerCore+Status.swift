@@ -7,7 +7,7 @@ import TransferModel
 import TransferStore
 import TransferSystem
 
-/// What the server does now. Nobody is asked: all of it lies where sessions and lanes have left it, so it costs them
+/// What the server does now. Nobody is asked: all of it lies where sessions and workers have left it, so it costs them
 /// nothing, and can be told when a loop no longer answers.
 extension ServerCore {
     func status() -> ServerStatus {
@@ -45,12 +45,12 @@ extension ServerCore {
                 continue
             }
             // What is published or was given up is no longer in progress.
-            guard let assembly = intake.assemblies[current.id], !assembly.isFinished else { continue }
+            guard let multipart = intake.multiparts[current.id], !multipart.isFinished else { continue }
             if var known = inParts[current.id] {
                 known.add(current, rate)
                 inParts[current.id] = known
             } else {
-                inParts[current.id] = ServerStatus.Upload(current, connection, rate, of: assembly, at: now)
+                inParts[current.id] = ServerStatus.Upload(current, connection, rate, of: multipart, at: now)
             }
         }
         return whole + inParts.values
@@ -68,15 +68,15 @@ extension ServerStatus.Connection {
 }
 
 extension ServerStatus.Upload {
-    /// - Parameter assembly: where it comes in parts.
+    /// - Parameter multipart upload: where it comes in parts.
     fileprivate init(
         _ current: ConnectionProgress.Current, _ connection: ConnectionProgress.State, _ rate: Double,
-        of assembly: Assembly? = nil, at now: Int64
+        of multipart: MultipartUpload? = nil, at now: Int64
     ) {
-        let started = assembly?.started ?? current.started
+        let started = multipart?.started ?? current.started
         self.init(
             path: current.path, client: connection.client, size: current.size,
-            received: min(current.received.addingClamped(assembly?.verified ?? 0), current.size ?? .max), rate: rate,
+            received: min(current.received.addingClamped(multipart?.verified ?? 0), current.size ?? .max), rate: rate,
             seconds: Double(max(0, now - started)) / 1e9)
     }
 

@@ -31,7 +31,7 @@ package struct ComparedFile: Sendable {
 
     /// - Parameter found: what has the name; where nothing has, nothing can be lost.
     /// - Throws: `sourceChanged` when it is something else by now.
-    func check(_ found: stat?, _ path: RelativePath) throws(StoreError) {
+    func check(_ found: stat?, _ path: RelativePath) throws(Failure) {
         guard let found else { return }
         let now = ContentVersion(found)
         guard let version, now == version || isTolerated(now, version, found) else {

@@ -21,7 +21,7 @@ extension FileStore {
     ///
     /// - Returns: nothing where there is none, also for what is no file, folder or link.
     /// - Throws: where nobody can say what is there.
-    package func object(at path: RelativePath) throws(StoreError) -> FoundObject? { try tree.object(at: path) }
+    package func object(at path: RelativePath) throws(Failure) -> FoundObject? { try tree.object(at: path) }
 
     /// Makes durable what names there are in the folders of these paths, and above.
     ///
@@ -34,7 +34,7 @@ extension FileStore {
             var next = path.parent
             while let folder = next, folders.insert(folder).inserted { next = folder.parent }
         }
-        do throws(StoreError) {
+        do throws(Failure) {
             var editor = editor()
             try editor.confirmNames(in: nil)
             for folder in folders.sorted(by: { PathKey($0.string) < PathKey($1.string) }) {
@@ -61,7 +61,7 @@ extension FileStore {
         for path in paths {
             var next = path.parent
             while let folder = next {
-                do throws(StoreError) {
+                do throws(Failure) {
                     if try tree.object(at: folder) != nil { try incoming.committer.directories.checkTrust(in: folder) }
                 } catch {
                     return true
@@ -73,7 +73,7 @@ extension FileStore {
     }
 
     /// The parts of the trash, in no order; those alone that have something below a folder, where one is given.
-    package func trash(below folder: RelativePath?) throws(StoreError) -> [TrashBatch] {
+    package func trash(below folder: RelativePath?) throws(Failure) -> [TrashBatch] {
         let batches = try attempt("look into the trash") { () throws(SystemError) -> [TrashBatch] in
             do throws(SystemError) {
                 return try tree.open(.trashFolder).names().compactMap(TrashBatch.init)
@@ -88,13 +88,13 @@ extension FileStore {
 }
 
 extension DirectoryTree {
-    func object(at path: RelativePath) throws(StoreError) -> FoundObject? {
+    func object(at path: RelativePath) throws(Failure) -> FoundObject? {
         do throws(SystemError) {
             try check(path)
             return try open(path.parent).status(String(path.name)).flatMap(FoundObject.init)
         } catch {
             if [ENOENT, ENOTDIR, ELOOP].contains(error.errno) { return nil }
-            throw StoreError(error, reading: path)
+            throw Failure(error, reading: path)
         }
     }
 }

@@ -17,9 +17,9 @@ extension TreeEditor {
     package func move(
         _ path: RelativePath, to target: RelativePath, replaces: Bool = false,
         expecting expected: ContentVersion? = nil, as compared: ComparedFile? = nil
-    ) throws(StoreError) -> Moved {
+    ) throws(Failure) -> Moved {
         guard target.below(path) == nil else {
-            throw StoreError(.invalidPath, "\(path) cannot be moved into itself.")
+            throw Failure(.invalidPath, "\(path) cannot be moved into itself.")
         }
         try incoming.committer.directories.checkTrust(below: path)
         let parent = try existing(path.parent, path)
@@ -84,9 +84,9 @@ extension TreeEditor {
     private func rename(
         _ path: RelativePath, in parent: DirectoryHandle, _ target: RelativePath, in directory: DirectoryHandle,
         replaces: Bool, _ expected: ContentVersion?, _ compared: ComparedFile?
-    ) throws(StoreError) {
+    ) throws(Failure) {
         let (name, newName) = (String(path.name), String(target.name))
-        let outcome = try incoming.replacing.withLock { _ throws(StoreError) -> Bool in
+        let outcome = try incoming.replacing.withLock { _ throws(Failure) -> Bool in
             let found = try status(of: path, in: parent)
             if let found {
                 try Self.check(found, is: expected, path)
@@ -98,7 +98,7 @@ extension TreeEditor {
             if replaces {
                 let replaced = try status(of: target, in: directory)
                 guard let found, let replaced, found.isSame(as: replaced) else {
-                    try keeping(replaced, at: target, in: directory) { () throws(StoreError) in
+                    try keeping(replaced, at: target, in: directory) { () throws(Failure) in
                         try attempt("move \(path)") { () throws(SystemError) in
                             try disk.rename(parent.number, name, to: (directory.number, newName))
                         }

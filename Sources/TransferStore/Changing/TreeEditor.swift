@@ -28,7 +28,7 @@ package final class TreeEditor {
     private let places: KeptPlaces?
     let directories: BatchDirectories
     /// Where what replaces something is made first.
-    private let scratch: () throws(StoreError) -> DirectoryHandle
+    private let scratch: () throws(Failure) -> DirectoryHandle
     /// Files and folders whose attributes were changed.
     private var changed: [OpenFile] = []
     let failures: Int
@@ -49,7 +49,7 @@ package final class TreeEditor {
     init(
         _ tree: DirectoryTree, _ incoming: Incoming, rights: OwnerRights, _ space: Space? = nil,
         for command: StoringCommand? = nil, keeping places: KeptPlaces? = nil,
-        scratch: @escaping () throws(StoreError) -> DirectoryHandle
+        scratch: @escaping () throws(Failure) -> DirectoryHandle
     ) {
         (self.tree, self.incoming, self.rights, self.scratch) = (tree, incoming, rights, scratch)
         (self.space, self.command, self.places) = (space, command, places)
@@ -65,7 +65,7 @@ package final class TreeEditor {
     }
 
     /// Makes all of it durable. What comes next is another editor's.
-    package func commit() throws(StoreError) {
+    package func commit() throws(Failure) {
         defer {
             directories.close()
             changed = []
@@ -73,7 +73,7 @@ package final class TreeEditor {
         let numbers = changed.map { $0.descriptor.number }
         let made = directories.made
         for case let error? in incoming.committer.commit(numbers, bytes: 1, since: failures, making: made) {
-            throw StoreError(error, doing: "make the change durable")
+            throw Failure(error, doing: "make the change durable")
         }
         try places?.settle(since: failures)
         try directories.commit(since: failures)
@@ -96,7 +96,7 @@ extension TreeEditor {
     /// - Throws: `pathConflict` where something else has the name; `sourceChanged` for something else than was compared.
     package func makeDirectory(
         _ path: RelativePath, replaces: Bool = false, as compared: ComparedFile? = nil, permissions: UInt16? = nil
-    ) throws(StoreError) {
+    ) throws(Failure) {
         let parent = try directories.open(path.parent)
         let mode = permissions.map { mode_t($0 & 0o777 | 0o700) } ?? 0o777
         guard let status = try status(of: path, in: parent), !status.isDirectory else {
@@ -104,7 +104,7 @@ extension TreeEditor {
             return
         }
         guard replaces else { throw .taken(path) }
-        _ = try directories.open(path, mode: mode) { () throws(StoreError) in
+        _ = try directories.open(path, mode: mode) { () throws(Failure) in
             try self.replaceByFolder(path, in: parent, mode, compared)
         }
     }
@@ -115,19 +115,19 @@ extension TreeEditor {
     /// - Returns: false if a folder has the name by now.
     private func replaceByFolder(
         _ path: RelativePath, in parent: DirectoryHandle, _ mode: mode_t, _ compared: ComparedFile?
-    ) throws(StoreError) -> Bool {
+    ) throws(Failure) -> Bool {
         let (scratch, other) = (try scratch(), StagedFile.scratchName())
         try attempt("make the folder \(path)") { () throws(SystemError) in
             try scratch.makeDirectory(other, mode: mode)
         }
         let replaced: stat?
-        do throws(StoreError) {
-            replaced = try incoming.replacing.withLock { _ throws(StoreError) in
+        do throws(Failure) {
+            replaced = try incoming.replacing.withLock { _ throws(Failure) in
                 let found = try status(of: path, in: parent)
                 try compared?.check(found, path)
                 guard let found, !found.isDirectory else { return nil }
                 try incoming.check(found, command, path)
-                try keeping(found, at: path, in: parent) { () throws(StoreError) in
+                try keeping(found, at: path, in: parent) { () throws(Failure) in
                     try attempt("make the folder \(path)") { () throws(SystemError) in
                         try exchange((scratch, other), with: (parent, String(path.name)), mode)
                     }
@@ -184,7 +184,7 @@ extension TreeEditor {
     /// - Parameter compared: what gives way to it, as it has to be still; nothing for anything.
     package func makeLink(
         _ path: RelativePath, to target: [UInt8], replaces: Bool, as compared: ComparedFile? = nil
-    ) throws(StoreError) {
+    ) throws(Failure) {
         let parent = try directories.open(path.parent)
         let name = String(path.name)
         if let status = try status(of: path, in: parent) {
@@ -210,17 +210,17 @@ extension TreeEditor {
     package func makeHardLink(
         _ path: RelativePath, to source: RelativePath, replaces: Bool, expecting expected: ContentVersion? = nil,
         as compared: ComparedFile? = nil, sourceAs known: ComparedFile? = nil
-    ) throws(StoreError) -> Moved {
+    ) throws(Failure) -> Moved {
         let file = try open(source)
         let before = try examine(file, source)
         try Self.check(before, is: expected, source)
         try known?.check(before, source)
-        guard before.isFile else { throw StoreError(.wrongForm, "\(source) is no file, and cannot have two names.") }
+        guard before.isFile else { throw Failure(.wrongForm, "\(source) is no file, and cannot have two names.") }
         let parent = try directories.open(path.parent)
         if let status = try status(of: path, in: parent) {
             if status.isSame(as: before) {
                 guard before.st_nlink > 1 else {
-                    throw StoreError(
+                    throw Failure(
                         .pathConflict,
                         "\(path) and \(source) are one name to the server's file system, or one is a mount of the other. "
                             + "Choose another name.")
@@ -242,7 +242,7 @@ extension TreeEditor {
     private func put(
         _ path: RelativePath, in parent: DirectoryHandle, replaces: Bool, _ compared: ComparedFile?,
         _ make: (DirectoryHandle, String) throws(SystemError) -> Void
-    ) throws(StoreError) {
+    ) throws(Failure) {
         let name = String(path.name)
         let isTaken = try attempt("make \(path)") { () throws(SystemError) in
             do throws(SystemError) {
@@ -262,12 +262,12 @@ extension TreeEditor {
         try attempt("make what replaces \(path)") { () throws(SystemError) in try make(scratch, other) }
         // After a successful rename nothing has the name, but where both were names of one file: rename(2) leaves both.
         defer { try? scratch.unlink(other) }
-        let replaced = try incoming.replacing.withLock { _ throws(StoreError) in
+        let replaced = try incoming.replacing.withLock { _ throws(Failure) in
             let found = try status(of: path, in: parent)
             try compared?.check(found, path)
             if found?.isDirectory == true { throw .taken(path) }
             if let found { try incoming.check(found, command, path) }
-            try keeping(found, at: path, in: parent) { () throws(StoreError) in
+            try keeping(found, at: path, in: parent) { () throws(Failure) in
                 try attempt("replace \(path)") { () throws(SystemError) in
                     try disk.rename(scratch.number, other, to: (parent.number, name))
                 }
@@ -282,8 +282,8 @@ extension TreeEditor {
     /// - Parameter found: the object at the path; nil where the path is free.
     /// - Throws: `busy` for another one than was kept.
     func keeping(
-        _ found: stat?, at path: RelativePath, in parent: DirectoryHandle, _ replace: () throws(StoreError) -> Void
-    ) throws(StoreError) {
+        _ found: stat?, at path: RelativePath, in parent: DirectoryHandle, _ replace: () throws(Failure) -> Void
+    ) throws(Failure) {
         guard let places, let found else { return try replace() }
         try places.replace(found, at: path, in: parent, since: failures, replace)
     }
@@ -293,7 +293,7 @@ extension TreeEditor {
         if status.isFile, status.st_nlink < 2 { space?.quota?.removed(ContentVersion(status).size) }
     }
 
-    func checkReplaceable(_ path: RelativePath, _ status: stat, _ replaces: Bool) throws(StoreError) {
+    func checkReplaceable(_ path: RelativePath, _ status: stat, _ replaces: Bool) throws(Failure) {
         guard replaces, !status.isDirectory else { throw .taken(path) }
     }
 }
@@ -312,7 +312,7 @@ extension TreeEditor {
     package func set(
         _ path: RelativePath, permissions: UInt16?, modified: Timestamp?, _ extra: ExtraAttributes?,
         of form: FoundObject.Form? = nil, expecting expected: ContentVersion? = nil, as compared: ComparedFile? = nil
-    ) throws(StoreError) -> Moved {
+    ) throws(Failure) -> Moved {
         let parent = try existing(path.parent, path)
         guard let status = try status(of: path, in: parent), let found = FoundObject(status) else {
             throw .notFound(path)
@@ -343,7 +343,7 @@ extension TreeEditor {
 
     private func setLink(
         _ path: RelativePath, in parent: DirectoryHandle, _ modified: Timestamp?, _ extra: ExtraAttributes?
-    ) throws(StoreError) {
+    ) throws(Failure) {
         let name = String(path.name)
         try attempt("set the attributes of \(path)") { () throws(SystemError) in
             if let owner = extra?.owner, disk.isRoot { try disk.setLinkOwner(parent.number, name, owner) }
@@ -357,49 +357,49 @@ extension TreeEditor {
 // MARK: Looking
 
 extension TreeEditor {
-    func existing(_ folder: RelativePath?, _ path: RelativePath) throws(StoreError) -> DirectoryHandle {
+    func existing(_ folder: RelativePath?, _ path: RelativePath) throws(Failure) -> DirectoryHandle {
         do throws(SystemError) {
             return folder == nil ? try tree.root.openDirectory(".") : try tree.open(folder)
         } catch {
-            throw StoreError(error, reading: path)
+            throw Failure(error, reading: path)
         }
     }
 
     /// What is in a folder by now is synced with the rest; where there is no folder, nothing is.
     ///
     /// - Parameter folder: nothing for the top.
-    func confirmNames(in folder: RelativePath?) throws(StoreError) {
+    func confirmNames(in folder: RelativePath?) throws(Failure) {
         do throws(SystemError) {
             directories.change(folder == nil ? try tree.root.openDirectory(".") : try tree.open(folder))
         } catch {
-            guard [ENOENT, ENOTDIR, ELOOP].contains(error.errno) else { throw StoreError(error, reading: folder) }
+            guard [ENOENT, ENOTDIR, ELOOP].contains(error.errno) else { throw Failure(error, reading: folder) }
         }
     }
 
-    func status(of path: RelativePath, in parent: DirectoryHandle) throws(StoreError) -> stat? {
+    func status(of path: RelativePath, in parent: DirectoryHandle) throws(Failure) -> stat? {
         do throws(SystemError) {
             if path.parent == nil { try tree.check(path) }
             return try parent.status(String(path.name))
         } catch {
-            throw StoreError(error, reading: path)
+            throw Failure(error, reading: path)
         }
     }
 
-    static func check(_ found: stat, is expected: ContentVersion?, _ path: RelativePath) throws(StoreError) {
+    static func check(_ found: stat, is expected: ContentVersion?, _ path: RelativePath) throws(Failure) {
         guard let expected, ContentVersion(found).object != expected.object else { return }
-        throw StoreError(.busy, "\(path) was replaced just now: it may be changed later.")
+        throw Failure(.busy, "\(path) was replaced just now: it may be changed later.")
     }
 
-    func open(_ path: RelativePath) throws(StoreError) -> Descriptor {
+    func open(_ path: RelativePath) throws(Failure) -> Descriptor {
         let parent = try existing(path.parent, path)
         do throws(SystemError) {
             return try parent.openFile(String(path.name), flags: O_RDONLY | O_NONBLOCK)
         } catch {
-            throw StoreError(error, reading: path)
+            throw Failure(error, reading: path)
         }
     }
 
-    private func examine(_ file: borrowing Descriptor, _ path: RelativePath) throws(StoreError) -> stat {
+    private func examine(_ file: borrowing Descriptor, _ path: RelativePath) throws(Failure) -> stat {
         let number = file.number
         return try attempt("look at \(path)") { () throws(SystemError) in try disk.status(number) }
     }
@@ -423,13 +423,13 @@ extension FoundObject {
     }
 }
 
-extension StoreError {
-    package static func changed(_ path: RelativePath) -> StoreError {
-        StoreError(
+extension Failure {
+    package static func changed(_ path: RelativePath) -> Failure {
+        Failure(
             .sourceChanged, "\(path) has changed since it was compared; it is left, and the next sync looks again.")
     }
 
-    static func taken(_ path: RelativePath) -> StoreError {
-        StoreError(.pathConflict, "\(path) is taken by something that is not replaced.")
+    static func taken(_ path: RelativePath) -> Failure {
+        Failure(.pathConflict, "\(path) is taken by something that is not replaced.")
     }
 }

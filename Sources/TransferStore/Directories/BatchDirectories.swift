@@ -20,7 +20,7 @@ final class BatchDirectories {
     /// When one was last found that was there before, as the committer counts.
     private var lastLook: Int?
     /// Of an early sync; counts for the whole batch.
-    private var failure: StoreError?
+    private var failure: Failure?
 
     init(_ tree: DirectoryTree, _ committer: Committer) {
         self.tree = tree
@@ -43,8 +43,8 @@ final class BatchDirectories {
     ///   - replacing: makes the directory in place of something else that has the name, and returns false if a directory had it; nil to
     ///     make it where the name is free alone.
     func open(
-        _ path: RelativePath?, mode: mode_t = 0o777, replacing: (() throws(StoreError) -> Bool)? = nil
-    ) throws(StoreError) -> DirectoryHandle {
+        _ path: RelativePath?, mode: mode_t = 0o777, replacing: (() throws(Failure) -> Bool)? = nil
+    ) throws(Failure) -> DirectoryHandle {
         if let directory = opened[path] { return directory }
         let directory: DirectoryHandle
         if let path, replacing == nil, let existing = try existing(path) {
@@ -72,13 +72,13 @@ final class BatchDirectories {
     /// - Parameters:
     ///   - folder: where the new name is going to be, and which is open; nil for the top.
     ///   - source: what is going to be moved.
-    func settle(_ folder: RelativePath?, before source: RelativePath, since failures: Int) throws(StoreError) {
+    func settle(_ folder: RelativePath?, before source: RelativePath, since failures: Int) throws(Failure) {
         guard let folder, committer.isNeeded else { return }
         let open = reached.filter { path, _ in
             !settled.contains(path) && (path == folder || folder.below(path) != nil) && source.below(path) == nil
         }
         guard !open.isEmpty else { return }
-        do throws(StoreError) {
+        do throws(Failure) {
             if let failure { throw failure }
             var seen: Set<ObjectIdentifier> = []
             let holders = open.map(\.parent).filter { seen.insert(ObjectIdentifier($0)).inserted }
@@ -104,7 +104,7 @@ final class BatchDirectories {
     /// All of `unsyncedNumbers` was synced, with `made` as what that was about.
     ///
     /// - Parameter errors: one for each, in their order.
-    func finish(_ errors: some Sequence<SystemError?>) throws(StoreError) {
+    func finish(_ errors: some Sequence<SystemError?>) throws(Failure) {
         if let failure { throw failure }
         if let error = errors.lazy.compactMap(\.self).first { throw fail(error) }
         unsynced.removeAll()
@@ -113,14 +113,14 @@ final class BatchDirectories {
     }
 
     /// Makes all names durable, those of the directories included.
-    func commit(since failures: Int) throws(StoreError) {
+    func commit(since failures: Int) throws(Failure) {
         if let failure { throw failure }
         try sync(unsynced, since: failures)
         try trustReached()
     }
 
     /// All names are durable.
-    private func trustReached() throws(StoreError) {
+    private func trustReached() throws(Failure) {
         made.removeAll()
         guard committer.isNeeded else { return }
         try checkTrust(in: reached.map(\.path))
@@ -128,9 +128,9 @@ final class BatchDirectories {
     }
 
     /// They are doubted by now, or noted as not synced.
-    private func fail(_ error: SystemError) -> StoreError {
+    private func fail(_ error: SystemError) -> Failure {
         made.removeAll()
-        let error = StoreError(error, doing: "make a directory durable")
+        let error = Failure(error, doing: "make a directory durable")
         failure = error
         return error
     }
@@ -148,7 +148,7 @@ final class BatchDirectories {
         made.removeAll()
     }
 
-    private func sync(_ holders: [DirectoryHandle], since failures: Int) throws(StoreError) {
+    private func sync(_ holders: [DirectoryHandle], since failures: Int) throws(Failure) {
         for case let error? in committer.commit(holders.map(\.number), since: failures, making: made) {
             throw fail(error)
         }
@@ -158,7 +158,7 @@ final class BatchDirectories {
 
     /// Another batch that made one of them may have failed meanwhile, or is about to: one of its syncs has been told so already,
     /// and others of them are still on their way.
-    private func checkTrust(in paths: [RelativePath]) throws(StoreError) {
+    private func checkTrust(in paths: [RelativePath]) throws(Failure) {
         if let lastLook { _ = committer.isInDoubt(about: lastLook) }
         for path in paths { try committer.directories.checkTrust(in: path) }
     }
@@ -170,7 +170,7 @@ final class BatchDirectories {
     }
 
     /// - Returns: nothing when it is not there, or when nobody has seen to its name.
-    private func existing(_ path: RelativePath) throws(StoreError) -> DirectoryHandle? {
+    private func existing(_ path: RelativePath) throws(Failure) -> DirectoryHandle? {
         guard !committer.isNeeded || committer.directories.contains(path) else { return nil }
         return try attempt("open the directory") { () throws(SystemError) in
             do throws(SystemError) {
@@ -192,7 +192,7 @@ final class BatchDirectories {
     }
 
     /// - Returns: false if something has the name.
-    func make(_ path: RelativePath, in parent: DirectoryHandle, _ mode: mode_t) throws(StoreError) -> Bool {
+    func make(_ path: RelativePath, in parent: DirectoryHandle, _ mode: mode_t) throws(Failure) -> Bool {
         let mode = permissions(of: path, mode)
         return try attempt("make the directory \(path)") { () throws(SystemError) in
             do throws(SystemError) {
@@ -206,8 +206,8 @@ final class BatchDirectories {
     }
 
     private func openOrMake(
-        _ path: RelativePath, _ mode: mode_t, _ replacing: (() throws(StoreError) -> Bool)?
-    ) throws(StoreError) -> DirectoryHandle {
+        _ path: RelativePath, _ mode: mode_t, _ replacing: (() throws(Failure) -> Bool)?
+    ) throws(Failure) -> DirectoryHandle {
         let parent = try open(path.parent)
         let name = String(path.name)
         let moment = committer.moment

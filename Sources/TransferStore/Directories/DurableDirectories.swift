@@ -96,17 +96,17 @@ final class DurableDirectories: Sendable {
     /// To be called before a directory gets another name, by which the doubt about it would not be known.
     ///
     /// - Throws: `storageFailed` where it, or one below it, is doubted.
-    func checkTrust(below path: RelativePath) throws(StoreError) {
+    func checkTrust(below path: RelativePath) throws(Failure) {
         try checkTrust(in: path)
         let doubted = state.withLock { $0.doubtful.first { $0.below(path) != nil } }
         if let doubted { try checkTrust(in: doubted) }
     }
 
     /// - Throws: `storageFailed` for a directory that is there and is doubted.
-    func checkTrust(in path: RelativePath) throws(StoreError) {
+    func checkTrust(in path: RelativePath) throws(Failure) {
         guard state.withLock({ $0.doubtsAll || $0.doubtful.contains(path) }) else { return }
         let reason =
             "the server's disk failed when the directory was made. It has to be checked and the directory removed."
-        throw StoreError(.storageFailed, "Could not store in \(path): \(reason)")
+        throw Failure(.storageFailed, "Could not store in \(path): \(reason)")
     }
 }

@@ -5,7 +5,7 @@ extension FileStore {
     /// is.
     ///
     /// - Throws: `pathConflict` where a file has the path, `insufficientStorage`, `storageFailed`.
-    package func makeFolder(_ path: RelativePath) throws(StoreError) {
+    package func makeFolder(_ path: RelativePath) throws(Failure) {
         try space?.check()
         let failures = incoming.committer.failures
         let directories = BatchDirectories(tree, incoming.committer)

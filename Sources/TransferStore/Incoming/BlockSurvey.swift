@@ -1,5 +1,5 @@
 internal import CLinux
-import TransferModel
+package import TransferModel
 import TransferSystem
 
 /// Digests the blocks that are there of an unfinished upload, in order and some at a time, so that others have their turn
@@ -25,7 +25,7 @@ package struct BlockSurvey: ContentSurvey {
 
     /// - Parameter threads: how many to use.
     /// - Returns: what was found; nothing when all of the file was looked at.
-    package mutating func step(threads: Int) throws(StoreError) -> [SurveyedBlock]? {
+    package mutating func step(threads: Int) throws(Failure) -> [SurveyedBlock]? {
         let ranges = try attempt("read what has arrived before") { () throws(SystemError) in
             try next(max(1, threads) * Self.blocksPerThread)
         }

@@ -10,7 +10,7 @@ final class Incoming: Sendable {
     let committer: Committer
 
     /// Syncs of what grows.
-    let growth: SharedSync
+    let appendUpload: SharedSync
 
     /// Held while a file that has a final name loses it to another, so that whoever looks at it first replaces what they
     /// saw. Knows who did that last.
@@ -35,9 +35,9 @@ final class Incoming: Sendable {
     let linksByDescriptor = Atomic(true)
 
     /// - Throws: `pathConflict` where the same command has put what it would replace there.
-    func check(_ there: stat, _ command: StoringCommand?, _ path: RelativePath) throws(StoreError) {
+    func check(_ there: stat, _ command: StoringCommand?, _ path: RelativePath) throws(Failure) {
         guard command != nil, there.isFile else { return }
-        try commands.withLock { (files) throws(StoreError) in try files.check(ContentVersion(there), command, path) }
+        try commands.withLock { (files) throws(Failure) in try files.check(ContentVersion(there), command, path) }
     }
 
     /// - Parameters:
@@ -52,14 +52,14 @@ final class Incoming: Sendable {
         self.fileSystem = fileSystem
         room = RoomMaker()
         committer = try Committer(durability, of: directory, on: fileSystem, doubtsIn: folder)
-        growth = SharedSync(committer)
+        appendUpload = SharedSync(committer)
     }
 
     /// Another directory on the file system of one.
     init(_ directory: DirectoryHandle, beside other: Incoming) {
         self.directory = directory
         (fileSystem, room) = (other.fileSystem, other.room)
-        (committer, growth) = (other.committer, other.growth)
+        (committer, appendUpload) = (other.committer, other.appendUpload)
     }
 
     /// Counts the parts of earlier servers. Call it before the first upload.

@@ -13,7 +13,7 @@ extension StagedFile {
     ///
     /// - Parameter total: bytes of the upload, where they are known: the last block may be short.
     /// - Throws: when nothing can be said of the file at all.
-    package func survey(of total: UInt64?, _ function: DigestFunction) throws(StoreError) -> BlockSurvey {
+    package func survey(of total: UInt64?, _ function: DigestFunction) throws(Failure) -> BlockSurvey {
         let size = try attempt("read what has arrived before") { () throws(SystemError) in try self.size() }
         return BlockSurvey(self, size: size, total: total, function)
     }
@@ -55,7 +55,7 @@ extension StagedFile {
     }
 
     /// Cuts off what an earlier attempt has left behind the end.
-    package func trim(to size: UInt64) throws(StoreError) {
+    package func trim(to size: UInt64) throws(Failure) {
         try attempt("set the size of the file") { () throws(SystemError) in
             guard try self.size() > size else { return }
             try disk.truncate(number, to: size)

@@ -7,7 +7,7 @@ extension StagedFile {
     private static let readSize = 256 << 10
 
     /// Whether all of it has a digest. It is only read where that was made by another function than the publication's.
-    func has(_ expected: Digest, _ publication: Publication) throws(StoreError) -> Bool {
+    func has(_ expected: Digest, _ publication: Publication) throws(Failure) -> Bool {
         guard expected.algorithm.function != publication.digest.algorithm.function else {
             return expected == publication.digest
         }

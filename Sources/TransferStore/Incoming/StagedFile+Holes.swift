@@ -1,12 +1,13 @@
 internal import CLinux
 import Glibc
 import TransferCodec
+package import TransferModel
 import TransferSystem
 
 /// Zeros that nobody has sent one by one, and that take no room where the file system can leave them out.
 extension StagedFile {
     /// Makes a range zeros, whatever it was before, and the file so long that it has them; all of it or an error.
-    package func clear(_ range: Range<UInt64>) throws(StoreError) {
+    package func clear(_ range: Range<UInt64>) throws(Failure) {
         guard !range.isEmpty else { return }
         try hold?.grow(to: range.upperBound)
         let isClear = try attempt("leave a hole in the content") { () throws(SystemError) in

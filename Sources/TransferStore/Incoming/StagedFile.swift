@@ -79,7 +79,7 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
     }
 
     /// Writes at an offset; all of it or an error.
-    package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) {
+    package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Failure) {
         try hold?.grow(to: offset.addingClamped(UInt64(bytes.count)))
         var rest = bytes
         var position = offset
@@ -94,11 +94,11 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
                     mayMakeRoom = false
                     continue
                 }
-                throw StoreError(error, doing: "write the content")
+                throw Failure(error, doing: "write the content")
             }
             // No file system should, and nobody may wait for one that does.
             guard written > 0 else {
-                throw StoreError(SystemError(errno: EIO, call: "pwrite"), doing: "write the content")
+                throw Failure(SystemError(errno: EIO, call: "pwrite"), doing: "write the content")
             }
             rest = UnsafeRawBufferPointer(rebasing: rest[written...])
             position += UInt64(written)
@@ -118,7 +118,7 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
     ///
     /// - Returns: whether it had to look.
     @discardableResult
-    func checkRoom() throws(StoreError) -> Bool {
+    func checkRoom() throws(Failure) -> Bool {
         guard !isReserved, let hold else { return false }
         try hold.checkRoom()
         return true
@@ -140,9 +140,9 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
     ///
     /// - Parameter filled: bytes that are not in holes, of content that has any. Then nobody knows what is to be reserved, and
     ///   it is only looked whether there is room for these: uploads that come at the same time may want it, too.
-    package func reserve(_ size: UInt64, filled: UInt64? = nil) throws(StoreError) {
+    package func reserve(_ size: UInt64, filled: UInt64? = nil) throws(Failure) {
         guard size > 0 else { return }
-        do throws(StoreError) {
+        do throws(Failure) {
             try reserveOnce(size, filled)
         } catch {
             // What is in the trash gives way, once.
@@ -153,7 +153,7 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
         }
     }
 
-    private func reserveOnce(_ size: UInt64, _ filled: UInt64?) throws(StoreError) {
+    private func reserveOnce(_ size: UInt64, _ filled: UInt64?) throws(Failure) {
         do throws(SystemError) {
             guard size <= UInt64(off_t.max) else { throw SystemError(errno: EFBIG, call: "fallocate") }
             // Otherwise a disk is filled before it says that it is full.
@@ -163,7 +163,7 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
             try allocate(size)
             isReserved = true
         } catch {
-            throw StoreError(error, doing: "reserve \(size) bytes")
+            throw Failure(error, doing: "reserve \(size) bytes")
         }
     }
 
@@ -216,7 +216,7 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
 
     /// The same, to whoever asks before it is written to.
     var present: UInt64 {
-        get throws(StoreError) {
+        get throws(Failure) {
             try attempt("look at the file") { () throws(SystemError) in try space }
         }
     }

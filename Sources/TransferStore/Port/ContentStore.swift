@@ -3,7 +3,7 @@ package import TransferModel
 /// Where accepted content lives. Synchronous and safe to call from any thread.
 package protocol ContentStore: AnyObject, Sendable {
     associatedtype Staged: StagedContent
-    associatedtype Growing: GrowingContent
+    associatedtype Appendable: AppendableContent
 
     /// What acknowledgements of uploads to this store promise.
     var durability: Durability { get }
@@ -19,7 +19,7 @@ package protocol ContentStore: AnyObject, Sendable {
     /// - Parameter size: what the client declared, if it did.
     /// - Returns: `skipped` when the client asked to leave the name as it is and it is taken; nothing to go on.
     /// - Throws: `invalidPath`, `pathConflict`, `storageFailed`.
-    func admit(_ path: RelativePath, size: UInt64?, conflict: ConflictPolicy) throws(StoreError) -> PublicationOutcome?
+    func admit(_ path: RelativePath, size: UInt64?, conflict: ConflictPolicy) throws(Failure) -> PublicationOutcome?
 
     /// Whether something has the path.
     func exists(_ path: RelativePath) -> Bool
@@ -34,7 +34,7 @@ package protocol ContentStore: AnyObject, Sendable {
     /// Whether as much of the disk is free as has to stay free, before something is written that is no content.
     ///
     /// - Throws: `insufficientStorage`.
-    func checkRoom() throws(StoreError)
+    func checkRoom() throws(Failure)
 
     /// What has the path, without a look at its content.
     ///
@@ -58,7 +58,7 @@ package protocol ContentStore: AnyObject, Sendable {
     /// - Parameter progress: is told of every piece that was read, in bytes; false ends it.
     /// - Returns: one reading for each query, in their order.
     /// - Throws: where nothing that is read proves anything now.
-    func reread(_ queries: [ContentQuery], progress: (Int) -> Bool) throws(StoreError) -> [ContentReading]
+    func reread(_ queries: [ContentQuery], progress: (Int) -> Bool) throws(Failure) -> [ContentReading]
 
     /// A place for the bytes of one upload, which goes with whoever holds it.
     ///
@@ -68,27 +68,27 @@ package protocol ContentStore: AnyObject, Sendable {
     ///   - quota: of the client, where it has one.
     func stage(
         id: UploadID, size: UInt64?, filled: UInt64?, permissions: UInt16?, quota: Quota?
-    ) throws(StoreError) -> Staged
+    ) throws(Failure) -> Staged
 
     /// The part of an upload, with what has arrived of it before, perhaps under an earlier server. Whoever asks must see
     /// to it that nobody else has it.
     ///
     /// - Parameter filled: as in `stage`.
-    func resume(id: UploadID, size: UInt64?, filled: UInt64?, quota: Quota?) throws(StoreError) -> Staged
+    func resume(id: UploadID, size: UInt64?, filled: UInt64?, quota: Quota?) throws(Failure) -> Staged
 
-    /// Makes a place for an upload that grows at its end. Nothing of it is durable before it is first kept.
+    /// Makes a place for an append upload. Nothing of it is durable before it is first kept.
     ///
-    /// - Parameter declaration: what `GrowingContent.declaration` gives back, also under a later server.
-    func grow(id: UploadID, size: UInt64?, declaration: [UInt8], quota: Quota?) throws(StoreError) -> Growing
+    /// - Parameter declaration: what `AppendableContent.declaration` gives back, also under a later server.
+    func makeAppendable(id: UploadID, size: UInt64?, declaration: [UInt8], quota: Quota?) throws(Failure) -> Appendable
 
     /// One that was begun before, perhaps under an earlier server. Whoever asks must see to it that nobody else has it.
     ///
     /// - Parameter target: where an upload that was declared so goes; nothing for one that has ended, or goes nowhere. There the
     ///   one is found that was published and never ended, because the server has died.
     /// - Returns: nothing where there is none.
-    func growing(
-        id: UploadID, quota: Quota?, to target: (_ declaration: [UInt8]) throws(StoreError) -> UploadTarget?
-    ) throws(StoreError) -> Growing?
+    func appendable(
+        id: UploadID, quota: Quota?, to target: (_ declaration: [UInt8]) throws(Failure) -> UploadTarget?
+    ) throws(Failure) -> Appendable?
 
     /// Publishes verified uploads. When this returns, those that succeeded are under the paths it names, durably if the
     /// store is, and nothing is visible of the others.
@@ -101,9 +101,9 @@ package protocol ContentStore: AnyObject, Sendable {
     /// - Returns: one outcome for each publication, in order.
     func publish(
         _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest?,
-        mayReplace: ((RelativePath, ContentVersion) throws(StoreError) -> Bool)?,
+        mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)?,
         touched: ([TouchedFile]) -> Void
-    ) -> [Result<PublicationOutcome, StoreError>]
+    ) -> [Result<PublicationOutcome, Failure>]
 
     /// Whether there is a part of the upload that somebody could go on with, or what says what has become of it. One that cannot
     /// be looked at counts.
@@ -113,7 +113,7 @@ package protocol ContentStore: AnyObject, Sendable {
     func part(_ id: UploadID) -> UnfinishedPart?
 
     /// Throws the part of an upload away, if there is one. Whoever asks must see to it that nobody else has it.
-    func removePart(_ id: UploadID) throws(StoreError)
+    func removePart(_ id: UploadID) throws(Failure)
 
     /// Removes content in places that `RelativePath.mail(_:)` has made, as far as that is possible. Nobody is told what of it
     /// was there, and it need not be durable.
@@ -123,10 +123,10 @@ package protocol ContentStore: AnyObject, Sendable {
     func mailFiles() -> [RelativePath]
 
     /// What there is of unfinished uploads.
-    func unfinished() throws(StoreError) -> UnfinishedContent
+    func unfinished() throws(Failure) -> UnfinishedContent
 
     /// Removes what nobody can resume. To be called before the first upload.
-    func removeLeftovers() throws(StoreError) -> UnfinishedContent
+    func removeLeftovers() throws(Failure) -> UnfinishedContent
 
     /// Removes unfinished uploads that nothing was added to for long.
     ///
@@ -135,7 +135,7 @@ package protocol ContentStore: AnyObject, Sendable {
     ///   - isInUse: whether somebody works on the upload.
     func removeUnfinished(
         where isOld: (Int) -> Bool, unless isInUse: (UploadID) -> Bool
-    ) throws(StoreError) -> UnfinishedContent
+    ) throws(Failure) -> UnfinishedContent
 }
 
 /// What a store can, and others cannot.

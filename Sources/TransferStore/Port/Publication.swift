@@ -89,7 +89,7 @@ package struct Publication {
 extension Publication {
     /// - Parameter found: what has the path; where nothing has, nothing can be lost.
     /// - Throws: `pathConflict` when it is another version than the client has seen.
-    func checkVersion(_ found: stat?) throws(StoreError) {
+    func checkVersion(_ found: stat?) throws(Failure) {
         guard let replaceable, let found, ContentVersion(found).told != replaceable else { return }
         throw .isNotSeen(path)
     }
@@ -108,25 +108,25 @@ package struct PublicationCondition: Sendable {
 
     /// - Parameter found: what has the path; nil if nothing has it.
     /// - Throws: `conditionFails`.
-    func check(_ found: stat?) throws(StoreError) {
+    func check(_ found: stat?) throws(Failure) {
         guard let found else { return try require(holds(nil)) }
         let attributes = StoredAttributes(found)
         try require(attributes != nil && holds(attributes))
     }
 
-    private func require(_ isMet: Bool) throws(StoreError) {
+    private func require(_ isMet: Bool) throws(Failure) {
         guard isMet else { throw .conditionFails }
     }
 }
 
-extension StoreError {
+extension Failure {
     /// The same as an upload may not replace it: unlike `otherVersion`, to send it again is of no use.
-    package static func isNotSeen(_ path: RelativePath) -> StoreError {
-        StoreError(.pathConflict, "\(path) has changed since the client has looked at it; it is left as it is.")
+    package static func isNotSeen(_ path: RelativePath) -> Failure {
+        Failure(.pathConflict, "\(path) has changed since the client has looked at it; it is left as it is.")
     }
 
     /// The client made its request depend on something else than what is there.
-    package static let conditionFails = StoreError(
+    package static let conditionFails = Failure(
         .pathConflict, "What is stored there is not what the request demands.")
 }
 

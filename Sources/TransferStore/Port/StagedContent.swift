@@ -17,23 +17,23 @@ package protocol StagedContent: AnyObject, Sendable {
     var kept: KeptFile? { get }
 
     /// Writes at an offset; all of it or an error.
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError)
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Failure)
 
     /// Makes a range zeros, whatever it was before, and takes no room for them where the store can leave them out; all of it
     /// or an error.
-    func clear(_ range: Range<UInt64>) throws(StoreError)
+    func clear(_ range: Range<UInt64>) throws(Failure)
 
     /// Begins to look for the blocks that are there.
     ///
     /// - Parameter total: bytes of the upload, where they are known: the last block may be short.
     /// - Throws: when nothing can be said of it at all.
-    func survey(of total: UInt64?, _ function: DigestFunction) throws(StoreError) -> Survey
+    func survey(of total: UInt64?, _ function: DigestFunction) throws(Failure) -> Survey
 
     /// - Returns: the digest of some of the bytes; nothing when not all of them can be read.
     func digest(of range: Range<UInt64>, _ function: DigestFunction) -> [UInt8]?
 
     /// Cuts off what an earlier attempt has left behind the end.
-    func trim(to size: UInt64) throws(StoreError)
+    func trim(to size: UInt64) throws(Failure)
 
     /// Gives back the room that is reserved and holds nothing, as far as the store can. Nobody may be writing.
     func giveBackRoom()
@@ -52,7 +52,7 @@ extension StagedContent {
 package protocol ContentSurvey {
     /// - Parameter threads: how many to use.
     /// - Returns: what was found; nothing when all was looked at.
-    mutating func step(threads: Int) throws(StoreError) -> [SurveyedBlock]?
+    mutating func step(threads: Int) throws(Failure) -> [SurveyedBlock]?
 }
 
 /// A block that is there, whole.

@@ -28,12 +28,12 @@ struct CommandFiles {
     }
 
     /// - Throws: `pathConflict` where the command itself has put the file there.
-    func check(_ file: ContentVersion, _ command: StoringCommand?, _ path: RelativePath) throws(StoreError) {
+    func check(_ file: ContentVersion, _ command: StoringCommand?, _ path: RelativePath) throws(Failure) {
         guard let command else { return }
         let key = Key(object: file.object, command: command.id)
         guard let place = recent[key] ?? older[key], place.version.hasSameContent(as: file) else { return }
         guard !command.mayRepeat || place.path != PathDigest(path.string) else { return }
-        throw StoreError(
+        throw Failure(
             .pathConflict, "\(path) is a file that the same command has stored there, and it is not replaced.")
     }
 }

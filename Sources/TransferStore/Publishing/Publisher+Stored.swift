@@ -33,7 +33,7 @@ extension Publisher {
         let target = TargetName(directory: directory, name: String(publication.path.name))
         let moment = committer.moment
         var comparison = ContentComparison(publication)
-        do throws(StoreError) {
+        do throws(Failure) {
             guard let there = try target.version(), there.size == publication.size,
                 publication.mayCompare?(publication.path, there) ?? true,
                 let file = try target.find(publication, &comparison), let version = file.version
@@ -52,14 +52,14 @@ extension Publisher {
     /// - Throws: when the content cannot be made durable.
     func takeStored(
         _ target: TargetName, _ publication: Publication
-    ) throws(StoreError) -> (file: FoundFile, moment: Int)? {
+    ) throws(Failure) -> (file: FoundFile, moment: Int)? {
         guard let stored = stored.removeValue(forKey: ObjectIdentifier(publication.staged)) else { return nil }
         if !committer.isInDoubt, let file = try target.file(stored.version) { return (file, stored.moment) }
         try prepare(publication)
         let errors = committer.commit([publication.staged.number], bytes: publication.size, since: failures)
         if case let error?? = errors.first {
             publication.staged.discard()
-            throw StoreError(error, doing: "make the content durable")
+            throw Failure(error, doing: "make the content durable")
         }
         return nil
     }

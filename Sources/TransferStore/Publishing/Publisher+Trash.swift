@@ -16,7 +16,7 @@ extension Publisher {
         /// It is one that cannot be kept.
         case impossible(stat)
         /// Others that come in its way are not replaced either.
-        case failed(StoreError)
+        case failed(Failure)
     }
 
     /// Gives what a batch is likely to replace its names in the trash.
@@ -36,7 +36,7 @@ extension Publisher {
         unlooked = []
         rest.lazy.compactMap(\.trash).first?.expectsReplacing = true
         _ = look(at: rest)
-        do throws(StoreError) {
+        do throws(Failure) {
             try replaced.settle(since: failures)
         } catch {
             fail(error, for: rest)
@@ -55,7 +55,7 @@ extension Publisher {
             if folder != .some(parent) { (folder, directory) = (.some(parent), try? tree.open(parent)) }
             guard let directory else { continue }
             let key = ObjectIdentifier(publication.staged)
-            do throws(StoreError) {
+            do throws(Failure) {
                 keeping[key] = try keepReplaced(by: publication, in: directory)
             } catch {
                 keeping[key] = .failed(error)
@@ -66,7 +66,7 @@ extension Publisher {
 
     private func keepReplaced(
         by publication: Publication, in directory: DirectoryHandle
-    ) throws(StoreError) -> Kept? {
+    ) throws(Failure) -> Kept? {
         let target = TargetName(directory: directory, name: String(publication.path.name))
         guard let there = try target.status(), there.isFile || there.isLink, mayGiveWay(there, to: publication),
             try !isTheSame(there, target, publication)
@@ -76,7 +76,7 @@ extension Publisher {
 
     private func keep(
         _ there: stat, in directory: DirectoryHandle, for publication: Publication
-    ) throws(StoreError) -> Kept {
+    ) throws(Failure) -> Kept {
         guard let part = publication.trash else { return .impossible(there) }
         let keeping = try replaced.keep(publication.path, there, in: directory, to: part, since: failures)
         return keeping.map { .place($0) } ?? .impossible(there)
@@ -84,7 +84,7 @@ extension Publisher {
 
     /// Whether the publication is refused anyway, as far as that can be said.
     private func mayGiveWay(_ there: stat, to publication: Publication) -> Bool {
-        do throws(StoreError) {
+        do throws(Failure) {
             try publication.condition?.check(there)
             try publication.compared?.check(there, publication.path)
             try publication.checkVersion(there)
@@ -98,7 +98,7 @@ extension Publisher {
 
     private func isTheSame(
         _ there: stat, _ target: TargetName, _ publication: Publication
-    ) throws(StoreError) -> Bool {
+    ) throws(Failure) -> Bool {
         guard there.isFile, UInt64(clamping: there.st_size) == publication.size else { return false }
         if isStored(publication) { return true }
         var comparison = ContentComparison(publication)
@@ -115,7 +115,7 @@ extension Publisher {
         _ numbers: [Int32], _ errors: some Sequence<SystemError?>, for batch: [Publication]
     ) {
         guard !numbers.isEmpty else { return }
-        do throws(StoreError) {
+        do throws(Failure) {
             try replaced.finish(errors)
         } catch {
             fail(error, for: batch[...])
@@ -123,7 +123,7 @@ extension Publisher {
     }
 
     /// Nothing is replaced whose name in the trash is not durable.
-    private func fail(_ error: StoreError, for batch: ArraySlice<Publication>) {
+    private func fail(_ error: Failure, for batch: ArraySlice<Publication>) {
         for publication in batch {
             let key = ObjectIdentifier(publication.staged)
             guard case .place? = keeping[key] else { continue }
@@ -136,7 +136,7 @@ extension Publisher {
     /// same. Without the lock, because it takes a sync.
     ///
     /// - Returns: whether there was anything to keep.
-    func keepMore(_ target: TargetName, _ publication: Publication) throws(StoreError) -> Bool {
+    func keepMore(_ target: TargetName, _ publication: Publication) throws(Failure) -> Bool {
         guard publication.trash != nil else { return false }
         let key = ObjectIdentifier(publication.staged)
         let isFirst = !unlooked.isEmpty

@@ -13,14 +13,14 @@ final class Publisher {
     let committer: Committer
     let tree: DirectoryTree
     private let acknowledged: (RelativePath, ContentVersion) -> Digest?
-    let mayReplace: ((RelativePath, ContentVersion) throws(StoreError) -> Bool)?
+    let mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)?
     private let directories: BatchDirectories
     /// Files of others whose content has to be.
     private var found: [FoundFile] = []
     /// When the last of them was looked at, as the committer counts.
     private var lastLook: Int?
     /// Of an early sync; counts for the whole batch.
-    private var failure: StoreError?
+    private var failure: Failure?
     /// Syncs that had failed when the first upload of the batch was staged.
     var failures = 0
     /// What gives way to the batch and is kept.
@@ -45,7 +45,7 @@ final class Publisher {
     init(
         tree: DirectoryTree, umask: UInt32, rights: OwnerRights = .none, incoming: Incoming, quota: Quota? = nil,
         acknowledged: @escaping (RelativePath, ContentVersion) -> Digest? = { _, _ in nil },
-        mayReplace: ((RelativePath, ContentVersion) throws(StoreError) -> Bool)? = nil
+        mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)? = nil
     ) {
         (self.acknowledged, self.mayReplace) = (acknowledged, mayReplace)
         (self.tree, committer) = (tree, incoming.committer)
@@ -58,7 +58,7 @@ final class Publisher {
     /// - Returns: one outcome for each publication, in order.
     func publish(
         _ batch: [Publication], touched: ([TouchedFile]) -> Void = { _ in }
-    ) -> [Result<PublicationOutcome, StoreError>] {
+    ) -> [Result<PublicationOutcome, Failure>] {
         defer {
             let files = replaced.close()
             if !files.isEmpty { touched(files) }
@@ -72,10 +72,10 @@ final class Publisher {
         let outcomes = zip(batch, contents).map { publication, content in
             defer { unlooked = unlooked.dropFirst() }
             return content.flatMap {
-                Result { () throws(StoreError) in try place(publication, in: try directory(publication.path.parent)) }
+                Result { () throws(Failure) in try place(publication, in: try directory(publication.path.parent)) }
             }
         }
-        do throws(StoreError) {
+        do throws(Failure) {
             if let failure { throw failure }
             try makeNamesDurable()
             return outcomes
@@ -86,9 +86,9 @@ final class Publisher {
         }
     }
 
-    private func makeContentDurable(_ batch: [Publication]) -> [Result<Void, StoreError>] {
+    private func makeContentDurable(_ batch: [Publication]) -> [Result<Void, Failure>] {
         var outcomes = batch.map { publication in
-            Result { () throws(StoreError) in if !isStored(publication) { try prepare(publication) } }
+            Result { () throws(Failure) in if !isStored(publication) { try prepare(publication) } }
         }
         let ready = batch.indices.filter { index in
             if case .success = outcomes[index] { !isStored(batch[index]) } else { false }
@@ -100,14 +100,14 @@ final class Publisher {
         let errors = committer.commit(numbers + trash, bytes: bytes, since: failures, making: replaced.made)
         for (index, error) in zip(ready, errors) {
             guard let error else { continue }
-            outcomes[index] = .failure(StoreError(error, doing: "make the content durable"))
+            outcomes[index] = .failure(Failure(error, doing: "make the content durable"))
             batch[index].staged.discard()
         }
         finishKeeping(trash, errors.dropFirst(ready.count), for: batch)
         return outcomes
     }
 
-    func prepare(_ publication: Publication) throws(StoreError) {
+    func prepare(_ publication: Publication) throws(Failure) {
         try setAttributes(publication)
         guard committer.isNeeded else { return }
         try attempt("take the part of the upload") { () throws(SystemError) in
@@ -115,7 +115,7 @@ final class Publisher {
         }
     }
 
-    private func setAttributes(_ publication: Publication) throws(StoreError) {
+    private func setAttributes(_ publication: Publication) throws(Failure) {
         try attempt("set the file's attributes") { () throws(SystemError) in
             let mode = FileStore.mode(publication.permissions)
             let masked = mode & permissionMask
@@ -126,13 +126,13 @@ final class Publisher {
         }
     }
 
-    private func makeNamesDurable() throws(StoreError) {
+    private func makeNamesDurable() throws(Failure) {
         let errors = committer.commit(found.map(\.number), since: failures, making: directories.made)
         for case let error? in errors {
-            throw StoreError(error, doing: "make the content durable")
+            throw Failure(error, doing: "make the content durable")
         }
         // One that fails leaves the other to be synced: what is made and never synced would be doubted for nothing.
-        let trash = Result { () throws(StoreError) in try replaced.settle(since: failures) }
+        let trash = Result { () throws(Failure) in try replaced.settle(since: failures) }
         try directories.commit(since: failures)
         try trash.get()
         // Others may have been told of what was lost of these files, or of their names, before the syncs above.
@@ -142,7 +142,7 @@ final class Publisher {
 
     /// Makes the names so far durable, to have the descriptors back.
     private func closeAll() {
-        do throws(StoreError) {
+        do throws(Failure) {
             try makeNamesDurable()
         } catch {
             failure = failure ?? error
@@ -151,12 +151,12 @@ final class Publisher {
         found.removeAll()
     }
 
-    private func directory(_ path: RelativePath?) throws(StoreError) -> DirectoryHandle {
+    private func directory(_ path: RelativePath?) throws(Failure) -> DirectoryHandle {
         if directories.count >= Self.mostOpened, !directories.isOpen(path) { closeAll() }
         return try directories.open(path)
     }
 
-    private func place(_ publication: Publication, in directory: DirectoryHandle) throws(StoreError)
+    private func place(_ publication: Publication, in directory: DirectoryHandle) throws(Failure)
         -> PublicationOutcome
     {
         announce(publication)
@@ -180,7 +180,7 @@ final class Publisher {
                 return .committed(path, publication.staged.version)
             }
         }
-        throw StoreError(.pathConflict, "\(publication.path) and all its numbered names are taken.")
+        throw Failure(.pathConflict, "\(publication.path) and all its numbered names are taken.")
     }
 
     /// What has the name may be what is to be published, now or before the disk has lost it.
@@ -188,7 +188,7 @@ final class Publisher {
     /// - Returns: nil if it is something else.
     private func compare(
         _ target: TargetName, _ path: RelativePath, _ publication: Publication, _ comparison: inout ContentComparison
-    ) throws(StoreError) -> PublicationOutcome? {
+    ) throws(Failure) -> PublicationOutcome? {
         guard try mayCompare(target, path, publication) else { return nil }
         let moment = committer.moment
         if committer.isInDoubt {
@@ -201,7 +201,7 @@ final class Publisher {
 
     private func mayCompare(
         _ target: TargetName, _ path: RelativePath, _ publication: Publication
-    ) throws(StoreError) -> Bool {
+    ) throws(Failure) -> Bool {
         guard let mayCompare = publication.mayCompare, let file = try target.version() else { return true }
         return mayCompare(path, file)
     }
@@ -210,7 +210,7 @@ final class Publisher {
     /// condition race for the lock, and the second is compared again.
     private func place(
         _ publication: Publication, if condition: PublicationCondition, in directory: DirectoryHandle
-    ) throws(StoreError) -> PublicationOutcome {
+    ) throws(Failure) -> PublicationOutcome {
         let (target, path) = (TargetName(directory: directory, name: String(publication.path.name)), publication.path)
         var comparison = ContentComparison(publication)
         for _ in 1...Self.mostComparisons {
@@ -236,7 +236,7 @@ final class Publisher {
                 return .committed(path, publication.staged.version)
             }
         }
-        throw StoreError(.busy, "\(path) is changed all the time by others: send it again.")
+        throw Failure(.busy, "\(path) is changed all the time by others: send it again.")
     }
 
     /// Times that a condition is compared where others change the path between the comparison and the publication.
@@ -263,7 +263,7 @@ final class Publisher {
     /// - Returns: nil when the name is taken.
     private func take(
         _ target: TargetName, _ path: RelativePath, _ publication: Publication
-    ) throws(StoreError) -> PublicationOutcome? {
+    ) throws(Failure) -> PublicationOutcome? {
         let isTaken = try attempt("publish \(publication.path)") { () throws(SystemError) in
             do throws(SystemError) {
                 try publication.staged.publish(into: target.directory, as: target.name)
@@ -293,21 +293,21 @@ final class Publisher {
         publication.staged.incoming.replacing.withLock { $0.announce(publication.path, sender.connection) }
     }
 
-    private func replace(_ target: TargetName, _ publication: Publication) throws(StoreError) {
+    private func replace(_ target: TargetName, _ publication: Publication) throws(Failure) {
         for _ in 1...Self.mostComparisons {
             // Before the lock, which everybody waits for who replaces something.
             let seen = try checkRight(target, publication)
             _ = try keepMore(target, publication)
             if try replace(target, publication, seen) { return }
         }
-        throw StoreError(.busy, "\(publication.path) is changed all the time by others: send it again.")
+        throw Failure(.busy, "\(publication.path) is changed all the time by others: send it again.")
     }
 
     /// - Returns: false where another one has taken the path that is not kept so far.
     private func replace(
         _ target: TargetName, _ publication: Publication, _ seen: ContentVersion?
-    ) throws(StoreError) -> Bool {
-        try publication.staged.incoming.replacing.withLock { (overwrites) throws(StoreError) in
+    ) throws(Failure) -> Bool {
+        try publication.staged.incoming.replacing.withLock { (overwrites) throws(Failure) in
             try Self.checkSender(of: publication, overwrites)
             let there = try target.status()
             guard there?.isDirectory != true else { throw .isDirectory(publication.path) }
@@ -325,22 +325,22 @@ final class Publisher {
     /// One of a connection that is still there is as good as the other.
     ///
     /// - Throws: `aborted` for what comes late from a client that is gone.
-    private static func checkSender(of publication: Publication, _ overwrites: Overwrites) throws(StoreError) {
+    private static func checkSender(of publication: Publication, _ overwrites: Overwrites) throws(Failure) {
         guard let sender = publication.sender, let newest = overwrites.newest(publication.path),
             newest > sender.connection, sender.isGone()
         else { return }
-        throw StoreError(.aborted, "\(publication.path) was replaced by a newer connection since.")
+        throw Failure(.aborted, "\(publication.path) was replaced by a newer connection since.")
     }
 
     /// - Returns: the file that may be replaced; nothing where there is none, or all may be.
     @discardableResult
-    private func checkRight(_ target: TargetName, _ publication: Publication) throws(StoreError) -> ContentVersion? {
+    private func checkRight(_ target: TargetName, _ publication: Publication) throws(Failure) -> ContentVersion? {
         guard let mayReplace else { return nil }
         let file = try target.version()
         // Links and pipes are the operator's: no upload makes one.
         let isAllowed = if let file { try mayReplace(publication.path, file) } else { try target.isFree() }
         guard isAllowed else {
-            throw StoreError(
+            throw Failure(
                 .forbidden,
                 "\(publication.path) was not stored by this client, which may not replace what others have stored. Push "
                     + "it with another conflict policy, or under another name.")
@@ -354,7 +354,7 @@ final class Publisher {
     /// - Returns: false when there is something else.
     private func restore(
         _ target: TargetName, _ publication: Publication, _ comparison: inout ContentComparison
-    ) throws(StoreError) -> Bool {
+    ) throws(Failure) -> Bool {
         guard let seen = try target.version(), try target.find(publication, &comparison) != nil else { return false }
         return try replace(seen, in: target, with: publication)
     }
@@ -365,7 +365,7 @@ final class Publisher {
     /// - Returns: false when there is something else.
     private func heal(
         _ target: TargetName, _ path: RelativePath, _ publication: Publication
-    ) throws(StoreError) -> Bool {
+    ) throws(Failure) -> Bool {
         guard let lost = try target.version(), try isLost(lost, target, path, publication) else { return false }
         return try replace(lost, in: target, with: publication)
     }
@@ -373,7 +373,7 @@ final class Publisher {
     /// Whether the disk has lost what a file was acknowledged for, and the publication has it.
     func isLost(
         _ file: ContentVersion, _ target: TargetName, _ path: RelativePath, _ publication: Publication
-    ) throws(StoreError) -> Bool {
+    ) throws(Failure) -> Bool {
         guard file.size == publication.size, let digest = acknowledged(path, file),
             try publication.staged.has(digest, publication)
         else { return false }
@@ -386,8 +386,8 @@ final class Publisher {
     /// - Returns: false when it is another one by now.
     private func replace(
         _ seen: ContentVersion, in target: TargetName, with publication: Publication, keeps: Bool = false
-    ) throws(StoreError) -> Bool {
-        try publication.staged.incoming.replacing.withLock { (overwrites) throws(StoreError) in
+    ) throws(Failure) -> Bool {
+        try publication.staged.incoming.replacing.withLock { (overwrites) throws(Failure) in
             let there = try target.status()
             guard let there, there.isFile, ContentVersion(there) == seen else { return false }
             if keeps { try Self.checkSender(of: publication, overwrites) }
@@ -397,11 +397,11 @@ final class Publisher {
         }
     }
 
-    private func rename(_ publication: Publication, to target: TargetName, keeps: Bool) throws(StoreError) {
+    private func rename(_ publication: Publication, to target: TargetName, keeps: Bool) throws(Failure) {
         let hold = publication.staged.hold
         let kept = keeps ? kept(by: publication) : nil
         if let kept { try replaced.move(kept, from: target.directory, target.name, since: failures) }
-        do throws(StoreError) {
+        do throws(Failure) {
             try attempt("replace \(publication.path)") { () throws(SystemError) in
                 let old = hold == nil ? nil : try target.directory.status(target.name)
                 try publication.staged.replace(in: target.directory, name: target.name, id: publication.id)
@@ -422,22 +422,22 @@ final class Publisher {
         old.isFile && old.st_nlink < 2 ? UInt64(max(0, old.st_size)) : 0
     }
 
-    private func numbered(_ path: RelativePath, _ number: Int) throws(StoreError) -> RelativePath {
+    private func numbered(_ path: RelativePath, _ number: Int) throws(Failure) -> RelativePath {
         do throws(RelativePath.Fault) {
             return try path.numbered(number)
         } catch {
-            throw StoreError(.pathConflict, "\(path) is taken, and no numbered name fits: \(error.message)")
+            throw Failure(.pathConflict, "\(path) is taken, and no numbered name fits: \(error.message)")
         }
     }
 }
 
-extension StoreError {
-    fileprivate static func isTaken(_ path: RelativePath) -> StoreError {
-        StoreError(.pathConflict, "\(path) is taken by other content.")
+extension Failure {
+    fileprivate static func isTaken(_ path: RelativePath) -> Failure {
+        Failure(.pathConflict, "\(path) is taken by other content.")
     }
 
-    fileprivate static func isDirectory(_ path: RelativePath) -> StoreError {
-        StoreError(.pathConflict, "\(path) is a directory, which a file cannot replace.")
+    fileprivate static func isDirectory(_ path: RelativePath) -> Failure {
+        Failure(.pathConflict, "\(path) is a directory, which a file cannot replace.")
     }
 }
 

@@ -13,7 +13,7 @@ struct TargetName {
     private static let readSize = 256 << 10
 
     /// Of what has the name, and not of what a link leads to.
-    func status() throws(StoreError) -> stat? {
+    func status() throws(Failure) -> stat? {
         try attempt("look at \(name.escapedForDisplay)") { () throws(SystemError) in try directory.status(name) }
     }
 
@@ -22,7 +22,7 @@ struct TargetName {
     /// - Returns: nothing when there is something else or nothing.
     func find(
         _ publication: Publication, _ comparison: inout ContentComparison
-    ) throws(StoreError) -> FoundFile? {
+    ) throws(Failure) -> FoundFile? {
         try attempt("compare with \(name.escapedForDisplay)") { () throws(SystemError) in
             guard let file = try open(size: publication.size), try comparison.isSame(file) else { return nil }
             return file
@@ -30,7 +30,7 @@ struct TargetName {
     }
 
     /// As above, for content that is only known by these.
-    func find(size: UInt64, digest expected: Digest) throws(StoreError) -> FoundFile? {
+    func find(size: UInt64, digest expected: Digest) throws(Failure) -> FoundFile? {
         try attempt("compare with \(name.escapedForDisplay)") { () throws(SystemError) in
             guard let file = try open(size: size), try digest(of: file, expected.algorithm.function) == expected else {
                 return nil
@@ -40,7 +40,7 @@ struct TargetName {
     }
 
     /// The file that has the name, if it is this version.
-    func file(_ version: ContentVersion) throws(StoreError) -> FoundFile? {
+    func file(_ version: ContentVersion) throws(Failure) -> FoundFile? {
         try attempt("look at \(name.escapedForDisplay)") { () throws(SystemError) in
             guard let file = try open(size: version.size), file.version == version else { return nil }
             return file
@@ -61,17 +61,17 @@ struct TargetName {
     }
 
     /// Whether nothing has the name.
-    func isFree() throws(StoreError) -> Bool { try status() == nil }
+    func isFree() throws(Failure) -> Bool { try status() == nil }
 
     /// What the file is that has the name; nothing when there is none, or something else.
-    func version() throws(StoreError) -> ContentVersion? {
+    func version() throws(Failure) -> ContentVersion? {
         try status().flatMap { $0.isFile ? ContentVersion($0) : nil }
     }
 
     /// Whether the file can be read and has other content.
     ///
     /// - Parameter version: what it has to be before its content is looked at.
-    func differs(from expected: Digest, as version: ContentVersion) throws(StoreError) -> Bool {
+    func differs(from expected: Digest, as version: ContentVersion) throws(Failure) -> Bool {
         try attempt("compare with \(name.escapedForDisplay)") { () throws(SystemError) in
             guard let file = try open(), file.version == version else { return false }
             return try digest(of: file, expected.algorithm.function) != expected

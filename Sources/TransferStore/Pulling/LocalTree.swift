@@ -34,7 +34,7 @@ package struct LocalTree: Sendable {
 
     /// - Parameter path: of this machine; a link there is followed.
     /// - Throws: `sourceUnreadable`.
-    package init(path: String) throws(StoreError) {
+    package init(path: String) throws(Failure) {
         do throws(SystemError) {
             tree = DirectoryTree(root: try DirectoryHandle(path: path, on: Disk()))
         } catch {
@@ -51,7 +51,7 @@ package struct LocalTree: Sendable {
         }
     }
 
-    package func top() throws(StoreError) -> Top {
+    package func top() throws(Failure) -> Top {
         do throws(SystemError) {
             let status = try tree.root.disk.status(tree.root.number)
             guard let attributes = StoredAttributes(status) else { throw SystemError(errno: ENOTDIR, call: "fstat") }
@@ -67,7 +67,7 @@ package struct LocalTree: Sendable {
     /// What is in a folder, in no order; in the directory itself for nothing.
     ///
     /// - Throws: `sourceUnreadable` when not all of it can be told.
-    package func list(_ folder: RelativePath?) throws(StoreError) -> [Found] {
+    package func list(_ folder: RelativePath?) throws(Failure) -> [Found] {
         do throws(SystemError) {
             let directory = try tree.open(folder)
             let stream = try DirectoryStream(directory)
@@ -144,9 +144,9 @@ package struct LocalTree: Sendable {
     /// - Throws: where it cannot be read.
     package func digest(
         of path: RelativePath, _ function: DigestFunction, version: ContentVersion
-    ) throws(StoreError) -> Digest? {
+    ) throws(Failure) -> Digest? {
         let file: StoredContent
-        do throws(StoreError) {
+        do throws(Failure) {
             file = try StoreReader(tree).open(path)
         } catch {
             guard error.code != .notFound else { return nil }
@@ -180,8 +180,8 @@ package struct FileObject: Hashable, Sendable {
     }
 }
 
-extension StoreError {
-    fileprivate static func unreadable(_ path: String, _ error: SystemError) -> StoreError {
-        StoreError(.sourceUnreadable, "'\(path.escapedForDisplay)' cannot be read: \(error.reason).")
+extension Failure {
+    fileprivate static func unreadable(_ path: String, _ error: SystemError) -> Failure {
+        Failure(.sourceUnreadable, "'\(path.escapedForDisplay)' cannot be read: \(error.reason).")
     }
 }

@@ -5,15 +5,15 @@ import TransferSystem
 extension PullDirectory {
     /// To make folders and links with, and to change what is here.
     package func editor() -> TreeEditor {
-        TreeEditor(tree, incoming, rights: rights) { [self] () throws(StoreError) in try notesFolder() }
+        TreeEditor(tree, incoming, rights: rights) { [self] () throws(Failure) in try notesFolder() }
     }
 
     /// Makes the directory itself what is said of it, durably. What `tidy` leaves must not be touched afterwards: every name in the
     /// directory that comes or goes gives it another time.
     package func setTop(
         permissions: UInt16?, modified: Timestamp?, _ extra: ExtraAttributes?
-    ) throws(StoreError) {
-        try localized { () throws(StoreError) in
+    ) throws(Failure) {
+        try localized { () throws(Failure) in
             let root = tree.root
             let permissions = permissions.map { mode_t(rights.added(to: $0, isFolder: true)) }
             try attempt("set the attributes of the directory") { () throws(SystemError) in
@@ -35,7 +35,7 @@ extension TreeEditor {
     /// - Throws: `notFound`; `pathConflict` for a folder with something in it; `sourceChanged` for something else than was compared.
     package func remove(
         _ path: RelativePath, of form: FoundObject.Form? = nil, as compared: ComparedFile? = nil
-    ) throws(StoreError) {
+    ) throws(Failure) {
         let parent = try existing(path.parent, path)
         let name = String(path.name)
         guard let status = try status(of: path, in: parent), let found = FoundObject(status) else {
@@ -44,7 +44,7 @@ extension TreeEditor {
         if let form, found.form != form { throw .changed(path) }
         directories.change(parent)
         guard status.isDirectory else {
-            return try incoming.replacing.withLock { _ throws(StoreError) in
+            return try incoming.replacing.withLock { _ throws(Failure) in
                 try compared?.check(try self.status(of: path, in: parent), path)
                 try attempt("remove \(path)") { () throws(SystemError) in try parent.unlink(name) }
             }
@@ -54,9 +54,9 @@ extension TreeEditor {
             try disk.removeDirectory(parent.number, name)
         } catch {
             guard error.errno == ENOTEMPTY || error.errno == EEXIST else {
-                throw StoreError(error, doing: "remove \(path)")
+                throw Failure(error, doing: "remove \(path)")
             }
-            throw StoreError(.pathConflict, "\(path) is not empty, and stays.")
+            throw Failure(.pathConflict, "\(path) is not empty, and stays.")
         }
         incoming.committer.directories.forget(path)
     }

@@ -32,7 +32,7 @@ package final class PullDirectory: Sendable {
     /// - Throws: `targetFailed` with a sentence that says why.
     package convenience init(
         path: String, permissions: UInt16? = nil, durability: Durability = .commit, disk: Disk = Disk()
-    ) throws(StoreError) {
+    ) throws(Failure) {
         do throws(SystemError) {
             let mode = permissions.map { mode_t($0 & 0o777 | 0o700) } ?? 0o777
             let root = try DirectoryHandle.openOrMake(path: path, mode: mode, on: disk, syncs: durability == .commit)
@@ -46,7 +46,7 @@ package final class PullDirectory: Sendable {
     ///
     /// - Returns: nothing where it is missing.
     /// - Throws: `targetFailed` with a sentence that says why.
-    package convenience init?(present path: String, durability: Durability = .commit) throws(StoreError) {
+    package convenience init?(present path: String, durability: Durability = .commit) throws(Failure) {
         do throws(SystemError) {
             try self.init(try DirectoryHandle(path: path, on: Disk()), durability)
         } catch {
@@ -67,8 +67,8 @@ package final class PullDirectory: Sendable {
     package func reader() -> StoreReader { StoreReader(tree) }
 
     /// What is in a folder here; in the directory itself for nothing.
-    package func list(_ folder: RelativePath?) throws(StoreError) -> StoredListing {
-        try localized { () throws(StoreError) in
+    package func list(_ folder: RelativePath?) throws(Failure) -> StoredListing {
+        try localized { () throws(Failure) in
             try attempt("list the folder") { () throws(SystemError) in
                 try StoredListing(try tree.open(folder), at: folder)
             }
@@ -77,8 +77,8 @@ package final class PullDirectory: Sendable {
 
     /// Whether the file that has the path has that content. Reads it. Where a sync has failed, or was in flight when an
     /// earlier fetch was killed, nothing has: what is read may not be on disk, and is fetched again.
-    package func has(_ path: RelativePath, size: UInt64, digest: Digest) throws(StoreError) -> Bool {
-        try localized { () throws(StoreError) in
+    package func has(_ path: RelativePath, size: UInt64, digest: Digest) throws(Failure) -> Bool {
+        try localized { () throws(Failure) in
             guard !isInDoubt, let directory = try? tree.open(path.parent) else { return false }
             return try TargetName(directory: directory, name: String(path.name)).find(size: size, digest: digest) != nil
         }
@@ -87,8 +87,8 @@ package final class PullDirectory: Sendable {
     /// A place for the bytes of a file, which goes with whoever holds it.
     ///
     /// - Parameter filled: bytes that are not in holes, of content that has any; then nothing is reserved.
-    package func stage(size: UInt64, filled: UInt64? = nil, permissions: UInt16) throws(StoreError) -> StagedFile {
-        try localized { () throws(StoreError) in
+    package func stage(size: UInt64, filled: UInt64? = nil, permissions: UInt16) throws(Failure) -> StagedFile {
+        try localized { () throws(Failure) in
             let staged = try attempt("make a file") { () throws(SystemError) in
                 try StagedFile.anonymous(id: .random(), permissions: FileStore.mode(permissions), in: incoming)
             }
@@ -101,7 +101,7 @@ package final class PullDirectory: Sendable {
     /// is visible of the others.
     ///
     /// - Returns: one outcome for each publication, in order.
-    package func publish(_ batch: [Publication]) -> [Result<PublicationOutcome, StoreError>] {
+    package func publish(_ batch: [Publication]) -> [Result<PublicationOutcome, Failure>] {
         let publisher = Publisher(tree: tree, umask: umask, rights: rights, incoming: incoming)
         let batch = batch.map { publication in
             var publication = publication
@@ -119,8 +119,8 @@ package final class PullDirectory: Sendable {
     }
 
     /// Makes a directory, and those above it.
-    package func makeDirectory(_ path: RelativePath) throws(StoreError) {
-        try localized { () throws(StoreError) in
+    package func makeDirectory(_ path: RelativePath) throws(Failure) {
+        try localized { () throws(Failure) in
             let directories = BatchDirectories(tree, incoming.committer)
             defer { directories.close() }
             _ = try directories.open(path)
@@ -138,8 +138,8 @@ extension PullDirectory {
     ///
     /// - Parameter id: its first half is the file's, its second half that of the version.
     /// - Returns: nothing when somebody else works on it.
-    package func resume(id: UploadID) throws(StoreError) -> StagedFile? {
-        try localized { () throws(StoreError) in
+    package func resume(id: UploadID) throws(Failure) -> StagedFile? {
+        try localized { () throws(Failure) in
             let directory = try partsDirectory()
             let staged = try attempt("open the part of a file") { () throws(SystemError) in
                 if let staged = try StagedFile.resumable(id: id, in: directory) { return staged }
@@ -153,8 +153,8 @@ extension PullDirectory {
     /// The folder for parts, in which notes are as well.
     ///
     /// - Parameter isMade: whether it is made where it is missing.
-    func notesFolder(isMade: Bool = true) throws(StoreError) -> DirectoryHandle {
-        try localized { () throws(StoreError) in
+    func notesFolder(isMade: Bool = true) throws(Failure) -> DirectoryHandle {
+        try localized { () throws(Failure) in
             guard !isMade else { return try partsDirectory().directory }
             return try attempt("open the folder for parts of files") { () throws(SystemError) in
                 guard let folder = try partsFolder.openIfThere() else {
@@ -174,8 +174,8 @@ extension PullDirectory {
         partsFolder.removeIfEmpty()
     }
 
-    private func partsDirectory() throws(StoreError) -> Incoming {
-        try parts.withLock { (parts) throws(StoreError) in
+    private func partsDirectory() throws(Failure) -> Incoming {
+        try parts.withLock { (parts) throws(Failure) in
             // Whoever finds it empty removes it, also another process.
             if let parts, let status = try? parts.directory.disk.status(parts.directory.number), status.st_nlink > 0 {
                 return parts
@@ -186,7 +186,7 @@ extension PullDirectory {
                 return made
             } catch {
                 guard error.errno != EPERM else { throw .noPrivateFolder }
-                throw StoreError(error, doing: "make a folder for parts of files")
+                throw Failure(error, doing: "make a folder for parts of files")
             }
         }
     }
@@ -223,8 +223,8 @@ extension StagedFile {
     /// - Returns: bytes; less than a buffer full only at the end.
     package func read(
         into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
-    ) throws(StoreError) -> Int {
-        try localized { () throws(StoreError) in
+    ) throws(Failure) -> Int {
+        try localized { () throws(Failure) in
             try attempt("read what has arrived before") { () throws(SystemError) in
                 var filled = 0
                 while filled < buffer.count {
@@ -239,20 +239,20 @@ extension StagedFile {
     }
 
     /// Throws away what has arrived, to begin anew.
-    package func empty() throws(StoreError) {
-        try localized { () throws(StoreError) in
+    package func empty() throws(Failure) {
+        try localized { () throws(Failure) in
             try attempt("empty the part of a file") { () throws(SystemError) in try disk.truncate(number, to: 0) }
         }
     }
 }
 
-extension StoreError {
-    fileprivate static func cannotStore(in path: String, _ error: SystemError) -> StoreError {
-        StoreError(.targetFailed, "Cannot store in '\(path.escapedForDisplay)': \(error.reason).")
+extension Failure {
+    fileprivate static func cannotStore(in path: String, _ error: SystemError) -> Failure {
+        Failure(.targetFailed, "Cannot store in '\(path.escapedForDisplay)': \(error.reason).")
     }
 
-    fileprivate static var noPrivateFolder: StoreError {
-        StoreError(
+    fileprivate static var noPrivateFolder: Failure {
+        Failure(
             .targetFailed,
             "The folders '\(RelativePath.partsName)' and '\(RelativePath.partsName(of: geteuid()))' in the directory are of other users, or "
                 + "open to them, so parts of files cannot wait there: remove them, or fetch into another directory.")

@@ -8,7 +8,7 @@ extension FileStore {
     /// What has a path now; the store's directory itself for nothing.
     ///
     /// - Throws: `notFound`, also for what is neither a file nor a directory.
-    package func attributes(at path: RelativePath?) throws(StoreError) -> StoredAttributes {
+    package func attributes(at path: RelativePath?) throws(Failure) -> StoredAttributes {
         let status = try reading(path) { () throws(SystemError) in
             guard let path else { return try tree.root.status(".") }
             try tree.check(path)
@@ -21,7 +21,7 @@ extension FileStore {
     /// What has a path now, with all that is kept of it; a symbolic link itself, wherever it leads.
     ///
     /// - Throws: `notFound`, also for what is none of these.
-    package func whole(at path: RelativePath) throws(StoreError) -> WholeEntry {
+    package func whole(at path: RelativePath) throws(Failure) -> WholeEntry {
         let entry = try reading(path) { () throws(SystemError) in
             try tree.check(path)
             return try WholeEntry(path, named: String(path.name), in: try tree.open(path.parent))
@@ -33,7 +33,7 @@ extension FileStore {
     /// Whether a folder has the path; a symbolic link is none, wherever it leads.
     ///
     /// - Throws: `notFound`, also for what is no file, folder or link.
-    package func isDirectory(at path: RelativePath) throws(StoreError) -> Bool {
+    package func isDirectory(at path: RelativePath) throws(Failure) -> Bool {
         let status = try reading(path) { () throws(SystemError) in
             try tree.check(path)
             return try tree.open(path.parent).status(String(path.name))
@@ -45,12 +45,12 @@ extension FileStore {
     /// What is in a directory; in the store's directory itself for nothing.
     ///
     /// - Throws: `notFound`; `wrongForm` for a file.
-    package func list(_ path: RelativePath?) throws(StoreError) -> StoredListing {
-        do throws(StoreError) {
+    package func list(_ path: RelativePath?) throws(Failure) -> StoredListing {
+        do throws(Failure) {
             return try reading(path) { () throws(SystemError) in try StoredListing(try tree.open(path), at: path) }
         } catch {
             guard error.code == .notFound, try !attributes(at: path).isDirectory else { throw error }
-            throw StoreError(.wrongForm, "\(path?.description ?? "It") is a file, and no folder.")
+            throw Failure(.wrongForm, "\(path?.description ?? "It") is a file, and no folder.")
         }
     }
 
@@ -59,18 +59,18 @@ extension FileStore {
 
     fileprivate func reading<T>(
         _ path: RelativePath?, _ body: () throws(SystemError) -> T
-    ) throws(StoreError) -> T {
-        do throws(SystemError) { return try body() } catch { throw StoreError(error, reading: path) }
+    ) throws(Failure) -> T {
+        do throws(SystemError) { return try body() } catch { throw Failure(error, reading: path) }
     }
 }
 
-extension StoreError {
-    package static func notFound(_ path: RelativePath?) -> StoreError {
-        StoreError(.notFound, "There is nothing under \(path?.description ?? "the folder").")
+extension Failure {
+    package static func notFound(_ path: RelativePath?) -> Failure {
+        Failure(.notFound, "There is nothing under \(path?.description ?? "the folder").")
     }
 
-    package static func otherVersion(_ path: RelativePath) -> StoreError {
-        StoreError(.fileChanged, "\(path) has changed since the client has looked at it; it is left as it is.")
+    package static func otherVersion(_ path: RelativePath) -> Failure {
+        Failure(.fileChanged, "\(path) has changed since the client has looked at it; it is left as it is.")
     }
 
     /// For a call that was to look at a path, or at what stands there.

@@ -19,7 +19,7 @@ extension FileStore {
     ///   - progress: is told of every piece that was read, in bytes. False ends it, and what was not read by then is `.left`.
     /// - Returns: one reading for each query, in their order.
     /// - Throws: `storageFailed` in doubt, where reading proves nothing.
-    package func reread(_ queries: [ContentQuery], progress: (Int) -> Bool) throws(StoreError) -> [ContentReading] {
+    package func reread(_ queries: [ContentQuery], progress: (Int) -> Bool) throws(Failure) -> [ContentReading] {
         var readings: [ContentReading] = []
         var rest = queries[...]
         while !rest.isEmpty {
@@ -31,7 +31,7 @@ extension FileStore {
 
     private func rereadSome(
         _ queries: [ContentQuery], _ progress: (Int) -> Bool
-    ) throws(StoreError) -> [ContentReading] {
+    ) throws(Failure) -> [ContentReading] {
         let moment = incoming.committer.moment
         guard !incoming.committer.isInDoubt else { throw .isInDoubt }
         let opened = sync(queries.map { query in Result { () throws(SystemError) in try openStored(query.path) } })
@@ -120,8 +120,8 @@ package enum ContentReading: Equatable, Sendable {
     case left
 }
 
-extension StoreError {
-    fileprivate static let isInDoubt = StoreError(
+extension Failure {
+    fileprivate static let isInDoubt = Failure(
         .storageFailed,
         "A sync has failed, so what is found is not taken for stored until the machine is started again.")
 }

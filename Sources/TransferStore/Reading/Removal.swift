@@ -55,7 +55,7 @@ package final class Removal {
     init(
         _ path: RelativePath, in parent: DirectoryHandle, isRecursive: Bool, of version: FileVersion?,
         _ store: FileStore
-    ) throws(StoreError) {
+    ) throws(Failure) {
         (self.store, self.parent) = (store, parent)
         failures = store.incoming.committer.failures
         let status = try Self.attempt(path) { () throws(SystemError) in
@@ -69,7 +69,7 @@ package final class Removal {
         }
         guard version == nil else { throw .otherVersion(path) }
         guard isRecursive else {
-            throw StoreError(.wrongForm, "\(path) is a folder, which is only removed with all that is in it.")
+            throw Failure(.wrongForm, "\(path) is a folder, which is only removed with all that is in it.")
         }
         try enter(path, in: parent)
     }
@@ -78,7 +78,7 @@ package final class Removal {
     ///
     /// - Parameter count: of names to look at.
     /// - Returns: whether all is gone.
-    package func step(_ count: Int) throws(StoreError) -> Bool {
+    package func step(_ count: Int) throws(Failure) -> Bool {
         for _ in 0..<count {
             guard let level = levels.last else { break }
             guard let opened = try open(levels.count - 1) else {
@@ -95,7 +95,7 @@ package final class Removal {
     ///
     /// - Returns: nil if somebody else has removed it.
     /// - Throws: `busy` if another one has its path.
-    private func open(_ index: Int) throws(StoreError) -> OpenLevel? {
+    private func open(_ index: Int) throws(Failure) -> OpenLevel? {
         let level = levels[index]
         if let opened = level.opened { return opened }
         do throws(SystemError) {
@@ -110,8 +110,8 @@ package final class Removal {
             switch error.errno {
             case ENOENT: return nil
             case EBUSY, ENOTDIR, ELOOP:
-                throw StoreError(.busy, "\(level.path) was moved while it was being removed: what is left of it stays.")
-            default: throw StoreError(error, doing: "remove \(level.path)")
+                throw Failure(.busy, "\(level.path) was moved while it was being removed: what is left of it stays.")
+            default: throw Failure(error, doing: "remove \(level.path)")
             }
         }
     }
@@ -124,7 +124,7 @@ package final class Removal {
 
     private func remove(
         _ bytes: [UInt8], in directory: DirectoryHandle, _ folder: RelativePath
-    ) throws(StoreError) {
+    ) throws(Failure) {
         // What nobody can name stays, and the directory with it.
         guard let name = String(validating: bytes, as: UTF8.self), let path = RelativePath.child(name, of: folder),
             let status = try Self.attempt(path, { () throws(SystemError) in try directory.status(name) })
@@ -132,7 +132,7 @@ package final class Removal {
         if status.isDirectory { try enter(path, in: directory) } else { try unlink(path, in: directory) }
     }
 
-    private func enter(_ path: RelativePath, in parent: DirectoryHandle) throws(StoreError) {
+    private func enter(_ path: RelativePath, in parent: DirectoryHandle) throws(Failure) {
         try Self.attempt(path) { () throws(SystemError) in
             let directory = try parent.openDirectory(String(path.name))
             let status = try directory.disk.status(directory.number)
@@ -145,9 +145,9 @@ package final class Removal {
     /// The lock keeps away whoever replaces a file, so that what is noted as gone is what is gone.
     private func unlink(
         _ path: RelativePath, in parent: DirectoryHandle, of version: FileVersion? = nil
-    ) throws(StoreError) {
+    ) throws(Failure) {
         let name = String(path.name)
-        let status = try store.incoming.replacing.withLock { _ throws(StoreError) -> stat? in
+        let status = try store.incoming.replacing.withLock { _ throws(Failure) -> stat? in
             let found = try Self.attempt(path) { () throws(SystemError) in try parent.status(name) }
             guard let found else { return nil }
             if let version, ContentVersion(found).told != version { throw .otherVersion(path) }
@@ -161,23 +161,23 @@ package final class Removal {
         if isLast { store.space?.quota?.removed(version.size) }
     }
 
-    private func leave(_ level: Level, _ opened: OpenLevel) throws(StoreError) {
+    private func leave(_ level: Level, _ opened: OpenLevel) throws(Failure) {
         // Without its parent it is gone, too.
         if let parent = levels.count < 2 ? parent : try open(levels.count - 2)?.directory {
             do throws(SystemError) {
                 try parent.disk.removeDirectory(parent.number, String(level.path.name))
             } catch {
                 if error.errno == ENOTEMPTY || error.errno == EEXIST { return try goThroughAgain(level, opened.stream) }
-                guard error.errno == ENOENT else { throw StoreError(error, doing: "remove \(level.path)") }
+                guard error.errno == ENOENT else { throw Failure(error, doing: "remove \(level.path)") }
             }
         }
         store.incoming.committer.directories.forget(level.path)
         levels.removeLast()
     }
 
-    private func goThroughAgain(_ level: Level, _ stream: DirectoryStream) throws(StoreError) {
+    private func goThroughAgain(_ level: Level, _ stream: DirectoryStream) throws(Failure) {
         guard level.rounds < Self.mostRounds else {
-            throw StoreError(
+            throw Failure(
                 .pathConflict,
                 "\(level.path) is not empty: something is being stored in it, or has a name that no client can give.")
         }
@@ -187,14 +187,14 @@ package final class Removal {
 
     private static func attempt<T>(
         _ path: RelativePath, _ body: () throws(SystemError) -> T
-    ) throws(StoreError) -> T {
+    ) throws(Failure) -> T {
         do throws(SystemError) {
             return try body()
         } catch {
             switch error.errno {
             case ENOENT, ENOTDIR: throw .notFound(path)
-            case EACCES, EPERM: throw StoreError(.storageFailed, "The server may not remove \(path).")
-            default: throw StoreError(error, doing: "remove \(path)")
+            case EACCES, EPERM: throw Failure(.storageFailed, "The server may not remove \(path).")
+            default: throw Failure(error, doing: "remove \(path)")
             }
         }
     }

@@ -21,21 +21,21 @@ package final class StoreReader {
     }
 
     /// - Throws: `notFound`; `wrongForm` for a directory.
-    package func open(_ path: RelativePath) throws(StoreError) -> StoredContent {
+    package func open(_ path: RelativePath) throws(Failure) -> StoredContent {
         let (directory, status): (DirectoryHandle, stat?)
         do throws(SystemError) {
             directory = try self.directory(path.parent)
             // Opening a device can do things.
             status = try directory.status(String(path.name))
         } catch {
-            throw StoreError(error, reading: path)
+            throw Failure(error, reading: path)
         }
         guard let status, let found = StoredAttributes(status) else { throw .notFound(path) }
-        guard !found.isDirectory else { throw StoreError(.wrongForm, "\(path) is a folder, and no file.") }
+        guard !found.isDirectory else { throw Failure(.wrongForm, "\(path) is a folder, and no file.") }
         return try open(path, in: directory)
     }
 
-    private func open(_ path: RelativePath, in directory: DirectoryHandle) throws(StoreError) -> StoredContent {
+    private func open(_ path: RelativePath, in directory: DirectoryHandle) throws(Failure) -> StoredContent {
         do throws(SystemError) {
             let file = try directory.openFile(String(path.name), flags: O_RDONLY | O_NONBLOCK)
             // By now it may be another one.
@@ -43,7 +43,7 @@ package final class StoreReader {
             else { throw SystemError(errno: ENOENT, call: "open") }
             return StoredContent(file, attributes, on: directory.disk)
         } catch {
-            throw StoreError(error, reading: path)
+            throw Failure(error, reading: path)
         }
     }
 

@@ -25,12 +25,12 @@ package final class StoreRemover {
     /// - Throws: `notFound`; `wrongForm` for a directory that was not asked for; `fileChanged` for another version.
     package func begin(
         _ path: RelativePath, isRecursive: Bool, of version: FileVersion? = nil
-    ) throws(StoreError) -> Removal {
+    ) throws(Failure) -> Removal {
         let parent: DirectoryHandle
         do throws(SystemError) {
             parent = try directory(path.parent)
         } catch {
-            throw StoreError(error, reading: path)
+            throw Failure(error, reading: path)
         }
         return try Removal(path, in: parent, isRecursive: isRecursive, of: version, store)
     }
@@ -38,13 +38,13 @@ package final class StoreRemover {
     /// Makes durable that the names are gone. The next removals are another batch.
     ///
     /// - Throws: what the disk says, which then holds for all of them.
-    package func commit(_ removals: [Removal]) throws(StoreError) {
+    package func commit(_ removals: [Removal]) throws(Failure) {
         parents = [:]
         let directories = Dictionary(removals.map { (ObjectIdentifier($0.parent), $0.parent) }) { first, _ in first }
         let committer = store.incoming.committer
         let failures = removals.map(\.failures).min() ?? committer.failures
         for case let error? in committer.commit(directories.values.map(\.number), since: failures) {
-            throw StoreError(error, doing: "make the removal durable")
+            throw Failure(error, doing: "make the removal durable")
         }
     }
 

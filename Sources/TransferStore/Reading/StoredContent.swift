@@ -1,6 +1,6 @@
 internal import CLinux
 import Glibc
-import TransferModel
+package import TransferModel
 package import TransferSystem
 
 /// A stored file, open to be sent. Belongs to one task at a time.
@@ -49,7 +49,7 @@ package final class StoredContent {
     /// Lets a file that is being made share all of the content, where the file system can.
     ///
     /// - Returns: false where it cannot.
-    package func clone(into staged: StagedFile) throws(StoreError) -> Bool {
+    package func clone(into staged: StagedFile) throws(Failure) -> Bool {
         do throws(SystemError) {
             try disk.clone(descriptor.number, into: staged.number)
             return true
@@ -58,7 +58,7 @@ package final class StoredContent {
             guard ![EOPNOTSUPP, ENOTTY, EXDEV, EINVAL, ENOSYS, EPERM, ETXTBSY].contains(error.errno) else {
                 return false
             }
-            throw StoreError(error, doing: "copy the content")
+            throw Failure(error, doing: "copy the content")
         }
     }
 

@@ -40,12 +40,12 @@ package final class StoredFiles: Sendable {
 
     /// - Parameter path: of the server's directory, on this machine.
     /// - Throws: `storageFailed` when it is none.
-    package convenience init(path: String) throws(StoreError) {
+    package convenience init(path: String) throws(Failure) {
         try self.init(path: path, disk: Disk())
     }
 
     /// - Parameter disk: what all calls go through.
-    init(path: String, disk: Disk) throws(StoreError) {
+    init(path: String, disk: Disk) throws(Failure) {
         do throws(SystemError) {
             let root = try DirectoryHandle(path: path, on: disk)
             tree = DirectoryTree(root: root)
@@ -53,7 +53,7 @@ package final class StoredFiles: Sendable {
         } catch {
             let shown = path.escapedForDisplay
             let hint = error.errno == ENOENT ? "there is none, or no server has stored in it" : error.reason
-            throw StoreError(.storageFailed, "Cannot look through the directory '\(shown)': \(hint).")
+            throw Failure(.storageFailed, "Cannot look through the directory '\(shown)': \(hint).")
         }
         walk = Locked(StoredWalk(tree))
     }
@@ -75,7 +75,7 @@ package final class StoredFiles: Sendable {
     ///
     /// - Returns: nothing where there is none.
     /// - Throws: where nobody can say what is there.
-    package func object(at path: RelativePath) throws(StoreError) -> FoundObject? { try tree.object(at: path) }
+    package func object(at path: RelativePath) throws(Failure) -> FoundObject? { try tree.object(at: path) }
 
     private func open(_ place: () throws(SystemError) -> (DirectoryHandle, String)) -> Opened {
         do throws(SystemError) {
@@ -95,14 +95,14 @@ package final class StoredFiles: Sendable {
     }
 
     /// Makes all names durable that there are.
-    package func syncNames() throws(StoreError) {
+    package func syncNames() throws(Failure) {
         try attempt("make the directory durable") { () throws(SystemError) in
             try tree.root.disk.syncAll(tree.root.number)
         }
     }
 
     /// What there is of unfinished uploads.
-    package func unfinished() throws(StoreError) -> UnfinishedContent {
+    package func unfinished() throws(Failure) -> UnfinishedContent {
         var found = UnfinishedContent()
         try attempt("look through the folder of incoming parts") { () throws(SystemError) in
             let incoming = try own.openDirectory("incoming")
@@ -130,12 +130,12 @@ extension StoredFiles {
     /// Keeps servers out until what is returned is released.
     ///
     /// - Throws: `busy` while there is one.
-    package func lock() throws(StoreError) -> DirectoryLock {
+    package func lock() throws(Failure) -> DirectoryLock {
         let lock = try attempt("open the directory's lock") { () throws(SystemError) in
             DirectoryLock(try own.openFile("lock", flags: O_RDWR | O_CREAT, mode: 0o600))
         }
         guard flock(lock.descriptor.number, LOCK_EX | LOCK_NB) == 0 else {
-            throw StoreError(.busy, "A server is storing in the directory.")
+            throw Failure(.busy, "A server is storing in the directory.")
         }
         return lock
     }

@@ -29,7 +29,7 @@ package final class StoredListing {
     /// The next ones, none at the end. What no client can name is left out, and so are links, devices and the server's own.
     ///
     /// - Parameter count: how many at most.
-    package func next(_ count: Int) throws(StoreError) -> [Entry] {
+    package func next(_ count: Int) throws(Failure) -> [Entry] {
         var entries: [Entry] = []
         try forEach(count) { name, attributes in
             let path = RelativePath.child(name, of: path)
@@ -41,7 +41,7 @@ package final class StoredListing {
     /// The next ones with all that is kept of them, symbolic links among them.
     ///
     /// - Parameter count: how many at most.
-    package func nextWhole(_ count: Int) throws(StoreError) -> [WholeEntry] {
+    package func nextWhole(_ count: Int) throws(Failure) -> [WholeEntry] {
         var entries: [WholeEntry] = []
         try attempt("list the folder") { () throws(SystemError) in
             while entries.count < count, let bytes = try stream.next() {
@@ -61,7 +61,7 @@ package final class StoredListing {
     @discardableResult
     package func forEach(
         _ count: Int, _ body: (_ name: String, _ attributes: StoredAttributes) -> Void
-    ) throws(StoreError) -> Int {
+    ) throws(Failure) -> Int {
         var found = 0
         try attempt("list the folder") { () throws(SystemError) in
             while found < count, let bytes = try stream.next() {

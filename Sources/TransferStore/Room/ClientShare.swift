@@ -1,4 +1,4 @@
-import TransferModel
+package import TransferModel
 import TransferSystem
 
 /// What one client may have on a server; nil for as much as it likes.
@@ -17,9 +17,9 @@ package final class ClientShare: Sendable {
     private let taken: Locked<(names: UInt64, bytes: UInt64)>
 
     /// - Throws: `quotaExceeded`, or `busy` where nobody can say how much the client has.
-    package init(of limits: ClientLimits, names: UInt64, bytes: UInt64) throws(StoreError) {
+    package init(of limits: ClientLimits, names: UInt64, bytes: UInt64) throws(Failure) {
         try Self.hold(names, of: limits.names)
-        do throws(StoreError) {
+        do throws(Failure) {
             try Self.hold(bytes, of: limits.bytes)
         } catch {
             limits.names?.release(names)
@@ -32,9 +32,9 @@ package final class ClientShare: Sendable {
     deinit { giveBack() }
 
     /// What is in the trash gives way to it.
-    private static func hold(_ count: UInt64, of quota: Quota?) throws(StoreError) {
+    private static func hold(_ count: UInt64, of quota: Quota?) throws(Failure) {
         guard let quota else { return }
-        do throws(StoreError) {
+        do throws(Failure) {
             try quota.hold(count)
         } catch {
             guard error.code == .quotaExceeded, quota.makeRoom(for: count) else { throw error }

@@ -100,7 +100,7 @@ package final class Quota: Sendable {
     }
 
     /// - Throws: `quotaExceeded`; then nothing is taken.
-    func hold(_ count: UInt64) throws(StoreError) {
+    func hold(_ count: UInt64) throws(Failure) {
         try add(count) { $0.held += count }
     }
 
@@ -111,7 +111,7 @@ package final class Quota: Sendable {
     /// Lets the part of an upload have so many bytes in all.
     ///
     /// - Throws: `quotaExceeded`; then it has as many as before.
-    func hold(part id: UploadID, upTo size: UInt64) throws(StoreError) {
+    func hold(part id: UploadID, upTo size: UInt64) throws(Failure) {
         let present = state.withLock { $0.parts[id] ?? 0 }
         guard size > present else { return }
         try add(size - present) { state in
@@ -148,10 +148,10 @@ package final class Quota: Sendable {
     /// A file is gone.
     package func removed(_ size: UInt64) { stored(0, replacing: size) }
 
-    private func add(_ count: UInt64, _ take: (inout State) -> Void) throws(StoreError) {
+    private func add(_ count: UInt64, _ take: (inout State) -> Void) throws(Failure) {
         countOnce()
         guard state.withLock({ $0.nextCount != nil }) else {
-            throw StoreError(
+            throw Failure(
                 .busy, "The server cannot say how much of the quota is used: the upload may be sent again later.")
         }
         for isLast in [false, true] {
@@ -166,7 +166,7 @@ package final class Quota: Sendable {
             guard let room else { return }
             // Somebody may have removed files.
             guard !isLast, countAgain() else {
-                throw StoreError(.quotaExceeded, sentence(room.limit, room.left))
+                throw Failure(.quotaExceeded, sentence(room.limit, room.left))
             }
         }
     }

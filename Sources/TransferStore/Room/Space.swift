@@ -101,11 +101,11 @@ extension Space {
     /// Looks whether so much can be taken from the disk, and lets `body` do it before anybody else looks.
     ///
     /// - Throws: `insufficientStorage`, and what `body` throws.
-    func reserve(_ size: UInt64, _ body: () throws(StoreError) -> Void) throws(StoreError) {
+    func reserve(_ size: UInt64, _ body: () throws(Failure) -> Void) throws(Failure) {
         guard minimumFree != nil else { return try body() }
         // What gives way does so without the lock.
         try check(room: size)
-        try reserving.withLock { _ throws(StoreError) in
+        try reserving.withLock { _ throws(Failure) in
             if let refusal = try refusal(room: size) { throw refusal.error }
             try body()
         }
@@ -115,14 +115,14 @@ extension Space {
     ///
     /// - Parameter size: bytes that are to be taken.
     /// - Throws: `insufficientStorage` when less than the limit would stay free.
-    func check(room size: UInt64 = 0) throws(StoreError) {
+    func check(room size: UInt64 = 0) throws(Failure) {
         guard let first = try refusal(room: size) else { return }
         guard room.makeRoom(.disk(first.lacking)) else { throw first.error }
         if let second = try refusal(room: size) { throw second.error }
     }
 
     /// - Returns: nil where there is room.
-    private func refusal(room size: UInt64) throws(StoreError) -> (error: StoreError, lacking: UInt64)? {
+    private func refusal(room size: UInt64) throws(Failure) -> (error: Failure, lacking: UInt64)? {
         guard let least = minimumFree else { return nil }
         let status = try attempt("look how much is free") { () throws(SystemError) in
             try incoming.disk.room(incoming.number)
@@ -132,7 +132,7 @@ extension Space {
         let (free, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
         let wanted = least.addingClamped(size)
         guard !overflow, free < wanted else { return nil }
-        let error = StoreError(
+        let error = Failure(
             .insufficientStorage,
             "The server keeps \(least) bytes of its disk free, and \(free) are: room has to be made there, or "
                 + "--min-free lowered.")

@@ -31,13 +31,13 @@ final class SpaceHold: Sendable {
         let quota: Quota
         /// Bytes that were wanted of it.
         let bytes: UInt64
-        let error: StoreError
+        let error: Failure
     }
 
     /// Has room for a file that ends there. What is in the trash gives way to it.
     ///
     /// - Throws: `quotaExceeded`.
-    func grow(to end: UInt64) throws(StoreError) {
+    func grow(to end: UInt64) throws(Failure) {
         var tries = quotas.count
         while let refusal = take(upTo: end) {
             // Each quota may have none once. Not with the lock: to make room takes long.
@@ -53,7 +53,7 @@ final class SpaceHold: Sendable {
         state.withLock { state in
             guard end > state.bytes else { return nil }
             var taken: [(quota: Quota, before: UInt64)] = []
-            do throws(StoreError) {
+            do throws(Failure) {
                 for quota in quotas {
                     taken.append((quota, part.map(quota.size(ofPart:)) ?? 0))
                     if let part { try quota.hold(part: part, upTo: end) } else { try quota.hold(end - state.bytes) }
@@ -105,7 +105,7 @@ final class SpaceHold: Sendable {
     }
 
     /// Looks whether the disk is as free as it has to be.
-    func checkRoom() throws(StoreError) { try space?.check() }
+    func checkRoom() throws(Failure) { try space?.check() }
 
     private func end() -> UInt64? {
         state.withLock { state in

@@ -21,7 +21,7 @@ package final class KeptPlaces {
         /// It cannot be kept.
         case impossible(stat)
         case kept(ReplacedFiles.Keeping)
-        case failed(StoreError)
+        case failed(Failure)
         case replaced(KeptFile?)
     }
 
@@ -41,20 +41,20 @@ package final class KeptPlaces {
     /// otherwise keeps it from being replaced.
     package func keep(_ places: [Place]) {
         for place in places {
-            do throws(StoreError) {
+            do throws(Failure) {
                 states[place.path] = try keep(place)
             } catch {
                 states[place.path] = .failed(error)
             }
         }
-        do throws(StoreError) {
+        do throws(Failure) {
             try files.settle(since: failures)
         } catch {
             for place in places { states[place.path] = .failed(error) }
         }
     }
 
-    private func keep(_ place: Place) throws(StoreError) -> State {
+    private func keep(_ place: Place) throws(Failure) -> State {
         guard let parent = try? tree.open(place.path.parent),
             let found = try attempt(
                 "look at \(place.path)", { () throws(SystemError) in try parent.status(String(place.path.name)) })
@@ -83,7 +83,7 @@ package final class KeptPlaces {
 
 extension KeptPlaces {
     /// Makes durable what was moved to the trash because it could not be linked.
-    func settle(since failures: Int) throws(StoreError) { try files.settle(since: failures) }
+    func settle(since failures: Int) throws(Failure) { try files.settle(since: failures) }
 
     /// Replaces something. To be called with the lock that keeps away others who do.
     ///
@@ -93,8 +93,8 @@ extension KeptPlaces {
     /// - Throws: `busy` for another one than was kept, and what `replace` throws.
     func replace(
         _ found: stat, at path: RelativePath, in parent: DirectoryHandle, since failures: Int,
-        _ replace: () throws(StoreError) -> Void
-    ) throws(StoreError) {
+        _ replace: () throws(Failure) -> Void
+    ) throws(Failure) {
         let keeping: ReplacedFiles.Keeping
         switch states[path] {
         case nil: return try replace()
@@ -108,7 +108,7 @@ extension KeptPlaces {
         guard keeping.before.isSame(as: found) else { throw .isReplaced(path) }
         let name = String(path.name)
         try files.move(keeping, from: parent, name, since: failures)
-        do throws(StoreError) {
+        do throws(Failure) {
             try replace()
         } catch {
             files.moveBack(keeping, to: parent, name)
@@ -118,8 +118,8 @@ extension KeptPlaces {
     }
 }
 
-extension StoreError {
-    fileprivate static func isReplaced(_ path: RelativePath) -> StoreError {
-        StoreError(.busy, "\(path) was replaced just now: it may be changed later.")
+extension Failure {
+    fileprivate static func isReplaced(_ path: RelativePath) -> Failure {
+        Failure(.busy, "\(path) was replaced just now: it may be changed later.")
     }
 }

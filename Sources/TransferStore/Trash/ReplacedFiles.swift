@@ -76,7 +76,7 @@ final class ReplacedFiles {
     /// - Throws: where there is no room for the name, or the disk fails; then it must not be replaced.
     func keep(
         _ path: RelativePath, _ found: stat, in parent: DirectoryHandle, to part: TrashPart, since failures: Int
-    ) throws(StoreError) -> Keeping? {
+    ) throws(Failure) -> Keeping? {
         for _ in 0..<Self.mostBatches {
             let batch = part.current
             switch try attemptKeep(path, found, in: parent, .trash(batch, path), batch, since: failures) {
@@ -85,7 +85,7 @@ final class ReplacedFiles {
             case .impossible: return nil
             }
         }
-        throw StoreError(.busy, "\(path) is replaced all the time: send it again.")
+        throw Failure(.busy, "\(path) is replaced all the time: send it again.")
     }
 
     /// The same for a place that was decided before.
@@ -94,7 +94,7 @@ final class ReplacedFiles {
     func keep(
         _ path: RelativePath, _ found: stat, in parent: DirectoryHandle, at place: RelativePath, _ batch: TrashBatch,
         since failures: Int
-    ) throws(StoreError) -> Keeping? {
+    ) throws(Failure) -> Keeping? {
         switch try attemptKeep(path, found, in: parent, place, batch, since: failures) {
         case .kept(let keeping): return keeping
         case .taken: throw .taken(place)
@@ -109,8 +109,8 @@ final class ReplacedFiles {
     private func attemptKeep(
         _ path: RelativePath, _ found: stat, in parent: DirectoryHandle, _ place: RelativePath, _ batch: TrashBatch,
         since failures: Int
-    ) throws(StoreError) -> Try {
-        do throws(StoreError) {
+    ) throws(Failure) -> Try {
+        do throws(Failure) {
             return try keepOnce(path, found, in: parent, place, batch, since: failures)
         } catch {
             guard error.code == .insufficientStorage, incoming.room.makeRoom(.disk(Self.nameSize)) else { throw error }
@@ -121,7 +121,7 @@ final class ReplacedFiles {
     private func keepOnce(
         _ path: RelativePath, _ found: stat, in parent: DirectoryHandle, _ place: RelativePath, _ batch: TrashBatch,
         since failures: Int
-    ) throws(StoreError) -> Try {
+    ) throws(Failure) -> Try {
         guard found.isFile || found.isLink, try isOnDisk(of: found),
             let folder = try open(place.parent, since: failures)
         else { return .impossible }
@@ -134,8 +134,8 @@ final class ReplacedFiles {
     private func link(
         _ path: RelativePath, _ found: stat, in parent: DirectoryHandle, to folder: DirectoryHandle,
         _ place: RelativePath, _ batch: TrashBatch, since failures: Int
-    ) throws(StoreError) -> Try {
-        do throws(StoreError) {
+    ) throws(Failure) -> Try {
+        do throws(Failure) {
             return try link(path, found, in: parent, to: folder, place, batch)
         } catch {
             // Another lane of the connection has found the folder empty, and removed it.
@@ -151,7 +151,7 @@ final class ReplacedFiles {
     private func link(
         _ path: RelativePath, _ found: stat, in parent: DirectoryHandle, to folder: DirectoryHandle,
         _ place: RelativePath, _ batch: TrashBatch
-    ) throws(StoreError) -> Try {
+    ) throws(Failure) -> Try {
         let (name, newName) = (String(path.name), String(place.name))
         tell(found)
         do throws(SystemError) {
@@ -168,7 +168,7 @@ final class ReplacedFiles {
             // No hard links here, none of files that are somebody else's, or no more of this one.
             case EPERM, EOPNOTSUPP, ENOTSUP, EMLINK, ENOSYS, EINVAL:
                 return try reserve(path, found, folder, place, batch)
-            default: throw StoreError(error, doing: "keep \(path) in the trash")
+            default: throw Failure(error, doing: "keep \(path) in the trash")
             }
         }
         directories.change(folder)
@@ -189,7 +189,7 @@ final class ReplacedFiles {
 
     private func reserve(
         _ path: RelativePath, _ found: stat, _ folder: DirectoryHandle, _ place: RelativePath, _ batch: TrashBatch
-    ) throws(StoreError) -> Try {
+    ) throws(Failure) -> Try {
         let there = try attempt("look at \(place)") { () throws(SystemError) in
             try folder.status(String(place.name))
         }
@@ -202,7 +202,7 @@ final class ReplacedFiles {
     }
 
     /// Whether the trash is where it has to be to keep something.
-    private func isOnDisk(of found: stat) throws(StoreError) -> Bool {
+    private func isOnDisk(of found: stat) throws(Failure) -> Bool {
         if device == nil {
             guard let trash = try open(.trashFolder, since: incoming.committer.failures) else { return false }
             device = try attempt("look at the trash") { () throws(SystemError) in
@@ -215,12 +215,12 @@ final class ReplacedFiles {
     }
 
     /// - Returns: nil where something else than a folder is in the way, as where somebody has put the trash elsewhere.
-    private func open(_ folder: RelativePath?, since failures: Int) throws(StoreError) -> DirectoryHandle? {
+    private func open(_ folder: RelativePath?, since failures: Int) throws(Failure) -> DirectoryHandle? {
         if directories.count >= Self.mostOpened, !directories.isOpen(folder) {
             try settle(since: failures)
             directories.close()
         }
-        do throws(StoreError) {
+        do throws(Failure) {
             return try directories.open(folder)
         } catch {
             guard error.code == .invalidPath || error.code == .pathConflict else { throw error }
@@ -241,10 +241,10 @@ extension ReplacedFiles {
 
     /// - Parameter errors: one for each of `unsynced`, in their order.
     /// - Throws: where something is not durable; then nothing may be replaced.
-    func finish(_ errors: some Sequence<SystemError?>) throws(StoreError) { try directories.finish(errors) }
+    func finish(_ errors: some Sequence<SystemError?>) throws(Failure) { try directories.finish(errors) }
 
     /// Makes all names in the trash durable.
-    func settle(since failures: Int) throws(StoreError) {
+    func settle(since failures: Int) throws(Failure) {
         guard directories.hasUnsynced else { return }
         try directories.commit(since: failures)
     }
@@ -254,8 +254,7 @@ extension ReplacedFiles {
 
 extension ReplacedFiles {
     /// Moves what could not be linked, right before something else gets its path.
-    func move(_ keeping: Keeping, from parent: DirectoryHandle, _ name: String, since failures: Int) throws(StoreError)
-    {
+    func move(_ keeping: Keeping, from parent: DirectoryHandle, _ name: String, since failures: Int) throws(Failure) {
         guard !keeping.isLinked else { return }
         guard let folder = try open(keeping.place.parent, since: failures) else { throw .notFound(keeping.place) }
         try attempt("keep \(keeping.place) in the trash") { () throws(SystemError) in

@@ -48,7 +48,7 @@ enum Files {
     }
 
     /// A name that says what a case shows: the seed, and the beginning of the kind of failure.
-    static func name(of failure: Simulation.Failure) -> String {
+    static func name(of failure: Simulation.FailedRun) -> String {
         let mostWords = 8
         let words = failure.kind.lowercased().split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }
         return (["\(failure.seed)"] + words.prefix(mostWords)).joined(separator: "-") + ".txt"

@@ -57,7 +57,7 @@ import TransferSimulation
         for file in files {
             let recorded = try RecordedCase(parsing: try Files.read(file))
             Hang.begins(recorded.seed)
-            do throws(Simulation.Failure) {
+            do throws(Simulation.FailedRun) {
                 figures.add(try Simulation(tells: tells, isAlone: true).play(recorded))
             } catch {
                 say("\(file): \(error.reason)")
@@ -84,7 +84,7 @@ import TransferSimulation
         while figures.runs + UInt64(kinds.count) < most, !watch.isOver, !Stop.isAsked {
             if watch.wantsLine { say("\(watch.seconds) s: \(figures.line), now seed \(seed)") }
             Hang.begins(seed)
-            do throws(Simulation.Failure) {
+            do throws(Simulation.FailedRun) {
                 figures.add(try simulation.run(seed: seed))
             } catch {
                 say("\(error)", terminator: "")

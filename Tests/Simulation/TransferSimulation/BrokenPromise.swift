@@ -43,7 +43,7 @@ extension Promises {
             }
 
             /// The code of a refusal belongs to the kind. Its message may have paths.
-            mutating func appendInterpolation(_ error: StoreError) {
+            mutating func appendInterpolation(_ error: Failure) {
                 text += "\(error)"
                 template += "\(error.code)"
             }
@@ -69,7 +69,7 @@ extension Simulation {
     static func kind(of error: any Error) -> String {
         switch error {
         case let broken as Promises.Broken: return broken.kind
-        case let error as StoreError: return "StoreError \(error.code)"
+        case let error as Failure: return "Failure \(error.code)"
         case let error as SystemError: return "SystemError \(error.errno) of \(error.call)"
         default:
             let mirror = Mirror(reflecting: error)

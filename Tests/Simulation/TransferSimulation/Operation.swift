@@ -9,7 +9,7 @@ public enum Operation: String, CaseIterable, Sendable {
     /// What was begun is not wanted any more, or its connection ends.
     case abort, suspend
     case part, sealParts, survey, takeBack
-    case grow, takeBackGrowth
+    case grow, takeBackAppend
     case lookup, compareFolders
     // Names, folders and attributes.
     case makeFolder, makeLink, makeHardLink, setAttributes, move, discard, restore, remove, emptyTrash, copy

@@ -62,7 +62,7 @@ package final class SimulatedGround {
     package func start(cuttingPower: Bool = false) throws {
         if let server {
             kill()
-            server.intake.assemblies.letGo(desertedUpTo: .max)
+            server.intake.multiparts.letGo(desertedUpTo: .max)
             server.store.unlock()
             self.server = nil
         }
@@ -82,7 +82,7 @@ package final class SimulatedGround {
             path: path, durability: .commit, limits: SpaceLimits(),
             fileSystem: FileSystem(isMemory: false, syncsAsAWhole: true), disk: disk.disk)
         let configuration = Intake.Configuration(
-            maximumAssemblies: 4, filesAtOnce: 7, maximumUpload: 1 << 40, keepUnfinished: 7 * 86_400_000_000_000)
+            maximumMultiparts: 4, filesAtOnce: 7, maximumUpload: 1 << 40, keepUnfinished: 7 * 86_400_000_000_000)
         let intake = Intake(
             configuration, store: store, records: try records.open(), signer: nil, clock: clock.clock
         ) { _ in }

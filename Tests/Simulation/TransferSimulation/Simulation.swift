@@ -7,7 +7,7 @@ import TransferTestSupport
 /// Runs of the intake in a simulated world, each with its seed.
 public struct Simulation: Sendable {
     /// A run in which a promise was broken.
-    public struct Failure: Error, CustomStringConvertible, Sendable {
+    public struct FailedRun: Error, CustomStringConvertible, Sendable {
         /// Of the run.
         public let seed: UInt64
 
@@ -93,18 +93,18 @@ public struct Simulation: Sendable {
         self.isAlone = isAlone
     }
 
-    /// - Throws: `Failure`.
-    public func run(seed: UInt64) throws(Failure) -> Figures {
+    /// - Throws: `FailedRun`.
+    public func run(seed: UInt64) throws(FailedRun) -> Figures {
         let whole = Self.recorded(seed: seed)
         do {
             return try take(whole)
         } catch {
             let kind = Self.kind(of: error)
-            guard shrinks else { throw Failure(seed: seed, reason: "\(error)", kind: kind, recorded: nil) }
+            guard shrinks else { throw FailedRun(seed: seed, reason: "\(error)", kind: kind, recorded: nil) }
             let fewer = Self.shrink(whole, kind) { failure($0) }
             let last = failure(fewer, tells: tells) ?? error
-            let comment = String(Failure.comment(seed, "\(last)").dropFirst(2))
-            throw Failure(
+            let comment = String(FailedRun.comment(seed, "\(last)").dropFirst(2))
+            throw FailedRun(
                 seed: seed, reason: "\(last)", kind: kind,
                 recorded: RecordedCase(comments: [comment], seed: seed, mix: fewer.mix, steps: fewer.steps))
         }
@@ -112,12 +112,12 @@ public struct Simulation: Sendable {
 
     /// Plays a case as it is recorded; no fewer steps are looked for.
     ///
-    /// - Throws: `Failure`.
-    public func play(_ recorded: RecordedCase) throws(Failure) -> Figures {
+    /// - Throws: `FailedRun`.
+    public func play(_ recorded: RecordedCase) throws(FailedRun) -> Figures {
         do {
             return try take(recorded, tells: tells)
         } catch {
-            throw Failure(seed: recorded.seed, reason: "\(error)", kind: Self.kind(of: error), recorded: recorded)
+            throw FailedRun(seed: recorded.seed, reason: "\(error)", kind: Self.kind(of: error), recorded: recorded)
         }
     }
 
@@ -200,7 +200,7 @@ extension World {
         for index in uploads.indices where uploads[index].answer == nil { try bringToItsEnd(index) }
         everybodyLeaves()
         wait(7200)
-        guard intake?.assemblies.isEmpty ?? false else { throw Promises.Broken("uploads in parts are never let go") }
+        guard intake?.multiparts.isEmpty ?? false else { throw Promises.Broken("uploads in parts are never let go") }
         try finishMail()
         try rest()
         try cutPower()

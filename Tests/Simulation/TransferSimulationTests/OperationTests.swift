@@ -33,7 +33,7 @@ import TransferTestSupport
     private static let reached: Simulation.Figures = {
         var figures = Simulation.Figures()
         for seed in 100_000..<100_400 as Range<UInt64> {
-            do throws(Simulation.Failure) {
+            do throws(Simulation.FailedRun) {
                 figures.add(try Simulation(shrinks: false).run(seed: seed))
             } catch {}
             let isAll =
@@ -77,7 +77,7 @@ import TransferTestSupport
         case .data: .by(.append, .part, .grow)
         case .block, .cancel: .not(because: "it only ends early what is under way, or says that a block is wrong")
         case .end: .by(.seal, .sealParts, .publish, .acknowledge)
-        case .abort: .by(.abort, .takeBack, .takeBackGrowth)
+        case .abort: .by(.abort, .takeBack, .takeBackAppend)
         case .resume, .have: .by(.survey)
         case .lookup: .by(.lookup)
         case .receipts: .by(.sign)
@@ -117,8 +117,8 @@ import TransferTestSupport
         "IntakeSession discard": .by(.abort, .takeBack), "IntakeSession giveReceipts": .by(.sign),
         "IntakeSession have": .by(.survey), "IntakeSession leave": .by(.suspend),
         "IntakeSession lookup": .by(.lookup), "IntakeSession publish": .by(.publish),
-        "IntakeSession refuse": .by(.part, .append), "IntakeSession seal": .by(.seal, .sealParts),
-        "IntakeSession+Growing growing": .by(.grow), "IntakeSession+Growing takeBack": .by(.takeBackGrowth),
+        "IntakeSession refuse": .by(.part, .append), "IntakeSession finish": .by(.seal, .sealParts),
+        "IntakeSession+Append unfinishedAppend": .by(.grow), "IntakeSession+Append takeBack": .by(.takeBackAppend),
         "PublishedFile publish": .by(.copy), "TrashRoom giveWay": .by(.giveWay),
         "UnsettledChanges settleIntended": .by(.settleChanges),
         "KnownUploads+Owner hasStored": .by(.publish), "KnownUploads+Rotten acknowledged": .by(.heal),
@@ -128,7 +128,7 @@ import TransferTestSupport
         "PresenceQuery step": .by(.survey),
         "Caller renew": .by(.restrict), "IntakeSession reauthorize": .by(.restrict),
         "OpenUpload append": .by(.append, .part), "OpenUpload suspend": .by(.suspend),
-        "OpenUpload+Growing announce": .by(.grow),
+        "OpenUpload+Append announce": .by(.grow),
         "StoredRemovals begin": .by(.remove), "StoredRemovals commit": .by(.remove, .emptyTrash),
         "StoredRemovals goOn": .by(.remove),
         "TreeChanges perform": .by(.move, .discard, .makeHardLink),
@@ -145,9 +145,9 @@ import TransferTestSupport
     private static let readers: Set<String> = [
         "Caller allowed", "Caller changeable", "Caller inner", "Caller makable", "Caller maximumUpload", "Caller outer",
         "Caller removable", "Caller seen", "Caller shown", "Caller trashed", "Completion mayWait",
-        "IntakeSession unfinished", "IntakeSession+Growing read", "IntakeSession+Receipts receipt",
+        "IntakeSession unfinished", "IntakeSession+Append read", "IntakeSession+Receipts receipt",
         "KnownUploads+Rotten isRotten", "KnownUploads+Rotten contentLost", "KnownUploads count",
-        "KnownUploads entries", "KnownUploads entry", "KnownUploads totals", "OpenUpload+Growing digest",
+        "KnownUploads entries", "KnownUploads entry", "KnownUploads totals", "OpenUpload+Append digest",
         "OpenUpload uploadTooLarge",
         "UploadIntent range", "Mailroom person", "Mailroom sealingKey", "Mailroom isTaken", "Mailroom isKnown",
         "Mailroom enter", "Mailroom leave", "Mailroom watch", "Mailroom isHere", "Intake receiptKeyProof",

@@ -56,9 +56,9 @@ import TransferSystem
 
     @Test func aFailureIsPrintedAsACase() throws {
         let recorded = RecordedCase(comments: ["seed 7: gone"], seed: 7, mix: Mix(), steps: [])
-        let failure = Simulation.Failure(seed: 7, reason: "gone", kind: "gone", recorded: recorded)
+        let failure = Simulation.FailedRun(seed: 7, reason: "gone", kind: "gone", recorded: recorded)
         #expect(try RecordedCase(parsing: "\(failure)") == recorded)
-        let quick = Simulation.Failure(seed: 7, reason: "gone\nfor ever", kind: "gone", recorded: nil)
+        let quick = Simulation.FailedRun(seed: 7, reason: "gone\nfor ever", kind: "gone", recorded: nil)
         #expect("\(quick)" == "# seed 7: gone for ever\n")
     }
 }
@@ -74,7 +74,7 @@ import TransferSystem
 
     @Test func codesStay() {
         let kinds = [ResultCode.storageFailed, .busy].map { code in
-            Promises.Broken("upload \(1) is refused: \(StoreError(code, "\(code) of a/b"))").kind
+            Promises.Broken("upload \(1) is refused: \(Failure(code, "\(code) of a/b"))").kind
         }
         #expect(kinds == ["upload … is refused: storageFailed", "upload … is refused: busy"])
     }
@@ -82,12 +82,12 @@ import TransferSystem
     @Test func otherErrorsHaveTheirOwn() {
         enum Other: Error { case some, with(Int) }
         let errors: [any Error] = [
-            StoreError(.busy, "a"), StoreError(.storageFailed, "a"), SystemError(errno: EIO, call: "fsync"),
+            Failure(.busy, "a"), Failure(.storageFailed, "a"), SystemError(errno: EIO, call: "fsync"),
             SystemError(errno: EIO, call: "open"), Other.some, Other.with(1), Promises.Broken("busy"),
         ]
         #expect(Set(errors.map(Simulation.kind)).count == errors.count)
         #expect(Simulation.kind(of: Other.with(1)) == Simulation.kind(of: Other.with(2)))
-        #expect(Simulation.kind(of: StoreError(.busy, "a")) == Simulation.kind(of: StoreError(.busy, "b")))
+        #expect(Simulation.kind(of: Failure(.busy, "a")) == Simulation.kind(of: Failure(.busy, "b")))
     }
 
     /// Without a power cut these steps fail, too, and it is another mistake.

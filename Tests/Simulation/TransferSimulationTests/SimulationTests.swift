@@ -11,7 +11,7 @@ import TransferSimulation
     /// A simulator that finds nothing in a server which breaks its promise would be worth nothing.
     @Test func findsAcknowledgementsBeforeTheDirectoryIsSynced() {
         let found = (0..<50 as Range<UInt64>).contains { seed in
-            do throws(Simulation.Failure) {
+            do throws(Simulation.FailedRun) {
                 _ = try Simulation(forgetsDirectories: true, shrinks: false).run(seed: seed)
                 return false
             } catch {
@@ -24,7 +24,7 @@ import TransferSimulation
     /// Neither in one that moves files without a note: whatever kills it there leaves files that nobody knows under their paths.
     @Test func findsMovesThatAreNotNoted() {
         let found = (0..<200 as Range<UInt64>).contains { seed in
-            do throws(Simulation.Failure) {
+            do throws(Simulation.FailedRun) {
                 _ = try Simulation(forgetsIntended: true, shrinks: false).run(seed: seed)
                 return false
             } catch {

@@ -33,9 +33,9 @@ import TransferClient
     /// It is no matter which part of the work has said so.
     @Test func aFailureGetsItsWords() {
         let work = StoppedWork("sync")
-        let stopped = PushFailure(reason: .cancelled, message: "The push was stopped.")
+        let stopped = TransferFailure(reason: .cancelled, message: "The push was stopped.")
         #expect(work.named(stopped).message == "The sync was stopped.")
-        let other = PushFailure(reason: .refused, message: "No.")
+        let other = TransferFailure(reason: .refused, message: "No.")
         #expect(work.named(other) == other)
     }
 }

@@ -185,8 +185,8 @@ import TransferTestSupport
             let events = try TransferClient(
                 server: proxy.address, configuration: .plain { ($0.archives, $0.retryFor) = (true, 0) }
             ).push([.path(sample.source, name: "copy")])
-            var failure: PushFailure?
-            do throws(PushFailure) {
+            var failure: TransferFailure?
+            do throws(TransferFailure) {
                 for try await event in events {
                     if case .connected = event, isCancelled { events.cancel() }
                 }
@@ -232,7 +232,7 @@ import TransferTestSupport
         server.stop()
         var configuration = ClientConfiguration.plain { $0.archives = true }
         configuration.recipients = ["anna"]
-        #expect(throws: PushFailure.self) {
+        #expect(throws: TransferFailure.self) {
             try TransferClient(server: try server.address, configuration: configuration)
         }
     }

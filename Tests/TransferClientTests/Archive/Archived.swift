@@ -8,7 +8,7 @@ import TransferTestSupport
 /// What a push of an archive came to.
 struct Archived {
     var reports: [UploadReport] = []
-    var failure: PushFailure?
+    var failure: TransferFailure?
     var counted: [Int] = []
     var reconnects = 0
     var leftOut = LeftOut()
@@ -21,7 +21,7 @@ struct Archived {
             change(&$0)
         }
         let events = try TransferClient(server: address, configuration: configuration).push(uploads)
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             for try await event in events {
                 switch event {
                 case .finished(let report): reports.append(report)

@@ -36,7 +36,7 @@ import TransferSystem
         var configuration = ClientConfiguration.patient
         configuration.token = "transfer_0_0"
         let address = try #require(ServerAddress("127.0.0.1:1"))
-        let failure = #expect(throws: PushFailure.self) {
+        let failure = #expect(throws: TransferFailure.self) {
             try TransferClient(server: address, configuration: configuration)
         }
         #expect(failure?.reason == .untrusted && failure?.message.contains("transfer_") == false)
@@ -82,7 +82,7 @@ import TransferSystem
                 peer.send(.result(UploadResult(id: .none, code: .authenticationFailed, message: "Not you.")))
             })
         let (address, configuration) = (try fake.address, ClientConfiguration.patient)
-        let failure = await #expect(throws: PushFailure.self) {
+        let failure = await #expect(throws: TransferFailure.self) {
             try await TransferClient.connect(to: address, configuration: configuration)
         }
         #expect(failure?.reason == .refused && fake.connections == 2)

@@ -17,14 +17,14 @@ import TransferTestSupport
     /// What asks, and reports why it has no answer.
     struct Command: CustomTestStringConvertible, Sendable {
         let testDescription: String
-        let run: @Sendable (TransferClient, TemporaryDirectory) async throws(PushFailure) -> String
+        let run: @Sendable (TransferClient, TemporaryDirectory) async throws(TransferFailure) -> String
 
         /// - Parameter ask: gives events that have to end.
         init<Event: Sendable>(
             _ name: String, _ ask: @escaping @Sendable (TransferClient, TemporaryDirectory) -> RequestEvents<Event>
         ) {
             testDescription = name
-            run = { (client, here) throws(PushFailure) in
+            run = { (client, here) throws(TransferFailure) in
                 let events = ask(client, here)
                 for try await _ in events {}
                 return "done"
@@ -34,7 +34,7 @@ import TransferTestSupport
         /// - Parameter upload: what is pushed.
         init(pushing name: String, _ upload: @escaping @Sendable (TemporaryDirectory) -> Upload) {
             testDescription = name
-            run = { (client, here) throws(PushFailure) in try await client.push(upload(here)).first?.message ?? "" }
+            run = { (client, here) throws(TransferFailure) in try await client.push(upload(here)).first?.message ?? "" }
         }
     }
 
@@ -67,7 +67,7 @@ import TransferTestSupport
         (configuration.answerTimeout, configuration.retryFor) = (1, 0)
         let client = try TransferClient(server: server.address, configuration: configuration)
         let said: String
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             said = try await command.run(client, here)
         } catch {
             said = error.message

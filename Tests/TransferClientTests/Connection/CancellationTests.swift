@@ -17,7 +17,7 @@ import TransferTestSupport
         let client = try TransferClient(server: fake.address, configuration: .patient)
         let events = client.push((0..<3).map { Upload.text("\($0)", name: "\($0)") })
         var codes: [String: ResultCode] = [:]
-        let failure = await #expect(throws: PushFailure.self) {
+        let failure = await #expect(throws: TransferFailure.self) {
             for try await event in events {
                 guard case .finished(let report) = event else { continue }
                 #expect(codes[report.source] == nil)
@@ -39,7 +39,7 @@ import TransferTestSupport
         let client = try TransferClient(server: fake.address, configuration: .patient)
         let events = client.push((0..<3).map { Upload.text("\($0)", name: "\($0)") })
         var sources: [String] = []
-        let failure = await #expect(throws: PushFailure.self) {
+        let failure = await #expect(throws: TransferFailure.self) {
             for try await event in events {
                 if case .reconnecting = event { events.cancel() }
                 guard case .finished(let report) = event else { continue }

@@ -30,9 +30,9 @@ import TransferModel
     @Test func theFailureComesAfterTheEvents() async throws {
         let channel = EventChannel()
         channel.send(Self.event(1))
-        channel.finish(.failure(PushFailure(reason: .unreachable, message: "Gone.")))
+        channel.finish(.failure(TransferFailure(reason: .unreachable, message: "Gone.")))
         #expect(Self.number(try await channel.next()) == 1)
-        await #expect(throws: PushFailure(reason: .unreachable, message: "Gone.")) { try await channel.next() }
+        await #expect(throws: TransferFailure(reason: .unreachable, message: "Gone.")) { try await channel.next() }
     }
 
     /// Told once on the way from full to empty, however far past the limit it went.

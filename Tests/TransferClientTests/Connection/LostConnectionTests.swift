@@ -105,7 +105,7 @@ import TransferTestSupport
         let client = try TransferClient(server: server.address, configuration: configuration)
         var reports: [UploadReport] = []
         let later = (0..<300).map { Upload.text("\($0)", name: "later/\($0)") }
-        let failure = await #expect(throws: PushFailure.self) {
+        let failure = await #expect(throws: TransferFailure.self) {
             for try await event in client.push(
                 [.text("1", name: "1"), .stream(GatedSource(gate), name: "2")] + later + [.path("/missing")])
             {
@@ -174,7 +174,7 @@ import TransferTestSupport
                 peer.welcome()
                 while case .message(let message)? = peer.next() {
                     guard case .resume(let begin) = message else { continue }
-                    #expect(begin.size == nil && begin.scope == .assembly)
+                    #expect(begin.size == nil && begin.scope == .multipart)
                     peer.send(.accept(begin.id))
                     // Of no more use, so it is taken back: before what comes after it, or behind that.
                     for _ in 0..<2 {
@@ -183,7 +183,7 @@ import TransferTestSupport
                             peer.commit(next)
                             continue
                         }
-                        #expect(next.scope == .assembly)
+                        #expect(next.scope == .multipart)
                         peer.send(.result(UploadResult(id: next.id, code: .aborted)))
                     }
                 }

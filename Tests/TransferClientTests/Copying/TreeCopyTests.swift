@@ -14,7 +14,7 @@ import TransferTestSupport
     private static func copy(
         _ server: RunningServer, _ source: String = "copy", _ target: String = "again", isRecursive: Bool = true,
         replaces: Bool = false
-    ) async throws -> (events: [ChangeReport], failure: PushFailure?) {
+    ) async throws -> (events: [ChangeReport], failure: TransferFailure?) {
         let client = try TransferClient(server: server.address, configuration: .plain())
         return await all(client.copyTrees([(source, target)], isRecursive: isRecursive, replaces: replaces))
     }

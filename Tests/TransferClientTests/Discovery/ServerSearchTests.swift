@@ -54,7 +54,7 @@ import TransferTestSupport
         var search = ServerSearch()
         search.known = nil
         search.places = [try #require(ServerAddress("256.0.0.1:1"))]
-        let failure = await #expect(throws: PushFailure.self) { try await search.servers() }
+        let failure = await #expect(throws: TransferFailure.self) { try await search.servers() }
         #expect(failure?.reason == .unreachable)
     }
 
@@ -62,7 +62,7 @@ import TransferTestSupport
         let directory = try TemporaryDirectory()
         var search = ServerSearch()
         search.known = KnownServers(path: directory.path)
-        let failure = await #expect(throws: PushFailure.self) { try await search.servers() }
+        let failure = await #expect(throws: TransferFailure.self) { try await search.servers() }
         #expect(failure?.reason == .untrusted)
     }
 }

@@ -247,7 +247,7 @@ struct Received {
     var reconnects = 0
     /// Whose keys were seen for the first time.
     var met: [String] = []
-    var failure: PushFailure?
+    var failure: TransferFailure?
 
     init(
         from mailbox: FakeMailbox, to directory: String, _ options: ReceiveOptions = ReceiveOptions(),
@@ -256,7 +256,7 @@ struct Received {
         let server = mailbox.server
         defer { server.stop() }
         let client = try TransferClient(server: server.address, configuration: .plain(change))
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             let events = client.receive(to: directory, options)
             for try await event in events {
                 switch event {

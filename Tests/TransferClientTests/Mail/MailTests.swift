@@ -35,7 +35,7 @@ import TransferTestSupport
         }
         defer { server.stop() }
         let client = try client(server)
-        let failure = await #expect(throws: PushFailure.self) { try await client.whoami() }
+        let failure = await #expect(throws: TransferFailure.self) { try await client.whoami() }
         #expect(failure?.reason == .protocolFault)
     }
 
@@ -54,7 +54,7 @@ import TransferTestSupport
         }
         defer { server.stop() }
         let client = try TransferClient(server: server.address, configuration: .plain { $0.listMemory = 100_000 })
-        let failure = await #expect(throws: PushFailure.self) { try await client.people() }
+        let failure = await #expect(throws: TransferFailure.self) { try await client.people() }
         #expect(failure?.reason == .rejected(.incomplete))
     }
 
@@ -91,7 +91,7 @@ import TransferTestSupport
         defer { server.stop() }
         let sent = try client(server).sent(watches: true)
         var told: [String] = []
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             for try await delivery in sent {
                 told.append("\(delivery.name) \(delivery.state.name)")
                 switch told.count {
@@ -117,7 +117,7 @@ import TransferTestSupport
         defer { server.stop() }
         let inbox = try client(server).inbox(watches: true)
         var told: [String] = []
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             for try await delivery in inbox {
                 told.append(delivery.name)
                 switch told.count {
@@ -184,7 +184,7 @@ import TransferTestSupport
         defer { server.stop() }
         let client = try client(server)
         let inbox = await all(client.inbox()).events
-        let failure = await #expect(throws: PushFailure.self) { try await client.settle(inbox.verified) }
+        let failure = await #expect(throws: TransferFailure.self) { try await client.settle(inbox.verified) }
         #expect(failure?.reason == .rejected(.notFound))
     }
 
@@ -204,8 +204,8 @@ import TransferTestSupport
         let client = try client(server)
         let here = try TemporaryDirectory()
         let failures = [
-            await #expect(throws: PushFailure.self) { try await client.whoami() },
-            await #expect(throws: PushFailure.self) { try await client.people() },
+            await #expect(throws: TransferFailure.self) { try await client.whoami() },
+            await #expect(throws: TransferFailure.self) { try await client.people() },
             await all(client.inbox()).failure, await all(client.sent()).failure,
             await all(client.receive(to: here.path("out"))).failure,
         ]

@@ -122,11 +122,11 @@ import TransferTestSupport
 
     @Test func whatMakesNoSenseIsRefusedAtOnce() throws {
         let address = try #require(ServerAddress("127.0.0.1:1"))
-        func failure(_ change: (inout ClientConfiguration) -> Void) -> PushFailure? {
+        func failure(_ change: (inout ClientConfiguration) -> Void) -> TransferFailure? {
             var configuration = ClientConfiguration.plaintext
             configuration.recipients = ["bob"]
             change(&configuration)
-            do throws(PushFailure) {
+            do throws(TransferFailure) {
                 _ = try TransferClient(server: address, configuration: configuration)
                 return nil
             } catch {

@@ -166,7 +166,7 @@ import TransferTestSupport
 
     // MARK: Read
 
-    private func read(_ mailbox: FakeMailbox, opens: Bool = true) async throws -> ([UInt8], PushFailure?) {
+    private func read(_ mailbox: FakeMailbox, opens: Bool = true) async throws -> ([UInt8], TransferFailure?) {
         let server = mailbox.server
         defer { server.stop() }
         let client = try client(server)

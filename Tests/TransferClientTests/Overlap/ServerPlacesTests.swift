@@ -30,7 +30,7 @@ import TransferTestSupport
                 let reports = try await client.push(Upload.path(server.directory.path(""), name: "home"))
                 let skipped = reports.filter { $0.result == .sourceSkipped }
                 #expect(skipped.map(\.source) == [server.directory.path("store")], "\(reports)")
-                #expect(skipped.allSatisfy { $0.message == LocalFailure.servers.message })
+                #expect(skipped.allSatisfy { $0.message == Failure.servers.message })
             }
             #expect(stored(server) == ["kept", "w/home/a"])
         }
@@ -139,7 +139,7 @@ import TransferTestSupport
                 #expect(
                     events.contains {
                         guard case .notice(let text) = $0 else { return false }
-                        return text == "left out  \(server.directory.path("store")): \(LocalFailure.servers.message)"
+                        return text == "left out  \(server.directory.path("store")): \(Failure.servers.message)"
                     }, "\(events)")
             }
             #expect(stored(server) == ["w/docs/a"])

@@ -71,6 +71,6 @@ import TransferTestSupport
 
     @Test func aBrokenOneSaysSo() {
         let stream = BlockStream(PieceSource([[1]], breaks: true))
-        #expect { while case .more = try stream.read() {} } throws: { ($0 as? LocalFailure)?.code == .sourceUnreadable }
+        #expect { while case .more = try stream.read() {} } throws: { ($0 as? Failure)?.code == .sourceUnreadable }
     }
 }

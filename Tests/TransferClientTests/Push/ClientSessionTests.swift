@@ -89,7 +89,7 @@ import TransferTestSupport
                     guard let end = peer.nextEnd() else { return }
                     peer.send(
                         .result(UploadResult(id: begin.id, code: .staged, size: end.size, digest: end.digest)))
-                case .assembly: peer.commit(begin)
+                case .multipart: peer.commit(begin)
                 case .whole: return
                 }
             }

@@ -70,8 +70,8 @@ import TransferTestSupport
     /// Fills chunks until there is nothing more to say.
     ///
     /// - Returns: why uploads were taken back meanwhile.
-    private static func fillAll(_ producer: LaneProducer, _ frames: inout Frames) async throws -> [LocalFailure] {
-        var abandoned: [LocalFailure] = []
+    private static func fillAll(_ producer: LaneProducer, _ frames: inout Frames) async throws -> [Failure] {
+        var abandoned: [Failure] = []
         while true {
             let chunk = await emptyChunk()
             let next = producer.fill(chunk, .init(allowance: 10))

@@ -102,7 +102,7 @@ private let block = Limits.blockSize
         let fixture = try Fixture(size: 6 * block)
         let parts = try fixture.take().parts
         _ = fixture.upload.staged(parts[0])
-        #expect(throws: LocalFailure.unreadableStream) { _ = try fixture.reconnect(have) }
+        #expect(throws: Failure.unreadableStream) { _ = try fixture.reconnect(have) }
     }
 
     @Test func otherBlocksThereAreNotOurs() throws {
@@ -134,7 +134,7 @@ private let block = Limits.blockSize
         #expect(part.takeReported() === fixture.whole)
         #expect(part.takeReported() == nil)
         #expect(fixture.upload.nextPart(PartSharing()) == nil && !fixture.upload.hasMoreParts)
-        #expect(throws: LocalFailure.unreadableStream) { _ = try ContentReader(part.content) }
+        #expect(throws: Failure.unreadableStream) { _ = try ContentReader(part.content) }
     }
 
     /// How far a part has come says the server.

@@ -77,7 +77,7 @@ import TransferTestSupport
                 peer.answerQuestion(digest.withLock { $0 })
                 source.end()
                 while let begin = peer.nextBegin(), let end = peer.nextEnd() {
-                    let code: ResultCode = begin.scope == .assembly ? .committed : .staged
+                    let code: ResultCode = begin.scope == .multipart ? .committed : .staged
                     peer.send(.result(UploadResult(id: begin.id, code: code, size: end.size, digest: end.digest)))
                 }
             })

@@ -33,7 +33,7 @@ import TransferTestSupport
         let range = 0..<UInt64(Limits.blockSize)
         _ = try split.reader(of: range)
         try Files.write(path, [UInt8](repeating: 2, count: 3 * Limits.blockSize + 1))
-        #expect(throws: LocalFailure.self) { _ = try split.reader(of: range) }
-        #expect(throws: LocalFailure.self) { _ = try split.readerOfEnd() }
+        #expect(throws: Failure.self) { _ = try split.reader(of: range) }
+        #expect(throws: Failure.self) { _ = try split.readerOfEnd() }
     }
 }

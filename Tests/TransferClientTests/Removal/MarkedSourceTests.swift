@@ -102,7 +102,7 @@ import TransferTestSupport
         let directory = try TemporaryDirectory()
         let source = try marked(directory.path("a"))
         var said = Self.answers(source)
-        (said.uploads, said.failure) = ([:], PushFailure(reason: .unreachable, message: "Nobody answers."))
+        (said.uploads, said.failure) = ([:], TransferFailure(reason: .unreachable, message: "Nobody answers."))
         #expect(throws: SourceKept(reason: "The server could not be asked whether it still has it: Nobody answers.")) {
             try source.remove(said)
         }

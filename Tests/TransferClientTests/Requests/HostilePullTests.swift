@@ -365,8 +365,8 @@ import TransferTestSupport
         }
         let client = try TransferClient(server: server.address, configuration: .plain())
         let events = client.pull(["t"], to: out)
-        var failure: PushFailure?
-        do throws(PushFailure) {
+        var failure: TransferFailure?
+        do throws(TransferFailure) {
             for try await event in events {
                 if case .connected = event { events.cancel() }
             }

@@ -40,11 +40,11 @@ import TransferTestSupport
         try budget.hold(600)
         budget.release(200)
         try budget.hold(600)
-        #expect(throws: PushFailure.self) { try budget.hold(1) }
+        #expect(throws: TransferFailure.self) { try budget.hold(1) }
         budget.release(.max)
         #expect(budget.held == 0)
-        #expect(throws: PushFailure.self) { try budget.hold(.max) }
-        #expect(throws: PushFailure.self) { try budget.hold(.max) }
+        #expect(throws: TransferFailure.self) { try budget.hold(.max) }
+        #expect(throws: TransferFailure.self) { try budget.hold(.max) }
         // Ten million entries with long paths.
         #expect(ListBudget.mostBytes / (ListBudget.entryBytes + 300) > 10_000_000)
     }

@@ -152,7 +152,7 @@ import TransferTestSupport
             let client = try TransferClient(server: server.address, configuration: .plain())
             let events = client.pull([Download("t")], to: out, isPreview: false) { left.set($0) }
             var done: Set<String> = []
-            do throws(PushFailure) {
+            do throws(TransferFailure) {
                 for try await event in events {
                     guard case .finished(let report) = event else { continue }
                     done.insert(report.source)

@@ -7,7 +7,7 @@ import TransferTestSupport
 struct Pulled {
     var reports: [PullReport] = []
     var folders: [KnownFolder] = []
-    var failure: PushFailure?
+    var failure: TransferFailure?
     var planned: [PlannedDownload] = []
     var counted: [(files: Int, bytes: UInt64)] = []
     var reconnects = 0
@@ -24,7 +24,7 @@ struct Pulled {
         _ change: (inout ClientConfiguration) -> Void = { _ in }
     ) async throws {
         let client = try TransferClient(server: address, configuration: .plain(change))
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             for try await event in client.pull(downloads, to: directory, isPreview: isPreview) {
                 switch event {
                 case .finished(let report): reports.append(report)
@@ -57,9 +57,9 @@ extension ClientConfiguration {
 }
 
 /// All that a sequence gives, and what ended it.
-func all<Event>(_ events: RequestEvents<Event>) async -> (events: [Event], failure: PushFailure?) {
+func all<Event>(_ events: RequestEvents<Event>) async -> (events: [Event], failure: TransferFailure?) {
     var all: [Event] = []
-    do throws(PushFailure) {
+    do throws(TransferFailure) {
         for try await event in events { all.append(event) }
         return (all, nil)
     } catch {

@@ -64,7 +64,7 @@ import TransferTestSupport
             #expect(rename(sample.home.path("b"), path) == 0)
         default: #expect(unlink(path) == 0)
         }
-        let failure = #expect(throws: LocalFailure.self) { try file.open(0..<file.size) }
+        let failure = #expect(throws: Failure.self) { try file.open(0..<file.size) }
         #expect(failure?.code == (change == "gone" ? .sourceUnreadable : .sourceChanged))
         #expect(place.exists == (change == "gone"))
     }
@@ -83,7 +83,7 @@ import TransferTestSupport
         #expect(pwrite(number, "changed", 7, 1 << 20) == 7)
         close(number)
         var later: [UInt8] = []
-        let failure = #expect(throws: LocalFailure.self) {
+        let failure = #expect(throws: Failure.self) {
             while case let count = try buffer.withUnsafeMutableBytes({ try reader.read(into: $0) }), count > 0 {
                 later += buffer[..<count]
             }
@@ -107,7 +107,7 @@ import TransferTestSupport
         map.storeBytes(of: 2, toByteOffset: 200_000, as: UInt8.self)
         let reader = try file.open(0..<file.size)
         var sealed = [UInt8](repeating: 0, count: 400_000)
-        let failure = #expect(throws: LocalFailure.self) {
+        let failure = #expect(throws: Failure.self) {
             try sealed.withUnsafeMutableBytes { _ = try reader.read(into: $0) }
         }
         #expect(failure?.code == .sourceChanged && !place.exists)

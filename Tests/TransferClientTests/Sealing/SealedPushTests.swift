@@ -75,7 +75,7 @@ import TransferTestSupport
         let named = try #require(Recipients(names)).encoded.count
         let fits = try #require(try note(for: 10))
         #expect(fits.count + named <= Recipients.mostBytes)
-        let failure = #expect(throws: LocalFailure.self) { try note(for: 100) }
+        let failure = #expect(throws: Failure.self) { try note(for: 100) }
         #expect(failure?.code == .invalidPath)
     }
 

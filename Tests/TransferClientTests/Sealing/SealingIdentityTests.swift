@@ -25,7 +25,7 @@ import TransferTestSupport
     @Test func keysAreMadeInAFolder() throws {
         let home = sample.home
         var configuration = ClientConfiguration()
-        #expect(throws: PushFailure.self) { try configuration.useSealing(in: home.path) }
+        #expect(throws: TransferFailure.self) { try configuration.useSealing(in: home.path) }
         try configuration.showKey(in: home.path("key.pem"))
         try configuration.useSealing(in: home.path)
         let made = try #require(configuration.sealing)

@@ -55,7 +55,7 @@ import TransferTestSupport
         if change == .nothing {
             try file.checkUnchanged()
         } else {
-            #expect(throws: LocalFailure.changed) { try file.checkUnchanged() }
+            #expect(throws: Failure.changed) { try file.checkUnchanged() }
         }
     }
 
@@ -79,7 +79,7 @@ import TransferTestSupport
             ("fifo", ResultCode.sourceSkipped), (".", .sourceSkipped), ("link", .sourceUnreadable),
             ("none", .sourceUnreadable),
         ] {
-            let failure = #expect(throws: LocalFailure.self) {
+            let failure = #expect(throws: Failure.self) {
                 _ = try SourceFile(SourcePlace(named: directory.path(name), followsLink: false))
             }
             #expect(failure?.code == code, "\(name)")

@@ -45,7 +45,7 @@ import TransferTestSupport
         #expect(isRefused { () throws(SystemError) in _ = try place.open(O_RDONLY) })
         #expect(isRefused { () throws(SystemError) in _ = try place.status() })
         #expect(isRefused { () throws(SystemError) in _ = try place.parent() })
-        #expect(throws: LocalFailure.self) { try SourceFile(place) }
+        #expect(throws: Failure.self) { try SourceFile(place) }
         // A comparison is all that this is for.
         #expect(place.identity != before)
     }
@@ -67,7 +67,7 @@ import TransferTestSupport
         try Files.check(rename(directory.path("top"), directory.path("was")), "rename")
         try Files.write(directory.path("top/b/2"), "another")
         #expect(try Self.text(held) == "top/b/2")
-        #expect(throws: LocalFailure.self) { try SourceFile(last) }
+        #expect(throws: Failure.self) { try SourceFile(last) }
         #expect(last.identity == nil)
     }
 
@@ -125,7 +125,7 @@ import TransferTestSupport
     private static func text(_ place: SourcePlace) throws -> String {
         let file = try SourceFile(place)
         var bytes = [UInt8](repeating: 0, count: Int(file.size))
-        let count = try bytes.withUnsafeMutableBytes { (bytes) throws(LocalFailure) in try file.read(into: bytes) }
+        let count = try bytes.withUnsafeMutableBytes { (bytes) throws(Failure) in try file.read(into: bytes) }
         return String(decoding: bytes.prefix(count), as: UTF8.self)
     }
 }

@@ -11,11 +11,11 @@ struct Outcome {
     var losses: [String] = []
     var notices: [String] = []
     var folders: [KnownFolder] = []
-    var failure: PushFailure?
+    var failure: TransferFailure?
 
     init(_ events: PushEvents) async {
         var iterator = events.makeAsyncIterator()
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             while let event = try await iterator.next() { add(event) }
         } catch {
             failure = error

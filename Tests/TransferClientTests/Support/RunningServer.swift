@@ -35,7 +35,7 @@ struct RunningServer {
         adjust(&configuration)
         configuration.offersOwners = disk.isRoot
         var foundations = ServerFoundations()
-        foundations.openStore = { (configuration) throws(StoreError) in
+        foundations.openStore = { (configuration) throws(Failure) in
             try FileStore(
                 path: configuration.directory, durability: configuration.durability, limits: configuration.space,
                 fileSystem: nil, disk: disk)

@@ -10,7 +10,7 @@ import TransferTestSupport
 extension SyncTests {
     private func scans(
         _ client: TransferClient,
-        _ local: @escaping @Sendable (_ isStopped: @escaping BothScans<Int>.Stop) throws(StoreError) -> Int
+        _ local: @escaping @Sendable (_ isStopped: @escaping BothScans<Int>.Stop) throws(Failure) -> Int
     ) -> BothScans<Int> {
         let remote = RemoteScan(client, isSource: false, wantsDigests: true, SyncFilter(Selection()))
         return BothScans(remote: remote, pool: client.pool, local: local)
@@ -20,11 +20,11 @@ extension SyncTests {
         try write("a", [1])
         try await withServer { server in
             _ = try await push(server)
-            let scans = scans(try client(server, "copy/a")) { isStopped throws(StoreError) in
+            let scans = scans(try client(server, "copy/a")) { isStopped throws(Failure) in
                 while !isStopped() { sched_yield() }
-                throw StoreError(.aborted, "It was stopped.")
+                throw Failure(.aborted, "It was stopped.")
             }
-            let failure = await #expect(throws: PushFailure.self) { _ = try await scans.run() }
+            let failure = await #expect(throws: TransferFailure.self) { _ = try await scans.run() }
             #expect(failure?.reason == .rejected(.wrongForm))
         }
     }

@@ -5,7 +5,7 @@ import TransferModel
 struct Synced {
     var changes: [SyncChange] = []
     var summary: SyncSummary?
-    var failure: PushFailure?
+    var failure: TransferFailure?
 
     init(_ events: RequestEvents<SyncEvent>) async {
         let (events, failure) = await all(events)

@@ -79,7 +79,7 @@ import TransferProtocol
             peer.drain()
         }
         let client = try TransferClient(server: server.address, configuration: .plain())
-        var (codes, failure): ([ResultCode], PushFailure?) = ([], nil)
+        var (codes, failure): ([ResultCode], TransferFailure?) = ([], nil)
         do {
             for try await report in client.remove(["a"]) { codes.append(report.result) }
         } catch {

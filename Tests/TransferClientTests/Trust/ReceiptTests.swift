@@ -91,7 +91,7 @@ import TransferTestSupport
     }
 
     /// What comes behind a result, and what the client has to say of it.
-    static let badFrames: [(String, @Sendable (Offer) -> BatchSeal)] = [
+    static let badFrames: [(String, @Sendable (Offer) -> SignedBatch)] = [
         ("not signed", { $0.frame(by: ServerIdentity()) }),
         ("not signed", { $0.frame { $0.id = .random() } }),
         ("not signed", { $0.frame { $0.path = "other" } }),
@@ -202,12 +202,12 @@ import TransferTestSupport
             batch(by: signer, change).signed(0)
         }
 
-        func frame(by signer: ServerIdentity? = nil, _ change: (inout Offer) -> Void = { _ in }) -> BatchSeal {
-            batch(by: signer, change).seal
+        func frame(by signer: ServerIdentity? = nil, _ change: (inout Offer) -> Void = { _ in }) -> SignedBatch {
+            batch(by: signer, change).signedBatch
         }
 
         /// The frame with something else in it than was signed.
-        func changed(_ change: (inout BatchSeal) -> Void) -> BatchSeal {
+        func changed(_ change: (inout SignedBatch) -> Void) -> SignedBatch {
             var frame = frame()
             change(&frame)
             return frame

@@ -39,7 +39,7 @@ import TransferModel
         #expect(grow(until: 3_000).looks == [600, 1_200, 1_800, 2_400, 3_000])
     }
 
-    /// Its writer has closed it: nobody waits for the next look of one that grows.
+    /// Its writer has closed it: nobody waits for the next look Of an append upload.
     @Test mutating func isSentSoonAfterItsWriterHasClosedIt() {
         _ = files.noticed(grows, look(1), .complete, at: second(0))
         _ = grow(until: 300)

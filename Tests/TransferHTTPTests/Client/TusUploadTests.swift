@@ -175,7 +175,7 @@ import TransferModel
         #expect(fault.code == .malformedFrame)
         var other = TusUpload(try Self.offer(), at: "/up/", length: 10)
         _ = other.create(metadata: nil, nil)
-        let refused = UploadFault(.unsuitable, "elsewhere")
+        let refused = Failure(.unsuitable, "elsewhere")
         #expect(other.take(Self.answer(201, [("Location", "x")])) { _ in .failure(refused) } == .failed(refused))
     }
 

@@ -99,7 +99,7 @@ import TransferTestSupport
             looks.wrappingAdd(1, ordering: .relaxed).newValue == 1
         }
         try new.span.bytes.withUnsafeBytes { try begun.upload.append($0) }
-        #expect(try two.seal(begun.upload, DeclaredEnd()) == nil)
+        #expect(try two.finish(begun.upload, DeclaredEnd()) == nil)
         _ = two.publish()
         #expect(two.acknowledge().uploads.map(\.outcome.code) != [.committed])
         if !isRecorded { #expect(one.acknowledge().uploads.map(\.outcome.code) == [.committed]) }
@@ -125,7 +125,7 @@ import TransferTestSupport
             return true
         }
         try new.span.bytes.withUnsafeBytes { try begun.upload.append($0) }
-        #expect(try two.seal(begun.upload, DeclaredEnd()) == nil)
+        #expect(try two.finish(begun.upload, DeclaredEnd()) == nil)
         _ = two.publish()
         #expect(two.acknowledge().uploads.map(\.outcome.code) == [.committed])
         let seen = answers.withLock { $0 }

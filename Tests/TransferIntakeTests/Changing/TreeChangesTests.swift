@@ -60,7 +60,7 @@ import TransferTestSupport
 
     private func perform(
         _ changes: [TreeChange], _ fixture: IntakeFixture, keeps: Bool = false
-    ) -> [Result<TreeChange.Done, StoreError>] {
+    ) -> [Result<TreeChange.Done, Failure>] {
         TreeChanges(fixture.intake, fixture.store, keepsReplaced: keeps) { _ in Self.batch }.perform(changes)
     }
 
@@ -132,7 +132,7 @@ import TransferTestSupport
         let results = perform(changes, fixture, keeps: keeps)
         #expect(throws: Never.self) { try results[0].get() }
         // There is one name only.
-        #expect(throws: StoreError.self) { try results[1].get() }
+        #expect(throws: Failure.self) { try results[1].get() }
         #expect(fixture.store.version(at: try path("e")) == before)
         for name in ["a", "b", "e"] {
             let version = fixture.store.version(at: try path(name))
@@ -186,7 +186,7 @@ import TransferTestSupport
         let results = perform(wanted, fixture)
         #expect(throws: Never.self) { try results[0].get() }
         for result in results[1...] {
-            let error = #expect(throws: StoreError.self) { try result.get() }
+            let error = #expect(throws: Failure.self) { try result.get() }
             #expect(error?.code == .insufficientStorage)
         }
         full.store(false, ordering: .relaxed)
@@ -231,7 +231,7 @@ import TransferTestSupport
         try fill(fixture)
         fails.store(true, ordering: .relaxed)
         let results = perform([.move(try path("a"), to: try path("x"), replaces: false)], fixture)
-        let error = #expect(throws: StoreError.self) { try results[0].get() }
+        let error = #expect(throws: Failure.self) { try results[0].get() }
         #expect(error?.code.class == .server)
         #expect(try fixture.intake.known.records.intended().count == 1)
         fails.store(false, ordering: .relaxed)
@@ -258,7 +258,7 @@ import TransferTestSupport
         try fill(fixture)
         fails.store(true, ordering: .relaxed)
         let results = perform([.move(try path("a"), to: try path("x"), replaces: false)], fixture)
-        #expect(throws: StoreError.self) { try results[0].get() }
+        #expect(throws: Failure.self) { try results[0].get() }
         // Other paths are not kept away, and this one is, until it is settled.
         fails.store(false, ordering: .relaxed)
         let next: [TreeChange] = [
@@ -311,7 +311,7 @@ import TransferTestSupport
         let rotten = try #require(before[1][0].version)
         known.add(rotten: RottenFile(version: rotten, digest: try #require(before[1][0].digest)))
         let results = perform([.move(try path("a"), to: try path("b"), replaces: false)], fixture)
-        #expect(throws: StoreError.self) { try results[0].get() }
+        #expect(throws: Failure.self) { try results[0].get() }
         #expect(known.entries(at: ["a", "b"]) == before)
         for entry in before.joined() { #expect(known.entry(for: entry.id) == entry) }
         #expect(known.isRotten(rotten))
@@ -407,7 +407,7 @@ import TransferTestSupport
         let attributes = TreeChange.Attributes(
             permissions: 0o600, modified: Timestamp(seconds: 1_000, nanoseconds: 5), extra: nil)
         // A move that is refused takes nothing along.
-        #expect(throws: StoreError.self) {
+        #expect(throws: Failure.self) {
             try perform([.move(try path("a"), to: try path("e"), replaces: false)], fixture)[0].get()
         }
         let changes: [TreeChange] = [
@@ -475,7 +475,7 @@ import TransferTestSupport
         let next = try IntakeFixture(in: directory, calls: calls)
         #expect(next.intake.settleIntended(in: next.store) == 0)
         let wanted: TreeChange = .move(try path("q/x"), to: try path("q/z"), replaces: false)
-        #expect(throws: StoreError.self) { try perform([wanted], next)[0].get() }
+        #expect(throws: Failure.self) { try perform([wanted], next)[0].get() }
         fails.store(false, ordering: .relaxed)
         #expect(throws: Never.self) { try perform([wanted], next)[0].get() }
         next.intake.known.settle()

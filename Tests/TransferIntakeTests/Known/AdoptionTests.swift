@@ -100,10 +100,10 @@ import TransferTestSupport
     private func overwrite(_ path: String, _ content: [UInt8], _ session: IntakeSession) throws -> [ResultCode] {
         let begun = session.begin(intent(path), mayEnd: false)
         if let outcome = begun.outcome { return [outcome.code] }
-        do throws(StoreError) {
-            try content.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try begun.upload.append(bytes) }
+        do throws(Failure) {
+            try content.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try begun.upload.append(bytes) }
             let end = DeclaredEnd(size: UInt64(content.count), digest: IntakeFixture.digest(content))
-            if let outcome = try session.seal(begun.upload, end) { return [outcome.code] }
+            if let outcome = try session.finish(begun.upload, end) { return [outcome.code] }
         } catch {
             return [session.refuse(begun.upload, error).code]
         }

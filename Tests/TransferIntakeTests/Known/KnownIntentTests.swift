@@ -26,7 +26,7 @@ import TransferTestSupport
         let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
         let intake = Intake(
             Intake.Configuration(
-                maximumAssemblies: 8, filesAtOnce: 100, maximumUpload: 1 << 40, keepUnfinished: Self.hour),
+                maximumMultiparts: 8, filesAtOnce: 100, maximumUpload: 1 << 40, keepUnfinished: Self.hour),
             store: store, records: catalog, signer: nil
         ) { _ in }
         if loads { intake.known.load() }
@@ -48,7 +48,7 @@ import TransferTestSupport
         UploadIntent(
             id: id, path: "d/big", size: UInt64(Self.content.count), kind: .picture, function: .sha256,
             conflict: .overwrite, modified: Timestamp(seconds: 7, nanoseconds: 8), permissions: 0o600,
-            extent: .assembly)
+            extent: .multipart)
     }
 
     /// Sends whole blocks from the front.
@@ -137,7 +137,7 @@ import TransferTestSupport
             let session = try session(intake)
             try sendFront(1, session, total: intent.size)
             session.leave()
-            intake.assemblies.letGo(desertedUpTo: .max)
+            intake.multiparts.letGo(desertedUpTo: .max)
             intake.keepUnfinished = -2_000_000_000
             _ = try intake.expire(leftovers: false)
             #expect(session.unfinished(id) == nil && session.have(id) == nil)

@@ -19,8 +19,8 @@ import TransferModel
         UploadResult(id: id(number), code: code, receipt: receipt)
     }
 
-    private static func receipts(_ count: Int) -> BatchSeal {
-        BatchSeal(number: 1, time: 0, count: count, signature: [], sender: "")
+    private static func receipts(_ count: Int) -> SignedBatch {
+        SignedBatch(number: 1, time: 0, count: count, signature: [], sender: "")
     }
 
     @Test func acknowledgementsAreSettledByTheirReceipts() throws {

@@ -52,7 +52,7 @@ import TransferModel
 
     private static let block = BlockDigest(index: 0, digest: Sample.xxh128)
     private static let end = End(size: 0, digest: Sample.xxh128)
-    private static let question = Begin(id: Sample.otherID, path: "c", size: nil, scope: .assembly)
+    private static let question = Begin(id: Sample.otherID, path: "c", size: nil, scope: .multipart)
     private static let lookup = Lookup([Sample.otherID, UploadID(high: 0, low: 2)], digest: .xxh128)
     private static let newBegin = Begin(id: Sample.otherID, path: "b", size: nil)
 
@@ -72,7 +72,7 @@ import TransferModel
             .deliveries(Deliveries(id: 1, [])), .arrived(1),
             .hello(Hello(agent: "x")), .welcome(Welcome()), .ping(7), .pong(7), .goodbye(Goodbye(.committed)),
             .begin(newBegin), .resume(question), .lookup(lookup), .unknown([Sample.id]),
-            .receipts(BatchSeal(number: 1, time: 0, count: 1, signature: [], sender: "")),
+            .receipts(SignedBatch(number: 1, time: 0, count: 1, signature: [], sender: "")),
             .have(Have(id: Sample.id, first: 0, digests: [])), .accept(Sample.id),
             .block(block), .end(end), .abort,
             .received(Received(id: Sample.id, bytes: 0)), .result(UploadResult(id: Sample.id, code: .committed)),

@@ -145,9 +145,9 @@ import TransferModel
         #expect(range(.max - block + 1, block, nil) == nil && range(.max, .max, .max) == nil)
     }
 
-    @Test func anAssemblyDeclaresItsSize() throws {
+    @Test func aMultipartUploadDeclaresItsSize() throws {
         var begin = Begin(id: Sample.id, path: "a", size: 9 << 20)
-        begin.scope = .assembly
+        begin.scope = .multipart
         #expect(try Message.decode(.begin, unchecked: Message.begin(begin).body) == .begin(begin))
         begin.size = nil
         let body = Message.begin(begin).body

@@ -4,7 +4,7 @@ import TransferModel
 @testable import TransferProtocol
 
 @Suite struct ReceiptsTests {
-    private static let receipts = BatchSeal(
+    private static let receipts = SignedBatch(
         number: 7, time: 8, count: 2, signature: Array(0..<64), sender: "192.0.2.7:50000")
 
     @Test(arguments: [1, 2, Limits.unacknowledgedUploads]) func asManyAsMayBe(_ count: Int) throws {

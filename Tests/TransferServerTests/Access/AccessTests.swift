@@ -387,7 +387,7 @@ extension ServerTests {
                 #expect(have.id == parted.id && have.digests.count == 1)
                 guard case .accept(parted.id) = try owner.answer() else { throw RawClient.Failure(description: "?") }
                 #expect(try owner.codes(to: parted.part(Limits.blockSize..<content.count)) == [.staged])
-                #expect(try owner.codes(to: parted.assembly) == [.committed])
+                #expect(try owner.codes(to: parted.multipart) == [.committed])
                 #expect(server.content("big") == content)
             }
         }

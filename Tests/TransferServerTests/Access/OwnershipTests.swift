@@ -117,13 +117,13 @@ extension ServerTests {
             let content = SplitMix64.bytes(seed: 4, Limits.blockSize + 1)
             let upload = PartedUpload("a", content)
             try await serving { (_, owner, _) throws in
-                #expect(try owner.codes(2, to: upload.inOnePart + upload.assembly) == [.staged, .committed])
+                #expect(try owner.codes(2, to: upload.inOnePart + upload.multipart) == [.staged, .committed])
             }
             fixture.rot("a")
             try fixture.hideTouch("a")
             try await serving { [fixture] (server, owner, guest) throws in
                 let again = PartedUpload("a", content)
-                #expect(try guest.codes(2, to: again.inOnePart + again.assembly) == [.staged, .committed])
+                #expect(try guest.codes(2, to: again.inOnePart + again.multipart) == [.staged, .committed])
                 #expect(server.content("a") == content && server.tree == ["a"])
                 #expect(try guest.codes(to: Self.replacing("a", [3])) == [.forbidden])
                 #expect(server.content("a") == content)

@@ -87,7 +87,7 @@ extension ServerTests {
                 #expect(try client.codes(to: replace("a", [3])) == [.forbidden])
                 #expect(try client.codes(to: replace("a", [3, 4])) == [.forbidden])
                 let upload = PartedUpload("a", SplitMix64.bytes(seed: 3, Limits.blockSize + 1), conflict: .overwrite)
-                let codes = try client.codes(2, to: upload.inOnePart + upload.assembly)
+                let codes = try client.codes(2, to: upload.inOnePart + upload.multipart)
                 #expect(codes.last?.isSuccess == false && server.content("a") == [1])
                 // The same content makes nobody its owner, and who may not read does not learn that it is the same.
                 #expect(try client.codes(to: replace("a", [1])) == [rights.mayRead ? .alreadyStored : .forbidden])

@@ -52,7 +52,7 @@ extension ServerTests {
         /// server has places for.
         @Test func placesForUploadsInParts() async throws {
             let places = 128
-            try await serving({ $0.maximumAssemblies = places }) { [busy, other] server in
+            try await serving({ $0.maximumMultiparts = places }) { [busy, other] server in
                 let clients = try (0..<4).map { _ in try Self.connection(of: busy, to: server) }
                 for client in clients {
                     client.send((0..<64).flatMap { PartedUpload("busy/\($0)", [1]).question })
@@ -72,7 +72,7 @@ extension ServerTests {
                 let client = try Self.connection(of: other, to: server)
                 client.send(upload.question)
                 try client.expectAccept()
-                #expect(try client.codes(2, to: upload.inOnePart + upload.assembly) == [.staged, .committed])
+                #expect(try client.codes(2, to: upload.inOnePart + upload.multipart) == [.staged, .committed])
                 #expect(server.content("other") == upload.content)
                 // Those who work on the others are there still.
                 withExtendedLifetime(clients) {}

@@ -59,7 +59,7 @@ extension ServerTests {
                 #expect(try other.next() == .closed)
                 #expect(try second.codes(to: Frames.upload("late", [1])) == [.shuttingDown])
                 #expect(try second.codes(to: upload.part(4 << 20..<8 << 20)) == [.staged])
-                #expect(try second.codes(to: upload.assembly) == [.committed])
+                #expect(try second.codes(to: upload.multipart) == [.committed])
                 for client in [first, second] {
                     #expect(try client.goodbye().code == .shuttingDown)
                     #expect(try client.next() == .closed)

@@ -49,7 +49,7 @@ struct CrashTalk {
         case .complete(let upload):
             for range in try missing(upload) { try send(upload, range) }
             guard results[upload.id] == nil else { return }
-            client.send(upload.parted.assembly)
+            client.send(upload.parted.multipart)
             try take(try client.result(), [upload])
         case .lookUp(let uploads):
             for result in try client.lookUp(uploads.map(\.id)).known { try take(result, uploads) }

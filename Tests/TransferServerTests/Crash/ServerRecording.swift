@@ -48,7 +48,7 @@ final class ServerRecording: Sendable {
     /// For the server that is recorded.
     var foundations: ServerFoundations {
         var foundations = ServerFoundations()
-        foundations.openStore = { [script, fileSystem] (configuration) throws(StoreError) in
+        foundations.openStore = { [script, fileSystem] (configuration) throws(Failure) in
             try FileStore(
                 path: configuration.directory, durability: .commit, fileSystem: fileSystem, disk: script.disk)
         }

@@ -92,7 +92,7 @@ extension ServerTests {
             }
         }
 
-        /// More lanes in the middle of an upload than the server has buffers or threads.
+        /// More workers in the middle of an upload than the server has buffers or threads.
         @Test func manyLanesAtOnce() async throws {
             try await serving({ $0.blockingThreads = 2 }) { server in
                 let content = [UInt8](repeating: 3, count: 100_000)
@@ -111,7 +111,7 @@ extension ServerTests {
             try await serving { server in
                 let client = try server.greetedClient()
                 let empty = Frames.data([])
-                let padding = (0..<3 * LaneBatch.mostOperations).flatMap { _ in empty }
+                let padding = (0..<3 * FrameBatch.mostOperations).flatMap { _ in empty }
                 for round in 0..<20 {
                     let content = [UInt8](repeating: UInt8(round), count: 1 + round * 997)
                     client.send(

@@ -209,10 +209,10 @@ extension RecordedConversationScript {
     }
 
     /// - Parameter byte: that the digest has in place of each zero.
-    private static func assembly(_ byte: UInt8 = 0) -> [UInt8] {
+    private static func multipart(_ byte: UInt8 = 0) -> [UInt8] {
         let size = UInt64(long.content.count)
         var begin = Begin(id: long.id, path: long.path, size: size, modified: time, permissions: 0o600)
-        begin.scope = .assembly
+        begin.scope = .multipart
         let block = [UInt8](repeating: byte, count: Limits.blockSize)
         return Frames.encoded(.begin(begin), .end(End(size: size, digest: Frames.digest(block + hello))))
     }
@@ -231,19 +231,19 @@ extension RecordedConversationScript {
                 greeting(run: 3),
                 Step("what the server has of it: nothing", 1, long.question),
                 Step("its end", 1, lastPart),
-                Step("too early", 1, assembly()),
+                Step("too early", 1, multipart()),
                 Step("what the server has of it", 2, long.question),
                 Step("another size of the whole", 1, long.part(0..<5, id: id(54), total: 5)),
                 Step("its first block", 1, firstPart),
                 Step("what the server has of it now", 2, long.question),
-                Step("the wrong digest of the whole", 1, assembly(1)),
+                Step("the wrong digest of the whole", 1, multipart(1)),
                 Step("its end and first block again", 2, lastPart, firstPart),
-                Step("all of it", 1, assembly()),
-                Step("all of it again", 1, assembly()),
+                Step("all of it", 1, multipart()),
+                Step("all of it again", 1, multipart()),
                 Step("what the server has of what is over", 1, long.question),
                 Step("another one", 1, small.part(0..<5, id: id(55))),
                 Step("taken back", 1, small.withdrawal),
-                Step("nothing left of it", 1, small.assembly),
+                Step("nothing left of it", 1, small.multipart),
                 Step("a part that is taken back", 1, openPart, abort),
                 goodbye,
             ])
@@ -354,7 +354,7 @@ extension RecordedConversationScript {
     private static let goodbyeFrame = Frames.encoded(.goodbye(Goodbye(.committed)))
 
     /// Of the upload that is open.
-    private static var resumed: Begin { Begin(id: id(80), path: "fault", size: 5, scope: .assembly) }
+    private static var resumed: Begin { Begin(id: id(80), path: "fault", size: 5, scope: .multipart) }
 
     private static var stopping: Self {
         let long = PartedUpload("late/long", Self.long.content, id: id(90))

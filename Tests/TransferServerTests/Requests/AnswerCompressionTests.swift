@@ -8,7 +8,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// What a lane makes of content that is to be compressed, and what a client finds in it.
+    /// What a worker makes of content that is to be compressed, and what a client finds in it.
     @Suite struct AnswerCompressionTests {
         /// What came of a fetch, and how.
         private struct Answer {
@@ -31,12 +31,12 @@ extension ServerTests {
         private static func fetch(
             _ path: String, from server: TestServer, room: Int = 512 << 10, _ choice: CompressionGovernor.Choice
         ) throws -> Answer {
-            let lane = RequestLane(LaneResources(server.server.core), peer: "test")
+            let worker = RequestWorker(WorkerResources(server.server.core), peer: "test")
             var answer = Answer()
             var requests = [Request.fetch(FetchRequest(id: 1, path: path))]
             let expansion = FrameExpansion(limit: Limits.dataBody)
             repeat {
-                let outcome = lane.step(requests, cancelled: [], room: room, compression: choice, isStopping: false)
+                let outcome = worker.step(requests, cancelled: [], room: room, compression: choice, isStopping: false)
                 requests = []
                 let before = answer.content.count
                 try read(outcome.chunk.filled, expansion, into: &answer)

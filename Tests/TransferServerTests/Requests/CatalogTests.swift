@@ -210,7 +210,7 @@ extension ServerTests {
             let acknowledged = Locked<UploadResult?>(nil)
             try await serving(in: directory) { server in
                 let client = try server.greetedClient(run: Self.first)
-                client.send(upload.part(0..<content.count) + upload.assembly)
+                client.send(upload.part(0..<content.count) + upload.multipart)
                 #expect(try client.result().code == .staged)
                 let result = try client.result()
                 #expect(result.code == .committed)
@@ -218,7 +218,7 @@ extension ServerTests {
             }
             try await serving(in: directory) { server in
                 let client = try server.greetedClient(run: Self.first)
-                client.send(upload.assembly)
+                client.send(upload.multipart)
                 #expect(try client.result() == acknowledged.withLock { $0 })
             }
         }

@@ -108,7 +108,7 @@ extension ServerTests {
                 let upload = PartedUpload("a", Self.long)
                 let client = try server.greetedClient()
                 #expect(try client.codes(to: upload.inOnePart) == [.staged])
-                #expect(try client.codes(to: upload.assembly) == [.committed])
+                #expect(try client.codes(to: upload.multipart) == [.committed])
                 #expect(server.tree == ["a"] && self.content("a") == Self.long)
             }
         }

@@ -135,7 +135,7 @@ extension ServerTests {
                 begin.scope = .part(.init(of: upload.id, offset: UInt64(block), total: UInt64(3 * block)))
                 let zeros = Piece.hole(2 * block)
                 let part = Frames.encoded(.begin(begin)) + zeros.frames() + Frames.end(zeros.content)
-                #expect(try client.codes(2, to: part + upload.assembly) == [.staged, .committed])
+                #expect(try client.codes(2, to: part + upload.multipart) == [.staged, .committed])
                 #expect(server.content("a") == content)
                 #expect(Self.space(server, "a") <= block + 2 * 4096)
             }
@@ -163,8 +163,8 @@ extension ServerTests {
             try await serving(in: directory) { server in
                 let client = try server.greetedClient()
                 #expect(try client.found(upload) == [0: upload.blocks[0]])
-                #expect(try client.codes(1, to: upload.assembly) == [.incomplete])
-                let rest = part(.hole(2 * block), at: block) + upload.assembly
+                #expect(try client.codes(1, to: upload.multipart) == [.incomplete])
+                let rest = part(.hole(2 * block), at: block) + upload.multipart
                 #expect(try client.codes(2, to: rest) == [.staged, .committed])
                 #expect(server.content("a") == content && Self.space(server, "a") <= block + 2 * 4096)
             }

@@ -15,11 +15,11 @@ extension ServerTests {
         private static let hole = 1 << 20
 
         /// Frames in the buffers of batches, as a session parses them.
-        private static func batches(_ operations: [LaneBatch.Operation], _ frames: [UInt8]) throws -> [LaneBatch] {
+        private static func batches(_ operations: [FrameBatch.Operation], _ frames: [UInt8]) throws -> [FrameBatch] {
             let pool = BufferPool(size: 256 << 10, count: 16)
-            var (parser, rest, batches): (FrameParser, [UInt8], [LaneBatch]) = (FrameParser(), frames, [])
+            var (parser, rest, batches): (FrameParser, [UInt8], [FrameBatch]) = (FrameParser(), frames, [])
             repeat {
-                let batch = LaneBatch(try #require(pool.takeNow()), carry: rest)
+                let batch = FrameBatch(try #require(pool.takeNow()), carry: rest)
                 if batches.isEmpty { batch.operations += operations }
                 parsing: while !batch.isComplete {
                     switch try parser.next(batch.unparsed.bytes) {
@@ -42,13 +42,13 @@ extension ServerTests {
             (0..<count).reduce(into: []) { frames, _ in Hole(count: bytes).encode(into: &frames) }
         }
 
-        private static func lane(_ server: TestServer) -> UploadLane {
-            UploadLane(
-                LaneResources(server.server.core), connection: 1 << 20, peer: "test", early: EarlyAnswers(),
+        private static func worker(_ server: TestServer) -> UploadWorker {
+            UploadWorker(
+                WorkerResources(server.server.core), connection: 1 << 20, peer: "test", early: EarlyAnswers(),
                 progress: ConnectionProgress(1 << 20, peer: "test"))
         }
 
-        private static func begin(_ size: UInt64, filled: UInt64? = nil) -> LaneBatch.Operation {
+        private static func begin(_ size: UInt64, filled: UInt64? = nil) -> FrameBatch.Operation {
             var begin = Begin(id: .random(), path: "a", size: size)
             begin.filled = filled
             return .begin(begin)
@@ -56,7 +56,7 @@ extension ServerTests {
 
         @Test func aBatchHoldsFewHoles() throws {
             let large = try Self.batches([], Self.holes(1000))
-            #expect(large.allSatisfy { $0.operations.count * Self.hole <= LaneBatch.mostHoles } && large.count == 16)
+            #expect(large.allSatisfy { $0.operations.count * Self.hole <= FrameBatch.mostHoles } && large.count == 16)
             let small = try Self.batches([], Self.holes(2000, of: 1))
             #expect(small.map(\.operations.count) == [1024, 976])
         }
@@ -64,16 +64,16 @@ extension ServerTests {
         /// One of two sessions has ended when the same comes.
         @Test(arguments: [false, true]) func holesAreDroppedWhenNobodyWaits(_ isEnding: Bool) async throws {
             try await serving { server in
-                let lane = Self.lane(server)
-                lane.isEnding.store(isEnding, ordering: .relaxed)
+                let worker = Self.worker(server)
+                worker.isEnding.store(isEnding, ordering: .relaxed)
                 let batches = try Self.batches([Self.begin(1 << 40, filled: 0)], Self.holes(200))
-                let outcomes = batches.map { lane.process([$0]) }
+                let outcomes = batches.map { worker.process([$0]) }
                 let allAreDone = outcomes.allSatisfy { !$0.isBusy }
                 #expect(allAreDone)
-                guard case .receiving(let upload) = lane.uploads.current else { return #expect(Bool(false)) }
-                let most = UploadLane.mostLate + UInt64(Self.hole)
+                guard case .receiving(let upload) = worker.uploads.current else { return #expect(Bool(false)) }
+                let most = UploadWorker.mostLate + UInt64(Self.hole)
                 #expect(isEnding ? upload.size <= most : upload.size == UInt64(200 * Self.hole))
-                lane.cancel()
+                worker.cancel()
                 #expect(server.parts.isEmpty && server.tree.isEmpty)
             }
         }
@@ -81,14 +81,14 @@ extension ServerTests {
         /// What was received whole is stored, though its sender has gone.
         @Test func contentIsStoredWhenNobodyWaits() async throws {
             try await serving { server in
-                let lane = Self.lane(server)
-                lane.isEnding.store(true, ordering: .relaxed)
+                let worker = Self.worker(server)
+                worker.isEnding.store(true, ordering: .relaxed)
                 let content = SplitMix64.bytes(seed: 1, 100_000)
                 let frames = Frames.stored(content) + Frames.end(content)
                 for batch in try Self.batches([Self.begin(UInt64(content.count))], frames) {
-                    _ = lane.process([batch])
+                    _ = worker.process([batch])
                 }
-                lane.cancel()
+                worker.cancel()
                 #expect(server.content("a") == content)
             }
         }

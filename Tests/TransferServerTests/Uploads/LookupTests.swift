@@ -80,7 +80,7 @@ extension ServerTests {
                 #expect(try client.codes(to: upload.inOnePart) == [.staged])
                 #expect(try client.codes(to: Frames.upload("../x", [1], id: Self.stranger)) == [.invalidPath])
                 #expect(try client.lookUp([upload.id, Self.stranger]).known.isEmpty)
-                #expect(try client.codes(to: upload.assembly) == [.committed])
+                #expect(try client.codes(to: upload.multipart) == [.committed])
                 #expect(try client.lookUp([upload.id]).known.map(\.storedPath) == ["big"])
             }
         }

@@ -34,25 +34,25 @@ struct PartedUpload {
 
     var inOnePart: [UInt8] { part(0..<content.count) }
 
-    var assembly: [UInt8] { assembly(digestOf: content) }
+    var multipart: [UInt8] { multipart(digestOf: content) }
 
-    func assembly(digestOf other: [UInt8]) -> [UInt8] {
+    func multipart(digestOf other: [UInt8]) -> [UInt8] {
         var begin = Begin(id: id, path: path, size: UInt64(content.count), digest: function, conflict: conflict)
-        begin.scope = .assembly
+        begin.scope = .multipart
         return Frames.encoded(.begin(begin)) + Frames.end(other, function)
     }
 
     /// Takes all of it back.
     var withdrawal: [UInt8] {
         var begin = Begin(id: id, path: path, size: 0, digest: function)
-        begin.scope = .assembly
+        begin.scope = .multipart
         return Frames.encoded(.begin(begin), .abort)
     }
 
     /// Asks what there is.
     var question: [UInt8] {
         Frames.encoded(
-            .resume(Begin(id: id, path: path, size: UInt64(content.count), digest: function, scope: .assembly)))
+            .resume(Begin(id: id, path: path, size: UInt64(content.count), digest: function, scope: .multipart)))
     }
 
     /// The digest of each block.

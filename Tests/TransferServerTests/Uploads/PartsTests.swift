@@ -30,7 +30,7 @@ extension ServerTests {
                     #expect(server.tree.isEmpty)
                 }
                 let client = try server.greetedClient()
-                client.send(upload.assembly)
+                client.send(upload.multipart)
                 let result = try client.result()
                 #expect(result.code == .committed)
                 #expect(result.isDurable)
@@ -45,10 +45,10 @@ extension ServerTests {
             try await serving { server in
                 let upload = PartedUpload("big", Self.content)
                 let client = try server.greetedClient()
-                #expect(try client.codes(to: upload.inOnePart + upload.assembly) == [.staged])
+                #expect(try client.codes(to: upload.inOnePart + upload.multipart) == [.staged])
                 let first = try client.result()
                 #expect(first.code == .committed)
-                client.send(upload.assembly)
+                client.send(upload.multipart)
                 #expect(try client.result() == first)
                 #expect(server.tree == ["big"])
             }
@@ -58,13 +58,14 @@ extension ServerTests {
             try await serving { server in
                 let upload = PartedUpload("big", Self.content)
                 let client = try server.greetedClient()
-                #expect(try client.codes(to: upload.assembly) == [.incomplete])
+                #expect(try client.codes(to: upload.multipart) == [.incomplete])
                 #expect(
-                    try client.codes(3, to: upload.part(Self.ranges[0]) + upload.part(Self.ranges[2]) + upload.assembly)
+                    try client.codes(
+                        3, to: upload.part(Self.ranges[0]) + upload.part(Self.ranges[2]) + upload.multipart)
                         == [.staged, .staged, .incomplete])
                 #expect(server.tree.isEmpty)
                 #expect(
-                    try client.codes(2, to: upload.part(Self.ranges[1]) + upload.assembly) == [.staged, .committed])
+                    try client.codes(2, to: upload.part(Self.ranges[1]) + upload.multipart) == [.staged, .committed])
                 #expect(server.content("big") == Self.content)
             }
         }
@@ -89,7 +90,7 @@ extension ServerTests {
                     try older.codes(2, to: Array(frames[100_000...]) + upload.part(Self.ranges[2])) == [
                         .incomplete, .incomplete,
                     ])
-                #expect(try older.codes(to: upload.assembly) == [.committed])
+                #expect(try older.codes(to: upload.multipart) == [.committed])
                 #expect(server.content("big") == Self.content)
             }
         }
@@ -102,7 +103,8 @@ extension ServerTests {
                 damaged[damaged.count - 100_000] ^= 1
                 #expect(try client.codes(to: damaged) == [.digestMismatch])
                 #expect(
-                    try client.codes(3, to: upload.part(Self.ranges[1]) + upload.part(Self.ranges[2]) + upload.assembly)
+                    try client.codes(
+                        3, to: upload.part(Self.ranges[1]) + upload.part(Self.ranges[2]) + upload.multipart)
                         == [.staged, .staged, .incomplete])
                 #expect(server.tree.isEmpty)
             }
@@ -114,7 +116,7 @@ extension ServerTests {
                 let upload = PartedUpload("big", Self.content)
                 let client = try server.greetedClient()
                 #expect(
-                    try client.codes(2, to: upload.inOnePart + upload.assembly(digestOf: Self.content.reversed())) == [
+                    try client.codes(2, to: upload.inOnePart + upload.multipart(digestOf: Self.content.reversed())) == [
                         .staged, .digestMismatch,
                     ])
                 #expect(server.tree.isEmpty)
@@ -140,7 +142,7 @@ extension ServerTests {
                 let client = try server.greetedClient()
                 #expect(try client.codes(to: Frames.upload("big", [1])) == [.committed])
                 let upload = PartedUpload("big", Self.content)
-                #expect(try client.codes(to: upload.inOnePart + upload.assembly) == [.staged])
+                #expect(try client.codes(to: upload.inOnePart + upload.multipart) == [.staged])
                 #expect(try client.result().storedPath == "big-1")
                 #expect(server.content("big-1") == Self.content)
             }
@@ -184,7 +186,7 @@ extension ServerTests {
                 try client.waitForClose()
                 try server.waitUntil("the parts are forgotten") {
                     guard let later = try? server.greetedClient() else { return false }
-                    return (try? later.codes(to: upload.assembly)) == [.incomplete]
+                    return (try? later.codes(to: upload.multipart)) == [.incomplete]
                 }
                 #expect(server.parts == ["\(upload.id).part"])
             }

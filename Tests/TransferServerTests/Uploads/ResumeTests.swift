@@ -37,7 +37,7 @@ extension ServerTests {
                 let second = try server.greetedClient()
                 #expect(try second.found(upload) == [0: upload.blocks[0], 1: upload.blocks[1], 3: upload.blocks[3]])
                 #expect(
-                    try second.codes(2, to: upload.part(Self.range(2..<3)) + upload.assembly) == [.staged, .committed])
+                    try second.codes(2, to: upload.part(Self.range(2..<3)) + upload.multipart) == [.staged, .committed])
                 #expect(server.content("big") == Self.content)
                 #expect(server.parts.isEmpty)
             }
@@ -60,9 +60,9 @@ extension ServerTests {
                 #expect(found[0] == upload.blocks[0] && found[3] == upload.blocks[3])
                 #expect(found[1] != upload.blocks[1])
                 // Without what is missing and what is damaged it is not complete, and not itself.
-                #expect(try client.codes(to: upload.assembly) == [.incomplete])
+                #expect(try client.codes(to: upload.multipart) == [.incomplete])
                 #expect(
-                    try client.codes(2, to: upload.part(Self.range(1..<3)) + upload.assembly) == [.staged, .committed])
+                    try client.codes(2, to: upload.part(Self.range(1..<3)) + upload.multipart) == [.staged, .committed])
                 #expect(server.content("big") == Self.content)
                 #expect(server.parts.isEmpty)
             }
@@ -112,7 +112,7 @@ extension ServerTests {
             try await serving(in: directory) { server in
                 let client = try server.greetedClient()
                 #expect(try client.found(upload).count == 4)
-                #expect(try client.codes(to: upload.assembly) == [.digestMismatch])
+                #expect(try client.codes(to: upload.multipart) == [.digestMismatch])
                 #expect(server.tree.isEmpty)
                 #expect(server.parts.isEmpty)
             }
@@ -140,7 +140,7 @@ extension ServerTests {
                 _ = try newer.found(upload)
                 #expect(try newer.codes(to: upload.inOnePart) == [.staged])
                 #expect(try older.codes(to: Array(upload.inOnePart[100_000...])) == [.incomplete])
-                #expect(try newer.codes(to: upload.assembly) == [.committed])
+                #expect(try newer.codes(to: upload.multipart) == [.committed])
                 #expect(server.content("big") == Self.content)
             }
         }
@@ -149,7 +149,7 @@ extension ServerTests {
             try await serving { server in
                 let upload = PartedUpload("big", Self.content)
                 let client = try server.greetedClient()
-                #expect(try client.codes(2, to: upload.inOnePart + upload.assembly) == [.staged, .committed])
+                #expect(try client.codes(2, to: upload.inOnePart + upload.multipart) == [.staged, .committed])
                 #expect(try client.codes(to: upload.question) == [.committed])
                 #expect(try client.codes(to: PartedUpload("../big", Self.content).question) == [.invalidPath])
                 #expect(server.parts.isEmpty)
@@ -163,13 +163,13 @@ extension ServerTests {
                 let client = try server.greetedClient()
                 if name != "big" { #expect(try client.codes(to: Frames.upload("big", [1])) == [.committed]) }
                 let earlier = PartedUpload("big", Self.content)
-                #expect(try client.codes(2, to: earlier.inOnePart + earlier.assembly) == [.staged, .committed])
+                #expect(try client.codes(2, to: earlier.inOnePart + earlier.multipart) == [.staged, .committed])
                 let upload = PartedUpload("big", Self.content)
-                #expect(try client.codes(to: upload.assembly) == [.incomplete])
+                #expect(try client.codes(to: upload.multipart) == [.incomplete])
                 #expect(try client.found(upload).isEmpty)
-                #expect(try client.codes(to: upload.assembly) == [.incomplete])
+                #expect(try client.codes(to: upload.multipart) == [.incomplete])
                 // Who sends it is told that it was there.
-                client.send(upload.inOnePart + upload.assembly)
+                client.send(upload.inOnePart + upload.multipart)
                 #expect(try client.result().code == .staged)
                 let result = try client.result()
                 #expect(result.code == .alreadyStored && result.isDurable)
@@ -188,7 +188,7 @@ extension ServerTests {
                     let part = upload.part(range, total: block < 3 ? nil : Self.content.count)
                     #expect(try client.codes(to: part) == [.staged])
                 }
-                #expect(try client.codes(to: upload.assembly) == [.committed])
+                #expect(try client.codes(to: upload.multipart) == [.committed])
                 #expect(server.content("stream") == Self.content)
             }
         }

@@ -36,7 +36,7 @@ extension ServerTests {
                     #expect(server.tree == ["small"] && server.parts.isEmpty)
                 }
                 let parted = PartedUpload("parted", Self.content)
-                #expect(try client.codes(2, to: parted.inOnePart + parted.assembly) == [.staged, .committed])
+                #expect(try client.codes(2, to: parted.inOnePart + parted.multipart) == [.staged, .committed])
                 #expect(try client.codes(to: Frames.upload("more", [1, 2, 3])) == [.quotaExceeded])
                 #expect(try client.codes(to: Frames.upload("small", [1, 2], conflict: .overwrite)) == [.committed])
                 #expect(try client.codes(to: Frames.upload("more", [1, 2, 3])) == [.committed])

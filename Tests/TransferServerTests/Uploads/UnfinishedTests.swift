@@ -70,7 +70,7 @@ extension ServerTests {
                 let rest = upload.part(Self.front.upperBound..<Self.content.count)
                 #expect(try client.codes(to: rest) == [.staged])
                 #expect(try unfinished() == before)
-                #expect(try client.codes(to: upload.assembly) == [.committed])
+                #expect(try client.codes(to: upload.multipart) == [.committed])
             }
             let entry = try #require(try entries().first)
             #expect(try entries().count == 1 && unfinished().isEmpty)
@@ -82,7 +82,7 @@ extension ServerTests {
             try await serving(in: directory) { server in
                 let client = try server.greetedClient()
                 for size in [1 << 61, .max >> 1] as [UInt64] {
-                    let begin = Begin(id: .random(), path: "huge", size: size, digest: .xxh128, scope: .assembly)
+                    let begin = Begin(id: .random(), path: "huge", size: size, digest: .xxh128, scope: .multipart)
                     #expect(try client.codes(to: Frames.encoded(.resume(begin))) == [.insufficientStorage])
                     #expect(server.parts.isEmpty)
                 }
@@ -93,7 +93,7 @@ extension ServerTests {
         @Test func whatIsRefusedLeavesTheCatalog() async throws {
             try await serving(in: directory) { [self] server in
                 let client = try server.greetedClient()
-                let frames = upload.inOnePart + upload.assembly(digestOf: Self.content.reversed())
+                let frames = upload.inOnePart + upload.multipart(digestOf: Self.content.reversed())
                 #expect(try client.codes(2, to: frames) == [.staged, .digestMismatch])
                 // Its client need not go for that.
                 try server.waitUntil("the catalog forgets the upload") { isForgotten }
@@ -129,7 +129,7 @@ extension ServerTests {
                 let client = try server.greetedClient()
                 client.send(upload.question)
                 while case .have = try client.answer() {}
-                #expect(try client.codes(to: upload.assembly) == [.committed])
+                #expect(try client.codes(to: upload.multipart) == [.committed])
             }
             #expect(try fixture.scrub().found.isEmpty)
         }

@@ -58,7 +58,7 @@ struct UploadWalk {
     /// - Returns: whether the connection is still there.
     private mutating func ask(_ client: RawClient) throws -> Bool {
         let id = chooseID()
-        let question = Begin(id: id, path: "a", size: chooseSize(), digest: .xxh128, scope: .assembly)
+        let question = Begin(id: id, path: "a", size: chooseSize(), digest: .xxh128, scope: .multipart)
         client.send(.resume(question))
         return try answer(to: question, client, isQuestion: true)
     }
@@ -71,7 +71,7 @@ struct UploadWalk {
     }
 
     private mutating func goOn(_ connection: inout Connection, _ begin: Begin) throws -> Bool {
-        let size = begin.scope == .assembly ? 0 : min(begin.size ?? Self.block, 2 * Self.block)
+        let size = begin.scope == .multipart ? 0 : min(begin.size ?? Self.block, 2 * Self.block)
         let isExact = Int.random(in: 0..<4, using: &generator) > 0
         let count = Int(isExact ? size : UInt64.random(in: 0...size, using: &generator))
         let content = Self.content(count)
@@ -80,7 +80,7 @@ struct UploadWalk {
         case 0: return false
         case 1: connection.client.send(.abort)
         default:
-            let total = begin.scope == .assembly ? begin.size ?? 0 : UInt64(count)
+            let total = begin.scope == .multipart ? begin.size ?? 0 : UInt64(count)
             let digest = Frames.digest(total <= 2 * Self.block ? Self.content(Int(total)) : content)
             connection.client.send(.end(End(size: total, digest: digest)))
         }
@@ -135,7 +135,7 @@ struct UploadWalk {
         case 0:
             return Begin(id: id, path: "a", size: chooseSize(), conflict: .overwrite, expectsAccept: mayEnd)
         case 1, 2:
-            return Begin(id: id, path: "a", size: chooseSize() ?? 0, expectsAccept: mayEnd, scope: .assembly)
+            return Begin(id: id, path: "a", size: chooseSize() ?? 0, expectsAccept: mayEnd, scope: .multipart)
         default:
             let total = chooseSize()
             let offset = chooseOffset()

@@ -21,7 +21,7 @@ extension ServerTests {
                     try client.codes(2, to: upload.inOnePart + other.part(Self.front)) == [.staged, .quotaExceeded])
                 #expect(try client.codes(to: upload.withdrawal) == [.aborted])
                 #expect(server.parts.isEmpty)
-                #expect(try client.codes(2, to: other.inOnePart + other.assembly) == [.staged, .committed])
+                #expect(try client.codes(2, to: other.inOnePart + other.multipart) == [.staged, .committed])
                 #expect(server.tree == ["other"])
             }
         }
@@ -40,7 +40,7 @@ extension ServerTests {
                 for _ in 0..<2 { #expect(try client.codes(to: upload.withdrawal) == [.aborted]) }
                 #expect(server.parts.isEmpty)
                 let other = PartedUpload("other", Self.content)
-                #expect(try client.codes(2, to: other.inOnePart + other.assembly) == [.staged, .committed])
+                #expect(try client.codes(2, to: other.inOnePart + other.multipart) == [.staged, .committed])
             }
         }
 
@@ -57,7 +57,7 @@ extension ServerTests {
                 #expect(try newer.codes(to: Array(part[100_000...])) == [.incomplete])
                 #expect(server.parts.isEmpty)
                 // It may come again.
-                #expect(try older.codes(2, to: upload.inOnePart + upload.assembly) == [.staged, .committed])
+                #expect(try older.codes(2, to: upload.inOnePart + upload.multipart) == [.staged, .committed])
             }
         }
 
@@ -73,7 +73,7 @@ extension ServerTests {
                 let rest = upload.part(Self.front.upperBound..<Self.content.count)
                 #expect(try newer.codes(to: rest) == [.staged])
                 #expect(try older.codes(to: upload.withdrawal) == [.incomplete])
-                #expect(try newer.codes(to: upload.assembly) == [.committed])
+                #expect(try newer.codes(to: upload.multipart) == [.committed])
                 // What is acknowledged stays.
                 #expect(try newer.codes(to: upload.withdrawal).allSatisfy { $0 != .committed })
                 #expect(server.content("big") == Self.content)
@@ -102,7 +102,7 @@ extension ServerTests {
                     .init(of: upload.id, offset: UInt64(range.lowerBound), total: UInt64(Self.content.count)))
                 let frames = Frames.encoded(.begin(begin)) + Frames.stored(Array(Self.content[range].prefix(5000)))
                 #expect(try client.codes(to: frames + Frames.encoded(.abort)) == [.aborted])
-                #expect(try client.codes(2, to: upload.part(range) + upload.assembly) == [.staged, .committed])
+                #expect(try client.codes(2, to: upload.part(range) + upload.multipart) == [.staged, .committed])
             }
         }
     }

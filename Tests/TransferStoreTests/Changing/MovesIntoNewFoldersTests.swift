@@ -228,16 +228,16 @@ import TransferTestSupport
         _ = try editor.move(try RelativePath("a"), to: try RelativePath("b"))
         script.start(fixture.root)
         script.fail(sync: 0, with: EIO)
-        let error = #expect(throws: StoreError.self) {
+        let error = #expect(throws: Failure.self) {
             try editor.move(try RelativePath("c"), to: try RelativePath("m/y"))
         }
         #expect(error?.code == .storageFailed && editor.isFull)
-        #expect(throws: StoreError.self) { try editor.commit() }
+        #expect(throws: Failure.self) { try editor.commit() }
         #expect(fixture.visible == ["b", "c", "e", "m/"] && fixture.store.isInDoubt)
         // The folder takes nothing any more, also after a restart.
         for store in [fixture.store, try fixture.restarted(on: script.disk).store] {
             let later = store.editor()
-            #expect(throws: StoreError.self) { try later.move(try RelativePath("e"), to: try RelativePath("m/e")) }
+            #expect(throws: Failure.self) { try later.move(try RelativePath("e"), to: try RelativePath("m/e")) }
             #expect(!store.confirmNames(of: [try RelativePath("m/y")]))
             #expect(store.confirmNames(of: [try RelativePath("c"), try RelativePath("b")]))
         }
@@ -251,8 +251,8 @@ import TransferTestSupport
         try Files.write(.one, to: fixture.path("c"))
         try Files.makeDirectory(fixture.path(".transfer/sync-idle"))
         let editor = fixture.store.editor()
-        #expect(throws: StoreError.self) { try editor.move(try RelativePath("c"), to: try RelativePath("m/y")) }
-        #expect(throws: StoreError.self) { try editor.commit() }
+        #expect(throws: Failure.self) { try editor.move(try RelativePath("c"), to: try RelativePath("m/y")) }
+        #expect(throws: Failure.self) { try editor.commit() }
         #expect(fixture.visible == ["c", "m/"] && !fixture.store.isInDoubt)
         rmdir(fixture.path(".transfer/sync-idle"))
         let later = fixture.store.editor()
@@ -273,7 +273,7 @@ import TransferTestSupport
         let editor = fixture.store.editor()
         editor.prepare([(try RelativePath("a"), try RelativePath("d/a"))])
         #expect(script.failed == ["sync"])
-        #expect(throws: StoreError.self) {
+        #expect(throws: Failure.self) {
             _ = try editor.move(try RelativePath("a"), to: try RelativePath("d/a"))
             try editor.commit()
         }

@@ -25,7 +25,7 @@ import TransferTestSupport
         guard mount(fixture.path("a"), fixture.path("b"), nil, UInt(MS_BIND), nil) == 0 else { return }
         defer { umount2(fixture.path("b"), Int32(MNT_DETACH)) }
         let editor = fixture.store.editor()
-        let error = #expect(throws: StoreError.self) {
+        let error = #expect(throws: Failure.self) {
             if isMove {
                 _ = try editor.move(path("a"), to: path("b"), replaces: true)
             } else {
@@ -41,7 +41,7 @@ import TransferTestSupport
         let editor = fixture.store.editor()
         _ = try editor.makeHardLink(path("b"), to: path("a"), replaces: false)
         _ = try editor.makeHardLink(path("b"), to: path("a"), replaces: false)
-        let error = #expect(throws: StoreError.self) { _ = try editor.move(path("a"), to: path("b")) }
+        let error = #expect(throws: Failure.self) { _ = try editor.move(path("a"), to: path("b")) }
         #expect(error?.code == .pathConflict)
         _ = try editor.move(path("a"), to: path("b"), replaces: true)
         try editor.commit()

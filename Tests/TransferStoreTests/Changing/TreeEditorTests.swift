@@ -24,7 +24,7 @@ import TransferTestSupport
         let file = try #require(Files.status(fixture.path("a")))
         let folder = try #require(Files.status(fixture.path("")))
         let earlier = ContentVersion(object: ContentVersion(file).object, revision: 1, touch: 1, size: 0)
-        #expect(throws: StoreError.self) {
+        #expect(throws: Failure.self) {
             try ComparedFile(earlier, tolerating: .entries).check(file, try path("a"))
         }
         let other = ContentVersion(object: ContentVersion(folder).object, revision: 1, touch: 1, size: 0)
@@ -67,7 +67,7 @@ import TransferTestSupport
     {
         let fixture = try StoreFixture()
         let editor = fixture.store.editor()
-        let error = #expect(throws: StoreError.self) { try editor.makeLink(try path("l"), to: target, replaces: false) }
+        let error = #expect(throws: Failure.self) { try editor.makeLink(try path("l"), to: target, replaces: false) }
         #expect(error?.code == .invalidPath && fixture.visible == [])
     }
 
@@ -76,12 +76,12 @@ import TransferTestSupport
         for name in ["a", "b", "c", "d/x"] { try fixture.publish(name, .one) }
         let editor = fixture.store.editor()
         for (name, replaces) in [("a", false), ("d", false), ("d", true)] {
-            let error = #expect(throws: StoreError.self) {
+            let error = #expect(throws: Failure.self) {
                 try editor.makeLink(try path(name), to: [0x78], replaces: replaces)
             }
             #expect(error?.code == .pathConflict)
         }
-        #expect(throws: StoreError.self) { try editor.makeDirectory(try path("a")) }
+        #expect(throws: Failure.self) { try editor.makeDirectory(try path("a")) }
         try editor.makeLink(try path("a"), to: [0x78], replaces: true)
         _ = try editor.makeHardLink(try path("b"), to: try path("c"), replaces: true)
         try editor.makeDirectory(try path("c"), replaces: true)
@@ -114,7 +114,7 @@ import TransferTestSupport
             { _ = try editor.set(try path("a"), permissions: 0o600, modified: nil, nil, expecting: other) },
         ]
         for attempt in tries {
-            let error = #expect(throws: StoreError.self) { try attempt() }
+            let error = #expect(throws: Failure.self) { try attempt() }
             #expect(error?.code == .busy)
         }
         #expect(fixture.visible == ["a", "b"])
@@ -143,7 +143,7 @@ import TransferTestSupport
         try fixture.publish("a", .one)
         isWatched.withLock { $0 = true }
         let editor = store.editor()
-        let error = #expect(throws: StoreError.self) { try editor.makeDirectory(try path("a"), replaces: true) }
+        let error = #expect(throws: Failure.self) { try editor.makeDirectory(try path("a"), replaces: true) }
         #expect(error?.code == .insufficientStorage)
         #expect(Files.status(file)?.isFile == true && fixture.visible == ["a"] && fixture.parts.isEmpty)
         #expect(refused.withLock { $0 } == [])
@@ -215,10 +215,10 @@ import TransferTestSupport
         #expect(symlink(fixture.temporary.path("outside"), fixture.path("out")) == 0)
         try fixture.publish("a", .one)
         let editor = fixture.store.editor()
-        #expect(throws: StoreError.self) { try editor.makeDirectory(try path("out/d")) }
-        #expect(throws: StoreError.self) { try editor.makeLink(try path("out/l"), to: [0x78], replaces: true) }
-        #expect(throws: StoreError.self) { _ = try editor.move(try path("a"), to: try path("out/a"), replaces: true) }
-        #expect(throws: StoreError.self) {
+        #expect(throws: Failure.self) { try editor.makeDirectory(try path("out/d")) }
+        #expect(throws: Failure.self) { try editor.makeLink(try path("out/l"), to: [0x78], replaces: true) }
+        #expect(throws: Failure.self) { _ = try editor.move(try path("a"), to: try path("out/a"), replaces: true) }
+        #expect(throws: Failure.self) {
             _ = try editor.makeHardLink(try path("h"), to: try path("out"), replaces: false)
         }
         #expect(Files.names(fixture.temporary.path("outside")).isEmpty)
@@ -234,10 +234,10 @@ import TransferTestSupport
         let editor = fixture.store.editor()
         let moved = try editor.move(try path("a"), to: try path("n/a"))
         #expect(moved.version?.before.object == moved.version?.after.object)
-        #expect(throws: StoreError.self) { try editor.move(try path("b"), to: try path("n/a")) }
-        #expect(throws: StoreError.self) { try editor.move(try path("d"), to: try path("d/x/y")) }
-        #expect(throws: StoreError.self) { try editor.move(try path("d"), to: try path("n"), replaces: true) }
-        let error = #expect(throws: StoreError.self) { try editor.move(try path("a"), to: try path("z")) }
+        #expect(throws: Failure.self) { try editor.move(try path("b"), to: try path("n/a")) }
+        #expect(throws: Failure.self) { try editor.move(try path("d"), to: try path("d/x/y")) }
+        #expect(throws: Failure.self) { try editor.move(try path("d"), to: try path("n"), replaces: true) }
+        let error = #expect(throws: Failure.self) { try editor.move(try path("a"), to: try path("z")) }
         #expect(error?.code == .notFound)
         _ = try editor.move(try path("b"), to: try path("n/a"), replaces: true)
         _ = try editor.move(try path("d"), to: try path("n/d"))
@@ -285,7 +285,7 @@ import TransferTestSupport
         syncs.observe { _ throws(SystemError) in throw RecordedSyncs.failure }
         let editor = fixture.store.editor()
         _ = try editor.move(try path("a"), to: try path("b"))
-        let error = #expect(throws: StoreError.self) { try editor.commit() }
+        let error = #expect(throws: Failure.self) { try editor.commit() }
         #expect(error?.code == .storageFailed && fixture.store.isInDoubt)
     }
 

@@ -54,7 +54,7 @@ import TransferTestSupport
         #expect(try fixture.failure("a/b/1", .one) == .storageFailed)
         syncs.observe { _ throws(SystemError) in }
         for path in ["a/b/1", "a/2", "a/c/3"] {
-            let error = #expect(throws: StoreError.self) { try fixture.publish(path, .one) }
+            let error = #expect(throws: Failure.self) { try fixture.publish(path, .one) }
             #expect(error?.code == .storageFailed)
             #expect(error?.message.contains("removed") == true)
         }
@@ -72,7 +72,7 @@ import TransferTestSupport
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
         try Files.makeDirectory(fixture.path(".transfer/sync-idle"))
         #expect(try fixture.failure("1", .one) != nil)
-        #expect(throws: StoreError.self) { try fixture.store.makeFolder(try RelativePath("a/b")) }
+        #expect(throws: Failure.self) { try fixture.store.makeFolder(try RelativePath("a/b")) }
         rmdir(fixture.path(".transfer/sync-idle"))
         #expect(try synced(fixture) { try fixture.publish("a/b/1", .one) } == ["", "a", "a/b"])
         #expect(try fixture.publish("a/b/2", .one) == .committed("a/b/2"))
@@ -83,7 +83,7 @@ import TransferTestSupport
     @Test(arguments: [true, false]) func aNewDirectoryThatALaterSyncMayHaveLost(isOfNames: Bool) throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
         try Files.makeDirectory(fixture.path(".transfer/sync-idle"))
-        #expect(throws: StoreError.self) { try fixture.store.makeFolder(try RelativePath("a")) }
+        #expect(throws: Failure.self) { try fixture.store.makeFolder(try RelativePath("a")) }
         rmdir(fixture.path(".transfer/sync-idle"))
         let root = inode(fixture.store.tree.root.number)
         syncs.observe { call throws(SystemError) in
@@ -103,7 +103,7 @@ import TransferTestSupport
         try Files.write(.one, to: fixture.path("f"))
         let batch = BatchDirectories(fixture.store.tree, fixture.store.incoming.committer)
         _ = try batch.open(try RelativePath("a"))
-        #expect(throws: StoreError.self) { try batch.open(try RelativePath("f/b")) }
+        #expect(throws: Failure.self) { try batch.open(try RelativePath("f/b")) }
         batch.close()
         syncs.observe { _ throws(SystemError) in throw RecordedSyncs.failure }
         #expect(try fixture.failure("1", .one) == .storageFailed)
@@ -165,9 +165,9 @@ import TransferTestSupport
         _ = try maker.open(path)
         _ = try other.open(path)
         syncs.observe { _ throws(SystemError) in throw RecordedSyncs.failure }
-        #expect(throws: StoreError.self) { try maker.commit(since: 0) }
+        #expect(throws: Failure.self) { try maker.commit(since: 0) }
         syncs.observe { _ throws(SystemError) in }
-        let error = #expect(throws: StoreError.self) { try other.commit(since: 0) }
+        let error = #expect(throws: Failure.self) { try other.commit(since: 0) }
         #expect(error?.code == .storageFailed)
         #expect(!committer.directories.contains(path))
     }

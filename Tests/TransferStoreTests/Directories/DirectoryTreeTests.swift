@@ -22,7 +22,7 @@ import TransferTestSupport
     /// - Returns: nothing when it opens, or could be made.
     private func codeOfMaking(_ fixture: StoreFixture, _ path: String) throws -> ResultCode? {
         let path = try RelativePath(path)
-        do throws(StoreError) {
+        do throws(Failure) {
             _ = try BatchDirectories(fixture.store.tree, fixture.store.incoming.committer).open(path)
             return nil
         } catch {

@@ -14,11 +14,11 @@ import TransferModel
         #expect(!directories.contains(path))
         directories.insert([path])
         #expect(!directories.contains(path))
-        #expect(throws: StoreError.self) { try directories.checkTrust(in: path) }
+        #expect(throws: Failure.self) { try directories.checkTrust(in: path) }
     }
 
     @Test func tooManyToRememberAreAll() throws {
         directories.doubt(try (0...DurableDirectories.most).map { try RelativePath("\($0)") })
-        #expect(throws: StoreError.self) { try directories.checkTrust(in: try RelativePath("another")) }
+        #expect(throws: Failure.self) { try directories.checkTrust(in: try RelativePath("another")) }
     }
 }

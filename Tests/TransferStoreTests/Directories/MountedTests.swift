@@ -34,7 +34,7 @@ import TransferTestSupport
         let fixture = try StoreFixture()
         guard let disk = SmallFileSystem(fixture.temporary.path("disk")) else { return }
         let small = StoreFixture(temporary: fixture.temporary, store: try FileStore(path: disk.path), name: "disk")
-        let error = #expect(throws: StoreError.self) {
+        let error = #expect(throws: Failure.self) {
             try small.store.stage(id: .random(), size: UInt64(Limits.blockSize) + 1, permissions: nil)
         }
         #expect(error?.code == .insufficientStorage)
@@ -110,7 +110,7 @@ import TransferTestSupport
         guard let disk = SmallFileSystem(fixture.temporary.path("disk")) else { return }
         let flags = UInt(MS_REMOUNT | MS_RDONLY)
         try Files.check("mount", mount("tmpfs", disk.path, "tmpfs", flags, "size=1m"))
-        let error = #expect(throws: StoreError.self) { try FileStore(path: disk.path) }
+        let error = #expect(throws: Failure.self) { try FileStore(path: disk.path) }
         #expect(error?.code == .storageFailed)
         #expect(error?.message.contains("Read-only") == true)
     }

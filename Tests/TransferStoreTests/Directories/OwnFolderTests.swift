@@ -37,10 +37,10 @@ import TransferTestSupport
         }
         for name in ["TRANSF~1", "TRANSF~1/incoming", "TRANSF~1/lock"] {
             let path = try RelativePath(name)
-            #expect(throws: StoreError.self) { try fixture.store.attributes(at: path) }
-            #expect(throws: StoreError.self) { try fixture.store.list(path) }
-            #expect(throws: StoreError.self) { try fixture.store.reader().open(path) }
-            #expect(throws: StoreError.self) { try fixture.store.remover().begin(path, isRecursive: true) }
+            #expect(throws: Failure.self) { try fixture.store.attributes(at: path) }
+            #expect(throws: Failure.self) { try fixture.store.list(path) }
+            #expect(throws: Failure.self) { try fixture.store.reader().open(path) }
+            #expect(throws: Failure.self) { try fixture.store.remover().begin(path, isRecursive: true) }
         }
         // What keeps doubt about syncs is made with the first of them.
         #expect(Files.tree(fixture.path(".transfer")).filter { !$0.hasPrefix("sync-") } == before)
@@ -58,7 +58,7 @@ import TransferTestSupport
         let temporary = try TemporaryDirectory()
         try Files.makeDirectory(temporary.path(".transfer"))
         try Files.check("chmod", chmod(temporary.path(".transfer"), mode))
-        let error = #expect(throws: StoreError.self) { try FileStore(path: temporary.path) }
+        let error = #expect(throws: Failure.self) { try FileStore(path: temporary.path) }
         #expect(error?.code == .storageFailed)
         #expect(error?.message.contains("others may write in its folder .transfer; take that away") == true)
         #expect(Files.names(temporary.path(".transfer")).isEmpty)
@@ -73,7 +73,7 @@ import TransferTestSupport
             print("skipped ofSomebodyElse: only root may give a file away")
             return
         }
-        let error = #expect(throws: StoreError.self) { try FileStore(path: temporary.path) }
+        let error = #expect(throws: Failure.self) { try FileStore(path: temporary.path) }
         #expect(error?.code == .storageFailed)
         #expect(error?.message.contains("its folder .transfer belongs to another user (4242)") == true)
         #expect(Files.names(temporary.path(".transfer")).isEmpty)

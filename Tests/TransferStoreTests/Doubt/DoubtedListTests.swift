@@ -88,7 +88,7 @@ import TransferTestSupport
         #expect(Set(try #require(try shared().read())) == [b, c])
         fetches[1].trust(c)
         let next = DurableDirectories(try shared())
-        #expect(throws: StoreError.self) { try next.checkTrust(in: b) }
+        #expect(throws: Failure.self) { try next.checkTrust(in: b) }
         for path in [a, c] { try next.checkTrust(in: path) }
         fetches[1].trust(b)
         #expect(try shared().read() == [] && Files.names(temporary.path("parts")).isEmpty)
@@ -154,7 +154,7 @@ import TransferTestSupport
         script.start(faulty.root)
         script.fail(sync: 0, with: EIO)
         let editor = faulty.store.editor()
-        #expect(throws: StoreError.self) {
+        #expect(throws: Failure.self) {
             _ = try editor.move(try RelativePath("a"), to: .trash(Self.batch, try RelativePath("a")))
             try editor.commit()
         }
@@ -163,7 +163,7 @@ import TransferTestSupport
         #expect(try next.publish("d/c", .six) == .committed("d/c"))
         #expect(try next.publish("d/c", .six, .skip) == .committed("d/c"))
         let later = next.store.editor()
-        let error = #expect(throws: StoreError.self) {
+        let error = #expect(throws: Failure.self) {
             _ = try later.move(try RelativePath("b"), to: .trash(Self.batch, try RelativePath("b")))
             try later.commit()
         }
@@ -183,10 +183,10 @@ import TransferTestSupport
         let faulty = try StoreFixture(fileSystem: simpleDisk, script: script)
         script.start(faulty.root)
         script.fail(sync: 1, with: EIO)
-        #expect(throws: StoreError.self) { try Self.publishMail(faulty) }
+        #expect(throws: Failure.self) { try Self.publishMail(faulty) }
         let next = try faulty.restarted(on: script.disk)
         #expect(try next.publish("d/a", .one) == .committed("d/a"))
-        let error = #expect(throws: StoreError.self) { try Self.publishMail(next) }
+        let error = #expect(throws: Failure.self) { try Self.publishMail(next) }
         #expect(error?.code == .storageFailed)
     }
 }

@@ -74,7 +74,7 @@ import TransferTestSupport
                 do {
                     let fixture = StoreFixture(temporary: temporary, store: try open(name, faulty), name: name)
                     #expect(try fixture.publish("a/b", .one) == .committed("a/b"), "\(name)")
-                } catch let error as StoreError {
+                } catch let error as Failure {
                     #expect(error.code == .storageFailed && code != EINTR, "\(name)")
                 }
                 #expect(Files.descriptors(below: temporary.path(name)).isEmpty, "\(name)")

@@ -121,7 +121,7 @@ import TransferTestSupport
             let found = try resume(fixture)
             // Who cannot read a block doesn't have it.
             #expect(found == 1 || code != EINTR, "\(context)")
-        } catch let error as StoreError {
+        } catch let error as Failure {
             #expect(error.code == FaultyDiskTests.codes[code], "\(context)")
             // What has its name when a sync fails has all of its content.
             let isWhole =
@@ -155,7 +155,7 @@ import TransferTestSupport
         let fixture = StoreFixture(temporary: temporary, store: store, name: "store")
         let before = store.space?.used
         script.start(fault: ScriptedDisk.Fault(call: call, kind: .error(EIO)))
-        #expect(throws: StoreError.self) { try store.resume(id: id, size: UInt64(Self.content.count)) }
+        #expect(throws: Failure.self) { try store.resume(id: id, size: UInt64(Self.content.count)) }
         #expect(script.failed == [name])
         #expect(store.space?.used == before)
         script.mend()

@@ -83,7 +83,7 @@ import TransferTestSupport
         }
     }
 
-    private func outcome(_ result: Result<PublicationOutcome, StoreError>) -> Model.Outcome {
+    private func outcome(_ result: Result<PublicationOutcome, Failure>) -> Model.Outcome {
         switch result {
         case .success(.committed(let path, _)), .success(.healed(let path, _)),
             .success(.restored(let path, _)):
@@ -114,7 +114,7 @@ import TransferTestSupport
 
         private mutating func policy() -> ConflictPolicy { policies.randomElement(using: &random) ?? .keepBoth }
 
-        mutating func step(_ outcome: (Result<PublicationOutcome, StoreError>) -> Model.Outcome) throws {
+        mutating func step(_ outcome: (Result<PublicationOutcome, Failure>) -> Model.Outcome) throws {
             switch Int.random(in: 0..<10, using: &random) {
             case 0..<6: try publish(outcome)
             case 6: try remove()
@@ -125,7 +125,7 @@ import TransferTestSupport
             #expect(fixture.parts.isEmpty, "\(context)")
         }
 
-        private mutating func publish(_ outcome: (Result<PublicationOutcome, StoreError>) -> Model.Outcome) throws {
+        private mutating func publish(_ outcome: (Result<PublicationOutcome, Failure>) -> Model.Outcome) throws {
             var batch: [Publication] = []
             var expected: [Model.Outcome] = []
             for _ in 0..<Int.random(in: 1...8, using: &random) {
@@ -157,7 +157,7 @@ import TransferTestSupport
             model.files[path] = content
         }
 
-        private mutating func admit(_ outcome: (Result<PublicationOutcome, StoreError>) -> Model.Outcome) throws {
+        private mutating func admit(_ outcome: (Result<PublicationOutcome, Failure>) -> Model.Outcome) throws {
             let (path, policy) = (path(), policy())
             let size = Bool.random(using: &random) ? Int.random(in: 0...2, using: &random) : nil
             let admitted = Result { () throws(any Error) in
@@ -167,7 +167,7 @@ import TransferTestSupport
             switch admitted {
             case .success(let published):
                 #expect(published.map { outcome(.success($0)) } == expected, "\(context), \(path), \(policy)")
-            case .failure(let error as StoreError):
+            case .failure(let error as Failure):
                 #expect(.refused(error.code) == expected, "\(context), \(path), \(policy)")
             case .failure(let error): throw error
             }

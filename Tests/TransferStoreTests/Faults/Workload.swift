@@ -11,7 +11,7 @@ enum Workload: String, CaseIterable, Sendable {
     case single
     case smallBatch
     case long
-    case assembly
+    case multipart
     case overwrite
     case keepBoth
     case alreadyStored
@@ -60,7 +60,7 @@ enum Workload: String, CaseIterable, Sendable {
             return [
                 [Upload(path: "a", content: Self.bytes(20_000, 3), writes: [0, 8192, 16384], declared: Self.large)]
             ]
-        case .assembly:
+        case .multipart:
             return [
                 [Upload(path: "a", content: Self.bytes(20_000, 4), writes: [16384, 0, 8192], declared: Self.large)]
             ]
@@ -87,7 +87,7 @@ enum Workload: String, CaseIterable, Sendable {
         }
     }
 
-    typealias Outcome = (upload: Upload, result: Result<PublicationOutcome, StoreError>)
+    typealias Outcome = (upload: Upload, result: Result<PublicationOutcome, Failure>)
 
     /// Stores all uploads, a batch after the other.
     ///
@@ -95,7 +95,7 @@ enum Workload: String, CaseIterable, Sendable {
     func run(on fixture: StoreFixture, _ script: ScriptedDisk) throws -> [Outcome] {
         try batches.flatMap { batch -> [Outcome] in
             let staged = batch.map { upload in
-                Result { () throws(StoreError) in try fixture.stage(upload) }
+                Result { () throws(Failure) in try fixture.stage(upload) }
             }
             var published = fixture.publish(staged.compactMap { try? $0.get() })[...]
             return try zip(batch, staged).map { upload, staged in
@@ -115,7 +115,7 @@ enum Workload: String, CaseIterable, Sendable {
 }
 
 extension StoreFixture {
-    fileprivate func stage(_ upload: Workload.Upload) throws(StoreError) -> Publication {
+    fileprivate func stage(_ upload: Workload.Upload) throws(Failure) -> Publication {
         let id = UploadID.random()
         let size = UInt64(upload.content.count)
         let staged = try store.stage(id: id, size: upload.declared ?? size, permissions: 0o640)
@@ -129,7 +129,7 @@ extension StoreFixture {
                 )
             }
             if let last = upload.holes.last { piece.removeLast(min(piece.count, max(0, end - last.lowerBound))) }
-            try piece.span.bytes.withUnsafeBytes { bytes throws(StoreError) in
+            try piece.span.bytes.withUnsafeBytes { bytes throws(Failure) in
                 try staged.write(bytes, at: UInt64(start))
             }
         }
@@ -138,7 +138,7 @@ extension StoreFixture {
         do throws(RelativePath.Fault) {
             path = try RelativePath(upload.path)
         } catch {
-            throw StoreError(.invalidPath, error.message)
+            throw Failure(.invalidPath, error.message)
         }
         return Publication(
             staged: staged, id: id, path: path, size: size,

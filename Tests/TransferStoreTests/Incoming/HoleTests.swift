@@ -134,7 +134,7 @@ import TransferTestSupport
         let staged = try fixture.store.resume(id: .random(), size: UInt64(2 * Limits.blockSize))
         script.start(fixture.root)
         script.fail(call, with: code)
-        let error = #expect(throws: StoreError.self) { try clear(0..<Self.size, staged) }
+        let error = #expect(throws: Failure.self) { try clear(0..<Self.size, staged) }
         #expect(error?.code == expected && error?.message.hasPrefix("Could not leave a hole in the content: ") == true)
         // The same again, without the fault.
         try clear(0..<Self.size, staged)
@@ -144,7 +144,7 @@ import TransferTestSupport
     @Test(arguments: [UInt64(Int64.max) + 1, .max]) func noFileIsSoLong(_ end: UInt64) throws {
         let fixture = try StoreFixture()
         let staged = try fixture.store.stage(id: .random(), size: nil, permissions: nil)
-        let error = #expect(throws: StoreError.self) { try staged.clear(end - 1..<end) }
+        let error = #expect(throws: Failure.self) { try staged.clear(end - 1..<end) }
         #expect(error?.code == .uploadTooLarge)
     }
 
@@ -181,7 +181,7 @@ import TransferTestSupport
 
     @Test func onlyWhatIsFilledNeedsRoom() throws {
         let fixture = try Self.fixture(inMemory: false)
-        let whole = #expect(throws: StoreError.self) {
+        let whole = #expect(throws: Failure.self) {
             _ = try fixture.store.stage(id: .random(), size: Self.vast, permissions: nil)
         }
         #expect(whole?.code == .insufficientStorage)
@@ -190,7 +190,7 @@ import TransferTestSupport
         let part = try fixture.store.resume(id: .random(), size: Self.vast, filled: 1 << 20)
         #expect(part.disk.space(of: part) == 0)
         // What is filled has to have room, and no more than the size counts.
-        let filled = #expect(throws: StoreError.self) {
+        let filled = #expect(throws: Failure.self) {
             _ = try fixture.store.resume(id: .random(), size: Self.vast, filled: .max)
         }
         #expect(filled?.code == .insufficientStorage)
@@ -204,12 +204,12 @@ import TransferTestSupport
         _ = try store.stage(id: .random(), size: 60 << 20, filled: 1, permissions: nil)
         let staged = try store.stage(id: .random(), size: 60 << 20, filled: 1, permissions: nil)
         try staged.clear(0..<60 << 20)
-        let error = #expect(throws: StoreError.self) {
+        let error = #expect(throws: Failure.self) {
             _ = try store.resume(id: .random(), size: 101 << 20, filled: 0)
         }
         #expect(error?.code == .quotaExceeded)
         let endless = try store.stage(id: .random(), size: nil, permissions: nil)
-        #expect(throws: StoreError.self) { try endless.clear(0..<101 << 20) }
+        #expect(throws: Failure.self) { try endless.clear(0..<101 << 20) }
     }
 }
 

@@ -15,10 +15,10 @@ import TransferTestSupport
         #expect(StagedFile.upload(ofPart: part) == id && StagedFile.upload(ofWithdrawn: part) == nil)
         let withdrawn = StagedFile.withdrawnName(id, number)
         #expect(StagedFile.upload(ofWithdrawn: withdrawn) == id && StagedFile.upload(ofPart: withdrawn) == nil)
-        let sheet = GrowthSheet.name(id)
-        #expect(GrowthSheet.upload(of: sheet) == id)
+        let sheet = AppendSheet.name(id)
+        #expect(AppendSheet.upload(of: sheet) == id)
         #expect(StagedFile.upload(ofPart: sheet) == nil && StagedFile.upload(ofWithdrawn: sheet) == nil)
-        #expect(GrowthSheet.upload(of: part) == nil && GrowthSheet.upload(of: withdrawn) == nil)
+        #expect(AppendSheet.upload(of: part) == nil && AppendSheet.upload(of: withdrawn) == nil)
     }
 
     /// The next server removes what no upload's id stands for.
@@ -31,7 +31,7 @@ import TransferTestSupport
     @Test(arguments: OddNames.components) func otherNamesAreNone(_ name: String) {
         for name in [name, name + StagedFile.partSuffix, name + "-0-syncing" + StagedFile.partSuffix, name + ".sheet"] {
             #expect(StagedFile.upload(ofPart: name) == nil && StagedFile.upload(ofWithdrawn: name) == nil)
-            #expect(GrowthSheet.upload(of: name) == nil && TrashBatch(name) == nil)
+            #expect(AppendSheet.upload(of: name) == nil && TrashBatch(name) == nil)
         }
     }
 }

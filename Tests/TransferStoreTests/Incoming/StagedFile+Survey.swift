@@ -6,7 +6,7 @@ extension StagedFile {
     /// A survey to its end.
     func digestBlocks(
         of total: UInt64?, _ function: DigestFunction, threads: Int, found: ([SurveyedBlock]) -> Void
-    ) throws(StoreError) {
+    ) throws(Failure) {
         var survey = try survey(of: total, function)
         while let blocks = try survey.step(threads: threads) { found(blocks) }
     }

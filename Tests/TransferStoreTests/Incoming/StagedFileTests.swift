@@ -62,7 +62,7 @@ import TransferTestSupport
             fileSystem: FileSystem(isMemory: false, syncsAsAWhole: true), script: script)
         script.fail(call, with: ENOSPC)
         script.start()
-        #expect(throws: StoreError.self) { try fixture.store.resume(id: .random(), size: 9 << 20) }
+        #expect(throws: Failure.self) { try fixture.store.resume(id: .random(), size: 9 << 20) }
         #expect(script.failed == [call])
         #expect(fixture.parts.isEmpty && fixture.store.incoming.parts.load(ordering: .relaxed) == 0)
     }
@@ -84,7 +84,7 @@ import TransferTestSupport
     /// More than there is: it is refused before it takes what there is.
     @Test func moreThanThereIsTakesNothing() throws {
         let fixture = try StoreFixture()
-        let error = #expect(throws: StoreError.self) { try fixture.store.resume(id: .random(), size: 1 << 61) }
+        let error = #expect(throws: Failure.self) { try fixture.store.resume(id: .random(), size: 1 << 61) }
         #expect(error?.code == .insufficientStorage && fixture.parts.isEmpty)
     }
 
@@ -124,7 +124,7 @@ import TransferTestSupport
         try Files.write(.two, to: fixture.path(".transfer/incoming/\(leftover)"))
         script.start()
         script.fail("unlink", with: EIO)
-        let error = #expect(throws: StoreError.self) { try fixture.store.removeLeftovers() }
+        let error = #expect(throws: Failure.self) { try fixture.store.removeLeftovers() }
         #expect(error?.code == .storageFailed && fixture.parts == [leftover])
         #expect(try fixture.store.removeLeftovers().count == 1)
         #expect(fixture.parts.isEmpty && Files.read(fixture.path("published")) == .one)
@@ -330,13 +330,13 @@ import TransferTestSupport
     @Test(arguments: [UInt64(Int64.max) - 1, UInt64(Int64.max), UInt64(Int64.max) + 1, .max])
     func sizesBeyondAnyFile(size: UInt64) throws {
         let fixture = try StoreFixture()
-        let error = #expect(throws: StoreError.self) {
+        let error = #expect(throws: Failure.self) {
             try fixture.store.stage(id: .random(), size: size, permissions: nil)
         }
         #expect(error.map { [.uploadTooLarge, .insufficientStorage].contains($0.code) } == true)
         #expect(fixture.parts.isEmpty)
         let staged = try fixture.store.stage(id: .random(), size: nil, permissions: nil)
-        #expect(throws: StoreError.self) {
+        #expect(throws: Failure.self) {
             try [UInt8].one.withUnsafeBytes { bytes in try staged.write(bytes, at: size) }
         }
     }

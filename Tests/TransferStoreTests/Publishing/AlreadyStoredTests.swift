@@ -182,7 +182,7 @@ import TransferTestSupport
             if status.st_ino == copy { throw RecordedSyncs.failure }
         }
         let outcomes = fixture.publish(batch)
-        let error = #expect(throws: StoreError.self) { try outcomes[1].get() }
+        let error = #expect(throws: Failure.self) { try outcomes[1].get() }
         #expect(error?.code == .storageFailed)
         #expect(Files.read(fixture.path("a")) == .two)
         #expect(fixture.parts.isEmpty && fixture.store.isInDoubt)

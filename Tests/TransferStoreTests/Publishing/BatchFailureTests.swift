@@ -12,7 +12,7 @@ import TransferStoreTestSupport
 
     private let script = ScriptedDisk()
 
-    private func failures(_ outcomes: [Result<PublicationOutcome, StoreError>]) -> Int {
+    private func failures(_ outcomes: [Result<PublicationOutcome, Failure>]) -> Int {
         outcomes.count { if case .failure = $0 { true } else { false } }
     }
 

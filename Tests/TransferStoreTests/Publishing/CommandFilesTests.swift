@@ -17,13 +17,13 @@ import TransferTestSupport
 
     private func outcome(
         _ path: String, _ content: [UInt8], _ command: StoringCommand
-    ) throws -> Result<PublicationOutcome, StoreError> {
+    ) throws -> Result<PublicationOutcome, Failure> {
         var publication = try fixture.publication(path, content, .overwrite)
         publication.command = command
         return fixture.publish([publication])[0]
     }
 
-    private func isRefused(_ outcome: Result<PublicationOutcome, StoreError>) -> Bool {
+    private func isRefused(_ outcome: Result<PublicationOutcome, Failure>) -> Bool {
         if case .failure(let error) = outcome { error.code == .pathConflict } else { false }
     }
 
@@ -96,7 +96,7 @@ import TransferTestSupport
             try editor.commit()
         }
         try move("p", StoringCommand(id: 1))
-        let error = #expect(throws: StoreError.self) { try move("q", StoringCommand(id: 1)) }
+        let error = #expect(throws: Failure.self) { try move("q", StoringCommand(id: 1)) }
         #expect(error?.code == .pathConflict)
         #expect(Files.read(fixture.path("t")) == Array("p".utf8))
         #expect(Files.read(fixture.path("q")) == Array("q".utf8))
@@ -114,7 +114,7 @@ import TransferTestSupport
             { _ = try $0.makeHardLink(path, to: try RelativePath("b"), replaces: true) },
         ]
         for make in makings {
-            let error = #expect(throws: StoreError.self) { try make(fixture.store.editor(for: command)) }
+            let error = #expect(throws: Failure.self) { try make(fixture.store.editor(for: command)) }
             #expect(error?.code == .pathConflict && Files.read(fixture.path("a")) == .one)
         }
         #expect(fixture.parts.isEmpty)
@@ -133,7 +133,7 @@ import TransferTestSupport
         }
         for object in 0..<70_000 { files.add(version(object), of: command, at: path) }
         try files.check(version(0), command, path)
-        #expect(throws: StoreError.self) { try files.check(version(69_999), command, path) }
+        #expect(throws: Failure.self) { try files.check(version(69_999), command, path) }
     }
 
     /// What another command was acknowledged for with the same file changes nothing for the first one.

@@ -79,7 +79,7 @@ import TransferTestSupport
         let batch = try publications(fixture, count)
         syncs.observe { _ throws(SystemError) in throw RecordedSyncs.failure }
         for outcome in fixture.publish(batch) {
-            let error = #expect(throws: StoreError.self) { try outcome.get() }
+            let error = #expect(throws: Failure.self) { try outcome.get() }
             #expect(error?.code == .storageFailed)
         }
         #expect(fixture.visible.isEmpty)
@@ -93,7 +93,7 @@ import TransferTestSupport
         syncs.observe { call throws(SystemError) in if call == .file(bad) { throw RecordedSyncs.failure } }
         let outcomes = fixture.publish(batch)
         for (index, outcome) in outcomes.enumerated() {
-            if index == 17 { #expect(throws: StoreError.self) { try outcome.get() } } else { _ = try outcome.get() }
+            if index == 17 { #expect(throws: Failure.self) { try outcome.get() } } else { _ = try outcome.get() }
         }
         #expect(fixture.visible.count { !$0.hasSuffix("/") } == 29)
     }
@@ -106,7 +106,7 @@ import TransferTestSupport
         syncs.observe { call throws(SystemError) in
             if Self.subject(call) == .directory { throw RecordedSyncs.failure }
         }
-        for outcome in fixture.publish(batch) { #expect(throws: StoreError.self) { try outcome.get() } }
+        for outcome in fixture.publish(batch) { #expect(throws: Failure.self) { try outcome.get() } }
         // The same again is then a success that is earned: nothing of the first attempt is believed in, files have new
         // bytes and new names, and directories are synced anew, also those that are there.
         let subjects = Locked([Subject]())
@@ -128,7 +128,7 @@ import TransferTestSupport
         syncs.observe { call throws(SystemError) in if case .fileSystem = call { throw RecordedSyncs.failure } }
         #expect(fixture.publish(batch).allSatisfy { if case .failure = $0 { true } else { false } })
         syncs.observe { _ throws(SystemError) in }
-        #expect(throws: StoreError.self) { try fixture.publish([before])[0].get() }
+        #expect(throws: Failure.self) { try fixture.publish([before])[0].get() }
         #expect(fixture.visible.isEmpty)
         #expect(try fixture.publish("after", .one) == .committed("after"))
     }

@@ -10,7 +10,7 @@ import TransferTestSupport
 @Suite struct ConflictPolicyTests {
     private func overwrite(
         _ fixture: StoreFixture, _ content: [UInt8], connection: Int, isGone: Bool, hasCondition: Bool = false
-    ) throws -> Result<PublicationOutcome, StoreError> {
+    ) throws -> Result<PublicationOutcome, Failure> {
         var publication = try fixture.publication("d/x", content, .overwrite)
         publication.sender = Sender(connection: connection) { isGone }
         if hasCondition { publication.condition = PublicationCondition { _ in true } }
@@ -25,8 +25,8 @@ import TransferTestSupport
         let committed = try PublicationOutcome.committed("d/x")
         #expect(try overwrite(fixture, .one, connection: 7, isGone: true).get() == committed)
         #expect(try overwrite(fixture, .two, connection: 9, isGone: false).get() == committed)
-        #expect(throws: StoreError.self) { try overwrite(fixture, .one, connection: 7, isGone: true).get() }
-        #expect(throws: StoreError.self) { try overwrite(fixture, .six, connection: 8, isGone: true).get() }
+        #expect(throws: Failure.self) { try overwrite(fixture, .one, connection: 7, isGone: true).get() }
+        #expect(throws: Failure.self) { try overwrite(fixture, .six, connection: 8, isGone: true).get() }
         #expect(Files.read(fixture.path("d/x")) == .two)
         #expect(fixture.parts.isEmpty)
         // The same content is there, whoever sent it.

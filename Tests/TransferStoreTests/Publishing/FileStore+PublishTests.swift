@@ -17,7 +17,7 @@ import TransferTestSupport
         _ fixture: StoreFixture, _ path: String, size: UInt64?, _ conflict: ConflictPolicy
     ) throws -> Answer? {
         let path = try RelativePath(path)
-        do throws(StoreError) {
+        do throws(Failure) {
             let answer = try fixture.store.admit(path, size: size, conflict: conflict)
             #expect(answer == nil || answer == .skipped)
             return answer == nil ? nil : .skipped
@@ -104,7 +104,7 @@ import TransferTestSupport
         let temporary = try TemporaryDirectory()
         for _ in 0..<10 {
             let store = try FileStore(path: temporary.path)
-            #expect(throws: StoreError.self) { try FileStore(path: temporary.path) }
+            #expect(throws: Failure.self) { try FileStore(path: temporary.path) }
             _ = store.umask
         }
         #expect(Files.descriptors(below: temporary.path).isEmpty)

@@ -24,7 +24,7 @@ import TransferTestSupport
         return publication
     }
 
-    private func outcome(_ publication: Publication) -> Result<PublicationOutcome, StoreError> {
+    private func outcome(_ publication: Publication) -> Result<PublicationOutcome, Failure> {
         fixture.publish([publication])[0]
     }
 
@@ -101,7 +101,7 @@ import TransferTestSupport
             }
         #expect(
             outcomes[0] == .success(.alreadyStored(path, nil)) && outcomes[1] == .success(.alreadyStored(path, nil)))
-        #expect(outcomes[2] == .failure(StoreError(.pathConflict, "a is taken by other content.")))
+        #expect(outcomes[2] == .failure(Failure(.pathConflict, "a is taken by other content.")))
         #expect(outcomes[3] == .success(.committed(path, nil)))
     }
 

@@ -73,7 +73,7 @@ import TransferTestSupport
         #expect(try outcomes[1].get() == .committed("a-1.b"))
         #expect(try outcomes[2].get() == .alreadyStored("a.b"))
         #expect(try outcomes[3].get() == .alreadyStored("a-1.b"))
-        #expect(throws: StoreError.self) { try outcomes[4].get() }
+        #expect(throws: Failure.self) { try outcomes[4].get() }
         #expect(try outcomes[5].get() == .skipped)
         #expect(try outcomes[6].get() == .committed("a.b"))
         #expect(try outcomes[7].get() == .committed("a-2.b"))
@@ -90,7 +90,7 @@ import TransferTestSupport
         ])
         #expect(try outcomes[0].get() == .committed("x/a"))
         for outcome in outcomes[1...2] {
-            let error = #expect(throws: StoreError.self) { try outcome.get() }
+            let error = #expect(throws: Failure.self) { try outcome.get() }
             #expect(error?.code == .pathConflict)
         }
         #expect(try outcomes[3].get() == .committed("x/c"))

@@ -76,7 +76,7 @@ import TransferTestSupport
     @Test func whereOthersHaveAllNames() throws {
         for name in names { try plant(name, mode: 0o777) }
         let destination = try PullDirectory(path: temporary.path)
-        let error = #expect(throws: StoreError.self) { try destination.resume(id: .random()) }
+        let error = #expect(throws: Failure.self) { try destination.resume(id: .random()) }
         #expect(error?.code == .targetFailed)
         #expect(error?.message.contains(names[1]) == true, "\(error?.message ?? "")")
         for name in names { #expect(Files.names(temporary.path(name)).isEmpty) }

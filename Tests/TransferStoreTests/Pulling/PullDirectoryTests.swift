@@ -24,7 +24,7 @@ import TransferTestSupport
     /// Brings a file as a long one is brought.
     private func publish(
         _ content: [UInt8], _ conflict: ConflictPolicy, on destination: PullDirectory
-    ) throws -> Result<PublicationOutcome, StoreError> {
+    ) throws -> Result<PublicationOutcome, Failure> {
         let id = UploadID.random()
         let staged = try #require(try destination.resume(id: id))
         try content.withUnsafeBytes { bytes in try staged.write(bytes, at: 0) }
@@ -80,7 +80,7 @@ import TransferTestSupport
     @Test func whatTheNameWasRefusedToStays() throws {
         try Files.write(.one, to: temporary.path("in/a"))
         let outcome = try publish(.two, .fail, on: destination())
-        #expect(throws: StoreError.self) { try outcome.get() }
+        #expect(throws: Failure.self) { try outcome.get() }
         #expect(tree.contains { $0.hasPrefix(PullDirectory.partsName) && $0.hasSuffix(".part") }, "\(tree)")
     }
 

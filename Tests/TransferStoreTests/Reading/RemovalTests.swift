@@ -28,7 +28,7 @@ import TransferTestSupport
         try fixture.publish("folder/a", .six)
         let remover = fixture.store.remover()
         let path = try RelativePath("folder")
-        let error = #expect(throws: StoreError.self) { _ = try remover.begin(path, isRecursive: false) }
+        let error = #expect(throws: Failure.self) { _ = try remover.begin(path, isRecursive: false) }
         #expect(error?.code == .wrongForm && Files.read(fixture.path("folder/a")) == .six)
         let removal = try remover.begin(path, isRecursive: true)
         while try !removal.step(10) {}
@@ -53,7 +53,7 @@ import TransferTestSupport
         while Files.status(fixture.path(Self.deepest(60))) != nil { _ = try removal.step(1) }
         #expect(rename(fixture.path("d"), fixture.path("e")) == 0)
         try fixture.publish("d/d/f", .one)
-        let error = #expect(throws: StoreError.self) { while try !removal.step(1) {} }
+        let error = #expect(throws: Failure.self) { while try !removal.step(1) {} }
         #expect(error?.code == .busy && fixture.visible.contains("d/d/f"))
     }
 

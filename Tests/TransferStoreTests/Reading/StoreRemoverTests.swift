@@ -44,13 +44,13 @@ import TransferTestSupport
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
         for path in ["a", "d/b", "d/c"] { try fixture.publish(path, .one) }
         syncs.observe { _ throws(SystemError) in throw RecordedSyncs.failure }
-        let error = #expect(throws: StoreError.self) { try remove(paths, from: fixture) }
+        let error = #expect(throws: Failure.self) { try remove(paths, from: fixture) }
         #expect(error?.code == .storageFailed)
         #expect(fixture.store.isInDoubt)
         // Nobody gets a better answer by asking again.
         syncs.observe { _ throws(SystemError) in }
         for path in paths {
-            let error = #expect(throws: StoreError.self) { try remove([path], from: fixture) }
+            let error = #expect(throws: Failure.self) { try remove([path], from: fixture) }
             #expect(error?.code == .notFound)
         }
     }

@@ -22,7 +22,7 @@ import TransferTestSupport
         _ = try store.resume(id: old, size: nil)
         store.incoming.parts.store(FileStore.mostParts, ordering: .relaxed)
         _ = try store.resume(id: old, size: nil)
-        let error = #expect(throws: StoreError.self) { try store.resume(id: .random(), size: nil) }
+        let error = #expect(throws: Failure.self) { try store.resume(id: .random(), size: nil) }
         #expect(error?.code == .busy)
         #expect(names(in: directory.path("store/.transfer/incoming")).count == 1)
     }

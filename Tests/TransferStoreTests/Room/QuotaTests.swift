@@ -37,12 +37,12 @@ import TransferTestSupport
         } count: { _ in
             count.withLock { $0 }
         }
-        let error = #expect(throws: StoreError.self) { try quota.hold(1) }
+        let error = #expect(throws: Failure.self) { try quota.hold(1) }
         #expect(error?.code == .busy && quota.used == 0)
         count.withLock { $0 = Quota.Count(stored: 90) }
         try quota.hold(9)
         count.withLock { $0 = nil }
-        #expect(throws: StoreError.self) { try quota.hold(9) }
+        #expect(throws: Failure.self) { try quota.hold(9) }
         #expect(quota.used == 99)
     }
 
@@ -51,7 +51,7 @@ import TransferTestSupport
         let temporary = try TemporaryDirectory()
         let store = try FileStore(path: temporary.path("store"), limits: SpaceLimits(quota: 1000))
         let client = Self.quota(10)
-        #expect(throws: StoreError.self) {
+        #expect(throws: Failure.self) {
             if isPart {
                 _ = try store.resume(id: .random(), size: 50, quota: client)
             } else {
@@ -66,10 +66,10 @@ import TransferTestSupport
         let store = try FileStore(path: temporary.path("store"))
         let client = Self.quota(.max)
         let id = UploadID.random()
-        #expect(throws: StoreError.self) { _ = try store.resume(id: id, size: .max - 1, quota: client) }
+        #expect(throws: Failure.self) { _ = try store.resume(id: id, size: .max - 1, quota: client) }
         #expect(client.used == 0)
         _ = try store.resume(id: id, size: 10, quota: client)
-        #expect(throws: StoreError.self) { _ = try store.resume(id: id, size: .max - 1, quota: client) }
+        #expect(throws: Failure.self) { _ = try store.resume(id: id, size: .max - 1, quota: client) }
         #expect(client.used == 10)
     }
 

@@ -104,7 +104,7 @@ import TransferTestSupport
         let next = try FileStore(path: fixture.root, limits: SpaceLimits(quota: 100))
         #expect(try #require(next.space?.used) >= 4)
         next.incoming.parts.store(FileStore.mostParts + 1, ordering: .relaxed)
-        #expect(throws: StoreError.self) { try next.resume(id: id, size: 4) }
+        #expect(throws: Failure.self) { try next.resume(id: id, size: 4) }
         #expect(next.space?.used == 0)
         withExtendedLifetime(staged) {}
     }

@@ -23,7 +23,7 @@ import TransferTestSupport
             try body()
             return nil
         } catch {
-            return (error as? StoreError)?.code
+            return (error as? Failure)?.code
         }
     }
 

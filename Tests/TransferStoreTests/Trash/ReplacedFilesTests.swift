@@ -108,7 +108,7 @@ import TransferTestSupport
         let old = fixture.store.version(at: try RelativePath("a"))
         #expect(try publish(fixture, "a", .six, part, .keepBoth) == nil)
         #expect(try publish(fixture, "a", .six, part, .skip) == nil)
-        #expect(throws: StoreError.self) { try publish(fixture, "a", .six, part, .fail) }
+        #expect(throws: Failure.self) { try publish(fixture, "a", .six, part, .fail) }
         #expect(fixture.store.version(at: try RelativePath("a")) == old)
         #expect(try publish(fixture, "a", .six, nil) == nil)
         #expect(trash(fixture) == [] && Files.names(fixture.path(".transfer/trash")) == [])
@@ -173,7 +173,7 @@ import TransferTestSupport
             return body()
         })
         let other = try fixture.restarted(on: disk)
-        #expect(throws: StoreError.self) { try publish(other, "a", .six, part) }
+        #expect(throws: Failure.self) { try publish(other, "a", .six, part) }
         #expect(Files.read(other.path("a")) == .one)
         #expect(trash(other) == [])
     }
@@ -195,7 +195,7 @@ import TransferTestSupport
         let fixture = try StoreFixture(fileSystem: Self.disk, script: script, before: ["a": .one])
         script.start()
         script.fail("linkName", with: ENOSPC)
-        let error = #expect(throws: StoreError.self) { try publish(fixture, "a", .six, part) }
+        let error = #expect(throws: Failure.self) { try publish(fixture, "a", .six, part) }
         #expect(error?.code == .insufficientStorage)
         #expect(Files.read(fixture.path("a")) == .one)
         #expect(Files.names(fixture.path(".transfer/trash")) == [])
@@ -277,7 +277,7 @@ import TransferTestSupport
         try fixture.publish("d/a", .one)
         var refused = try publication(fixture, "d/a", .six, part)
         refused.condition = .onlyNew
-        #expect(throws: StoreError.self) { _ = try fixture.publish([refused])[0].get() }
+        #expect(throws: Failure.self) { _ = try fixture.publish([refused])[0].get() }
         var taken = try publication(fixture, "d/a", .six, part)
         taken.condition = PublicationCondition { $0?.size == 3 }
         _ = try fixture.publish([taken])[0].get()
@@ -304,7 +304,7 @@ import TransferTestSupport
         var refused = try publication(fixture, "a", .six, part)
         refused.condition = PublicationCondition { _ in true }
         let outcome = fixture.store.publish([refused], mayReplace: { _, _ in false })[0]
-        #expect(throws: StoreError.self) { try outcome.get() }
+        #expect(throws: Failure.self) { try outcome.get() }
         #expect(fixture.store.version(at: try RelativePath("a")) == old)
     }
 
@@ -318,7 +318,7 @@ import TransferTestSupport
         refused.condition = PublicationCondition { _ in looks.wrappingAdd(1, ordering: .relaxed).newValue == 1 }
         var touched: [TouchedFile] = []
         let outcome = fixture.store.publish([refused], touched: { touched += $0 })[0]
-        #expect(throws: StoreError.self) { try outcome.get() }
+        #expect(throws: Failure.self) { try outcome.get() }
         let now = try #require(fixture.store.version(at: try RelativePath("a")))
         #expect(now != old)
         #expect(touched == [TouchedFile(try RelativePath("a"), KeptFile.Versions(before: old, after: now))])

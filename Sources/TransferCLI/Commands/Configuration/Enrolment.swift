@@ -41,7 +41,7 @@ struct Enrolment {
         } catch {
             return AccessOutput.fail(error.message)
         }
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             _ = try await TransferClient.connect(to: server, configuration: configuration)
             return .success
         } catch {

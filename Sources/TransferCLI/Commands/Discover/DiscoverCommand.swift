@@ -14,7 +14,7 @@ struct DiscoverCommand {
 
     func run() async -> ExitCode {
         Interruption.endsAtOnce()
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             let servers = try await search.servers()
             guard !servers.isEmpty else {
                 StandardStream.error.write(

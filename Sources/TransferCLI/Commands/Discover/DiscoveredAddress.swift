@@ -57,7 +57,7 @@ struct DiscoveredAddress: Equatable {
     func find(_ arguments: ParsedArguments) throws(UsageError) -> (server: ServerAddress, identity: FoundIdentity) {
         let search = try DiscoverFlags.search(Self.settings(), port: port)
         let servers: [FoundServer]
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             servers = try search.look()
         } catch {
             throw arguments.failure(error.message, error.reason.exitCode)

@@ -12,7 +12,7 @@ struct CatCommand {
     }
 
     func run() async -> ExitCode {
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             return await ContentPrinter(try await access.client()).print(paths)
         } catch {
             return error.tell()

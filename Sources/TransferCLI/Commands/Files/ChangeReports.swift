@@ -22,14 +22,14 @@ struct ChangeReports {
     var server: String?
 
     /// - Throws: when not all have an answer; of what was stopped it says how many do.
-    func show(_ changes: @autoclosure () -> RequestEvents<ChangeReport>) async throws(PushFailure) -> ExitCode {
+    func show(_ changes: @autoclosure () -> RequestEvents<ChangeReport>) async throws(TransferFailure) -> ExitCode {
         let reports = Interruption.begin(changes) { $0.cancel() }
         var tally = ResultTally()
         var counts = (files: 0, others: EntryCounts())
         var trash: [TrashedBatch: Int] = [:]
         var printer = LinePrinter()
         var index = 0
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             for try await report in reports {
                 tally.add(report.result)
                 if let batch = report.trash { trash[batch, default: 0] += 1 }
@@ -45,7 +45,7 @@ struct ChangeReports {
             guard error.reason == .cancelled else { throw error }
             let done = tally.done == 0 ? "Nothing is" : tally.done == 1 ? "1 is" : "\(tally.done) are"
             let word = verb.prefix { $0 != " " }
-            throw PushFailure(reason: .cancelled, message: "It was stopped. \(done) acknowledged as \(word).")
+            throw TransferFailure(reason: .cancelled, message: "It was stopped. \(done) acknowledged as \(word).")
         }
         tally.isOutputLost = printer.finish() != .success
         if isSummed, !isQuiet { StandardStream.error.write(summary(counts, tally) + "\n") }

@@ -30,7 +30,7 @@ struct ContentPrinter {
     }
 
     private func print(_ path: String) async -> Result<Void, Stop> {
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             for try await block in client.read(path) {
                 switch block.withUnsafeBytes({ sink.write($0) }) {
                 case .written: break

@@ -11,7 +11,7 @@ struct CopyCommand {
     }
 
     func run() async -> ExitCode {
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             let client = try await given.access.client()
             let pairs = try await given.pairs(client)
             let unlisted = UnlistedCount()

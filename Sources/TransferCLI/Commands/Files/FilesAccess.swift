@@ -41,7 +41,7 @@ struct FilesAccess {
     /// - Parameters:
     ///   - asker: who is asked about an unknown server.
     ///   - asks: whether anybody is; otherwise nothing is left behind here or there either.
-    func client(_ asker: any Asker = PlainAsker(), asks: Bool = true) async throws(PushFailure) -> TransferClient {
+    func client(_ asker: any Asker = PlainAsker(), asks: Bool = true) async throws(TransferFailure) -> TransferClient {
         var configuration = configuration
         try await access.complete(&configuration)
         Interruption.endsAtOnce()
@@ -54,7 +54,7 @@ struct FilesAccess {
     }
 }
 
-extension PushFailure {
+extension TransferFailure {
     /// Says why a command could not do its work.
     ///
     /// - Parameter isJSON: whether programs read what it prints.

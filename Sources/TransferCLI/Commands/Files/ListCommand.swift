@@ -38,7 +38,7 @@ struct ListCommand {
 
     func run() async -> ExitCode {
         if let completions { return await completions.run(access) }
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             let client = try await access.client()
             let wantsDetails = form == .long || form == .json
             let entries = client.list(folder, isRecursive: isRecursive, wantsDetails: wantsDetails) { [unlisted] in
@@ -52,19 +52,19 @@ struct ListCommand {
     }
 
     /// With what to type for a remote whose name was taken for that of a folder.
-    private func hinting(_ failure: PushFailure) -> PushFailure {
+    private func hinting(_ failure: TransferFailure) -> TransferFailure {
         guard isFolderAlone, failure.reason == .rejected(.notFound) || failure.reason == .unreachable,
             let file = Environment.configurationFile,
             let remotes = try? ConfigurationEditor(file).remotes(),
             remotes.contains(where: { $0.name.hasSameBytes(as: folder) })
         else { return failure }
-        return PushFailure(
+        return TransferFailure(
             reason: failure.reason,
             message: "\(failure.message) To list what is on the remote of that name: transfer list \(folder):",
             remedy: failure.remedy)
     }
 
-    private func printUnsorted(_ entries: RequestEvents<RemoteEntry>) async throws(PushFailure) -> ExitCode {
+    private func printUnsorted(_ entries: RequestEvents<RemoteEntry>) async throws(TransferFailure) -> ExitCode {
         var printer = LinePrinter()
         for try await entry in entries {
             printer.print(line(entry))
@@ -78,7 +78,7 @@ struct ListCommand {
     /// What can be shown is shown, also when something could not be listed.
     private func printSorted(
         _ entries: RequestEvents<RemoteEntry>, _ client: TransferClient
-    ) async throws(PushFailure) -> ExitCode {
+    ) async throws(TransferFailure) -> ExitCode {
         var (all, failure) = await client.collect(entries)
         all.sort { EntryOrder.precedes($0.path, $1.path) }
         var printer = LinePrinter()

@@ -15,7 +15,7 @@ struct MakeDirectoryCommand {
     }
 
     func run() async -> ExitCode {
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             let client = try await access.client()
             return try await reports.show(client.makeFolders(paths))
         } catch {

@@ -10,7 +10,7 @@ struct MoveCommand {
     }
 
     func run() async -> ExitCode {
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             let client = try await given.access.client()
             let moves = try await given.pairs(client)
             var reports = ChangeReports(

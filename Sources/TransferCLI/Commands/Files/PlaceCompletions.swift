@@ -60,7 +60,7 @@ struct PlaceCompletions {
         }
         defer { timer.cancel() }
         var names: [String] = []
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             for try await entry in entries {
                 guard names.count < Self.mostNames else { return names }
                 names.append(Self.name(of: entry.path) + (entry.isDirectory ? "/" : ""))

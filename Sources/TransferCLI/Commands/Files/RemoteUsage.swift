@@ -29,7 +29,7 @@ struct RemoteUsage {
     ///   - unlisted: counts what cannot be looked at.
     init(
         _ entry: RemoteEntry, on client: TransferClient, depth: Int = 0, _ unlisted: UnlistedCount
-    ) async throws(PushFailure) {
+    ) async throws(TransferFailure) {
         isDirectory = entry.isDirectory
         guard isDirectory else {
             total.add(entry)

@@ -13,7 +13,7 @@ struct RemovalForesight {
     let unlisted = UnlistedCount()
 
     /// - Parameter found: what there is under a path.
-    func report(_ found: StatReport) async throws(PushFailure) -> RemovalReport {
+    func report(_ found: StatReport) async throws(TransferFailure) -> RemovalReport {
         if let refusal = terms.refusal {
             return RemovalReport(path: found.path, result: refusal.result, message: refusal.message)
         }

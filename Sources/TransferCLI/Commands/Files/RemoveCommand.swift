@@ -31,7 +31,7 @@ struct RemoveCommand {
     }
 
     func run() async -> ExitCode {
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             let client = try await access.client()
             guard !isDryRun else { return try await foresee(client) }
             let reports = client.remove(paths, isRecursive: isRecursive, keepsInTrash: keepsInTrash)
@@ -51,7 +51,7 @@ struct RemoveCommand {
     }
 
     /// Says what would be removed.
-    private func foresee(_ client: TransferClient) async throws(PushFailure) -> ExitCode {
+    private func foresee(_ client: TransferClient) async throws(TransferFailure) -> ExitCode {
         let foresight = RemovalForesight(
             client: client, isRecursive: isRecursive, terms: try await client.removalTerms(keepsInTrash: keepsInTrash))
         let reports = client.stat(paths)

@@ -15,7 +15,7 @@ struct StatCommand {
     }
 
     func run() async -> ExitCode {
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             let reports = try await access.client().stat(paths)
             Interruption.watch { reports.cancel() }
             var tally = ResultTally()

@@ -30,12 +30,12 @@ struct TargetArguments {
 
     /// What each is to be called. They go into the target, as mv(1) has it, if that is a folder that is there, a slash says that it is
     /// one, or if there are several.
-    func pairs(_ client: TransferClient) async throws(PushFailure) -> [(path: String, target: String)] {
+    func pairs(_ client: TransferClient) async throws(TransferFailure) -> [(path: String, target: String)] {
         let isFolder = try await isFolder(client)
         return sources.map { ($0, isFolder ? "\(target)/\(Self.name(of: $0))" : target) }
     }
 
-    private func isFolder(_ client: TransferClient) async throws(PushFailure) -> Bool {
+    private func isFolder(_ client: TransferClient) async throws(TransferFailure) -> Bool {
         if sources.count > 1 || target.utf8.last == UInt8(ascii: "/") { return true }
         for try await report in client.stat([target]) where report.entry?.isDirectory ?? false { return true }
         return false

@@ -16,7 +16,7 @@ struct UsageCommand {
     }
 
     func run() async -> ExitCode {
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             let client = try await access.client()
             let reports = client.stat(paths)
             Interruption.watch { reports.cancel() }

@@ -13,7 +13,7 @@ struct InboxCommand {
     }
 
     func run() async -> ExitCode {
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             let deliveries = try await access.client().inbox()
             Interruption.watch { deliveries.cancel() }
             var printer = LinePrinter()

@@ -22,7 +22,7 @@ struct PeopleCommand {
     }
 
     func run() async -> ExitCode {
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             // A shell that completes names must not be asked about a server.
             let client = try await access.client(asks: !isNames)
             if let trust { return try await trust.run(client) }

@@ -46,7 +46,7 @@ struct PeopleTrust {
         return .trust(text, nil)
     }
 
-    func run(_ client: TransferClient) async throws(PushFailure) -> ExitCode {
+    func run(_ client: TransferClient) async throws(TransferFailure) -> ExitCode {
         guard let known = client.sealing?.people else {
             return AccessOutput.fail("Without a key of this user's own nothing is known of others; see 'transfer key'.")
         }

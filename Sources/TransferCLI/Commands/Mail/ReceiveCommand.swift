@@ -76,7 +76,7 @@ struct ReceiveCommand {
     func run() async -> ExitCode {
         let folder = target.map { target in ReceivedOutput.folder(of: target).folder } ?? directory
         let reporter = ReceiveReporter(output, in: folder, program)
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             let refreshing = output.progress != .none ? Task { await refresh(reporter) } : nil
             defer { refreshing?.cancel() }
             let client = try await access.client(reporter)

@@ -64,7 +64,7 @@ actor ReceiveReporter: Asker {
     /// Prints the summary.
     ///
     /// - Parameter failure: what ended it early.
-    func finish(_ failure: PushFailure?) -> ExitCode {
+    func finish(_ failure: TransferFailure?) -> ExitCode {
         var work = StoppedWork("receive")
         (work.nouns, work.files, work.bytes) = (("delivery", "deliveries"), received.files, received.bytes)
         tally.isOutputLost = lines.finish(failure, work)

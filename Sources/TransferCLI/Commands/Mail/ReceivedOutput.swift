@@ -16,7 +16,7 @@ struct ReceivedOutput {
     }
 
     /// - Parameter target: a path, or `-`.
-    func put(_ target: String) async throws(PushFailure) -> ExitCode {
+    func put(_ target: String) async throws(TransferFailure) -> ExitCode {
         guard let delivery = try await one() else { return .uploadsFailed }
         switch await question?.ask(delivery, reporter) ?? .take {
         case .leave: return await reporter.finish(nil)
@@ -36,7 +36,7 @@ struct ReceivedOutput {
     }
 
     /// The one that waits.
-    private func one() async throws(PushFailure) -> Delivery? {
+    private func one() async throws(TransferFailure) -> Delivery? {
         var found: [Delivery] = []
         var waiting = client.inbox(from: options.senders).makeAsyncIterator()
         while let delivery = try await waiting.next() { found.append(delivery) }
@@ -48,7 +48,7 @@ struct ReceivedOutput {
         return found[0]
     }
 
-    private func store(_ delivery: Delivery, _ target: String) async throws(PushFailure) -> ExitCode {
+    private func store(_ delivery: Delivery, _ target: String) async throws(TransferFailure) -> ExitCode {
         let (directory, name) = Self.folder(of: target)
         var options = options
         options.choose = { $0.id == delivery.id ? .takeAs(name) : .leave }
@@ -59,7 +59,7 @@ struct ReceivedOutput {
     }
 
     /// It is delivered when all of it is written: nobody here can say what becomes of it then.
-    private func write(_ delivery: Delivery) async throws(PushFailure) -> ExitCode {
+    private func write(_ delivery: Delivery) async throws(TransferFailure) -> ExitCode {
         if options.opens, let key = try client.meet(delivery) {
             await reporter.show(.met(name: delivery.person, fingerprint: key), isLast: true)
         }

@@ -9,15 +9,15 @@ enum SealingAccess {
     ///
     /// A place where none can be made is no reason not to go on: only what is sealed needs it.
     ///
-    /// - Throws: `PushFailure` when there is one that cannot be used.
-    static func complete(_ configuration: inout ClientConfiguration) throws(PushFailure) {
+    /// - Throws: `TransferFailure` when there is one that cannot be used.
+    static func complete(_ configuration: inout ClientConfiguration) throws(TransferFailure) {
         guard let key = configuration.key, let path, let people = KnownPeople.standard else { return }
         do throws(KeyPair.Fault) {
             let found = try SealingKey.find(path)
             guard let sealing = found ?? (try? SealingKey.open(path).key) else { return }
             configuration.sealing = SealingIdentity(key: key, sealing: sealing, people: people)
         } catch {
-            throw PushFailure(reason: .untrusted, message: error.message)
+            throw TransferFailure(reason: .untrusted, message: error.message)
         }
     }
 

@@ -18,7 +18,7 @@ struct SentCommand {
     }
 
     func run() async -> ExitCode {
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             let deliveries = try await access.client().sent(wantsReceipts: true)
             Interruption.watch { deliveries.cancel() }
             var printer = LinePrinter()

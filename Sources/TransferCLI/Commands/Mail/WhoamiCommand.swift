@@ -17,7 +17,7 @@ struct WhoamiCommand {
 
     func run() async -> ExitCode {
         let client: TransferClient
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             client = try await access.client()
             let person = try await client.whoami()
             return show(client, person)

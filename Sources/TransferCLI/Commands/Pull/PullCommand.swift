@@ -44,7 +44,7 @@ struct PullCommand {
     func run() async -> ExitCode {
         let reporter = PullReporter(output, failedList: failedList, isPreview: isPreview)
         let left = Locked<[PullRemainder]?>(nil)
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             let client = try await access.client(reporter)
             if let sink { return await ContentPrinter(client, to: sink).print(downloads.map(\.path)) }
             guard let place = try await place(client) else { return await reporter.refuseName() }
@@ -69,7 +69,7 @@ struct PullCommand {
     /// - Returns: nothing where a file would get a name that the list of failures cannot keep.
     private func place(
         _ client: TransferClient
-    ) async throws(PushFailure) -> (downloads: PullDownloads, directory: String)? {
+    ) async throws(TransferFailure) -> (downloads: PullDownloads, directory: String)? {
         guard case .either(let path) = target, let only = downloads.only else {
             guard case .directory(let path) = target else { return nil }
             return (downloads, path)

@@ -51,7 +51,7 @@ actor PullReporter: Asker {
     /// Prints the summary.
     ///
     /// - Parameter failure: what ended the pull early.
-    func finish(_ failure: PushFailure?) -> ExitCode {
+    func finish(_ failure: TransferFailure?) -> ExitCode {
         tally.isOutputLost = lines.finish(failure, tally.work)
         if failure?.reason == .cancelled, Interruption.hasCome {
             // One line is what whoever has stopped it reads.

@@ -47,7 +47,7 @@ struct DeliveryWait {
         defer { patience.cancel() }
         var progress = Progress()
         var printer = LinePrinter()
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             for try await event in news {
                 for delivery in take(event, &progress) { show(delivery, &printer) }
                 if !news.areWaiting { printer.flush() }

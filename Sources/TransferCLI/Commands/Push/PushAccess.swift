@@ -96,8 +96,8 @@ struct PushAccess {
 
     /// Completes a configuration: opens the user's key, or makes it; asks for the token if it has to be.
     ///
-    /// - Throws: `PushFailure` when the key cannot be used, or nobody gives a token.
-    func complete(_ configuration: inout ClientConfiguration) async throws(PushFailure) {
+    /// - Throws: `TransferFailure` when the key cannot be used, or nobody gives a token.
+    func complete(_ configuration: inout ClientConfiguration) async throws(TransferFailure) {
         configuration.security = security
         configuration.removalKeys = ConfigurationFolder.path
         guard case .tls = security else { return }
@@ -112,13 +112,13 @@ struct PushAccess {
     }
 
     /// A place where no key can be made is no reason not to push: the server may take a token, or everybody.
-    private func key() throws(PushFailure) -> KeyPair? {
+    private func key() throws(TransferFailure) -> KeyPair? {
         guard let folder = ConfigurationFolder.path else { return nil }
         let key = ClientKey(in: folder)
         do throws(KeyPair.Fault) {
             if let pair = try key.find() { return pair }
         } catch {
-            throw PushFailure(reason: .untrusted, message: error.message)
+            throw TransferFailure(reason: .untrusted, message: error.message)
         }
         do throws(KeyPair.Fault) {
             return try key.open().pair

@@ -82,7 +82,7 @@ struct PushCommand {
             output, printing, canGoOn: canGoOn, receipts: receipts, failedList: failedList,
             server: server.web == nil ? server.server : nil)
         var leftOut: () -> LeftOut = { LeftOut() }
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             var configuration = configuration
             try await access?.complete(&configuration)
             if configuration.seals { try SealingAccess.complete(&configuration) }
@@ -131,8 +131,8 @@ struct PushCommand {
     private func show(
         _ events: PushEvents, _ client: TransferClient, _ reporter: PushReporter, _ sources: SourceRemovals?,
         finished: (UploadReport) -> Void
-    ) async throws(PushFailure) {
-        do throws(PushFailure) {
+    ) async throws(TransferFailure) {
+        do throws(TransferFailure) {
             for try await event in events {
                 let event = await described(event, client)
                 if case .finished(let report) = event { finished(report) }

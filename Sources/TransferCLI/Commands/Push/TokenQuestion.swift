@@ -22,8 +22,8 @@ struct TokenQuestion: Sendable {
         Descriptor(try system("open") { open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY) })
     }
 
-    /// - Throws: `PushFailure` when what is typed is no token, or when whoever is asked leaves.
-    func ask() async throws(PushFailure) -> AccessSecret {
+    /// - Throws: `TransferFailure` when what is typed is no token, or when whoever is asked leaves.
+    func ask() async throws(TransferFailure) -> AccessSecret {
         // A thread of its own: people take their time.
         let pool = BlockingPool(name: "transfer-ask", threads: 1)
         defer { pool.close() }
@@ -31,12 +31,13 @@ struct TokenQuestion: Sendable {
         switch answer {
         case .success(let line?):
             guard let secret = AccessSecret(line) else {
-                throw PushFailure(reason: .refused, message: "What was typed is no token. Nothing was sent.")
+                throw TransferFailure(reason: .refused, message: "What was typed is no token. Nothing was sent.")
             }
             return secret
-        case .success(nil): throw PushFailure(reason: .cancelled, message: "It was stopped.")
+        case .success(nil): throw TransferFailure(reason: .cancelled, message: "It was stopped.")
         case .failure(let error):
-            throw PushFailure(reason: .refused, message: "The terminal cannot be asked for a token: \(error.reason).")
+            throw TransferFailure(
+                reason: .refused, message: "The terminal cannot be asked for a token: \(error.reason).")
         }
     }
 

@@ -114,7 +114,7 @@ struct ServeCommand {
         var configuration = configuration
         let share = max(0, raisedDescriptorLimit() - Self.ownDescriptors) / Self.descriptorShares
         configuration.filesAtOnce = min(configuration.filesAtOnce, max(1, share / configuration.blockingThreads))
-        configuration.maximumAssemblies = min(configuration.maximumAssemblies, max(1, share / 2))
+        configuration.maximumMultiparts = min(configuration.maximumMultiparts, max(1, share / 2))
         // Whoever only connects must not take the descriptors of those who store.
         configuration.maximumConnections = min(configuration.maximumConnections, max(1, 2 * share))
         let log = Log(format: logFormat, level: logLevel)

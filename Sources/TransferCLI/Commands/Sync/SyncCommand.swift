@@ -14,7 +14,7 @@ struct SyncCommand {
         guard options.keepsInTrash || options.backupFolder == nil else {
             throw arguments.error("--no-trash and --backup-dir contradict each other")
         }
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             try options.check()
         } catch {
             throw arguments.error(error.message)

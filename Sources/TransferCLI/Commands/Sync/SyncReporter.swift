@@ -44,7 +44,7 @@ actor SyncReporter: Asker {
     /// Prints the summary.
     ///
     /// - Parameter failure: what ended it early.
-    func finish(_ failure: PushFailure?) -> ExitCode {
+    func finish(_ failure: TransferFailure?) -> ExitCode {
         let seconds = Double(monotonicNanoseconds() - started) / 1e9
         if let summary, output.isJSON { lines.print(summary.json(isDryRun: isDryRun, seconds: seconds).text) }
         let isOutputLost = lines.finish(failure, work)

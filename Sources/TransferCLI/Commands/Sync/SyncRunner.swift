@@ -42,7 +42,7 @@ struct SyncRunner {
     func run() async -> ExitCode {
         let reporter = SyncReporter(
             output, words, isPush: places.isPush, isDryRun: options.isDryRun, server: access.serverName)
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             let refreshing = output.progress != .none ? Task { await refresh(reporter) } : nil
             defer { refreshing?.cancel() }
             let client = try await access.client(reporter)

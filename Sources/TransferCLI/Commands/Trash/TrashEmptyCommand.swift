@@ -16,7 +16,7 @@ struct TrashEmptyCommand {
     }
 
     func run() async -> ExitCode {
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             let client = try await access.client()
             let chosen = batches.isEmpty ? try await client.trash() : batches
             let reports = client.empty(chosen)

@@ -15,7 +15,7 @@ struct TrashListCommand {
     }
 
     func run() async -> ExitCode {
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             let client = try await access.client()
             var printer = LinePrinter()
             for batch in try await client.trash() {

@@ -23,7 +23,7 @@ struct TrashRestoreCommand {
     }
 
     func run() async -> ExitCode {
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             let client = try await access.client()
             if paths.isEmpty { return try await restoreAll(client) }
             let batches = batches.isEmpty ? try await client.trash() : batches
@@ -45,7 +45,7 @@ struct TrashRestoreCommand {
     }
 
     /// Brings back all that is in parts of the trash: the newest last, so that it takes the place of what is older.
-    private func restoreAll(_ client: TransferClient) async throws(PushFailure) -> ExitCode {
+    private func restoreAll(_ client: TransferClient) async throws(TransferFailure) -> ExitCode {
         let reports = ChangeReports(verb: "restored", isJSON: isJSON, isQuiet: isQuiet)
         var code = ExitCode.success
         for batch in batches.sorted(by: { $0.name < $1.name }) {
@@ -65,7 +65,7 @@ struct TrashRestoreCommand {
     /// The newest part of the trash that has the path.
     private func newest(
         _ path: String, _ batches: [TrashedBatch], _ client: TransferClient
-    ) async throws(PushFailure) -> TrashedBatch? {
+    ) async throws(TransferFailure) -> TrashedBatch? {
         for batch in batches where try await client.has(path, in: batch) { return batch }
         return nil
     }

@@ -42,7 +42,7 @@ struct WatchCommand {
 
     func run() async -> ExitCode {
         let reporter = WatchReporter(output, endsWhenSent: options.endsWhenSent)
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             let client = try await access.client()
             let events = Interruption.begin({ client.watch(directory, options) }) { $0.cancel() }
             for try await event in events { await reporter.show(event) }

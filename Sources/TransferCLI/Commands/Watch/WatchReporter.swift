@@ -34,10 +34,10 @@ actor WatchReporter {
     /// Says what it has come to.
     ///
     /// - Parameter failure: what ended it early; a watch that was stopped has none.
-    func finish(_ failure: PushFailure?) -> ExitCode {
+    func finish(_ failure: TransferFailure?) -> ExitCode {
         // One that ends by itself is not at its end when it is stopped.
         let isCut = failure == nil && endsWhenSent && Interruption.hasCome
-        let failure = isCut ? PushFailure(reason: .cancelled, message: "") : failure
+        let failure = isCut ? TransferFailure(reason: .cancelled, message: "") : failure
         if let failure { tell(tally.work.named(failure)) }
         if !isCut, failure == nil || !tally.isEmpty {
             talk("\(endsWhenSent && failure == nil ? "done" : "stopped"): \(tally.summary)")
@@ -47,7 +47,7 @@ actor WatchReporter {
         return lostOutput != nil || endsWhenSent && tally.hasFailures ? .uploadsFailed : .success
     }
 
-    private func tell(_ failure: PushFailure) {
+    private func tell(_ failure: TransferFailure) {
         if output.isJSON { print(FailureDocument.json(failure).text + "\n", to: .output) }
         let text = failure.reason == .cancelled ? tally.work.line() : failure.message.escapedForDisplay
         print("transfer: \(text)\n", to: .error)

@@ -27,7 +27,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     }
 }
 
-extension PushFailure.Reason {
+extension TransferFailure.Reason {
     /// What a command exits with that could not do its work for this reason.
     var exitCode: ExitCode {
         switch self {

@@ -8,7 +8,7 @@ struct PresentFiles: Sendable {
 
     /// - Parameter reader: of the directory.
     /// - Returns: nothing for a file that has to be fetched.
-    func report(of file: PullFile, _ reader: StoreReader) throws(StoreError) -> PullReport? {
+    func report(of file: PullFile, _ reader: StoreReader) throws(Failure) -> PullReport? {
         guard let here = reader.attributes(at: file.target) else { return nil }
         guard configuration.conflict != .skip || file.mayHaveFreeName(directory.reader()) else {
             return file.report(.skipped, "\(file.target) was here already.")
@@ -33,7 +33,7 @@ struct PresentFiles: Sendable {
     }
 
     /// Reads what has the path on this machine.
-    private func hasContent(of file: PullFile) throws(StoreError) -> Bool {
+    private func hasContent(of file: PullFile) throws(Failure) -> Bool {
         guard let digest = file.entry.digest else { return false }
         return try directory.has(file.target, size: file.entry.size, digest: digest)
     }

@@ -66,7 +66,7 @@ extension PullDirectory {
     func present(in folder: RelativePath?) -> PullComparison.Present? {
         guard let listing = try? list(folder) else { return nil }
         var present = PullComparison.Present()
-        do throws(StoreError) {
+        do throws(Failure) {
             // The rest of one that has to be listed anyway need not be looked at.
             while present.isSettled, try listing.forEach(512, { present.add($0, $1) }) == 512 {}
         } catch {

@@ -97,7 +97,7 @@ final class PullFolder: AnswerTaker {
             }
             guard !plan.isTarget(path) else {
                 inner.expansion?.leave()
-                plan.refuse(PullReport(source: path, result: .skipped, size: 0, message: LocalFailure.target.message))
+                plan.refuse(PullReport(source: path, result: .skipped, size: 0, message: Failure.target.message))
                 return nil
             }
             if scope.isKept { plan.archive?.add(folder: path, entry, at: place) }
@@ -130,7 +130,7 @@ final class PullFolder: AnswerTaker {
         guard outcome.code == .completed else { return fail(outcome.code, outcome.message) }
         guard count == outcome.count else { return fail(.incomplete, "The list of the folder is not complete.") }
         if outcome.unlisted > 0 { plan.refuse(report(of: UnlistedNames(folder: source, count: outcome.unlisted))) }
-        do throws(StoreError) {
+        do throws(Failure) {
             // Others come with what is in them.
             if scope.isAll, let target { try want(target, isEmpty: isEmpty) }
         } catch {
@@ -144,7 +144,7 @@ final class PullFolder: AnswerTaker {
     }
 
     /// The folder is wanted, whatever is in it. An archive makes those that are missing when all files are here.
-    private func want(_ target: RelativePath, isEmpty: Bool) throws(StoreError) {
+    private func want(_ target: RelativePath, isEmpty: Bool) throws(Failure) {
         if let archive = plan.archive { return archive.wants(folder: target) }
         if isEmpty { try plan.place.makeDirectory(target) }
     }

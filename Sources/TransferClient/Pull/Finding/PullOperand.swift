@@ -59,7 +59,7 @@ final class PullOperand: AnswerTaker {
         var item: PullPlan.Item?
         switch (entry.form, target) {
         case (.directory, _) where plan.isTarget(path):
-            return fail(LocalFailure.target.code, LocalFailure.target.message)
+            return fail(Failure.target.code, Failure.target.message)
         case (.directory, _) where isTop || target != nil:
             if let target { plan.archive?.add(folder: path, entry, at: target) }
             item = .folder(PullFolder(path, to: target, PullScope(plan.selection), plan))

@@ -72,7 +72,7 @@ extension ClassicPush {
     ///
     /// - Returns: what to send.
     /// - Throws: `unsuitable` for what the framing cannot carry; then nothing has begun.
-    mutating func begin(_ declared: Declared) throws(LocalFailure) -> [UInt8] {
+    mutating func begin(_ declared: Declared) throws(Failure) -> [UInt8] {
         // Trap: the session begins one upload when the last one has ended.
         precondition(state == .idle, "an upload begins inside another one")
         let bytes = try wire.head(declared, number: number + 1)

@@ -58,7 +58,7 @@ extension ClassicPushSession {
         case .cancelled: report(.failed(current.upload, .stopped))
         case .fault(let fault):
             report(
-                .failed(current.upload, LocalFailure(code: .malformedFrame, message: "Not stored: \(fault.message)")))
+                .failed(current.upload, Failure(.malformedFrame, "Not stored: \(fault.message)")))
         default: report(.failed(current.upload, .connectionLost))
         }
     }

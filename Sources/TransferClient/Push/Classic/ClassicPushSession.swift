@@ -115,7 +115,7 @@ extension ClassicPushSession {
         }
     }
 
-    private func open(_ pending: PendingUpload) async -> Result<ClassicSource, LocalFailure> {
+    private func open(_ pending: PendingUpload) async -> Result<ClassicSource, Failure> {
         var upload = pending
         if target.wantsSize, case .stream(let stream) = pending.content {
             switch await hold(HeldStream(stream)) {
@@ -124,14 +124,14 @@ extension ClassicPushSession {
             }
         }
         return await run.pool.run { [target, upload] in
-            Result { () throws(LocalFailure) in try ClassicSource(upload, target) }
+            Result { () throws(Failure) in try ClassicSource(upload, target) }
         }
     }
 
     /// Only the end of the push ends that: over the next connection the stream could not be read once more.
-    private func hold(_ stream: HeldStream) async -> Result<[UInt8], LocalFailure> {
+    private func hold(_ stream: HeldStream) async -> Result<[UInt8], Failure> {
         while ending != .cancelled {
-            switch await run.pool.run({ Result { () throws(LocalFailure) in try stream.readOn() } }) {
+            switch await run.pool.run({ Result { () throws(Failure) in try stream.readOn() } }) {
             case .failure(let failure): return .failure(failure)
             case .success(.whole(let bytes)): return .success(bytes)
             case .success(.more): continue
@@ -151,7 +151,7 @@ extension ClassicPushSession {
 
     private func begin(_ source: ClassicSource) -> Bool {
         let name = source.upload.destination.utf8.split(separator: UInt8(ascii: "/")).last
-        do throws(LocalFailure) {
+        do throws(Failure) {
             let head = try machine.begin(
                 ClassicPush.Declared(
                     name: name.map { String(Substring($0)) } ?? "", kind: source.kind, size: source.size))
@@ -169,7 +169,7 @@ extension ClassicPushSession {
         while isOpen {
             await wait { $0.outbound.count < Self.mostUnsent || !$0.isOpen }
             guard isOpen else { return }
-            let read = await run.pool.run { Result { () throws(LocalFailure) in try source.next() } }
+            let read = await run.pool.run { Result { () throws(Failure) in try source.next() } }
             guard isOpen else { return }
             switch read {
             case .success(.more): continue
@@ -204,7 +204,7 @@ extension ClassicPushSession {
     }
 
     /// The content cannot be sent to its end, or need not be.
-    func abandon(_ failure: LocalFailure) {
+    func abandon(_ failure: Failure) {
         guard let upload = current?.upload else { return }
         current = nil
         report(.failed(upload, failure))

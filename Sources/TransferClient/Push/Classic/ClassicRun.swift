@@ -83,12 +83,12 @@ extension ClassicRun: ReconnectingRun {
 // MARK: The end
 
 extension ClassicRun {
-    private func result(of outcome: Reconnector.Outcome) async -> Result<Void, PushFailure> {
+    private func result(of outcome: Reconnector.Outcome) async -> Result<Void, TransferFailure> {
         switch outcome {
         case .complete: return .success(())
         case .cancelled:
-            await giveUp(LocalFailure(code: .cancelled, message: "Stopped before it was acknowledged."), all: false)
-            return .failure(PushFailure(reason: .cancelled, message: "The push was stopped."))
+            await giveUp(Failure(.cancelled, "Stopped before it was acknowledged."), all: false)
+            return .failure(TransferFailure(reason: .cancelled, message: "The push was stopped."))
         case .failed(let failure, let ending):
             if case .lost = ending {
                 // Before anything was sent there is nothing to be said of each upload.
@@ -103,7 +103,7 @@ extension ClassicRun {
     /// Reports what has no report yet.
     ///
     /// - Parameter all: whether also what was not looked at so far.
-    private func giveUp(_ failure: LocalFailure, all: Bool = true) async {
+    private func giveUp(_ failure: Failure, all: Bool = true) async {
         for upload in context.feed.takeReturned() { context.channel.send(.finished(.failed(upload, failure))) }
         guard all else { return }
         while let upload = await next() { context.channel.send(.finished(.failed(upload, failure))) }

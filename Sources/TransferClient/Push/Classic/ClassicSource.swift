@@ -49,7 +49,7 @@ final class ClassicSource: @unchecked Sendable {
     ///
     /// - Parameter pending: no stream where the framing says the size first: see `HeldStream`.
     /// - Throws: `sourceUnreadable`, `sourceSkipped`.
-    init(_ pending: PendingUpload, _ target: ClassicTarget) throws(LocalFailure) {
+    init(_ pending: PendingUpload, _ target: ClassicTarget) throws(Failure) {
         upload = pending
         pieceSize = target.wantsSize ? Self.longestPiece : MessageRequest.chunkSize
         hasher = target.wantsSize ? nil : BlockHasher(.sha256)
@@ -78,7 +78,7 @@ final class ClassicSource: @unchecked Sendable {
     /// the one that was opened: a server has all of an upload as soon as it has the last byte.
     ///
     /// - Throws: `sourceChanged`, `sourceUnreadable`.
-    func next() throws(LocalFailure) -> Step {
+    func next() throws(Failure) -> Step {
         hasBegun = true
         switch origin {
         case .whole(let reader): return given(try read(reader))
@@ -95,11 +95,11 @@ final class ClassicSource: @unchecked Sendable {
     /// Of all that was read, at the end; nothing where the framing has no digests.
     func digest() -> [UInt8]? { hasher?.finish() }
 
-    private func read(_ reader: ContentReader) throws(LocalFailure) -> [UInt8] {
+    private func read(_ reader: ContentReader) throws(Failure) -> [UInt8] {
         let wanted = min(UInt64(pieceSize), (size ?? .max) - count)
-        var failure: LocalFailure?
+        var failure: Failure?
         let piece = [UInt8](unsafeUninitializedCapacity: Int(wanted)) { space, filled in
-            do throws(LocalFailure) {
+            do throws(Failure) {
                 let room = UnsafeMutableRawBufferPointer(space)
                 filled = try reader.read(into: UnsafeMutableRawBufferPointer(rebasing: room[..<Int(wanted)]))
             } catch {
@@ -112,7 +112,7 @@ final class ClassicSource: @unchecked Sendable {
         return piece
     }
 
-    private func read(_ stream: BlockStream) throws(LocalFailure) -> Step {
+    private func read(_ stream: BlockStream) throws(Failure) -> Step {
         if let (block, position) = rest { return piece(of: block, from: position) }
         switch try stream.read() {
         case .more: return .more

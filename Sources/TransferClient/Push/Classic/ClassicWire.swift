@@ -12,7 +12,7 @@ struct ClassicWire {
     /// What stands in front of the content.
     ///
     /// - Throws: `unsuitable`.
-    func head(_ declared: ClassicPush.Declared, number: UInt64) throws(LocalFailure) -> [UInt8] {
+    func head(_ declared: ClassicPush.Declared, number: UInt64) throws(Failure) -> [UInt8] {
         switch target.framing {
         case .sized(let total, _): return try sized(declared, total)
         case .jsonline: return try line(declared)
@@ -27,7 +27,7 @@ struct ClassicWire {
         }
     }
 
-    private func sized(_ declared: ClassicPush.Declared, _ total: SizedTotal) throws(LocalFailure) -> [UInt8] {
+    private func sized(_ declared: ClassicPush.Declared, _ total: SizedTotal) throws(Failure) -> [UInt8] {
         guard let kind = declared.kind, kind != .file else {
             throw .unsuitable(
                 "sized has texts, audio, pictures and locations, and this is recognised as none of them; say which with "
@@ -39,7 +39,7 @@ struct ClassicWire {
         return head
     }
 
-    private func line(_ declared: ClassicPush.Declared) throws(LocalFailure) -> [UInt8] {
+    private func line(_ declared: ClassicPush.Declared) throws(Failure) -> [UInt8] {
         guard let kind = declared.kind, [.text, .location, .picture].contains(kind) else {
             throw .unsuitable(
                 "jsonline has texts and pictures, and this is recognised as neither; say which with --kind.")

@@ -23,7 +23,7 @@ final class HeldStream: @unchecked Sendable {
     /// Reads on.
     ///
     /// - Throws: `sourceUnreadable`, `unsuitable` for a stream that is too long.
-    func readOn() throws(LocalFailure) -> Step {
+    func readOn() throws(Failure) -> Step {
         switch try stream.read() {
         case .more: return .more
         case .noRoom: return .noRoom
@@ -36,7 +36,7 @@ final class HeldStream: @unchecked Sendable {
         }
     }
 
-    private func hold(_ block: StreamBlock) throws(LocalFailure) {
+    private func hold(_ block: StreamBlock) throws(Failure) {
         bytes += block.bytes
         guard bytes.count <= ClassicTarget.mostHeld else {
             throw .unsuitable(

@@ -12,14 +12,14 @@ extension UploadReport {
         case .stored:
             self = .failed(
                 upload,
-                LocalFailure(
-                    code: .stored, message: "The other side says that it is stored (verified: no, durable: unknown)."))
+                Failure(
+                    .stored, "The other side says that it is stored (verified: no, durable: unknown)."))
         case .failed:
             self = .failed(
                 upload,
-                LocalFailure(code: .storageFailed, message: "The other side says that it has failed, and not why."))
+                Failure(.storageFailed, "The other side says that it has failed, and not why."))
         case .result(let result):
-            self = .failed(upload, LocalFailure(code: result.code, message: result.message ?? ""))
+            self = .failed(upload, Failure(result.code, result.message ?? ""))
             guard isVerified else { return }
             storedPath = result.path ?? result.name
             digest = sha256.map { Digest(.sha256, $0) }

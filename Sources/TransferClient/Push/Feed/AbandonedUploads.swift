@@ -32,7 +32,7 @@ final class AbandonedUploads: @unchecked Sendable {
                 entry.isDue = split.whole.isGivenUp
             }
         case .drop(let split): return change(split) { $0.isDropping = false }
-        case .file, .sealed, .bytes, .stream, .rest, .assembly: return nil
+        case .file, .sealed, .bytes, .stream, .rest, .multipart: return nil
         }
     }
 

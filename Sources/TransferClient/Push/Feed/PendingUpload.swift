@@ -19,7 +19,7 @@ final class PendingUpload: @unchecked Sendable {
         /// What has not been read of a long stream.
         case rest(StreamUpload)
         /// What ends a long upload, when all its parts are there.
-        case assembly(any UploadInParts)
+        case multipart(any UploadInParts)
         /// Takes back what the server has of a long upload, when nobody can go on with it.
         case drop(any UploadInParts)
     }
@@ -121,7 +121,7 @@ final class PendingUpload: @unchecked Sendable {
     }
 
     /// - Throws: `sourceChanged` for a file that is not to be sent.
-    func check(_ file: SourceFile.Identity?) throws(LocalFailure) {
+    func check(_ file: SourceFile.Identity?) throws(Failure) {
         guard expected == nil || file == expected else { throw .changed }
     }
 
@@ -154,7 +154,7 @@ final class PendingUpload: @unchecked Sendable {
         switch content {
         case .file(let place): place
         case .sealed(let file): file.source.place
-        case .part(let split, _), .assembly(let split), .drop(let split): split.whole.place
+        case .part(let split, _), .multipart(let split), .drop(let split): split.whole.place
         case .bytes, .stream, .rest: nil
         }
     }
@@ -162,7 +162,7 @@ final class PendingUpload: @unchecked Sendable {
     /// What it is a part or the end of.
     var split: (any UploadInParts)? {
         switch content {
-        case .part(let split, _), .assembly(let split): split
+        case .part(let split, _), .multipart(let split): split
         case .rest(let stream): stream
         case .file, .sealed, .bytes, .stream, .drop: nil
         }
@@ -172,7 +172,7 @@ final class PendingUpload: @unchecked Sendable {
     var isFile: Bool {
         switch content {
         case .file, .sealed: true
-        case .part(let split, _), .assembly(let split), .drop(let split): split.whole.isFile
+        case .part(let split, _), .multipart(let split), .drop(let split): split.whole.isFile
         case .bytes, .stream, .rest: false
         }
     }
@@ -185,7 +185,7 @@ final class PendingUpload: @unchecked Sendable {
         switch content {
         case .stream: asked == nil
         case .rest: true
-        case .file, .sealed, .bytes, .part, .assembly, .drop: false
+        case .file, .sealed, .bytes, .part, .multipart, .drop: false
         }
     }
 

@@ -79,7 +79,7 @@ final class UploadFeed: Sendable {
     private let state: Locked<State>
     /// Under its own lock: the loop puts uploads back, and must not wait for a caller's sequence or a slow directory.
     private let returned = Locked(Returned())
-    private let refused = Locked<LocalFailure?>(nil)
+    private let refused = Locked<Failure?>(nil)
 
     /// - Parameters:
     ///   - folder: put before every path; may be empty.
@@ -154,12 +154,12 @@ final class UploadFeed: Sendable {
     }
 
     /// What every further upload would be answered with, too.
-    var refusal: LocalFailure? { refused.withLock { $0 } }
+    var refusal: Failure? { refused.withLock { $0 } }
 
     /// The server has answered an upload for somebody. All uploads of a push are for the same people.
     func refuse(_ result: UploadResult) {
         guard result.code == .unknownRecipient || result.code == .forbidden else { return }
-        refused.withLock { $0 = LocalFailure(code: result.code, message: result.message) }
+        refused.withLock { $0 = Failure(result.code, result.message) }
     }
 
     /// Takes back what has to be sent again; it comes first, in this order.
@@ -298,7 +298,7 @@ final class UploadFeed: Sendable {
 
     /// - Returns: nothing for a link that can be sent, later.
     private func link(_ place: SourcePlace, _ name: String, isNamed: Bool = false) -> Item? {
-        do throws(LocalFailure) {
+        do throws(Failure) {
             try archive?.add(link: place, name, isNamed: isNamed)
             return nil
         } catch {
@@ -309,7 +309,7 @@ final class UploadFeed: Sendable {
     }
 
     /// For what was named and cannot be pushed.
-    private func refused(_ path: String, _ name: String, _ failure: LocalFailure) -> Item {
+    private func refused(_ path: String, _ name: String, _ failure: Failure) -> Item {
         var report = UploadReport.failed(path: path, to: destination(name), failure)
         report.isNamed = true
         return .report(report)
@@ -323,7 +323,7 @@ final class UploadFeed: Sendable {
         isRepeated: Bool? = nil, _ state: inout State
     ) -> Item {
         let destination = destination(name)
-        do throws(LocalFailure) {
+        do throws(Failure) {
             try check(destination, isRepeated: isRepeated ?? false, &state)
         } catch {
             var report = UploadReport.failed(label, error)
@@ -337,15 +337,15 @@ final class UploadFeed: Sendable {
     }
 
     /// - Throws: `invalidPath`, and `pathConflict` for what would replace another file of the same push.
-    private func check(_ destination: String, isRepeated: Bool, _ state: inout State) throws(LocalFailure) {
+    private func check(_ destination: String, isRepeated: Bool, _ state: inout State) throws(Failure) {
         do throws(RelativePath.Fault) {
             _ = try RelativePath(destination)
         } catch {
-            throw LocalFailure(code: .invalidPath, message: error.message)
+            throw Failure(.invalidPath, error.message)
         }
         guard replaces, !state.destinations.insert(PathDigest(destination)).inserted, !isRepeated else { return }
-        throw LocalFailure(
-            code: .pathConflict, message: "Another file of this push has that name on the server, and is not replaced.")
+        throw Failure(
+            .pathConflict, "Another file of this push has that name on the server, and is not replaced.")
     }
 
     /// What a path is called where it is stored. `.`, `..` and `/` have no name of their own: the directory they mean
@@ -373,7 +373,7 @@ final class UploadFeed: Sendable {
 
 extension UploadReport {
     /// For what was never sent.
-    static func failed(_ source: String, _ failure: LocalFailure) -> UploadReport {
+    static func failed(_ source: String, _ failure: Failure) -> UploadReport {
         UploadReport(
             source: source, uploadID: .none, result: failure.code, kind: .file, size: 0, message: failure.message)
     }
@@ -383,11 +383,11 @@ extension UploadReport {
         let message =
             path.contains(0) ? "It has a zero byte, which no path has." : "Its name is not UTF-8; rename it."
         return failed(
-            String(decoding: path, as: UTF8.self), LocalFailure(code: .sourceUnreadable, message: message))
+            String(decoding: path, as: UTF8.self), Failure(.sourceUnreadable, message))
     }
 
     /// For what was never sent, and has a path here.
-    static func failed(path: String, to destination: String, _ failure: LocalFailure) -> UploadReport {
+    static func failed(path: String, to destination: String, _ failure: Failure) -> UploadReport {
         var report = failed(path, failure)
         report.destination = destination
         report.isPath = true
@@ -395,7 +395,7 @@ extension UploadReport {
     }
 
     /// For what came to an end without an answer of the server.
-    static func failed(_ upload: PendingUpload, _ failure: LocalFailure) -> UploadReport {
+    static func failed(_ upload: PendingUpload, _ failure: Failure) -> UploadReport {
         var report = failed(upload.label, failure)
         report.uploadID = upload.id
         report.kind = upload.kind

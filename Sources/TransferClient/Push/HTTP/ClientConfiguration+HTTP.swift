@@ -1,8 +1,8 @@
 import TransferHTTP
 
 extension ClientConfiguration {
-    /// - Throws: `PushFailure` for what cannot be met over HTTP, or would be read by others.
-    func check(_ web: WebAddress) throws(PushFailure) {
+    /// - Throws: `TransferFailure` for what cannot be met over HTTP, or would be read by others.
+    func check(_ web: WebAddress) throws(TransferFailure) {
         var isEncrypted = false
         if case .tls = security { isEncrypted = true }
         guard isEncrypted == web.isSecure else {
@@ -11,7 +11,7 @@ extension ClientConfiguration {
                     ? "http:// has no encryption; use https://." : "https:// is encrypted; don't ask for plaintext.")
         }
         guard web.isSecure || web.credentials == nil else {
-            throw PushFailure(
+            throw TransferFailure(
                 reason: .untrusted,
                 message:
                     "A password is for encrypted connections only: otherwise who listens in could use it. Nothing was sent."
@@ -23,7 +23,7 @@ extension ClientConfiguration {
         guard !wantsReceipts else { throw Self.unsupported("Over HTTP there are no receipts.") }
     }
 
-    private static func unsupported(_ message: String) -> PushFailure {
-        PushFailure(reason: .unsupported, message: "\(message) Nothing was sent.")
+    private static func unsupported(_ message: String) -> TransferFailure {
+        TransferFailure(reason: .unsupported, message: "\(message) Nothing was sent.")
     }
 }

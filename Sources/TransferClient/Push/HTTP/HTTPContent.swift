@@ -40,7 +40,7 @@ final class HTTPContent: @unchecked Sendable {
     /// Opens it.
     ///
     /// - Throws: `sourceUnreadable`, `sourceSkipped`.
-    init(_ pending: PendingUpload) throws(LocalFailure) {
+    init(_ pending: PendingUpload) throws(Failure) {
         upload = pending
         upload.started = monotonicNanoseconds()
         switch pending.content {
@@ -61,11 +61,11 @@ final class HTTPContent: @unchecked Sendable {
     }
 
     /// Of what is in memory already.
-    private static func all(_ reader: ContentReader) throws(LocalFailure) -> [UInt8] {
+    private static func all(_ reader: ContentReader) throws(Failure) -> [UInt8] {
         guard let size = reader.size, let count = Int(exactly: size) else { return [] }
-        var failure: LocalFailure?
+        var failure: Failure?
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { space, filled in
-            do throws(LocalFailure) {
+            do throws(Failure) {
                 filled = try reader.read(into: UnsafeMutableRawBufferPointer(space))
             } catch {
                 failure = error
@@ -119,7 +119,7 @@ extension HTTPContent {
     ///   - offset: of a stream, no further back than the latest piece.
     ///   - most: bytes; a stream gives a block at once.
     /// - Throws: `sourceChanged`, `sourceUnreadable`, `connectionLost` for what of a stream is gone.
-    func piece(at offset: UInt64, most: Int) throws(LocalFailure) -> Step {
+    func piece(at offset: UInt64, most: Int) throws(Failure) -> Step {
         switch origin {
         case .bytes(let bytes):
             guard let start = Int(exactly: offset), start <= bytes.count else { throw .connectionLost }
@@ -144,7 +144,7 @@ extension HTTPContent {
 
     private func read(
         _ place: SourcePlace, _ identity: SourceFile.Identity, _ offset: UInt64, _ most: Int
-    ) throws(LocalFailure) -> [UInt8] {
+    ) throws(Failure) -> [UInt8] {
         guard offset <= identity.size else { throw .connectionLost }
         let file: SourceFile
         if let open, open.next == offset {
@@ -154,9 +154,9 @@ extension HTTPContent {
             guard file.identity == identity else { throw .changed }
         }
         let wanted = Int(min(UInt64(most), identity.size - offset))
-        var failure: LocalFailure?
+        var failure: Failure?
         let piece = [UInt8](unsafeUninitializedCapacity: wanted) { space, filled in
-            do throws(LocalFailure) {
+            do throws(Failure) {
                 let room = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(space)[..<wanted])
                 filled = try file.read(into: room)
             } catch {
@@ -171,7 +171,7 @@ extension HTTPContent {
         return piece
     }
 
-    private func read(_ stream: BlockStream, _ offset: UInt64) throws(LocalFailure) -> Step {
+    private func read(_ stream: BlockStream, _ offset: UInt64) throws(Failure) -> Step {
         let end = held.start + UInt64(held.bytes.count)
         guard offset >= held.start, offset <= end else { throw .connectionLost }
         guard offset == end, !held.isLast else {

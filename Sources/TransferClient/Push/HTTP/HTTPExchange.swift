@@ -56,7 +56,7 @@ enum HTTPReply {
     /// - isAllSent: whether it had taken all of the request.
     case lost(isAllSent: Bool)
     /// This side could not send it to its end, or must not.
-    case failed(LocalFailure)
+    case failed(Failure)
 }
 
 /// A request that is under way.

@@ -42,13 +42,13 @@ extension HTTPPushSession {
         }
     }
 
-    private func redirect(_ answer: HTTPAnswer, _ count: Int) -> Result<String, LocalFailure> {
+    private func redirect(_ answer: HTTPAnswer, _ count: Int) -> Result<String, Failure> {
         guard count <= Self.mostRedirects else { return .failure(.redirected("sends the request on for ever.")) }
         guard let reference = answer.head.fields.values("location").first else {
             return .failure(.redirected("sends the request on and doesn't say where."))
         }
         return push.web.target(of: reference, from: answer.target).mapError {
-            LocalFailure(code: $0.code, message: $0.message)
+            Failure($0.code, $0.message)
         }
     }
 
@@ -110,7 +110,7 @@ extension HTTPPushSession {
     }
 
     /// - Returns: whether all of it was queued; not when the server has answered before.
-    private func sendBody(_ body: HTTPBody) async -> Result<Bool, LocalFailure> {
+    private func sendBody(_ body: HTTPBody) async -> Result<Bool, Failure> {
         switch body {
         case .none: return .success(true)
         case .bytes(let bytes): return .success(await send(bytes))
@@ -148,7 +148,7 @@ extension HTTPPushSession {
         return 0
     }
 
-    private func send(_ content: HTTPContent) async -> Result<Bool, LocalFailure> {
+    private func send(_ content: HTTPContent) async -> Result<Bool, Failure> {
         let isChunked = content.size == nil
         var offset: UInt64 = 0
         while isWanted {
@@ -175,10 +175,10 @@ extension HTTPPushSession {
     /// - Returns: nothing when nobody wants it any more.
     func read(
         _ content: HTTPContent, at offset: UInt64, most: Int, unless isDone: (isolated HTTPPushSession) -> Bool
-    ) async -> Result<(bytes: [UInt8], isLast: Bool)?, LocalFailure> {
+    ) async -> Result<(bytes: [UInt8], isLast: Bool)?, Failure> {
         while !isDone(self) {
             let read = await run.pool.run {
-                Result { () throws(LocalFailure) in try content.piece(at: offset, most: most) }
+                Result { () throws(Failure) in try content.piece(at: offset, most: most) }
             }
             switch read {
             case .failure(let failure): return .failure(failure)
@@ -193,28 +193,28 @@ extension HTTPPushSession {
 
 extension WebAddress {
     /// Where a server may send this client.
-    func target(of reference: [UInt8], from target: String) -> Result<String, UploadFault> {
+    func target(of reference: [UInt8], from target: String) -> Result<String, Failure> {
         switch resolve(reference, from: target) {
         case .target(let target): .success(target)
         case .otherOrigin:
             .failure(
-                UploadFault(
+                Failure(
                     .unsuitable,
                     "The server names a place on another server or port, and nothing is sent there: it could be given what "
                         + "this one may know. Give its address if that is meant."))
         case .downgrade:
-            .failure(UploadFault(.unsuitable, "The server names a place without encryption; nothing is sent there."))
-        case .malformed: .failure(UploadFault(.malformedFrame, "The server names a place that cannot be one."))
+            .failure(Failure(.unsuitable, "The server names a place without encryption; nothing is sent there."))
+        case .malformed: .failure(Failure(.malformedFrame, "The server names a place that cannot be one."))
         }
     }
 }
 
-extension LocalFailure {
-    fileprivate static let notRepeatable = LocalFailure(
-        code: .unsuitable,
-        message: "The server sends the request on, and what was read of the stream cannot be read again.")
+extension Failure {
+    fileprivate static let notRepeatable = Failure(
+        .unsuitable,
+        "The server sends the request on, and what was read of the stream cannot be read again.")
 
-    fileprivate static func redirected(_ words: String) -> LocalFailure {
-        LocalFailure(code: .unsuitable, message: "The server \(words)")
+    fileprivate static func redirected(_ words: String) -> Failure {
+        Failure(.unsuitable, "The server \(words)")
     }
 }

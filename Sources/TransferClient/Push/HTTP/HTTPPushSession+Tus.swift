@@ -79,7 +79,7 @@ extension HTTPPushSession {
     }
 
     /// Digests what an earlier run has sent, so that all of the content can be compared at the end.
-    private func catchUp(_ content: HTTPContent, to offset: UInt64) async -> LocalFailure? {
+    private func catchUp(_ content: HTTPContent, to offset: UInt64) async -> Failure? {
         while isUsable, content.digested < offset {
             let most = Int(min(TusUpload.pieceSize, offset - content.digested))
             let read = await read(content, at: content.digested, most: most, unless: { !$0.isUsable })
@@ -90,7 +90,7 @@ extension HTTPPushSession {
 
     private func piece(
         _ content: HTTPContent, at offset: UInt64
-    ) async -> Result<(TusUpload.Piece, [UInt8])?, LocalFailure> {
+    ) async -> Result<(TusUpload.Piece, [UInt8])?, Failure> {
         if content.file != nil, let failure = await catchUp(content, to: offset) { return .failure(failure) }
         let read = await read(content, at: offset, most: Int(TusUpload.pieceSize), unless: { !$0.isUsable })
         guard case .success(let (bytes, isLast)?) = read else { return read.map { _ in nil } }

@@ -48,7 +48,7 @@ extension HTTPPushSession {
 
     func report(_ report: UploadReport) { push.report(report) }
 
-    func report(_ upload: PendingUpload, _ failure: LocalFailure) { end(upload, .failed(upload, failure)) }
+    func report(_ upload: PendingUpload, _ failure: Failure) { end(upload, .failed(upload, failure)) }
 
     private func end(_ upload: PendingUpload, _ report: UploadReport) {
         current = nil
@@ -57,18 +57,18 @@ extension HTTPPushSession {
         self.report(report)
     }
 
-    private func open(_ upload: PendingUpload) async -> Result<HTTPJob, LocalFailure> {
+    private func open(_ upload: PendingUpload) async -> Result<HTTPJob, Failure> {
         guard let offer = push.offer else { return .failure(.connectionLost) }
         let (web, states) = (push.web, offer.tus == nil ? nil : run.configuration.uploadStates)
         let opened = await run.pool.run {
-            Result { () throws(LocalFailure) in
+            Result { () throws(Failure) in
                 let content = try HTTPContent(upload)
                 let place = TusPlace(in: states.map { StateFolder(path: $0) }, web, content)
                 return (content, place, place?.find())
             }
         }
         return opened.flatMap { content, place, record in
-            Result { () throws(LocalFailure) in
+            Result { () throws(Failure) in
                 let machine = try machine(upload, content, offer)
                 return HTTPJob(content, goingOn(machine, content, record, offer), place)
             }
@@ -88,7 +88,7 @@ extension HTTPPushSession {
 
     private func machine(
         _ upload: PendingUpload, _ content: HTTPContent, _ offer: HTTPPush.Offer
-    ) throws(LocalFailure) -> HTTPJob.Machine {
+    ) throws(Failure) -> HTTPJob.Machine {
         let policy = run.configuration.conflict
         if let tus = offer.tus, policy == .keepBoth || !offer.takesPolicy {
             guard policy == .keepBoth else {
@@ -100,8 +100,8 @@ extension HTTPPushSession {
                     "The server wants to know the length first, and a stream has none; put it into a file.")
             }
             guard content.size ?? 0 <= tus.maxSize ?? .max else {
-                throw LocalFailure(
-                    code: .uploadTooLarge, message: "The server takes \(ByteFormat.size(tus.maxSize ?? 0)) at most.")
+                throw Failure(
+                    .uploadTooLarge, "The server takes \(ByteFormat.size(tus.maxSize ?? 0)) at most.")
             }
             return .tus(TusUpload(tus, at: offer.path, length: content.size))
         }
@@ -110,7 +110,7 @@ extension HTTPPushSession {
             let folder = offer.path.utf8.last == UInt8(ascii: "/") ? offer.path : offer.path + "/"
             return .put(PutUpload(in: folder, name: name, policy, isTold: offer.takesPolicy))
         } catch {
-            throw LocalFailure(code: .invalidPath, message: error.message)
+            throw Failure(.invalidPath, error.message)
         }
     }
 
@@ -153,7 +153,7 @@ extension HTTPPushSession {
             let verdict = machine.take(answer.head)
             job.machine = .put(machine)
             if !job.content.canGoOn(job.machine), case .goOn = verdict {
-                report(upload, .answered(UploadFault(.unsuitable, Self.streamIsGone), answer))
+                report(upload, .answered(Failure(.unsuitable, Self.streamIsGone), answer))
                 return true
             }
             return await take(verdict, answer, job, upload)
@@ -164,7 +164,7 @@ extension HTTPPushSession {
         "The server asks for the content once more, and what was read of the stream cannot be read again."
 
     /// Reads all of what has an end, so that the server knows what it is to be before it has it.
-    private func digest(_ content: HTTPContent) async -> LocalFailure? {
+    private func digest(_ content: HTTPContent) async -> Failure? {
         guard let size = content.size else { return nil }
         while isUsable, content.sha256 == nil, content.digested < size {
             let most = Int(TusUpload.pieceSize)
@@ -197,14 +197,14 @@ extension HTTPPushSession {
             end(upload, UploadReport(upload, job, answer, run.configuration.conflict))
             return true
         case .skipped:
-            report(upload, LocalFailure(code: .skipped, message: "The name is taken."))
+            report(upload, Failure(.skipped, "The name is taken."))
             return true
         case .failed(let fault):
             report(upload, .answered(fault, answer))
             return true
         case .anew(let sentence):
             guard job.content.isRepeatable else {
-                report(upload, .answered(UploadFault(.incomplete, "\(sentence). \(Self.streamIsGone)"), answer))
+                report(upload, .answered(Failure(.incomplete, "\(sentence). \(Self.streamIsGone)"), answer))
                 return true
             }
             run.channel.send(.notice("\(upload.label): \(sentence); it is sent from the front again"))

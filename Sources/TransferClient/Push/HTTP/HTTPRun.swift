@@ -74,12 +74,12 @@ actor HTTPRun {
 // MARK: The end
 
 extension HTTPRun {
-    private func result(of outcome: Reconnector.Outcome) async -> Result<Void, PushFailure> {
+    private func result(of outcome: Reconnector.Outcome) async -> Result<Void, TransferFailure> {
         switch outcome {
         case .complete where !isCancelled: return .success(())
         case .complete, .cancelled:
-            await giveUp(LocalFailure(code: .cancelled, message: "Stopped before it was acknowledged."), all: false)
-            return .failure(PushFailure(reason: .cancelled, message: "The push was stopped."))
+            await giveUp(Failure(.cancelled, "Stopped before it was acknowledged."), all: false)
+            return .failure(TransferFailure(reason: .cancelled, message: "The push was stopped."))
         case .failed(let failure, let ending):
             if case .lost = ending {
                 // Before anything was sent there is nothing to be said of each upload.
@@ -98,7 +98,7 @@ extension HTTPRun {
     /// - Parameter all: whether also what was not looked at so far.
     /// - Returns: whether there was any.
     @discardableResult
-    private func giveUp(_ failure: LocalFailure, all: Bool = true) async -> Bool {
+    private func giveUp(_ failure: Failure, all: Bool = true) async -> Bool {
         var hasAny = false
         for upload in context.feed.takeReturned() {
             push.report(.failed(upload, failure))

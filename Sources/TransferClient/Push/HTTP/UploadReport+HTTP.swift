@@ -11,12 +11,12 @@ extension UploadReport {
         if let own, let told, own != told {
             let message =
                 "The server says that it has stored other content than was sent: its SHA-256 is another one (verified: no)."
-            self = .failed(upload, LocalFailure(code: .digestMismatch, message: message))
+            self = .failed(upload, Failure(.digestMismatch, message))
             return
         }
         let isCompared = told != nil && own != nil
         if let code = answer.result, code == .skipped ? policy == .skip : isCompared {
-            self = .failed(upload, LocalFailure(code: code, message: answer.json?["message"].text ?? ""))
+            self = .failed(upload, Failure(code, answer.json?["message"].text ?? ""))
             guard isVerified else { return }
             storedPath = answer.json?["storedPath"].text.flatMap { (try? RelativePath($0))?.string }
             isDurable = answer.json?["durable"] == .bool(true)
@@ -24,12 +24,12 @@ extension UploadReport {
         } else if answer.cut != nil {
             let message =
                 "The server answered \(answer.head.statusText) before all of the content had left: nobody knows what it has."
-            self = .failed(upload, LocalFailure(code: .unacknowledged, message: message))
+            self = .failed(upload, Failure(.unacknowledged, message))
             return
         } else {
             let isPieces = if case .tus(let machine) = job.machine { machine.isCompared } else { false }
             let message = Self.words(answer, job.machine, isCompared: isCompared, isPieces: isPieces)
-            self = .failed(upload, LocalFailure(code: .stored, message: message))
+            self = .failed(upload, Failure(.stored, message))
             isComparedElsewhere = isCompared || isPieces
         }
         digest = isCompared ? own.map { Digest(.sha256, $0) } : nil
@@ -78,16 +78,16 @@ extension JSONNode? {
     fileprivate var text: String? { if case .string(let text)? = self { text } else { nil } }
 }
 
-extension LocalFailure {
+extension Failure {
     /// Bytes of a server's own words that are passed on: a sentence or two.
     private static let mostWords = 500
 
     /// - Parameter answer: which may say more, as problem details do (RFC 9457).
-    static func answered(_ fault: UploadFault, _ answer: HTTPAnswer) -> LocalFailure {
+    static func answered(_ fault: Failure, _ answer: HTTPAnswer) -> Failure {
         let words = answer.json?["detail"].text ?? answer.json?["message"].text
         let shown = words.map { String(decoding: $0.utf8.prefix(mostWords), as: UTF8.self) }
         // What this side has found out is not for the server to call otherwise.
         let code = answer.head.status >= 400 ? answer.refusal ?? fault.code : fault.code
-        return LocalFailure(code: code, message: shown.map { "\(fault.message) It says: \($0)" } ?? fault.message)
+        return Failure(code, shown.map { "\(fault.message) It says: \($0)" } ?? fault.message)
     }
 }

@@ -464,7 +464,7 @@ extension ClientSession: MessageSession {
     }
 
     private func compare(_ split: any UploadInParts, _ have: Have) async {
-        let compared = await run.pool.run { Result { () throws(LocalFailure) in try split.compare(have) } }
+        let compared = await run.pool.run { Result { () throws(Failure) in try split.compare(have) } }
         uploads.compared(split, have, compared)
     }
 }

@@ -9,7 +9,7 @@ struct InFlight {
         /// Of its content, when all of that was sent.
         var digest: Digest?
         /// Why it was taken back, if it was.
-        var failure: LocalFailure?
+        var failure: Failure?
     }
 
     /// An acknowledgement that had to wait for its receipt.
@@ -17,7 +17,7 @@ struct InFlight {
         fileprivate let number: Int
         let upload: PendingUpload
         let result: UploadResult
-        let failure: LocalFailure?
+        let failure: Failure?
         /// Of the content, when all of it was sent.
         let digest: Digest?
     }
@@ -59,12 +59,12 @@ struct InFlight {
     }
 
     /// Remembers what to report when the server confirms that the upload was taken back.
-    mutating func abandon(_ id: UploadID, _ failure: LocalFailure) {
+    mutating func abandon(_ id: UploadID, _ failure: Failure) {
         entries[id]?.failure = failure
     }
 
     /// - Returns: the digest too, when all of the content was sent.
-    mutating func remove(_ id: UploadID) -> (upload: PendingUpload, failure: LocalFailure?, digest: Digest?)? {
+    mutating func remove(_ id: UploadID) -> (upload: PendingUpload, failure: Failure?, digest: Digest?)? {
         entries.removeValue(forKey: id).map { ($0.upload, $0.failure, $0.digest) }
     }
 

@@ -172,7 +172,7 @@ final class LaneProducer: @unchecked Sendable {
     func sealed(_ item: UploadFeed.Item) -> UploadFeed.Item {
         guard let sealing, case .upload(let pending) = item else { return item }
         if pending.started == 0 { pending.started = monotonicNanoseconds() }
-        do throws(LocalFailure) {
+        do throws(Failure) {
             return .upload(try sealing.seal(pending))
         } catch {
             return .report(.failed(pending, error))
@@ -182,7 +182,7 @@ final class LaneProducer: @unchecked Sendable {
     func open(_ pending: PendingUpload, _ chunk: OutgoingChunk, _ orders: Orders) {
         // A stream is opened for every read.
         if pending.started == 0 { pending.started = monotonicNanoseconds() }
-        do throws(LocalFailure) {
+        do throws(Failure) {
             let reader =
                 try pending.hasToBeAskedAbout ? ContentReader(size: pending.size) : ContentReader(pending.content)
             try pending.check(reader.file)
@@ -198,7 +198,7 @@ final class LaneProducer: @unchecked Sendable {
     /// - Returns: nothing when the upload travels in one piece.
     private func split(
         _ pending: PendingUpload, _ reader: ContentReader
-    ) throws(LocalFailure) -> (any UploadInParts)? {
+    ) throws(Failure) -> (any UploadInParts)? {
         if case .stream = pending.content { return pending.asked.take() }
         if pending.hasToBeAskedAbout, let record = pending.record {
             return RecordQuestion(pending, record, function: configuration.digestFunction)
@@ -209,7 +209,7 @@ final class LaneProducer: @unchecked Sendable {
             guard let file = reader.file else { return nil }
             source = .file(file, place)
         case .sealed(let file): source = .sealed(file)
-        case .bytes, .stream, .part, .rest, .assembly, .drop: return nil
+        case .bytes, .stream, .part, .rest, .multipart, .drop: return nil
         }
         // What was read of it before a connection was lost need not be read again.
         if let asked = pending.asked.take() as? SplitUpload, asked.isOf(pending, reader) { return asked }
@@ -217,7 +217,7 @@ final class LaneProducer: @unchecked Sendable {
         return SplitUpload(pending, source, filled: reader.filled, function: configuration.digestFunction)
     }
 
-    private func report(_ pending: PendingUpload, _ failure: LocalFailure, _ chunk: OutgoingChunk) {
+    private func report(_ pending: PendingUpload, _ failure: Failure, _ chunk: OutgoingChunk) {
         guard let reported = pending.takeReported() else { return }
         chunk.reports.append(.failed(reported, failure))
         if let split = pending.split { chunk.failedInParts.append((split, failure.code)) }
@@ -227,7 +227,7 @@ final class LaneProducer: @unchecked Sendable {
     private func start(
         _ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk, _ orders: Orders
     ) -> Bool {
-        do throws(LocalFailure) {
+        do throws(Failure) {
             if recipients != nil, !pending.isDrop, let refusal = feed.refusal { throw refusal }
             if pending.mayBlock {
                 // Reading a stream may take long: what is ready is sent before.
@@ -249,7 +249,9 @@ final class LaneProducer: @unchecked Sendable {
                 }
                 return true
             }
-            if case .assembly(let split) = pending.content { return try appendAssembly(split, pending, reader, chunk) }
+            if case .multipart(let split) = pending.content {
+                return try appendMultipart(split, pending, reader, chunk)
+            }
             if isTaken, let size = reader.size, size < Self.smallSize, reader.filled == nil {
                 return try appendWhole(pending, reader, Int(size), chunk)
             }
@@ -267,7 +269,7 @@ final class LaneProducer: @unchecked Sendable {
         switch pending.content {
         case .stream: return true
         case .file, .sealed: return reader.size.map(feed.splits(fileOf:)) ?? false
-        case .bytes, .part, .rest, .assembly, .drop: return false
+        case .bytes, .part, .rest, .multipart, .drop: return false
         }
     }
 
@@ -282,10 +284,10 @@ final class LaneProducer: @unchecked Sendable {
 
     private func ask(
         _ split: any UploadInParts, _ reader: ContentReader, _ chunk: OutgoingChunk
-    ) throws(LocalFailure) {
+    ) throws(Failure) {
         var begin = try makeBegin(split.whole, reader)
         begin.kind = split.whole.kind
-        begin.scope = .assembly
+        begin.scope = .multipart
         begin.size = split.knownSize
         var frame: [UInt8] = []
         Message.resume(begin).encode(into: &frame)
@@ -300,7 +302,7 @@ extension LaneProducer {
     /// Appends an upload with all its frames, or nothing of it: a source that changes while it is read is never begun.
     private func appendWhole(
         _ pending: PendingUpload, _ reader: ContentReader, _ size: Int, _ chunk: OutgoingChunk
-    ) throws(LocalFailure) -> Bool {
+    ) throws(Failure) -> Bool {
         var begin = try makeBegin(pending, reader)
         var frame: [UInt8] = []
         Message.begin(begin).encode(into: &frame)
@@ -332,7 +334,7 @@ extension LaneProducer {
         return true
     }
 
-    private func makeBegin(_ pending: PendingUpload, _ reader: ContentReader) throws(LocalFailure) -> Begin {
+    private func makeBegin(_ pending: PendingUpload, _ reader: ContentReader) throws(Failure) -> Begin {
         let (modified, permissions) = reader.attributes
         var begin = Begin(
             id: pending.id, path: pending.destination, size: reader.size, kind: pending.wantedKind ?? .file,
@@ -361,13 +363,13 @@ extension LaneProducer {
     /// Appends what ends a file whose parts are all there.
     ///
     /// - Returns: false when the chunk has no room for it.
-    private func appendAssembly(
+    private func appendMultipart(
         _ split: any UploadInParts, _ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk
-    ) throws(LocalFailure) -> Bool {
+    ) throws(Failure) -> Bool {
         guard chunk.room >= OutgoingChunk.controlRoom else { return false }
         try reader.checkUnchanged()
         var begin = try makeBegin(pending, reader)
-        begin.scope = .assembly
+        begin.scope = .multipart
         let digest = split.digest
         pending.digest = digest
         var frames: [UInt8] = []
@@ -383,10 +385,10 @@ extension LaneProducer {
     /// - Returns: false when the chunk has no room for it.
     private func appendDrop(
         _ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk
-    ) throws(LocalFailure) -> Bool {
+    ) throws(Failure) -> Bool {
         guard chunk.room >= OutgoingChunk.controlRoom else { return false }
         var begin = try makeBegin(pending, reader)
-        begin.scope = .assembly
+        begin.scope = .multipart
         // Whatever has the name now: nothing is to be stored.
         begin.conflict = .keepBoth
         var frames: [UInt8] = []
@@ -403,7 +405,7 @@ extension LaneProducer {
 extension LaneProducer {
     private func begin(
         _ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk, _ orders: Orders
-    ) throws(LocalFailure) {
+    ) throws(Failure) {
         var begin = try makeBegin(pending, reader)
         if pending.split == nil { (begin.kind, pending.picture) = recognise(pending, reader) }
         begin.expectsAccept = asksFirst(pending, reader, orders)
@@ -446,7 +448,7 @@ extension LaneProducer {
         }
         // What is ready is sent before anything is waited for.
         if !chunk.isEmpty, chunk.room < OutgoingChunk.longRoom { return .more }
-        do throws(LocalFailure) {
+        do throws(Failure) {
             if try long.produce(into: chunk, orders) { return .more }
             self.long = nil
         } catch {
@@ -469,14 +471,14 @@ extension LaneProducer {
 extension LaneProducer {
     /// Reads on. What that gives comes back from the feed.
     private func readStream(_ pending: PendingUpload, _ chunk: OutgoingChunk) {
-        do throws(LocalFailure) {
+        do throws(Failure) {
             switch pending.content {
             case .stream(let stream): try readFront(of: stream, pending)
             case .rest(let upload):
                 let (isFull, end) = try upload.readOn()
                 isWaiting = !isFull
                 if let end { feed.putBack([end]) }
-            case .file, .sealed, .bytes, .part, .assembly, .drop: break
+            case .file, .sealed, .bytes, .part, .multipart, .drop: break
             }
         } catch {
             isWaiting = true
@@ -485,7 +487,7 @@ extension LaneProducer {
     }
 
     /// Up to a block is an upload like any other, with bytes and a size; more than that travels in parts.
-    private func readFront(of stream: BlockStream, _ pending: PendingUpload) throws(LocalFailure) {
+    private func readFront(of stream: BlockStream, _ pending: PendingUpload) throws(Failure) {
         switch try stream.read() {
         case .more, .noRoom:
             isWaiting = true

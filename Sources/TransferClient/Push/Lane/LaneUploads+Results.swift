@@ -79,7 +79,7 @@ extension LaneUploads {
             split.whole.attempts = upload.attempts
             isTooOld = true
         }
-        guard result.code == .incomplete, case .assembly(let split) = upload.content else {
+        guard result.code == .incomplete, case .multipart(let split) = upload.content else {
             return run.feed.putBack([upload])
         }
         split.whole.attempts = upload.attempts
@@ -131,7 +131,7 @@ extension LaneUploads {
     }
 
     /// Looks at the receipts of the acknowledgements that came first, and reports these.
-    func received(_ receipts: BatchSeal) {
+    func received(_ receipts: SignedBatch) {
         // There since `welcome`, before which there are no results.
         guard let inspector else { return }
         let held = inFlight.takeHeld(receipts.count)

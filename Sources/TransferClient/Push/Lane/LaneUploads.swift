@@ -57,12 +57,12 @@ final class LaneUploads {
     }
 
     /// It was taken back.
-    func abandon(_ upload: PendingUpload, _ failure: LocalFailure) {
+    func abandon(_ upload: PendingUpload, _ failure: Failure) {
         inFlight.abandon(upload.id, failure)
     }
 
     /// Who cancels a push may stop its streams, too: that is then no fault of theirs.
-    func unread(_ upload: PendingUpload, _ failure: LocalFailure) {
+    func unread(_ upload: PendingUpload, _ failure: Failure) {
         guard !run.channel.isCancelled else { return run.feed.putBack([upload]) }
         report(upload, of: upload.split) { .failed($0, failure) }
     }

@@ -68,10 +68,10 @@ final class OutgoingChunk: @unchecked Sendable {
     var failedInParts: [(any UploadInParts, ResultCode)] = []
 
     /// Streams that could not be read, and why.
-    var unread: [(PendingUpload, LocalFailure)] = []
+    var unread: [(PendingUpload, Failure)] = []
 
     /// Uploads that were taken back after they had begun, and why: the server's `aborted` says less.
-    var abandoned: [(PendingUpload, LocalFailure)] = []
+    var abandoned: [(PendingUpload, Failure)] = []
 
     /// A stored data frame: where it starts, and where its body is.
     struct DataFrame {

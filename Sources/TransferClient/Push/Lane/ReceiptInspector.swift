@@ -47,7 +47,7 @@ final class ReceiptInspector {
     ///
     /// - Parameter uploads: those that the frame is about.
     /// - Returns: a receipt for each, all good.
-    func inspect(_ frame: BatchSeal, of uploads: [InFlight.Held]) -> Result<[SignedReceipt], ReceiptFault> {
+    func inspect(_ frame: SignedBatch, of uploads: [InFlight.Held]) -> Result<[SignedReceipt], ReceiptFault> {
         Result { () throws(ReceiptFault) in
             let acknowledged = uploads.indices.compactMap { uploads[$0].acknowledged }
             guard acknowledged.count == uploads.count else { throw .malformed("about results that lack something") }

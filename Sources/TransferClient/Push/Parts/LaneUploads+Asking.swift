@@ -19,7 +19,7 @@ extension LaneUploads {
         return questions[have.id]?.split
     }
 
-    func compared(_ split: any UploadInParts, _ have: Have, _ compared: Result<UInt64, LocalFailure>) {
+    func compared(_ split: any UploadInParts, _ have: Have, _ compared: Result<UInt64, Failure>) {
         guard questions[have.id]?.split === split else { return }
         questions[have.id]?.comparing -= 1
         switch compared {
@@ -38,7 +38,7 @@ extension LaneUploads {
         guard let question = questions[id], question.isConcluded else { return }
         questions[id] = nil
         _ = inFlight.remove(id)
-        do throws(LocalFailure) {
+        do throws(Failure) {
             if let failure = question.failure { throw failure }
             if let end = try question.split.answered() {
                 run.feed.putBack([end])

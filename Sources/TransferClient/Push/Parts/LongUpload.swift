@@ -27,7 +27,7 @@ final class LongUpload {
     /// Appends the next piece, and the end behind the last one. The chunk is empty or has room for it.
     ///
     /// - Returns: false when the upload is over.
-    func produce(into chunk: OutgoingChunk, _ orders: LaneProducer.Orders) throws(LocalFailure) -> Bool {
+    func produce(into chunk: OutgoingChunk, _ orders: LaneProducer.Orders) throws(Failure) -> Bool {
         if orders.takesHoles, reader.filled != nil { return try produceWithHoles(into: chunk, orders.mostContent) }
         return try producePiece(into: chunk, atMost: orders.mostContent)
     }
@@ -42,7 +42,7 @@ final class LongUpload {
     private static let leastPiece = 4 << 10
 
     /// The same for a file with holes. What is between them may be short, so a chunk takes as many pieces as it has room for.
-    private func produceWithHoles(into chunk: OutgoingChunk, _ most: Int) throws(LocalFailure) -> Bool {
+    private func produceWithHoles(into chunk: OutgoingChunk, _ most: Int) throws(Failure) -> Bool {
         var holes = 0
         while holes < Self.mostHoles, chunk.room >= OutgoingChunk.controlRoom / 2 {
             let run = reader.run
@@ -66,7 +66,7 @@ final class LongUpload {
         return true
     }
 
-    private func producePiece(into chunk: OutgoingChunk, atMost most: Int) throws(LocalFailure) -> Bool {
+    private func producePiece(into chunk: OutgoingChunk, atMost most: Int) throws(Failure) -> Bool {
         let length = nextLength(atMost: most)
         let header = FrameHeader.encodedSize(bodyLength: length)
         let payload = chunk.tail(from: header, count: length)
@@ -96,12 +96,12 @@ final class LongUpload {
         return Int(min(UInt64(length), (reader.size ?? 0) - digester.size))
     }
 
-    private func isComplete(wanted: Int, got: Int) throws(LocalFailure) -> Bool {
+    private func isComplete(wanted: Int, got: Int) throws(Failure) -> Bool {
         guard got == wanted else { throw .changed }
         return digester.size == reader.size
     }
 
-    private func finish(_ chunk: OutgoingChunk) throws(LocalFailure) {
+    private func finish(_ chunk: OutgoingChunk) throws(Failure) {
         try reader.checkUnchanged()
         let (digest, lastBlock) = digester.finish()
         if case .part(let split, let range) = pending.content {

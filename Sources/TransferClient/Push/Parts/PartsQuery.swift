@@ -1,3 +1,5 @@
+import TransferModel
+
 /// An upload that the server was asked about, and how far its answer was dealt with.
 struct PartsQuery {
     let split: any UploadInParts
@@ -9,7 +11,7 @@ struct PartsQuery {
     var comparing = 0
 
     /// Why the source could not be compared.
-    var failure: LocalFailure?
+    var failure: Failure?
 
     init(_ split: any UploadInParts) {
         self.split = split

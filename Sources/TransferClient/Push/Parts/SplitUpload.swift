@@ -120,13 +120,13 @@ final class SplitUpload: UploadInParts {
     /// What ends the upload, when the server has all of it.
     var end: PendingUpload? {
         let isComplete = state.withLock { $0.staged == size && !$0.isOver }
-        return isComplete ? PendingUpload(.assembly(self), of: whole, id: whole.id) : nil
+        return isComplete ? PendingUpload(.multipart(self), of: whole, id: whole.id) : nil
     }
 
     /// A reader of the bytes in a range.
     ///
     /// - Throws: as `SourceFile`, and `sourceChanged`.
-    func reader(of range: Range<UInt64>) throws(LocalFailure) -> ContentReader {
+    func reader(of range: Range<UInt64>) throws(Failure) -> ContentReader {
         switch source {
         case .file(let identity, let place):
             let file = try SourceFile(place, range: range)
@@ -137,9 +137,9 @@ final class SplitUpload: UploadInParts {
     }
 
     /// The file must still be the same.
-    func readerOfEnd() throws(LocalFailure) -> ContentReader { try reader(of: 0..<size) }
+    func readerOfEnd() throws(Failure) -> ContentReader { try reader(of: 0..<size) }
 
-    func keep(_ digests: [UInt8], of range: Range<UInt64>) throws(LocalFailure) {
+    func keep(_ digests: [UInt8], of range: Range<UInt64>) throws(Failure) {
         let first = range.lowerBound / Self.blockSize
         guard isWholeBlocks(range) else {
             // Each block has one last piece. All of it is read again for that, and the others in whatever order they are sent.
@@ -186,7 +186,7 @@ final class SplitUpload: UploadInParts {
 }
 
 extension SplitUpload {
-    func compare(_ have: Have) throws(LocalFailure) -> UInt64 {
+    func compare(_ have: Have) throws(Failure) -> UInt64 {
         for (number, digest) in have.digests.enumerated() {
             let index = have.first + UInt64(number)
             guard let range = range(ofBlock: index), !isOver else { continue }
@@ -203,7 +203,7 @@ extension SplitUpload {
         return state.withLock { $0.compared }
     }
 
-    func answered() throws(LocalFailure) -> PendingUpload? { end }
+    func answered() throws(Failure) -> PendingUpload? { end }
 
     private func isWholeBlocks(_ range: Range<UInt64>) -> Bool {
         range.lowerBound.isMultiple(of: Self.blockSize)
@@ -217,7 +217,7 @@ extension SplitUpload {
         return start..<start + min(Self.blockSize, size - start)
     }
 
-    private func digest(of range: Range<UInt64>) throws(LocalFailure) -> [UInt8] {
+    private func digest(of range: Range<UInt64>) throws(Failure) -> [UInt8] {
         let source = try reader(of: range)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
         defer { buffer.deallocate() }

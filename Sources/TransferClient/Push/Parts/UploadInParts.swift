@@ -24,18 +24,18 @@ protocol UploadInParts: AnyObject, Sendable {
     /// A reader of the bytes in a range.
     ///
     /// - Throws: why they can't be read.
-    func reader(of range: Range<UInt64>) throws(LocalFailure) -> ContentReader
+    func reader(of range: Range<UInt64>) throws(Failure) -> ContentReader
 
     /// A reader of nothing more, for the end.
     ///
     /// - Throws: `sourceChanged`.
-    func readerOfEnd() throws(LocalFailure) -> ContentReader
+    func readerOfEnd() throws(Failure) -> ContentReader
 
     /// Keeps the digests of the blocks of a part that was read, in place of those of an earlier attempt at it.
     ///
     /// - Parameter digests: one after the other; of a piece of a block that of the piece.
     /// - Throws: why the block of a piece can't be read.
-    func keep(_ digests: [UInt8], of range: Range<UInt64>) throws(LocalFailure)
+    func keep(_ digests: [UInt8], of range: Range<UInt64>) throws(Failure)
 
     /// The digest of the whole; to be asked when all parts were read.
     var digest: Digest { get }
@@ -55,13 +55,13 @@ protocol UploadInParts: AnyObject, Sendable {
     ///
     /// - Returns: how many bytes were compared so far.
     /// - Throws: why they can't be compared.
-    func compare(_ have: Have) throws(LocalFailure) -> UInt64
+    func compare(_ have: Have) throws(Failure) -> UInt64
 
     /// The server has told all that it has.
     ///
     /// - Returns: what ends the upload, when nothing is missing.
     /// - Throws: `connectionLost` when something is missing that can't be sent again.
-    func answered() throws(LocalFailure) -> PendingUpload?
+    func answered() throws(Failure) -> PendingUpload?
 
     /// Nothing more of it is wanted.
     ///

@@ -41,7 +41,7 @@ final class BlockStream: @unchecked Sendable {
     /// Reads on until a block is full, the stream ends, or some time has passed.
     ///
     /// - Throws: `sourceUnreadable`.
-    func read() throws(LocalFailure) -> Step {
+    func read() throws(Failure) -> Step {
         guard !hasEnded else { return .end(nil) }
         guard let block = current ?? nextBlock() else { return .noRoom }
         current = block
@@ -67,14 +67,14 @@ final class BlockStream: @unchecked Sendable {
     }
 
     /// - Returns: false at the end.
-    private func fill(_ block: StreamBlock) throws(LocalFailure) -> Bool {
+    private func fill(_ block: StreamBlock) throws(Failure) -> Bool {
         let room = block.room
         do {
             let count = max(0, min(try source.read(into: room), room.count))
             block.count += count
             return count > 0
         } catch {
-            throw LocalFailure(code: .sourceUnreadable, message: "The stream could not be read: \(error).")
+            throw Failure(.sourceUnreadable, "The stream could not be read: \(error).")
         }
     }
 }

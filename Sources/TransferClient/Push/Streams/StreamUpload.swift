@@ -96,7 +96,7 @@ final class StreamUpload: UploadInParts {
     ///
     /// - Returns: whether the block is full or the stream has ended, and what ends the upload, when nothing is missing.
     /// - Throws: `sourceUnreadable`.
-    func readOn() throws(LocalFailure) -> (isFull: Bool, end: PendingUpload?) {
+    func readOn() throws(Failure) -> (isFull: Bool, end: PendingUpload?) {
         let step = try stream.read()
         let isEnd = state.withLock { state in
             state.isBeingRead = false
@@ -115,16 +115,16 @@ final class StreamUpload: UploadInParts {
         }
     }
 
-    private var end: PendingUpload { PendingUpload(.assembly(self), of: whole, id: whole.id) }
+    private var end: PendingUpload { PendingUpload(.multipart(self), of: whole, id: whole.id) }
 
-    func reader(of range: Range<UInt64>) throws(LocalFailure) -> ContentReader {
+    func reader(of range: Range<UInt64>) throws(Failure) -> ContentReader {
         let block = state.withLock { $0.held[range.lowerBound / UInt64(Limits.blockSize)] }
         // Its upload has its report.
         guard let block else { throw .unreadableStream }
         return ContentReader(block)
     }
 
-    func readerOfEnd() throws(LocalFailure) -> ContentReader { ContentReader(size: knownSize) }
+    func readerOfEnd() throws(Failure) -> ContentReader { ContentReader(size: knownSize) }
 
     func keep(_ digests: [UInt8], of range: Range<UInt64>) {
         let start = Int(range.lowerBound / UInt64(Limits.blockSize)) * function.size
@@ -181,7 +181,7 @@ extension StreamUpload {
         }
     }
 
-    func compare(_ have: Have) throws(LocalFailure) -> UInt64 {
+    func compare(_ have: Have) throws(Failure) -> UInt64 {
         state.withLock { state in
             for (number, digest) in have.digests.enumerated() {
                 let (index, overflow) = have.first.addingReportingOverflow(UInt64(number))
@@ -198,8 +198,8 @@ extension StreamUpload {
         }
     }
 
-    func answered() throws(LocalFailure) -> PendingUpload? {
-        let isEnd = try state.withLock { (state) throws(LocalFailure) in
+    func answered() throws(Failure) -> PendingUpload? {
+        let isEnd = try state.withLock { (state) throws(Failure) in
             let found = state.found.take() ?? []
             var isMissing = false
             for (index, isFound) in found.enumerated() {
@@ -220,10 +220,10 @@ extension StreamUpload {
     }
 }
 
-extension LocalFailure {
+extension Failure {
     /// For a stream of which something is missing that nobody has any more.
-    static let unreadableStream = LocalFailure(
-        code: .connectionLost,
-        message: "The server no longer has all that was sent before the connection was lost, and a stream cannot be "
+    static let unreadableStream = Failure(
+        .connectionLost,
+        "The server no longer has all that was sent before the connection was lost, and a stream cannot be "
             + "read again: save it to a file to push it.")
 }

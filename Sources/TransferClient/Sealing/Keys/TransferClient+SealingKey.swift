@@ -19,7 +19,7 @@ extension TransferClient {
         /// - Throws: `rejected` when there is nobody of that name, or no key.
         package func certificates(
             of name: String, _ consequence: String = ""
-        ) throws(PushFailure) -> [SealingCertificate] {
+        ) throws(TransferFailure) -> [SealingCertificate] {
             guard let person = person(name) else { throw .unknown(name, consequence) }
             let list = person.certificates
             guard !list.isEmpty else { throw .unpublished(name, consequence) }
@@ -30,11 +30,11 @@ extension TransferClient {
     /// Has others know this client's key to seal for, unless the server has it.
     ///
     /// - Returns: whether it was published now; false also where this client has no key or no name.
-    /// - Throws: `PushFailure` when the server cannot be asked at all.
+    /// - Throws: `TransferFailure` when the server cannot be asked at all.
     @discardableResult
-    public func introduce() async throws(PushFailure) -> Bool {
+    public func introduce() async throws(TransferFailure) -> Bool {
         guard let identity = sealing else { return false }
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             guard let itself = try await ask(isAboutItself: true).persons.first,
                 let list = identity.introduction(to: itself.certificates)
             else { return false }
@@ -50,7 +50,7 @@ extension TransferClient {
     }
 
     /// Asks for something that is answered with nothing but an outcome.
-    private func ask(_ request: Request) async throws(PushFailure) {
+    private func ask(_ request: Request) async throws(TransferFailure) {
         let events = EventQueue<Never>()
         let question = OutcomeQuestion(request)
         run(question.queue, events, resume: {}, failure: { question.failure })
@@ -78,18 +78,18 @@ extension SealingIdentity {
     }
 }
 
-extension PushFailure {
-    fileprivate static func unknown(_ name: String, _ consequence: String) -> PushFailure {
-        PushFailure(
+extension TransferFailure {
+    fileprivate static func unknown(_ name: String, _ consequence: String) -> TransferFailure {
+        TransferFailure(
             reason: .rejected(.unknownRecipient),
             message:
                 "Nobody there is called '\(name.escapedForDisplay)'; 'transfer people' lists who is."
                 + (consequence.isEmpty ? "" : " \(consequence)"))
     }
 
-    fileprivate static func unpublished(_ name: String, _ consequence: String) -> PushFailure {
+    fileprivate static func unpublished(_ name: String, _ consequence: String) -> TransferFailure {
         let name = name.escapedForDisplay
-        return PushFailure(
+        return TransferFailure(
             reason: .rejected(.unknownRecipient),
             message: "\(name) has published no key to seal for; \(name) does with 'transfer whoami'."
                 + (consequence.isEmpty ? "" : " \(consequence)"))

@@ -10,7 +10,7 @@ final class ContentOpening {
     /// Why it does not open.
     enum Obstacle: Error {
         case seal(SealingError)
-        case local(LocalFailure)
+        case local(Failure)
     }
 
     /// What has come out, all of it.
@@ -28,7 +28,7 @@ final class ContentOpening {
     private let sealedSize: UInt64
     private let opener: Opener
     private let digester: ContentDigester
-    private let stage: (_ size: UInt64) throws(StoreError) -> StagedFile
+    private let stage: (_ size: UInt64) throws(Failure) -> StagedFile
     private var staged: StagedFile?
     private var size: UInt64 = 0
     private var output: [UInt8] = []
@@ -39,7 +39,7 @@ final class ContentOpening {
     ///   - stage: makes the place for what comes out, with room for at least so many bytes.
     init(
         _ seal: ContentSeal, _ sealed: StagedFile, size: UInt64, _ function: DigestFunction,
-        stage: @escaping (_ size: UInt64) throws(StoreError) -> StagedFile
+        stage: @escaping (_ size: UInt64) throws(Failure) -> StagedFile
     ) {
         (note, self.sealed, sealedSize, self.stage) = (seal.note, sealed, size, stage)
         opener = Opener([seal.key], atMost: seal.note?.size ?? .max)
@@ -55,7 +55,7 @@ final class ContentOpening {
         var offset: UInt64 = 0
         while offset < sealedSize {
             let room = Int(min(UInt64(Self.readSize), sealedSize - offset))
-            let count = try local { () throws(StoreError) in
+            let count = try local { () throws(Failure) in
                 try sealed.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<room]), at: offset)
             }
             // Somebody has shortened it since it was verified.
@@ -88,14 +88,14 @@ final class ContentOpening {
     private func write(_ bytes: [UInt8], to staged: StagedFile) throws(Obstacle) {
         try bytes.span.bytes.withUnsafeBytes { (bytes) throws(Obstacle) in
             digester.update(bytes) { _, _ in }
-            try local { () throws(StoreError) in try staged.write(bytes, at: size) }
+            try local { () throws(Failure) in try staged.write(bytes, at: size) }
         }
     }
 
     private func place() throws(Obstacle) -> StagedFile {
         if let staged { return staged }
         let least = note?.size ?? ContentSeal.leastContent(sealedSize)
-        let made = try local { () throws(StoreError) in try stage(least) }
+        let made = try local { () throws(Failure) in try stage(least) }
         staged = made
         return made
     }
@@ -104,18 +104,17 @@ final class ContentOpening {
         do throws(SealingError) { try body() } catch { throw .seal(error) }
     }
 
-    private func local<Value>(_ body: () throws(StoreError) -> Value) throws(Obstacle) -> Value {
-        do throws(StoreError) {
+    private func local<Value>(_ body: () throws(Failure) -> Value) throws(Obstacle) -> Value {
+        do throws(Failure) {
             return try body()
         } catch {
-            let error = error.local
-            throw .local(LocalFailure(code: error.code, message: error.message))
+            throw .local(error.local)
         }
     }
 }
 
-extension LocalFailure {
+extension Failure {
     /// Somebody has hung the note of one on the other, or has sealed something else.
-    static let otherContent = LocalFailure(
-        code: .unopened, message: "What came is not what its sender's note is about.")
+    static let otherContent = Failure(
+        .unopened, "What came is not what its sender's note is about.")
 }

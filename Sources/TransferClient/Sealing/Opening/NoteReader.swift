@@ -64,7 +64,7 @@ final class NoteReader: Sendable {
     func read(_ delivery: Delivery) -> Delivery {
         guard let note = delivery.note else { return delivery }
         var read = delivery
-        do throws(LocalFailure) {
+        do throws(Failure) {
             read.opened = try opened(note, from: delivery.person)
         } catch {
             read.closed = error
@@ -72,7 +72,7 @@ final class NoteReader: Sendable {
         return read
     }
 
-    private func opened(_ bytes: [UInt8], from person: String) throws(LocalFailure) -> DeliveryNote {
+    private func opened(_ bytes: [UInt8], from person: String) throws(Failure) -> DeliveryNote {
         guard let identity else { throw .noSealingKey }
         let note: SealedNote
         do throws(SealingError) {
@@ -92,7 +92,7 @@ final class NoteReader: Sendable {
 
     private func check(
         _ key: PublicKey, _ name: String, _ identity: SealingIdentity, on server: KeyFingerprint?
-    ) throws(LocalFailure) {
+    ) throws(Failure) {
         let fingerprint = KeyFingerprint(of: key)
         do throws(KnownPeople.Fault) {
             switch signer {
@@ -107,20 +107,20 @@ final class NoteReader: Sendable {
                 if key == identity.key.key { return }
             }
         } catch {
-            throw LocalFailure(code: error.reason == .otherKey ? .wrongSigner : .unopened, message: error.message)
+            throw Failure(error.reason == .otherKey ? .wrongSigner : .unopened, error.message)
         }
         let whom = if case .oneself = signer { "this client" } else { name.escapedForDisplay }
-        throw LocalFailure(
-            code: .wrongSigner, message: "Its note is signed by \(fingerprint), which is not known of \(whom).")
+        throw Failure(
+            .wrongSigner, "Its note is signed by \(fingerprint), which is not known of \(whom).")
     }
 }
 
-extension LocalFailure {
-    static let noSealingKey = LocalFailure(
-        code: .unopened, message: "It is sealed, and this client has no key of its own that could open it.")
+extension Failure {
+    static let noSealingKey = Failure(
+        .unopened, "It is sealed, and this client has no key of its own that could open it.")
 
     /// - Parameter what: begins the sentence.
-    static func unopened(_ error: SealingError, _ what: String) -> LocalFailure {
-        LocalFailure(code: .unopened, message: "\(what) cannot be opened. \(error.message)")
+    static func unopened(_ error: SealingError, _ what: String) -> Failure {
+        Failure(.unopened, "\(what) cannot be opened. \(error.message)")
     }
 }

@@ -9,11 +9,11 @@ extension PullLane {
     ///   as it is.
     func opened(
         _ file: PullFile, _ staged: StagedFile, _ publication: Publication
-    ) throws(LocalFailure) -> Publication {
+    ) throws(Failure) -> Publication {
         guard let seal = file.seal else { return publication }
         let opening = ContentOpening(
             seal, staged, size: publication.size, file.function(plan.context.configuration),
-            stage: { [directory] (size) throws(StoreError) in
+            stage: { [directory] (size) throws(Failure) in
                 try directory.stage(size: size, permissions: publication.permissions ?? 0)
             })
         do throws(ContentOpening.Obstacle) {
@@ -38,7 +38,7 @@ extension PullFile {
     /// What was opened is published: what it was opened from is of no more use.
     ///
     /// - Parameter part: that of a long file. When it could not be published, it waits as any part does.
-    func opened(from part: StagedFile?, _ outcome: Result<PublicationOutcome, StoreError>) {
+    func opened(from part: StagedFile?, _ outcome: Result<PublicationOutcome, Failure>) {
         guard openedSize != nil, case .success = outcome else { return }
         part?.discard()
     }
@@ -49,7 +49,7 @@ extension PullFile {
     }
 }
 
-extension LocalFailure {
+extension Failure {
     /// Whether what was fetched is of no use for another attempt.
     var isForGood: Bool {
         [.digestMismatch, .sizeMismatch, .contentLost, .unopened].contains(code)

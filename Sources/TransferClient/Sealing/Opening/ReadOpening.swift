@@ -23,7 +23,7 @@ final class ReadOpening {
 
     /// - Parameter block: the next piece of what travels.
     /// - Returns: what is certain of the content; may be empty.
-    func take(_ block: [UInt8]) throws(LocalFailure) -> [UInt8] {
+    func take(_ block: [UInt8]) throws(Failure) -> [UInt8] {
         guard !isPassedOn else { return block }
         if mayBePassedOn { held += block }
         return try opened { (output) throws(SealingError) in try opener.open(block.span.bytes, into: &output) }
@@ -31,7 +31,7 @@ final class ReadOpening {
 
     /// - Returns: the rest of the content.
     /// - Throws: `unopened` unless all of it was there.
-    func finish() throws(LocalFailure) -> [UInt8] {
+    func finish() throws(Failure) -> [UInt8] {
         guard !isPassedOn else { return [] }
         let rest = try opened { (output) throws(SealingError) in try opener.finish(into: &output) }
         guard !isPassedOn, let note else { return rest }
@@ -44,7 +44,7 @@ final class ReadOpening {
 
     private var mayBePassedOn: Bool { note == nil && size == 0 }
 
-    private func opened(_ open: (inout [UInt8]) throws(SealingError) -> Void) throws(LocalFailure) -> [UInt8] {
+    private func opened(_ open: (inout [UInt8]) throws(SealingError) -> Void) throws(Failure) -> [UInt8] {
         var output: [UInt8] = []
         do throws(SealingError) {
             try open(&output)

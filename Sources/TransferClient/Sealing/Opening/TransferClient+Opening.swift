@@ -6,19 +6,19 @@ extension TransferClient {
     ///
     /// - Parameter delivery: as this client has listed it.
     /// - Returns: the key, when it was seen for the first time.
-    /// - Throws: `PushFailure`, `rejected` when the note cannot be opened, or others are known.
-    package func meet(_ delivery: Delivery) throws(PushFailure) -> KeyFingerprint? {
+    /// - Throws: `TransferFailure`, `rejected` when the note cannot be opened, or others are known.
+    package func meet(_ delivery: Delivery) throws(TransferFailure) -> KeyFingerprint? {
         guard delivery.isSealed else { return nil }
         guard let note = delivery.opened, let identity = requestContext.configuration.sealing else {
             let failure = delivery.closed ?? .noSealingKey
-            throw PushFailure(reason: .rejected(failure.code), message: failure.message)
+            throw TransferFailure(reason: .rejected(failure.code), message: failure.message)
         }
         do throws(KnownPeople.Fault) {
             let seen = try identity.people.check(signer: note.signer, named: delivery.person, on: note.server)
             return if case .first = seen { KeyFingerprint(of: note.signer) } else { nil }
         } catch {
             let code: ResultCode = error.reason == .otherKey ? .wrongSigner : .unopened
-            throw PushFailure(reason: .rejected(code), message: error.message)
+            throw TransferFailure(reason: .rejected(code), message: error.message)
         }
     }
 }

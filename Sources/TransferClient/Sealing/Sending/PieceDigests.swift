@@ -24,7 +24,7 @@ struct PieceDigests: Sendable {
     /// Reads all of a file that was just opened. Blocks.
     ///
     /// - Throws: `sourceUnreadable`; `sourceChanged` for one that has another size by now.
-    init(of file: SourceFile) throws(LocalFailure) {
+    init(of file: SourceFile) throws(Failure) {
         let space = UnsafeMutableRawBufferPointer.allocate(
             byteCount: Self.pieceSize * Self.piecesAtOnce, alignment: 64)
         defer { space.deallocate() }

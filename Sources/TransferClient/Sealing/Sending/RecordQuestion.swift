@@ -23,9 +23,9 @@ final class RecordQuestion: UploadInParts {
 
     func nextPart(_ sharing: PartSharing) -> PendingUpload? { nil }
 
-    func reader(of range: Range<UInt64>) throws(LocalFailure) -> ContentReader { ContentReader(size: 0) }
+    func reader(of range: Range<UInt64>) throws(Failure) -> ContentReader { ContentReader(size: 0) }
 
-    func readerOfEnd() throws(LocalFailure) -> ContentReader { ContentReader(size: record.sealedSize) }
+    func readerOfEnd() throws(Failure) -> ContentReader { ContentReader(size: record.sealedSize) }
 
     func keep(_ digests: [UInt8], of range: Range<UInt64>) {}
 
@@ -37,10 +37,10 @@ final class RecordQuestion: UploadInParts {
 
     func restart() {}
 
-    func compare(_ have: Have) throws(LocalFailure) -> UInt64 { 0 }
+    func compare(_ have: Have) throws(Failure) -> UInt64 { 0 }
 
     /// The server does not know it.
-    func answered() throws(LocalFailure) -> PendingUpload? {
+    func answered() throws(Failure) -> PendingUpload? {
         whole.isUnknown = true
         return whole
     }

@@ -21,27 +21,27 @@ final class SealedFile: Sendable {
 
     /// - Parameter range: of the sealed bytes.
     /// - Throws: `sourceChanged` when the file is not what it was: then its secrets are thrown away.
-    func open(_ range: Range<UInt64>) throws(LocalFailure) -> ContentReader {
-        do throws(LocalFailure) {
+    func open(_ range: Range<UInt64>) throws(Failure) -> ContentReader {
+        do throws(Failure) {
             return ContentReader(try reader(of: range), size: UInt64(range.count))
         } catch {
             throw given(up: error)
         }
     }
 
-    private func reader(of range: Range<UInt64>) throws(LocalFailure) -> SealedReader {
-        let start = try LocalFailure.whileSealing { () throws(SealingError) in
+    private func reader(of range: Range<UInt64>) throws(Failure) -> SealedReader {
+        let start = try Failure.whileSealing { () throws(SealingError) in
             try state.layout.position(ofSealed: range.lowerBound).contentOffset
         }
         let content = try source.open(start..<max(start, source.file.size))
-        let sealer = try LocalFailure.whileSealing { () throws(SealingError) in
+        let sealer = try Failure.whileSealing { () throws(SealingError) in
             try Sealer(state, sealing: source.binding, for: recipients, from: range.lowerBound)
         }
         return SealedReader(self, content, sealer, size: UInt64(range.count))
     }
 
     /// Whoever has seen it change comes by here.
-    func given(up failure: LocalFailure) -> LocalFailure {
+    func given(up failure: Failure) -> Failure {
         // One content for one secret: nothing may ever be sealed with it again.
         if failure.code == .sourceChanged { place?.remove() }
         return failure

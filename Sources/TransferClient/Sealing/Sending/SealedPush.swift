@@ -55,7 +55,7 @@ final class SealedPush: Sendable {
     /// Makes of an upload what the server gets. One that is sealed, or some of one, stays as it is.
     ///
     /// - Returns: the same one where its id has to be asked about before it is sent again.
-    func seal(_ upload: PendingUpload) throws(LocalFailure) -> PendingUpload {
+    func seal(_ upload: PendingUpload) throws(Failure) -> PendingUpload {
         guard upload.sealed == nil else { return upload }
         switch upload.content {
         case .bytes(let bytes): return try seal(bytes, upload)
@@ -67,13 +67,13 @@ final class SealedPush: Sendable {
         case .file(let place):
             let source = try SealedSource(place, kind: upload.wantedKind)
             return try seal(source, upload)
-        case .sealed, .part, .rest, .assembly, .drop: return upload
+        case .sealed, .part, .rest, .multipart, .drop: return upload
         }
     }
 
-    private func seal(_ bytes: [UInt8], _ upload: PendingUpload) throws(LocalFailure) -> PendingUpload {
+    private func seal(_ bytes: [UInt8], _ upload: PendingUpload) throws(Failure) -> PendingUpload {
         var content: [UInt8] = []
-        let tag = try LocalFailure.whileSealing { () throws(SealingError) in
+        let tag = try Failure.whileSealing { () throws(SealingError) in
             let sealer = try Sealer(streamFor: recipients)
             try sealer.seal(bytes.span.bytes, into: &content)
             try sealer.finish(into: &content)
@@ -90,7 +90,7 @@ final class SealedPush: Sendable {
         return PendingUpload(.bytes(content), SealedUpload(self, tag, try path(of: upload), subject), of: upload)
     }
 
-    private func seal(_ source: SealedSource, _ upload: PendingUpload) throws(LocalFailure) -> PendingUpload {
+    private func seal(_ source: SealedSource, _ upload: PendingUpload) throws(Failure) -> PendingUpload {
         let place =
             upload.isIdentified
             ? SealingPlace(in: identity.states, words + [source.place.path.absolutePath, upload.destination]) : nil
@@ -103,7 +103,7 @@ final class SealedPush: Sendable {
         if case .state(let kept)? = found {
             state = kept
         } else {
-            let new = try LocalFailure.whileSealing { () throws(SealingError) in
+            let new = try Failure.whileSealing { () throws(SealingError) in
                 try SealingState(sealing: source.binding, for: recipients)
             }
             // What is there and is of no use was read: nobody else's secrets are replaced but those.
@@ -111,7 +111,7 @@ final class SealedPush: Sendable {
         }
         // Also what was there: whoever made it may have been killed before it was durable.
         if let place { unsynced.withLock { $0.append(place.path) } }
-        let tag = try LocalFailure.whileSealing { () throws(SealingError) in try state.tag }
+        let tag = try Failure.whileSealing { () throws(SealingError) in try state.tag }
         let subject = SealedUpload.Subject.content(
             source.kind, SealedNote.Content(size: source.file.size, digest: source.content.whole),
             modified: source.file.modified, permissions: source.permissions)
@@ -120,11 +120,11 @@ final class SealedPush: Sendable {
     }
 
     /// The feed has looked at it.
-    private func path(of upload: PendingUpload) throws(LocalFailure) -> RelativePath {
+    private func path(of upload: PendingUpload) throws(Failure) -> RelativePath {
         do throws(RelativePath.Fault) {
             return try RelativePath(upload.destination)
         } catch {
-            throw LocalFailure(code: .invalidPath, message: error.message)
+            throw Failure(.invalidPath, error.message)
         }
     }
 }

@@ -35,8 +35,8 @@ final class SealedReader {
     }
 
     /// - Returns: fewer bytes than asked for only at the end.
-    func read(into buffer: UnsafeMutableRawBufferPointer) throws(LocalFailure) -> Int {
-        do throws(LocalFailure) {
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(Failure) -> Int {
+        do throws(Failure) {
             var filled = 0
             while filled < buffer.count, left > 0 {
                 if position == sealed.count { try seal() }
@@ -54,7 +54,7 @@ final class SealedReader {
     }
 
     /// Seals the next piece; at the end what is pending.
-    private func seal() throws(LocalFailure) {
+    private func seal() throws(Failure) {
         guard !hasEnded else { throw .changed }
         sealed.removeAll(keepingCapacity: true)
         position = 0
@@ -66,7 +66,7 @@ final class SealedReader {
             guard got == count, content.isUntouched, file.source.content.match(bytes, at: offset) else {
                 throw .changed
             }
-            try LocalFailure.whileSealing { () throws(SealingError) in
+            try Failure.whileSealing { () throws(SealingError) in
                 try sealer.seal(bytes.bytes, into: &sealed)
             }
             unread -= UInt64(count)
@@ -74,12 +74,12 @@ final class SealedReader {
         }
         guard unread == 0 else { return }
         hasEnded = true
-        try LocalFailure.whileSealing { () throws(SealingError) in try sealer.finish(into: &sealed) }
+        try Failure.whileSealing { () throws(SealingError) in try sealer.finish(into: &sealed) }
     }
 
     /// - Throws: `sourceChanged`.
-    func checkUnchanged() throws(LocalFailure) {
-        do throws(LocalFailure) {
+    func checkUnchanged() throws(Failure) {
+        do throws(Failure) {
             _ = try file.source.open(0..<0)
         } catch {
             throw file.given(up: .changed)

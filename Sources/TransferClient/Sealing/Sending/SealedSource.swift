@@ -29,7 +29,7 @@ struct SealedSource: Sendable {
     ///
     /// - Parameter kind: nothing to find it out.
     /// - Throws: `sourceUnreadable`, `sourceSkipped`; `sourceChanged` when it does not come to rest.
-    init(_ place: SourcePlace, kind: ContentKind?) throws(LocalFailure) {
+    init(_ place: SourcePlace, kind: ContentKind?) throws(Failure) {
         for _ in 0..<Self.mostLooks {
             let source = try SourceFile(place)
             // Each by itself: a time to come, of another clock or set by somebody, says nothing of the other.
@@ -67,7 +67,7 @@ struct SealedSource: Sendable {
     }
 
     /// - Throws: `sourceChanged` when it is not what it was.
-    func open(_ range: Range<UInt64>) throws(LocalFailure) -> SourceFile {
+    func open(_ range: Range<UInt64>) throws(Failure) -> SourceFile {
         let source = try SourceFile(place, range: range)
         guard isSame(as: source) else { throw .changed }
         return source

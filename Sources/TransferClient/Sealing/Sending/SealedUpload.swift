@@ -54,8 +54,8 @@ final class SealedUpload: Sendable {
     ///
     /// - Returns: nil for a stream that has not come to its end: the note goes with what ends the upload.
     /// - Throws: `invalidPath` when it would be longer than the room for it, also for a stream that goes on.
-    func note() throws(LocalFailure) -> [UInt8]? {
-        try sealedNote.withLock { (note) throws(LocalFailure) in
+    func note() throws(Failure) -> [UInt8]? {
+        try sealedNote.withLock { (note) throws(Failure) in
             if let note { return note }
             let content = content
             // The length of a note does not depend on the content.
@@ -66,12 +66,12 @@ final class SealedUpload: Sendable {
         }
     }
 
-    private func sealNote(_ content: SealedNote.Content) throws(LocalFailure) -> [UInt8] {
+    private func sealNote(_ content: SealedNote.Content) throws(Failure) -> [UInt8] {
         var (modified, permissions): (Timestamp?, UInt16?) = (nil, nil)
         if case .content(_, _, let time, let bits) = subject { (modified, permissions) = (time, bits) }
         let note = SealedNote(
             path, kind, content, modified: modified, permissions: permissions, of: tag, by: push.identity.key)
-        return try LocalFailure.whileSealing { () throws(SealingError) in
+        return try Failure.whileSealing { () throws(SealingError) in
             try note.sealed(for: push.readers)
         }
     }
@@ -86,21 +86,21 @@ extension SealedNote.Content {
     }
 }
 
-extension LocalFailure {
+extension Failure {
     /// Does a step of sealing.
-    static func whileSealing<Value>(_ body: () throws(SealingError) -> Value) throws(LocalFailure) -> Value {
+    static func whileSealing<Value>(_ body: () throws(SealingError) -> Value) throws(Failure) -> Value {
         do throws(SealingError) {
             return try body()
         } catch {
             switch error {
             case .otherSource: throw .changed
-            case .tooLarge: throw LocalFailure(code: .uploadTooLarge, message: error.message)
-            default: throw LocalFailure(code: .sourceUnreadable, message: "It could not be sealed: \(error.message)")
+            case .tooLarge: throw Failure(.uploadTooLarge, error.message)
+            default: throw Failure(.sourceUnreadable, "It could not be sealed: \(error.message)")
             }
         }
     }
 
-    fileprivate static let longNote = LocalFailure(
-        code: .invalidPath,
-        message: "Its name is too long to be sealed for so many: seal it for fewer people at a time, or rename it.")
+    fileprivate static let longNote = Failure(
+        .invalidPath,
+        "Its name is too long to be sealed for so many: seal it for fewer people at a time, or rename it.")
 }

@@ -34,7 +34,7 @@ struct SealingPlace: Sendable {
     ///   - recipients: those that it is to be sealed for.
     /// - Returns: nothing where there is nothing that can be used.
     /// - Throws: `sourceUnreadable` when that cannot be said.
-    func find(_ source: SealingSource, _ recipients: [SealingRecipient]) throws(LocalFailure) -> Found? {
+    func find(_ source: SealingSource, _ recipients: [SealingRecipient]) throws(Failure) -> Found? {
         let limit = max(SealingState.longest, SealingRecord.size) + 1
         let file = try attempt { () throws(SystemError) in try OwnFile(reading: path, atMost: limit) }
         guard let file, file.isPrivate, !file.isLonger, let mark = file.content.first else { return nil }
@@ -55,8 +55,8 @@ struct SealingPlace: Sendable {
     /// - Returns: what is there now: another program may have been faster.
     func keep(
         _ state: SealingState, _ source: SealingSource, _ recipients: [SealingRecipient], replaces: Bool
-    ) throws(LocalFailure) -> SealingState {
-        let bytes = try LocalFailure.whileSealing { () throws(SealingError) in
+    ) throws(Failure) -> SealingState {
+        let bytes = try Failure.whileSealing { () throws(SealingError) in
             [Self.stateMark] + (try state.encoded)
         }
         let isWritten = try attempt { () throws(SystemError) in
@@ -98,13 +98,13 @@ struct SealingPlace: Sendable {
 
     func remove() { unlink(path) }
 
-    private func attempt<Value>(_ body: () throws(SystemError) -> Value) throws(LocalFailure) -> Value {
+    private func attempt<Value>(_ body: () throws(SystemError) -> Value) throws(Failure) -> Value {
         do throws(SystemError) {
             return try body()
         } catch {
-            throw LocalFailure(
-                code: .sourceUnreadable,
-                message: "It could not be sealed: what is needed to go on after an interruption cannot be kept in "
+            throw Failure(
+                .sourceUnreadable,
+                "It could not be sealed: what is needed to go on after an interruption cannot be kept in "
                     + "'\(path.escapedForDisplay)': \(error.reason).")
         }
     }

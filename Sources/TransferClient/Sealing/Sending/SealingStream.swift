@@ -24,9 +24,9 @@ final class SealingStream: ByteSource, @unchecked Sendable {
     private let digester = ContentDigester(SealedNote.digestFunction)
     private let seen = Locked(Seen())
 
-    init(_ source: any ByteSource, for recipients: [SealingRecipient]) throws(LocalFailure) {
+    init(_ source: any ByteSource, for recipients: [SealingRecipient]) throws(Failure) {
         self.source = source
-        sealer = try LocalFailure.whileSealing { () throws(SealingError) in try Sealer(streamFor: recipients) }
+        sealer = try Failure.whileSealing { () throws(SealingError) in try Sealer(streamFor: recipients) }
     }
 
     var tag: SealedTag { sealer.tag }

@@ -9,10 +9,10 @@ extension TransferClient {
     /// Asks the server for the keys of the recipients, and compares them with those that are known.
     ///
     /// - Parameter tell: gets sentences that people should see.
-    /// - Throws: `PushFailure` when there is not a key for each, or one that is not known.
+    /// - Throws: `TransferFailure` when there is not a key for each, or one that is not known.
     func prepareSealing(
         for names: [String], _ tell: @escaping @Sendable (String) -> Void
-    ) async throws(PushFailure) -> SealedPush {
+    ) async throws(TransferFailure) -> SealedPush {
         guard let identity = sealing else { throw .noSealingKey }
         guard !names.isEmpty else { throw .nobodyToSealFor }
         let people = try await ask(isAboutItself: false)
@@ -24,7 +24,7 @@ extension TransferClient {
         let wanted = certificates
         let admitted = await pool.run {
             identity.states.sweep()
-            return Result { () throws(PushFailure) in try identity.admit(wanted, on: people.server, tell) }
+            return Result { () throws(TransferFailure) in try identity.admit(wanted, on: people.server, tell) }
         }
         let recipients = try admitted.get()
         guard recipients.count < SealedHeader.mostRecipients else { throw .tooManyToSealFor }
@@ -38,7 +38,7 @@ extension SealingIdentity {
     fileprivate func admit(
         _ certificates: [(name: String, list: [SealingCertificate])], on server: KeyFingerprint?,
         _ tell: (String) -> Void
-    ) throws(PushFailure) -> [SealingRecipient] {
+    ) throws(TransferFailure) -> [SealingRecipient] {
         var recipients: [SealingRecipient] = []
         for (name, list) in certificates {
             do throws(KnownPeople.Fault) {
@@ -48,22 +48,22 @@ extension SealingIdentity {
                     recipients.append(certificate.recipient)
                 }
             } catch {
-                throw PushFailure(reason: .untrusted, message: error.message)
+                throw TransferFailure(reason: .untrusted, message: error.message)
             }
         }
         return recipients
     }
 }
 
-extension PushFailure {
-    static let noSealingKey = PushFailure(
+extension TransferFailure {
+    static let noSealingKey = TransferFailure(
         reason: .untrusted,
         message: "Without a key of this user's own nothing can be sealed: see 'transfer key'. Nothing was sent.")
 
-    fileprivate static let nobodyToSealFor = PushFailure(
+    fileprivate static let nobodyToSealFor = TransferFailure(
         reason: .unsupported, message: "What is sealed is for somebody, and there is nobody. Nothing was sent.")
 
-    fileprivate static let tooManyToSealFor = PushFailure(
+    fileprivate static let tooManyToSealFor = TransferFailure(
         reason: .unsupported,
         message: "There are too many keys to seal for; \(SealedHeader.mostRecipients - 1) do. Nothing was sent.")
 }

@@ -26,7 +26,7 @@ final class KnownDigests: Sendable {
 
     private func digest(of path: RelativePath, _ function: DigestFunction, _ version: ContentVersion) -> Digest? {
         if let digest = known.withLock({ $0[path] }), digest.algorithm.function == function { return digest }
-        do throws(StoreError) {
+        do throws(Failure) {
             guard let digest = try tree.digest(of: path, function, version: version) else { return nil }
             known.withLock { $0[path] = digest }
             return digest

@@ -9,10 +9,10 @@ struct LocalSource: SyncSource {
     let top: LocalTree.Top
     let pool: BlockingPool
 
-    func missing(of paths: [RelativePath]) async throws(PushFailure) -> Set<RelativePath> {
+    func missing(of paths: [RelativePath]) async throws(TransferFailure) -> Set<RelativePath> {
         let (path, object) = (path, top.object)
-        let result = await pool.run { () -> Result<Set<RelativePath>, StoreError> in
-            Result { () throws(StoreError) in
+        let result = await pool.run { () -> Result<Set<RelativePath>, Failure> in
+            Result { () throws(Failure) in
                 // A disk that was taken out meanwhile leaves another directory, or an empty one.
                 let tree = try LocalTree(path: path)
                 guard try tree.top().object == object else { throw .gone(path) }
@@ -21,7 +21,7 @@ struct LocalSource: SyncSource {
         }
         switch result {
         case .success(let missing): return missing
-        case .failure(let error): throw PushFailure(reason: .rejected(error.code), message: error.message)
+        case .failure(let error): throw TransferFailure(reason: .rejected(error.code), message: error.message)
         }
     }
 }
@@ -30,7 +30,7 @@ struct LocalSource: SyncSource {
 struct RemoteSource: SyncSource {
     let client: TransferClient
 
-    func missing(of paths: [RelativePath]) async throws(PushFailure) -> Set<RelativePath> {
+    func missing(of paths: [RelativePath]) async throws(TransferFailure) -> Set<RelativePath> {
         var missing: Set<RelativePath> = []
         for try await report in client.stat(paths.map(\.string), wantsAll: true)
         where report.result == .notFound {
@@ -40,9 +40,9 @@ struct RemoteSource: SyncSource {
     }
 }
 
-extension StoreError {
-    fileprivate static func gone(_ path: String) -> StoreError {
-        StoreError(
+extension Failure {
+    fileprivate static func gone(_ path: String) -> Failure {
+        Failure(
             .sourceUnreadable, "'\(path.escapedForDisplay)' is another directory by now. Was a disk taken out?")
     }
 }

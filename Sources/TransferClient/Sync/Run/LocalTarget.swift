@@ -23,16 +23,16 @@ struct LocalTarget: SyncTarget {
     /// The directory is made when it is opened.
     var comparesContent: Bool { true }
 
-    func makeTop(permissions: UInt16?) async throws(PushFailure) {}
+    func makeTop(permissions: UInt16?) async throws(TransferFailure) {}
 
-    func set(_ entries: [SyncEntry], _ report: @escaping SyncReport<SyncEntry>) async throws(PushFailure) {
-        await change(entries, report) { (editor, entry) throws(StoreError) in try setAttributes(of: entry, editor) }
+    func set(_ entries: [SyncEntry], _ report: @escaping SyncReport<SyncEntry>) async throws(TransferFailure) {
+        await change(entries, report) { (editor, entry) throws(Failure) in try setAttributes(of: entry, editor) }
     }
 
     /// What something that comes to a path may take the place of; nothing for whatever is there.
     private func expected(at path: RelativePath) -> ComparedFile? { plan.map { $0.compared(at: path) ?? .nothing } }
 
-    private func setAttributes(of entry: SyncEntry, _ editor: TreeEditor) throws(StoreError) {
+    private func setAttributes(of entry: SyncEntry, _ editor: TreeEditor) throws(Failure) {
         _ = try editor.set(
             entry.path, permissions: entry.isLink ? nil : entry.permissions, modified: entry.modified,
             entry.extra.keeping(owner: keepsOwners), of: entry.form.object,
@@ -45,10 +45,10 @@ struct LocalTarget: SyncTarget {
         await pool.run { destination.tidy() }
     }
 
-    func setTop(_ top: SyncTree.Top, keepsOwner: Bool) async throws(PushFailure) -> ChangeReport {
+    func setTop(_ top: SyncTree.Top, keepsOwner: Bool) async throws(TransferFailure) -> ChangeReport {
         let destination = destination
         return await pool.run {
-            do throws(StoreError) {
+            do throws(Failure) {
                 try destination.setTop(
                     permissions: top.permissions, modified: top.modified, top.extra.keeping(owner: keepsOwner))
                 guard !top.isPartial else { throw .untoldAttributes }
@@ -59,21 +59,21 @@ struct LocalTarget: SyncTarget {
         }
     }
 
-    func unlock(_ folders: [SyncEntry]) async throws(PushFailure) {
-        await change(folders, { _, _, _ in }) { (editor, folder) throws(StoreError) in
+    func unlock(_ folders: [SyncEntry]) async throws(TransferFailure) {
+        await change(folders, { _, _, _ in }) { (editor, folder) throws(Failure) in
             _ = try editor.set(folder.path, permissions: folder.openPermissions, modified: nil, nil, of: .folder)
         }
     }
 
     func remove(
         _ removals: [SyncPlan.Removal], keepsInTrash: Bool, _ report: @escaping SyncReport<SyncPlan.Removal>
-    ) async throws(PushFailure) {
+    ) async throws(TransferFailure) {
         let batch = TrashBatch.begun(at: utcNanoseconds())
         let trashed: @Sendable (SyncPlan.Removal) -> TreeEditor.Renaming? = { removal in
             keepsInTrash ? (removal.entry.path, .trash(batch, removal.entry.path)) : nil
         }
-        await change(removals, report, renaming: trashed) { (editor, removal) throws(StoreError) in
-            do throws(StoreError) {
+        await change(removals, report, renaming: trashed) { (editor, removal) throws(Failure) in
+            do throws(Failure) {
                 if keepsInTrash {
                     _ = try editor.move(
                         removal.entry.path, to: .trash(batch, removal.entry.path), as: plan?.compared(removal.entry))
@@ -92,16 +92,16 @@ struct LocalTarget: SyncTarget {
 
     func makeFolders(
         _ folders: [SyncEntry], replacing links: Set<RelativePath>, _ report: @escaping SyncReport<SyncEntry>
-    ) async throws(PushFailure) {
-        await change(folders, report) { (editor, folder) throws(StoreError) in
+    ) async throws(TransferFailure) {
+        await change(folders, report) { (editor, folder) throws(Failure) in
             try editor.makeDirectory(
                 folder.path, replaces: links.contains(folder.path), as: expected(at: folder.path),
                 permissions: folder.openPermissions)
         }
     }
 
-    func move(_ moves: [SyncPlan.Move], _ report: @escaping SyncReport<SyncPlan.Move>) async throws(PushFailure) {
-        await change(moves, report, renaming: { ($0.from, $0.entry.path) }) { (editor, move) throws(StoreError) in
+    func move(_ moves: [SyncPlan.Move], _ report: @escaping SyncReport<SyncPlan.Move>) async throws(TransferFailure) {
+        await change(moves, report, renaming: { ($0.from, $0.entry.path) }) { (editor, move) throws(Failure) in
             // The name that it gets now is the first change of it.
             let compared =
                 move.compared.map { plan?.compared($0) }
@@ -111,8 +111,8 @@ struct LocalTarget: SyncTarget {
     }
 
     /// By a second name. It changes the time of change, so what was written to since it was compared is looked for here.
-    func keep(_ copies: [SyncPlan.Move], _ report: @escaping SyncReport<SyncPlan.Move>) async throws(PushFailure) {
-        await change(copies, report) { (editor, copy) throws(StoreError) in
+    func keep(_ copies: [SyncPlan.Move], _ report: @escaping SyncReport<SyncPlan.Move>) async throws(TransferFailure) {
+        await change(copies, report) { (editor, copy) throws(Failure) in
             _ = try editor.makeHardLink(
                 copy.entry.path, to: copy.from, replaces: false, sourceAs: copy.compared.flatMap { plan?.compared($0) })
         }
@@ -120,8 +120,8 @@ struct LocalTarget: SyncTarget {
 
     func makeLinks(
         _ links: [SyncEntry], replaces: Bool, _ report: @escaping SyncReport<SyncEntry>
-    ) async throws(PushFailure) {
-        await change(links, report) { (editor, entry) throws(StoreError) in
+    ) async throws(TransferFailure) {
+        await change(links, report) { (editor, entry) throws(Failure) in
             guard case .link(let target) = entry.form else { return }
             try editor.makeLink(entry.path, to: target, replaces: replaces, as: expected(at: entry.path))
             try setAttributes(of: entry, editor)
@@ -130,8 +130,8 @@ struct LocalTarget: SyncTarget {
 
     func makeHardLinks(
         _ links: [SyncPlan.HardLink], replaces: Bool, _ report: @escaping SyncReport<SyncPlan.HardLink>
-    ) async throws(PushFailure) {
-        await change(links, report) { (editor, link) throws(StoreError) in
+    ) async throws(TransferFailure) {
+        await change(links, report) { (editor, link) throws(Failure) in
             _ = try editor.makeHardLink(
                 link.entry.path, to: link.first, replaces: replaces, as: expected(at: link.entry.path))
         }
@@ -140,8 +140,8 @@ struct LocalTarget: SyncTarget {
     func take(
         _ files: [SyncPlan.File], _ tell: @escaping @Sendable (SyncEvent) -> Void,
         _ report: @escaping SyncReport<SyncPlan.File>
-    ) async throws(PushFailure) {
-        let untold = LocalFailure.untoldAttributes
+    ) async throws(TransferFailure) {
+        let untold = Failure.untoldAttributes
         for file in files where file.entry.isPartial { report(file, untold.code, untold.message) }
         let files = files.filter { !$0.entry.isPartial }
         if keepsReplaced { try await keepInTrash(files.filter { !$0.replacesKnown }) }
@@ -163,7 +163,7 @@ struct LocalTarget: SyncTarget {
 
     /// Gives files here that are going to be replaced a second name in the trash, which is durable before they lose their own. A file
     /// system without second names, or without room for one, keeps none.
-    private func keepInTrash(_ files: [SyncPlan.File]) async throws(PushFailure) {
+    private func keepInTrash(_ files: [SyncPlan.File]) async throws(TransferFailure) {
         let batch = TrashBatch.begun(at: utcNanoseconds())
         let copies = files.map(\.entry).map { SyncPlan.Move(from: $0.path, entry: $0.at(.trash(batch, $0.path))) }
         try await keep(copies) { _, _, _ in }
@@ -184,7 +184,7 @@ struct LocalTarget: SyncTarget {
     private func change<Item: Sendable>(
         _ items: [Item], _ report: @escaping SyncReport<Item>,
         renaming: @escaping @Sendable (Item) -> TreeEditor.Renaming? = { _ in nil },
-        _ make: @escaping @Sendable (TreeEditor, Item) throws(StoreError) -> Void
+        _ make: @escaping @Sendable (TreeEditor, Item) throws(Failure) -> Void
     ) async {
         guard !items.isEmpty else { return }
         let destination = destination
@@ -193,10 +193,10 @@ struct LocalTarget: SyncTarget {
             while !rest.isEmpty {
                 let editor = destination.editor()
                 editor.prepare(rest.prefix(Self.batch).compactMap(renaming))
-                var done: [(item: Item, failure: StoreError?)] = []
+                var done: [(item: Item, failure: Failure?)] = []
                 while let item = rest.first, done.count < Self.batch, !editor.isFull {
                     rest.removeFirst()
-                    do throws(StoreError) {
+                    do throws(Failure) {
                         try make(editor, item)
                         done.append((item, nil))
                     } catch {
@@ -212,8 +212,8 @@ struct LocalTarget: SyncTarget {
         }
     }
 
-    private static func commit(_ editor: TreeEditor) -> StoreError? {
-        do throws(StoreError) {
+    private static func commit(_ editor: TreeEditor) -> Failure? {
+        do throws(Failure) {
             try editor.commit()
             return nil
         } catch {
@@ -230,11 +230,6 @@ extension SyncRecord.Version {
             modified: Timestamp(
                 seconds: rest < 0 ? seconds - 1 : seconds, nanoseconds: UInt32(rest < 0 ? rest + 1_000_000_000 : rest)))
     }
-}
-
-extension StoreError {
-    fileprivate static let untoldAttributes = StoreError(
-        LocalFailure.untoldAttributes.code, LocalFailure.untoldAttributes.message)
 }
 
 extension SyncEntry.Form {

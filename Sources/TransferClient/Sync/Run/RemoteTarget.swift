@@ -24,7 +24,7 @@ struct RemoteTarget: SyncTarget {
     /// A batch of another client is over when its disk has synced.
     private static let usualWaits: [Duration] = [50, 100, 200, 400, 800].map { .milliseconds($0) }
 
-    func makeTop(permissions: UInt16?) async throws(PushFailure) {
+    func makeTop(permissions: UInt16?) async throws(TransferFailure) {
         guard !client.server.folder.isEmpty else { return }
         let report = try await changeTop { path in
             MakeRequest(.directory, path: path, permissions: permissions.map { $0 | 0o700 })
@@ -32,25 +32,25 @@ struct RemoteTarget: SyncTarget {
         guard report.result != .completed else { return }
         // Whoever may only send gives no permissions.
         if report.result == .forbidden, permissions != nil { return try await makeTop(permissions: nil) }
-        throw PushFailure(reason: .rejected(report.result), message: report.message)
+        throw TransferFailure(reason: .rejected(report.result), message: report.message)
     }
 
-    private func changeTop(_ request: (String) -> MakeRequest) async throws(PushFailure) -> ChangeReport {
+    private func changeTop(_ request: (String) -> MakeRequest) async throws(TransferFailure) -> ChangeReport {
         var last = ChangeReport.done("")
-        try await untilFree([""]) { (paths, isLast) async throws(PushFailure) in
+        try await untilFree([""]) { (paths, isLast) async throws(TransferFailure) in
             for try await report in client.change(paths, { path, _ in .make(request(path)) }) { last = report }
             return !isLast && last.result == .busy ? paths : []
         }
         return last
     }
 
-    func set(_ entries: [SyncEntry], _ report: @escaping SyncReport<SyncEntry>) async throws(PushFailure) {
+    func set(_ entries: [SyncEntry], _ report: @escaping SyncReport<SyncEntry>) async throws(TransferFailure) {
         let found = try await stat(entries.map(\.path).filter { acknowledged[$0] != nil })
         let isOther = { (entry: SyncEntry) in
             acknowledged[entry.path].map { $0 != found[entry.path]?.digest } ?? false
         }
         for entry in entries where isOther(entry) {
-            report(entry, .sourceChanged, StoreError.changed(entry.path).message)
+            report(entry, .sourceChanged, Failure.changed(entry.path).message)
         }
         try await change(entries.filter { !isOther($0) }, { $0.path.string }, report) { entry, path in
             make(
@@ -72,7 +72,7 @@ struct RemoteTarget: SyncTarget {
 
     func tidy() async {}
 
-    func setTop(_ top: SyncTree.Top, keepsOwner: Bool) async throws(PushFailure) -> ChangeReport {
+    func setTop(_ top: SyncTree.Top, keepsOwner: Bool) async throws(TransferFailure) -> ChangeReport {
         try await changeTop { path in
             MakeRequest(
                 .nothing, path: path, permissions: top.permissions, modified: top.modified,
@@ -80,14 +80,14 @@ struct RemoteTarget: SyncTarget {
         }
     }
 
-    func unlock(_ folders: [SyncEntry]) async throws(PushFailure) {
+    func unlock(_ folders: [SyncEntry]) async throws(TransferFailure) {
         try await change(folders, { $0.path.string }, { _, _, _ in }) { entry, path in
             .make(MakeRequest(.nothing, path: path, permissions: entry.permissions | 0o700))
         }
     }
 
     /// Gives folders that were unlocked the permissions back that they had.
-    func lock(_ folders: [SyncEntry]) async throws(PushFailure) {
+    func lock(_ folders: [SyncEntry]) async throws(TransferFailure) {
         try await change(folders, { $0.path.string }, { _, _, _ in }) { entry, path in
             .make(MakeRequest(.nothing, path: path, permissions: entry.permissions))
         }
@@ -95,8 +95,8 @@ struct RemoteTarget: SyncTarget {
 
     func remove(
         _ removals: [SyncPlan.Removal], keepsInTrash: Bool, _ report: @escaping SyncReport<SyncPlan.Removal>
-    ) async throws(PushFailure) {
-        try await untilFree(removals) { (removals, isLast) async throws(PushFailure) in
+    ) async throws(TransferFailure) {
+        try await untilFree(removals) { (removals, isLast) async throws(TransferFailure) in
             let found = Dictionary(removals.map { (PathKey($0.entry.path.string), $0) }) { first, _ in first }
             let versions = try await survivors(of: removals)
             let requests = removals.map { removal in
@@ -122,7 +122,8 @@ struct RemoteTarget: SyncTarget {
     }
 
     /// What files are by now of which one name goes and another one stays: the sync itself may have given them another time.
-    private func survivors(of removals: [SyncPlan.Removal]) async throws(PushFailure) -> [RelativePath: FileVersion] {
+    private func survivors(of removals: [SyncPlan.Removal]) async throws(TransferFailure) -> [RelativePath: FileVersion]
+    {
         var names: [RelativePath: RelativePath] = [:]
         for removal in removals {
             if let name = removal.entry.named, let kept = plan?.surviving[name] { names[removal.entry.path] = kept }
@@ -131,7 +132,7 @@ struct RemoteTarget: SyncTarget {
         return names.compactMapValues { found[$0]?.version }.filter { found[$0.key]?.version == $0.value }
     }
 
-    private func stat(_ paths: [RelativePath]) async throws(PushFailure) -> [RelativePath: RemoteEntry] {
+    private func stat(_ paths: [RelativePath]) async throws(TransferFailure) -> [RelativePath: RemoteEntry] {
         var found: [RelativePath: RemoteEntry] = [:]
         guard !paths.isEmpty else { return found }
         for try await report in client.stat(paths.map(\.string), wantsAll: true) {
@@ -142,7 +143,7 @@ struct RemoteTarget: SyncTarget {
 
     func makeFolders(
         _ folders: [SyncEntry], replacing links: Set<RelativePath>, _ report: @escaping SyncReport<SyncEntry>
-    ) async throws(PushFailure) {
+    ) async throws(TransferFailure) {
         let refused = Locked<[SyncEntry]>([])
         let first: SyncReport<SyncEntry> = { folder, result, message in
             guard result == .forbidden else { return report(folder, result, message) }
@@ -162,7 +163,7 @@ struct RemoteTarget: SyncTarget {
         }
     }
 
-    func move(_ moves: [SyncPlan.Move], _ report: @escaping SyncReport<SyncPlan.Move>) async throws(PushFailure) {
+    func move(_ moves: [SyncPlan.Move], _ report: @escaping SyncReport<SyncPlan.Move>) async throws(TransferFailure) {
         try await change(moves, { $0.from.string }, report) { move, path in
             .move(
                 MoveRequest(
@@ -172,7 +173,7 @@ struct RemoteTarget: SyncTarget {
     }
 
     /// By a copy, whose content the server's file system shares where it can: a second name would be another version of the first.
-    func keep(_ copies: [SyncPlan.Move], _ report: @escaping SyncReport<SyncPlan.Move>) async throws(PushFailure) {
+    func keep(_ copies: [SyncPlan.Move], _ report: @escaping SyncReport<SyncPlan.Move>) async throws(TransferFailure) {
         try await change(copies, { $0.entry.path.string }, report) { copy, path in
             .make(
                 MakeRequest(
@@ -182,7 +183,7 @@ struct RemoteTarget: SyncTarget {
 
     func makeLinks(
         _ links: [SyncEntry], replaces: Bool, _ report: @escaping SyncReport<SyncEntry>
-    ) async throws(PushFailure) {
+    ) async throws(TransferFailure) {
         try await change(links, { $0.path.string }, report) { entry, path in
             guard case .link(let target) = entry.form else { return make(.nothing, path, entry) }
             return make(
@@ -193,7 +194,7 @@ struct RemoteTarget: SyncTarget {
 
     func makeHardLinks(
         _ links: [SyncPlan.HardLink], replaces: Bool, _ report: @escaping SyncReport<SyncPlan.HardLink>
-    ) async throws(PushFailure) {
+    ) async throws(TransferFailure) {
         try await change(links, { $0.entry.path.string }, report) { link, path in
             let first = client.requestContext.remote(link.first.string)
             return .make(
@@ -206,7 +207,7 @@ struct RemoteTarget: SyncTarget {
     func take(
         _ files: [SyncPlan.File], _ tell: @escaping @Sendable (SyncEvent) -> Void,
         _ report: @escaping SyncReport<SyncPlan.File>
-    ) async throws(PushFailure) {
+    ) async throws(TransferFailure) {
         guard let root else { return }
         let places = files.map { SourcePlace($0.entry.path.string, below: root) }
         let found = Dictionary(zip(places.map { PathKey($0.path) }, files)) { first, _ in first }
@@ -257,8 +258,8 @@ struct RemoteTarget: SyncTarget {
 
     private func change<Item: Sendable>(
         _ items: [Item], _ path: (Item) -> String, _ report: SyncReport<Item>, _ request: (Item, String) -> Request
-    ) async throws(PushFailure) {
-        try await untilFree(items) { (items, isLast) async throws(PushFailure) in
+    ) async throws(TransferFailure) {
+        try await untilFree(items) { (items, isLast) async throws(TransferFailure) in
             let paths = items.map(path)
             let found = Dictionary(zip(paths.map { PathKey($0) }, items)) { first, _ in first }
             var busy: [Item] = []
@@ -277,8 +278,8 @@ struct RemoteTarget: SyncTarget {
 
     /// - Parameter ask: asks for changes; when it is not the last time, those that another client is in the way of come back.
     private func untilFree<Item>(
-        _ items: [Item], _ ask: (_ items: [Item], _ isLast: Bool) async throws(PushFailure) -> [Item]
-    ) async throws(PushFailure) {
+        _ items: [Item], _ ask: (_ items: [Item], _ isLast: Bool) async throws(TransferFailure) -> [Item]
+    ) async throws(TransferFailure) {
         var rest = items
         for wait in waits where !rest.isEmpty {
             rest = try await ask(rest, false)

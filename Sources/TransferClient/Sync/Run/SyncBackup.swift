@@ -37,8 +37,8 @@ struct SyncBackup: Sendable {
     ///   - report: takes what came of each.
     func keep(
         _ entries: [SyncEntry], _ report: @escaping SyncReport<SyncEntry>,
-        by put: ([SyncPlan.Move], @escaping SyncReport<SyncPlan.Move>) async throws(PushFailure) -> Void
-    ) async throws(PushFailure) {
+        by put: ([SyncPlan.Move], @escaping SyncReport<SyncPlan.Move>) async throws(TransferFailure) -> Void
+    ) async throws(TransferFailure) {
         let found = Dictionary(entries.map { ($0.path, $0) }) { first, _ in first }
         var rest = entries
         for attempt in 0...Self.mostDates where !rest.isEmpty {
@@ -69,16 +69,16 @@ extension SyncOptions {
     /// Checks the options.
     ///
     /// - Throws: `rejected` with `invalidPath` if `backupFolder` is not a path in the target.
-    package func check() throws(PushFailure) { _ = try backup() }
+    package func check() throws(TransferFailure) { _ = try backup() }
 
     /// - Returns: nil without a backup folder.
     /// - Throws: `rejected` with `invalidPath` if `backupFolder` is not a path in the target.
-    func backup() throws(PushFailure) -> SyncBackup? {
+    func backup() throws(TransferFailure) -> SyncBackup? {
         guard let backupFolder else { return nil }
         do throws(RelativePath.Fault) {
             return try SyncBackup(backupFolder)
         } catch {
-            throw PushFailure(
+            throw TransferFailure(
                 reason: .rejected(.invalidPath),
                 message: "The folder \(backupFolder.escapedForDisplay) cannot keep what is replaced: \(error.message) "
                     + "It has to be a path in the target.")

@@ -51,13 +51,13 @@ struct SyncRun {
     }
 
     /// - Returns: how much was done.
-    func run(_ target: any SyncTarget) async throws(PushFailure) -> SyncSummary {
+    func run(_ target: any SyncTarget) async throws(TransferFailure) -> SyncSummary {
         guard !plan.isEmpty else {
             // One that was killed behind its last change has left something.
             await target.tidy()
             return end()
         }
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             try await change(target, deletionStop)
         } catch {
             await target.tidy()
@@ -74,7 +74,7 @@ struct SyncRun {
         return tally.summary
     }
 
-    private func change(_ target: any SyncTarget, _ stop: String?) async throws(PushFailure) {
+    private func change(_ target: any SyncTarget, _ stop: String?) async throws(TransferFailure) {
         try await target.makeTop(permissions: isNew ? top?.permissions : nil)
         try await target.unlock(plan.unlocked)
         try await clear(target, stop)
@@ -94,7 +94,7 @@ struct SyncRun {
     }
 
     /// A folder with all that is in it is removed only where other removals would be.
-    private func clear(_ target: any SyncTarget, _ stop: String?) async throws(PushFailure) {
+    private func clear(_ target: any SyncTarget, _ stop: String?) async throws(TransferFailure) {
         let isAllowed = stop == nil && isWhole
         let obstacles = plan.obstacles.filter { isAllowed || !$0.entry.isFolder }
         try await remove(obstacles, target) { [tally] removal, result, message in
@@ -106,13 +106,13 @@ struct SyncRun {
     private func remove(
         _ removals: [SyncPlan.Removal], _ target: any SyncTarget,
         _ report: @escaping SyncReport<SyncPlan.Removal>
-    ) async throws(PushFailure) {
+    ) async throws(TransferFailure) {
         guard let backup else { return try await target.remove(removals, keepsInTrash: options.keepsInTrash, report) }
         let found = Dictionary(removals.map { ($0.entry.path, $0) }) { first, _ in first }
         try await backup.keep(removals.map(\.entry)) { entry, result, message in
             // Another client has removed it meanwhile.
             if let removal = found[entry.path] { report(removal, result == .notFound ? .completed : result, message) }
-        } by: { (moves, report) async throws(PushFailure) in
+        } by: { (moves, report) async throws(TransferFailure) in
             try await target.move(moves, report)
         }
     }
@@ -120,7 +120,7 @@ struct SyncRun {
     /// Keeps files and symbolic links that are about to be replaced.
     ///
     /// - Returns: those that cannot be kept, which have to stay, and why.
-    private func keepReplaced(_ target: any SyncTarget) async throws(PushFailure) -> [RelativePath: (
+    private func keepReplaced(_ target: any SyncTarget) async throws(TransferFailure) -> [RelativePath: (
         ResultCode, String
     )] {
         guard let backup else { return [:] }
@@ -131,11 +131,11 @@ struct SyncRun {
             unkept.withLock { $0[entry.path] = (result, reason) }
         }
         let replaced = plan.replaced
-        try await backup.keep(replaced.filter(\.isFile), report) { (copies, report) async throws(PushFailure) in
+        try await backup.keep(replaced.filter(\.isFile), report) { (copies, report) async throws(TransferFailure) in
             try await target.keep(copies, report)
         }
         // A new link with the same target stands for the link.
-        try await backup.keep(replaced.filter(\.isLink), report) { (copies, report) async throws(PushFailure) in
+        try await backup.keep(replaced.filter(\.isLink), report) { (copies, report) async throws(TransferFailure) in
             let found = Dictionary(copies.map { ($0.entry.path, $0) }) { first, _ in first }
             try await target.makeLinks(copies.map(\.entry), replaces: false) { entry, result, message in
                 if let copy = found[entry.path] { report(copy, result, message) }
@@ -144,7 +144,7 @@ struct SyncRun {
         return unkept.withLock { $0 }
     }
 
-    private func make(_ target: any SyncTarget) async throws(PushFailure) {
+    private func make(_ target: any SyncTarget) async throws(TransferFailure) {
         let tally = tally
         let unkept = try await keepReplaced(target)
         for folder in plan.folders { unkept[folder.path].map { tally.add(made: folder, $0, $1) } }
@@ -198,7 +198,7 @@ struct SyncRun {
     /// Stores beside what stays what the source has.
     ///
     /// - Returns: files that the target turns out to have, at the paths at which it has them.
-    private func settle(_ target: any SyncTarget) async throws(PushFailure) -> [SyncEntry] {
+    private func settle(_ target: any SyncTarget) async throws(TransferFailure) -> [SyncEntry] {
         let tally = tally
         let present = Locked<[SyncEntry]>([])
         // Where nobody knows whether both have one content, the target finds out, and replaces nothing.
@@ -230,7 +230,7 @@ struct SyncRun {
         return present.withLock { $0 }
     }
 
-    private func remove(_ target: any SyncTarget, _ stop: String?) async throws(PushFailure) {
+    private func remove(_ target: any SyncTarget, _ stop: String?) async throws(TransferFailure) {
         guard !plan.removals.isEmpty else { return }
         if let reason = stop ?? tally.failureStop { return tally.stopDeletion(reason) }
         let missing = try await source.missing(of: plan.removals.map(\.entry.path))
@@ -243,7 +243,7 @@ struct SyncRun {
     }
 
     /// What was done in folders has changed their times.
-    private func setFolders(_ target: any SyncTarget) async throws(PushFailure) {
+    private func setFolders(_ target: any SyncTarget) async throws(TransferFailure) {
         let tally = tally
         let told = Set(plan.folderAttributes.filter(\.isTold).map(\.entry.path))
         let unmade = tally.unmade
@@ -254,7 +254,7 @@ struct SyncRun {
         }
     }
 
-    private func setTop(_ target: any SyncTarget) async throws(PushFailure) {
+    private func setTop(_ target: any SyncTarget) async throws(TransferFailure) {
         guard plan.top.isSet, let top else { return }
         let report = try await target.setTop(top, keepsOwner: options.keepsOwners)
         if plan.top.isTold || report.result != .completed { tally.add(top: report) }

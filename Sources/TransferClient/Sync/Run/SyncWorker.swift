@@ -38,19 +38,19 @@ struct SyncWorker: Sendable {
     }
 
     /// Makes the server's folder the same as a directory here.
-    func push(_ directory: String) async throws(PushFailure) -> SyncSummary {
+    func push(_ directory: String) async throws(TransferFailure) -> SyncSummary {
         let (selection, places) = (selection, client.places)
         let kept = try keptFolders()
-        let (root, local, top) = try await onPool { () throws(StoreError) in
+        let (root, local, top) = try await onPool { () throws(Failure) in
             if let refusal = places?.refusal(ofSource: directory) {
-                throw StoreError(refusal.code, "\(directory.escapedForDisplay) is not sent. \(refusal.message)")
+                throw Failure(refusal.code, "\(directory.escapedForDisplay) is not sent. \(refusal.message)")
             }
             let (root, tree) = try Self.open(directory)
             return (root, tree, try tree.top())
         }
         let scan = RemoteScan(
             client, isSource: false, wantsDigests: options.comparesContent, SyncFilter(selection, without: kept))
-        let (scanned, found) = try await BothScans(remote: scan, pool: client.pool) { (isStopped) throws(StoreError) in
+        let (scanned, found) = try await BothScans(remote: scan, pool: client.pool) { (isStopped) throws(Failure) in
             var scan = LocalScan(
                 local, at: root, isSource: true, SyncFilter(selection, without: kept), places: places,
                 isStopped: isStopped)
@@ -76,7 +76,7 @@ struct SyncWorker: Sendable {
             names: .here, directory: directory,
             hasSameContent: { source, target in known.hasContent(of: target, digests[target.path], source) },
             unreadable: { known.unreadable })
-        return try await run(sides) { (plan) async throws(PushFailure) in
+        return try await run(sides) { (plan) async throws(TransferFailure) in
             RemoteTarget(
                 client: try client.keeping(.init(owners: keepsOwners)), root: root, keepsOwners: keepsOwners,
                 plan: plan, comparesContent: found.comparesUploads)
@@ -84,26 +84,26 @@ struct SyncWorker: Sendable {
     }
 
     /// Makes a directory here the same as the server's folder.
-    func pull(_ directory: String) async throws(PushFailure) -> SyncSummary {
+    func pull(_ directory: String) async throws(TransferFailure) -> SyncSummary {
         let selection = selection
         let kept = try keptFolders()
         // Where all is to be fetched, all digests are needed: what arrives is compared with what the server has acknowledged.
-        let isFirst = try await onPool { () throws(StoreError) in LocalTree.isAbsentOrEmpty(directory) }
+        let isFirst = try await onPool { () throws(Failure) in LocalTree.isAbsentOrEmpty(directory) }
         let wantsDigests = options.comparesContent || isFirst
         let (places, folder) = (client.places, client.server.folder)
-        let own = try await onPool { () throws(StoreError) in
+        let own = try await onPool { () throws(Failure) in
             try Self.ownFolder(places?.path(ofTarget: directory), below: folder)
         }
         let scan = RemoteScan(
             client, isSource: true, wantsDigests: wantsDigests,
             SyncFilter(selection, without: kept.union(own.map { [$0] } ?? [])))
-        let (here, found) = try await BothScans(remote: scan, pool: client.pool) { (isStopped) throws(StoreError) in
+        let (here, found) = try await BothScans(remote: scan, pool: client.pool) { (isStopped) throws(Failure) in
             try Self.look(at: directory, SyncFilter(selection, without: kept), places, isStopped)
         }.run()
         var ((local, target), source) = (here, found.tree)
-        if let own { source.stranded.append(SyncTree.Fault(path: own.string, message: LocalFailure.target.message)) }
+        if let own { source.stranded.append(SyncTree.Fault(path: own.string, message: Failure.target.message)) }
         guard source.top != nil else {
-            throw PushFailure(reason: .rejected(.notFound), message: "There is no folder \(client.server).")
+            throw TransferFailure(reason: .rejected(.notFound), message: "There is no folder \(client.server).")
         }
         let keepsOwners = options.keepsOwners && Privileges.areRoots
         let digests =
@@ -116,9 +116,9 @@ struct SyncWorker: Sendable {
             trees: (source, target), target: .here, source: RemoteSource(client: client), keeping: keeping,
             names: ConflictName(client.server), directory: directory,
             hasSameContent: { source, target in known?.hasContent(of: source, digests[source.path], target) })
-        return try await run(sides) { (plan) async throws(PushFailure) in
+        return try await run(sides) { (plan) async throws(TransferFailure) in
             let permissions = source.top?.permissions
-            let destination = try await onPool { () throws(StoreError) in
+            let destination = try await onPool { () throws(Failure) in
                 try PullDirectory(path: directory, permissions: permissions)
             }
             let fetched = wantsDigests ? [:] : try await acknowledged(plan.files.map(\.entry))
@@ -130,7 +130,7 @@ struct SyncWorker: Sendable {
     }
 
     /// Folders in both sides that are none of the source's: with what a sync has replaced and removed.
-    private func keptFolders() throws(PushFailure) -> Set<RelativePath> {
+    private func keptFolders() throws(TransferFailure) -> Set<RelativePath> {
         Set(try options.backup().map { [$0.folder] } ?? [])
     }
 
@@ -139,11 +139,11 @@ struct SyncWorker: Sendable {
     ///   - folder: that is pulled.
     /// - Returns: the path of that directory in the folder; nil where it is not in it.
     /// - Throws: where the two are one.
-    private static func ownFolder(_ path: String?, below folder: String) throws(StoreError) -> RelativePath? {
+    private static func ownFolder(_ path: String?, below folder: String) throws(Failure) -> RelativePath? {
         guard let path, ServerPlaces.holds(folder, path) else { return nil }
         let own = path.utf8.dropFirst(folder.isEmpty ? 0 : folder.utf8.count + 1)
         guard !own.isEmpty else {
-            throw StoreError(.sourceSkipped, "The directory is the server's folder itself. Nothing was changed.")
+            throw Failure(.sourceSkipped, "The directory is the server's folder itself. Nothing was changed.")
         }
         return try? RelativePath(String(Substring(own)))
     }
@@ -151,7 +151,7 @@ struct SyncWorker: Sendable {
     /// - Returns: no tree where there is no directory yet.
     private static func look(
         at directory: String, _ filter: SyncFilter, _ places: ServerPlaces?, _ isStopped: @escaping () -> Bool
-    ) throws(StoreError) -> (LocalTree?, SyncTree) {
+    ) throws(Failure) -> (LocalTree?, SyncTree) {
         guard access(directory, F_OK) == 0 else { return (nil, SyncTree(top: nil)) }
         let (root, tree) = try open(directory)
         var scan = LocalScan(
@@ -160,7 +160,7 @@ struct SyncWorker: Sendable {
     }
 
     /// Opens a directory, to be looked at and to be sent from.
-    private static func open(_ directory: String) throws(StoreError) -> (SourceRoot, LocalTree) {
+    private static func open(_ directory: String) throws(Failure) -> (SourceRoot, LocalTree) {
         let tree = try LocalTree(path: directory)
         let (top, shown) = (try tree.top(), directory.escapedForDisplay)
         do throws(SystemError) {
@@ -170,13 +170,13 @@ struct SyncWorker: Sendable {
             }
             return (root, tree)
         } catch {
-            throw StoreError(.sourceUnreadable, "'\(shown)' cannot be read: \(error.reason).")
+            throw Failure(.sourceUnreadable, "'\(shown)' cannot be read: \(error.reason).")
         }
     }
 
     private func run(
-        _ sides: Sides, _ makeTarget: (SyncPlan) async throws(PushFailure) -> any SyncTarget
-    ) async throws(PushFailure) -> SyncSummary {
+        _ sides: Sides, _ makeTarget: (SyncPlan) async throws(TransferFailure) -> any SyncTarget
+    ) async throws(TransferFailure) -> SyncSummary {
         try check(sides.trees)
         tell(.connected(server: client.server.description))
         var options = options
@@ -198,8 +198,8 @@ struct SyncWorker: Sendable {
         let next = NextRecord(sides.trees, plan, of: sides.target, after: record)
         // A sync that is killed has given the target something that the next one is to know again.
         if plan.changesFiles { await write(next.underWay, to: file, unless: record) }
-        let result: Result<SyncSummary, PushFailure>
-        do throws(PushFailure) { result = .success(try await run.run(target)) } catch { result = .failure(error) }
+        let result: Result<SyncSummary, TransferFailure>
+        do throws(TransferFailure) { result = .success(try await run.run(target)) } catch { result = .failure(error) }
         await write(next.record(after: run.outcome), to: file, unless: plan.changesFiles ? nil : record)
         return try result.get()
     }
@@ -226,7 +226,7 @@ struct SyncWorker: Sendable {
     }
 
     /// What the server has acknowledged of files that it has listed without a digest.
-    private func acknowledged(_ files: [SyncEntry]) async throws(PushFailure) -> [RelativePath: Digest] {
+    private func acknowledged(_ files: [SyncEntry]) async throws(TransferFailure) -> [RelativePath: Digest] {
         let asked = Dictionary(files.lazy.filter { $0.digest == nil }.map { (PathKey($0.path.string), $0) }) { $1 }
         var found: [RelativePath: Digest] = [:]
         guard !asked.isEmpty else { return found }
@@ -243,7 +243,7 @@ struct SyncWorker: Sendable {
     /// the upload finds out.
     private func digests(
         of remote: SyncTree, like local: SyncTree
-    ) async throws(PushFailure) -> [RelativePath: Digest] {
+    ) async throws(TransferFailure) -> [RelativePath: Digest] {
         guard options.isDryRun, options.comparesContent else { return [:] }
         var found: [RelativePath: Digest] = [:]
         for entry in remote.entries where entry.isFile && entry.digest == nil {
@@ -254,9 +254,9 @@ struct SyncWorker: Sendable {
     }
 
     /// - Returns: nothing for what cannot be read.
-    private func digest(of path: RelativePath) async throws(PushFailure) -> Digest? {
+    private func digest(of path: RelativePath) async throws(TransferFailure) -> Digest? {
         let digester = ContentDigester(.xxh128)
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             for try await piece in client.read(path.string) {
                 piece.withUnsafeBytes { digester.update($0) { _, _ in } }
             }
@@ -268,24 +268,24 @@ struct SyncWorker: Sendable {
     }
 
     /// An empty source is more often a disk that is not mounted than what somebody wants everywhere.
-    private func check(_ trees: (source: SyncTree, target: SyncTree)) throws(PushFailure) {
+    private func check(_ trees: (source: SyncTree, target: SyncTree)) throws(TransferFailure) {
         guard options.deletes, !options.isForced, !trees.source.hasContent, trees.target.hasContent
         else { return }
-        throw PushFailure(
+        throw TransferFailure(
             reason: .rejected(.sourceSkipped),
             message: "There is no file in the source, and all of the target would be removed. Is a disk not mounted? "
                 + "Nothing was changed; --force does it.")
     }
 
     private func onPool<T: Sendable>(
-        _ body: @escaping @Sendable () throws(StoreError) -> T
-    ) async throws(PushFailure) -> T {
-        let result = await client.pool.run { () -> Result<T, StoreError> in
-            do throws(StoreError) { return .success(try body()) } catch { return .failure(error) }
+        _ body: @escaping @Sendable () throws(Failure) -> T
+    ) async throws(TransferFailure) -> T {
+        let result = await client.pool.run { () -> Result<T, Failure> in
+            do throws(Failure) { return .success(try body()) } catch { return .failure(error) }
         }
         switch result {
         case .success(let value): return value
-        case .failure(let error): throw PushFailure(reason: .rejected(error.code), message: error.message)
+        case .failure(let error): throw TransferFailure(reason: .rejected(error.code), message: error.message)
         }
     }
 }

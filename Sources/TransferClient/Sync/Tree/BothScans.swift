@@ -14,20 +14,21 @@ struct BothScans<Here: Sendable>: Sendable {
     private enum Side: Sendable {
         case here(Here)
         case server(Server)
-        case failed(PushFailure)
+        case failed(TransferFailure)
     }
 
     let remote: RemoteScan
     let pool: BlockingPool
     /// Looks at the one here, on the pool.
-    let local: @Sendable (_ isStopped: @escaping Stop) throws(StoreError) -> Here
+    let local: @Sendable (_ isStopped: @escaping Stop) throws(Failure) -> Here
 
-    func run() async throws(PushFailure) -> (here: Here, server: Server) {
-        let found = await withTaskGroup(of: Side.self) { group -> Result<(here: Here, server: Server), PushFailure> in
+    func run() async throws(TransferFailure) -> (here: Here, server: Server) {
+        let found = await withTaskGroup(of: Side.self) {
+            group -> Result<(here: Here, server: Server), TransferFailure> in
             group.addTask { await lookHere() }
             group.addTask { await lookThere() }
             var (here, server): (Here?, Server?)
-            var first: PushFailure?
+            var first: TransferFailure?
             for await side in group {
                 switch side {
                 case .here(let found): here = found
@@ -46,7 +47,7 @@ struct BothScans<Here: Sendable>: Sendable {
     private func lookHere() async -> Side {
         let stop = StopFlag()
         let found = await withTaskCancellationHandler {
-            await pool.run { [local] in Result { () throws(StoreError) in try local { stop.isSet } } }
+            await pool.run { [local] in Result { () throws(Failure) in try local { stop.isSet } } }
         } onCancel: {
             stop.set()
         }
@@ -54,12 +55,12 @@ struct BothScans<Here: Sendable>: Sendable {
         case .success(let here): return .here(here)
         case .failure(let error) where error.code == .aborted: return .failed(.stopped)
         case .failure(let error):
-            return .failed(PushFailure(reason: .rejected(error.code), message: error.message))
+            return .failed(TransferFailure(reason: .rejected(error.code), message: error.message))
         }
     }
 
     private func lookThere() async -> Side {
-        do throws(PushFailure) { return .server(try await remote.run()) } catch { return .failed(error) }
+        do throws(TransferFailure) { return .server(try await remote.run()) } catch { return .failed(error) }
     }
 }
 

@@ -33,12 +33,12 @@ struct LocalScan {
 
     /// - Returns: the tree, and what was looked at, for the other one.
     /// - Throws: when the directory itself cannot be looked at; `aborted` when it was stopped.
-    mutating func run() throws(StoreError) -> (SyncTree, SyncFilter) {
+    mutating func run() throws(Failure) -> (SyncTree, SyncFilter) {
         let top = try tree.top()
         var folders: [RelativePath?] = [nil]
         while let folder = folders.popLast() {
-            guard !isStopped() else { throw StoreError(.aborted, "The look at the directory was stopped.") }
-            do throws(StoreError) {
+            guard !isStopped() else { throw Failure(.aborted, "The look at the directory was stopped.") }
+            do throws(Failure) {
                 try look(into: folder, &folders)
             } catch {
                 guard let folder else { throw error }
@@ -53,7 +53,7 @@ struct LocalScan {
         return (tree, filter)
     }
 
-    private mutating func look(into folder: RelativePath?, _ folders: inout [RelativePath?]) throws(StoreError) {
+    private mutating func look(into folder: RelativePath?, _ folders: inout [RelativePath?]) throws(Failure) {
         let found = try tree.list(folder)
         if let folder, let failure = refusal(of: folder, with: found) { return leave(folder, failure) }
         if isSource, let name = filter.ignoreFile, found.contains(where: { $0.isNamed(name) }) {
@@ -73,7 +73,7 @@ struct LocalScan {
         }
     }
 
-    private func refusal(of folder: RelativePath, with found: [LocalTree.Found]) -> LocalFailure? {
+    private func refusal(of folder: RelativePath, with found: [LocalTree.Found]) -> Failure? {
         let isServers = found.contains { found in
             guard case .reserved(let name, isFolder: true) = found else { return false }
             return name.hasSameBytes(as: RelativePath.reservedName)
@@ -84,7 +84,7 @@ struct LocalScan {
     }
 
     /// A folder that the server stores in, or may store in, is left as it is on both sides.
-    private mutating func leave(_ folder: RelativePath, _ failure: LocalFailure) {
+    private mutating func leave(_ folder: RelativePath, _ failure: Failure) {
         let fault = SyncTree.Fault(path: folder.string, message: failure.message)
         servers.insert(folder)
         filter.leaveOut(folder)
@@ -122,10 +122,10 @@ struct LocalScan {
     private mutating func take(witness entry: SyncEntry) {
         guard SourceWitness.isTaken(entry.path.name) else { return }
         filter.leaveOut(entry.path)
-        stranded.append(SyncTree.Fault(path: entry.path.string, message: LocalFailure.leftByRemoval.message))
+        stranded.append(SyncTree.Fault(path: entry.path.string, message: Failure.leftByRemoval.message))
     }
 
-    private mutating func readIgnoreFile(of folder: RelativePath?) throws(StoreError) {
+    private mutating func readIgnoreFile(of folder: RelativePath?) throws(Failure) {
         do throws(IgnoreFile.Fault) {
             let directory = try directory(of: folder)
             if let folder {
@@ -134,7 +134,7 @@ struct LocalScan {
                 filter = try filter.reading(topIn: directory)
             }
         } catch {
-            throw StoreError(.sourceUnreadable, "Nothing of it is sent: its ignore file \(error.message).")
+            throw Failure(.sourceUnreadable, "Nothing of it is sent: its ignore file \(error.message).")
         }
     }
 

@@ -9,9 +9,9 @@ final class RemoteListing: Sendable {
         var unlisted: [UnlistedNames] = []
         var budget: ListBudget
         /// What went wrong first.
-        var failure: PushFailure?
+        var failure: TransferFailure?
         /// Why it is given up.
-        var excess: PushFailure?
+        var excess: TransferFailure?
     }
 
     let context: RequestContext
@@ -38,17 +38,17 @@ final class RemoteListing: Sendable {
     /// Folders with names that are in no list.
     var unlisted: [UnlistedNames] { state.withLock { $0.unlisted } }
 
-    var firstFailure: PushFailure? { state.withLock { $0.failure } }
+    var firstFailure: TransferFailure? { state.withLock { $0.failure } }
 
     /// Why it was given up, if it was.
-    var excess: PushFailure? { state.withLock { $0.excess } }
+    var excess: TransferFailure? { state.withLock { $0.excess } }
 
     /// Lists a folder; the one of the address for nothing.
     func ask(_ folder: RelativePath?) { queue.add(FolderTaker(folder, self).asked) }
 
     func fail(_ code: ResultCode, _ message: String) {
         state.withLock { state in
-            if state.failure == nil { state.failure = PushFailure(reason: .rejected(code), message: message) }
+            if state.failure == nil { state.failure = TransferFailure(reason: .rejected(code), message: message) }
         }
     }
 
@@ -61,8 +61,8 @@ final class RemoteListing: Sendable {
 
     /// - Returns: false when it is too much: then all of it ends.
     func hold(_ bytes: UInt64) -> Bool {
-        do throws(PushFailure) {
-            try state.withLock { (state) throws(PushFailure) in try state.budget.hold(bytes) }
+        do throws(TransferFailure) {
+            try state.withLock { (state) throws(TransferFailure) in try state.budget.hold(bytes) }
             return true
         } catch {
             state.withLock { $0.excess = $0.excess ?? error }

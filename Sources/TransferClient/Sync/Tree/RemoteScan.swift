@@ -20,7 +20,7 @@ struct RemoteScan {
     /// - Returns: a tree without a top where there is no such folder; whether the server can give files owners; and whether it compares
     ///   what an upload may take the place of.
     /// - Throws: when not all of it could be listed, when it is more than can be held, or when it is no folder.
-    func run() async throws(PushFailure) -> BothScans<SyncTree>.Server {
+    func run() async throws(TransferFailure) -> BothScans<SyncTree>.Server {
         let events = EventQueue<StatReport>()
         let queue = RequestQueue(needs: [.files, .trees])
         let listing = RemoteListing(
@@ -50,15 +50,15 @@ struct RemoteScan {
         return SyncTree(top: top, listing.entries, leftOut: filter.leftOut, faults: faults)
     }
 
-    private func top(_ report: StatReport) throws(PushFailure) -> SyncTree.Top? {
+    private func top(_ report: StatReport) throws(TransferFailure) -> SyncTree.Top? {
         guard let entry = report.entry else {
             guard report.result == .notFound else {
-                throw PushFailure(reason: .rejected(report.result), message: report.message)
+                throw TransferFailure(reason: .rejected(report.result), message: report.message)
             }
             return nil
         }
         guard entry.isDirectory else {
-            throw PushFailure(
+            throw TransferFailure(
                 reason: .rejected(.wrongForm), message: "\(client.server) is a file there, and no folder to keep equal."
             )
         }
@@ -89,7 +89,7 @@ extension TransferClient {
     /// What the server can do, whether or not it lets this client look.
     ///
     /// - Throws: `unsupported` when it does not have `needs`.
-    func features(needs: Features) async throws(PushFailure) -> Features {
+    func features(needs: Features) async throws(TransferFailure) -> Features {
         let events = EventQueue<StatReport>()
         let queue = RequestQueue(needs: needs) { events.isFull }
         queue.add(StatTaker("", remote: requestContext.remote(""), queue, events).asked)

@@ -13,7 +13,7 @@ final class WatchSender: Sendable {
         /// Uploads that have ended, with what became of their sources.
         case finished([(report: UploadReport, fate: SourceFate)])
         /// The push is over.
-        case ended(PushFailure?)
+        case ended(TransferFailure?)
     }
 
     private struct State {
@@ -89,7 +89,7 @@ final class WatchSender: Sendable {
 
     private func follow(_ events: PushEvents) async {
         var reports: [UploadReport] = []
-        do throws(PushFailure) {
+        do throws(TransferFailure) {
             for try await event in events {
                 switch event {
                 case .connected: tell(.connected)
@@ -111,7 +111,7 @@ final class WatchSender: Sendable {
         }
     }
 
-    private func end(_ failure: PushFailure?) {
+    private func end(_ failure: TransferFailure?) {
         state.withLock { $0.events = nil }
         tell(.ended(failure))
     }

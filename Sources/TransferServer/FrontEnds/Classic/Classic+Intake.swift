@@ -35,10 +35,10 @@ extension UploadIntent {
 
 extension ClassicUpload {
     /// Why its name cannot be that of a file; nothing where none came with it.
-    var nameFault: StoreError? {
+    var nameFault: Failure? {
         guard let name, ClassicName.told(name) == nil else { return nil }
         let shown = String(decoding: name.prefix(Limits.pathComponent), as: UTF8.self).escapedForDisplay
-        return StoreError(.invalidPath, "'\(shown)' cannot be the name of a file: it has to be one name in UTF-8.")
+        return Failure(.invalidPath, "'\(shown)' cannot be the name of a file: it has to be one name in UTF-8.")
     }
 }
 
@@ -47,9 +47,9 @@ extension ClassicResult {
     init(_ outcome: UploadOutcome, askedFor path: String, by caller: Caller) {
         var stored = path
         if case .acknowledged(let acknowledgement) = outcome {
-            stored = caller.shown(acknowledgement.path)?.string ?? path
+            stored = caller.clientPath(acknowledgement.path)?.string ?? path
         }
-        let message = caller.shown(outcome.message)
+        let message = caller.redacted(outcome.message)
         let isStored = if case .acknowledged = outcome { true } else { false }
         let name = stored.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) }
         self.init(

@@ -1,6 +1,7 @@
 import TransferClassic
 import TransferConnection
 import TransferIO
+import TransferModel
 import TransferStore
 
 /// One receive buffer on its way to the pool, with what a classic client has said in it, in order.
@@ -82,7 +83,7 @@ struct BegunUpload: Sendable {
     let place: Int
 
     /// Why it is not taken, as far as that is known before its content.
-    let refusal: StoreError?
+    let refusal: Failure?
 }
 
 /// What came of batches.
@@ -90,10 +91,10 @@ struct ClassicOutcome: Sendable {
     /// Uploads that have their result now, by their places among those of the connection.
     var results: [(place: Int, result: ClassicResult)] = []
     /// Whether the client may have the name that it has said.
-    var signIn: Result<String, StoreError>?
+    var signIn: Result<String, Failure>?
     /// Whether there are uploads whose results wait for the next batch.
     var isWaiting = false
-    /// Whether there is more to do of what the lane has already.
+    /// Whether there is more to do of what the worker has already.
     var isBusy = false
 
     var left: BatchPipe<ClassicBatch>.Left { isBusy ? .work : isWaiting ? .results : .nothing }

@@ -11,7 +11,7 @@ extension ClassicSession {
     func finish() async {
         await finishWork()
         await endHandingOn()
-        answer(await transport.pool.run(for: account) { [lane] in lane.cancel() })
+        answer(await transport.pool.run(for: account) { [worker] in worker.cancel() })
         stopTimer()
         sayGoodbye()
         await linger()

@@ -23,7 +23,7 @@ actor ClassicSession {
     nonisolated let observability: Observability
     let number: Int
     let origin: PeerOrigin
-    let lane: ClassicLane
+    let worker: ClassicWorker
     /// Who pays for its work on the pool.
     private let accountHolder: AccountHolder
     let account: PoolAccount
@@ -64,17 +64,17 @@ actor ClassicSession {
         }
         let guests = ChatGuests(listener, try? scope.get(), peer: origin.name, core.intake.mailroom)
         chat = guests.map(ChatState.init)
-        lane = ClassicLane(
-            LaneResources(core), connection: number, peer: origin.name, progress: progress,
+        worker = ClassicWorker(
+            WorkerResources(core), connection: number, peer: origin.name, progress: progress,
             hasDigests: conversation.hasDigests, guests: guests)
         pipe = BatchPipe(received: handover.received)
         ending = handover.refusal.map { .fault($0) }
-        (lane.uploads.account, lane.uploads.intake.accountHolder) = (account, accountHolder)
+        (worker.uploads.account, worker.uploads.intake.accountHolder) = (account, accountHolder)
         if let end = driver.socket?.peerEnd {
-            lane.uploads.intake.sender = Sender(connection: number) { end.hasCome }
+            worker.uploads.intake.sender = Sender(connection: number) { end.hasCome }
         }
         do throws(Refusal) {
-            lane.uploads.intake.caller = Caller(listener.grant, try scope.get(), peer: origin.name)
+            worker.uploads.intake.caller = Caller(listener.grant, try scope.get(), peer: origin.name)
         } catch {
             ending = ending ?? .refused(error)
         }
@@ -105,7 +105,7 @@ actor ClassicSession {
     }
 
     func stop() {
-        lane.isEnding.store(true, ordering: .relaxed)
+        worker.isEnding.store(true, ordering: .relaxed)
         end(.shutdown)
     }
 
@@ -178,7 +178,7 @@ extension ClassicSession: ServedSession {
     func parsed() {
         say(replies)
         replies = []
-        tellLane()
+        tellWorker()
         endIfDrained()
     }
 
@@ -251,7 +251,7 @@ extension ClassicSession: ServedSession {
 
     private func begin(_ upload: ClassicUpload, _ batch: ClassicBatch) {
         if !progress.present.isEstablished { establish(as: nil) }
-        let refusal = isStopping ? StoreError.serverStopping : upload.nameFault
+        let refusal = isStopping ? Failure.serverStopping : upload.nameFault
         batch.append(.begin(BegunUpload(upload: upload, place: answers.began(upload), refusal: refusal)))
         expectContent(true, isSized: upload.size != nil)
     }
@@ -266,19 +266,19 @@ extension ClassicSession: ServedSession {
 // MARK: Storing
 
 extension ClassicSession {
-    /// Tells the lane whether another batch will follow the one that it works on.
-    private func tellLane() {
-        lane.hasMore.store(pipe.hasMore, ordering: .releasing)
+    /// Tells the worker whether another batch will follow the one that it works on.
+    private func tellWorker() {
+        worker.hasMore.store(pipe.hasMore, ordering: .releasing)
     }
 
     private func takeBatches() -> [ClassicBatch] {
-        defer { tellLane() }
+        defer { tellWorker() }
         return pipe.take()
     }
 
     func work() async {
-        let outcome = await transport.pool.run(for: account) { [lane, batches = takeBatches()] in
-            lane.process(batches)
+        let outcome = await transport.pool.run(for: account) { [worker, batches = takeBatches()] in
+            worker.process(batches)
         }
         driver.liveness.active(now: .now)
         if let signIn = outcome.signIn { signedIn(signIn) }

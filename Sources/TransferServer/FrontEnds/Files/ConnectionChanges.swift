@@ -14,7 +14,7 @@ final class ConnectionChanges {
     private static let mostAtOnce = 128
 
     /// - Parameter trash: where the connection puts things.
-    init(_ resources: LaneResources, _ trash: TrashPart) {
+    init(_ resources: WorkerResources, _ trash: TrashPart) {
         changes = TreeChanges(resources.intake, resources.store, trash: trash, keepsReplaced: resources.trashes)
     }
 
@@ -30,19 +30,19 @@ final class ConnectionChanges {
     /// Makes all of it, durably, and lets the catalog know.
     ///
     /// - Returns: one result for each, in the order in which they were asked for.
-    func commit() -> [Result<TreeChange.Done, StoreError>] {
+    func commit() -> [Result<TreeChange.Done, Failure>] {
         defer { waiting = [] }
         return changes.perform(waiting)
     }
 }
 
 extension ConnectionChanges {
-    func make(_ request: MakeRequest, _ client: Caller) throws(StoreError) {
+    func make(_ request: MakeRequest, _ client: Caller) throws(Failure) {
         changes.grant = client.grant
         let isFolder = request.form == .directory
         let hasAttributes = request.permissions != nil || request.modified != nil || request.attributes != nil
-        let path = isFolder ? try client.makable(request.path) : try client.changeable(request.path)
-        if isFolder, hasAttributes || request.replaces { _ = try client.changeable(request.path) }
+        let path = isFolder ? try client.pathForMaking(request.path) : try client.pathForChanging(request.path)
+        if isFolder, hasAttributes || request.replaces { _ = try client.pathForChanging(request.path) }
         let attributes = TreeChange.Attributes(
             permissions: request.permissions, modified: request.modified, extra: client.allowed(request.attributes))
         let wanted = hasAttributes ? attributes : nil
@@ -55,29 +55,30 @@ extension ConnectionChanges {
             waiting.append(.link(path, to: request.target, replaces: request.replaces, wanted, of: request.version))
         case .hardLink:
             guard let text = String(validating: request.target, as: UTF8.self) else {
-                throw StoreError(.invalidPath, "The path of the file to link to is not UTF-8.")
+                throw Failure(.invalidPath, "The path of the file to link to is not UTF-8.")
             }
             waiting.append(
                 .hardLink(
-                    path, to: try client.changeable(text), replaces: request.replaces, wanted, of: request.version))
+                    path, to: try client.pathForChanging(text), replaces: request.replaces, wanted, of: request.version)
+            )
         }
     }
 
-    func move(_ request: MoveRequest, _ client: Caller) throws(StoreError) {
+    func move(_ request: MoveRequest, _ client: Caller) throws(Failure) {
         changes.grant = client.grant
-        let target = try client.makable(request.target)
-        if request.replaces { _ = try client.changeable(request.target) }
+        let target = try client.pathForMaking(request.target)
+        if request.replaces { _ = try client.pathForChanging(request.target) }
         waiting.append(
             .move(try source(of: request, client), to: target, replaces: request.replaces, of: request.version))
     }
 
-    private func source(of request: MoveRequest, _ client: Caller) throws(StoreError) -> RelativePath {
+    private func source(of request: MoveRequest, _ client: Caller) throws(Failure) -> RelativePath {
         switch request.trash {
-        case nil: return try client.changeable(request.path)
-        case .top: throw StoreError(.invalidPath, "The trash itself cannot be moved.")
+        case nil: return try client.pathForChanging(request.path)
+        case .top: throw Failure(.invalidPath, "The trash itself cannot be moved.")
         case .batch(let batch):
-            guard !request.path.isEmpty, let path = try client.trashed(request.path) else {
-                throw StoreError(.invalidPath, "A part of the trash cannot be moved as a whole.")
+            guard !request.path.isEmpty, let path = try client.pathInTrash(request.path) else {
+                throw Failure(.invalidPath, "A part of the trash cannot be moved as a whole.")
             }
             return .trash(batch, path)
         }

@@ -7,14 +7,14 @@ import TransferStore
 /// What is stored, as the client of one connection reads and removes it, whatever is spoken on it. Whether the client may is
 /// asked before. Used by one thread at a time.
 final class ConnectionFiles {
-    private let resources: LaneResources
+    private let resources: WorkerResources
     private var reader: StoreReader?
     private let removals: StoredRemovals
     /// Whether any file is known to be rotten; asked once in a turn.
     private var hasRotten: Bool?
     private var digesters: [DigestFunction: ContentDigester] = [:]
 
-    init(_ resources: LaneResources) {
+    init(_ resources: WorkerResources) {
         self.resources = resources
         removals = StoredRemovals(resources.intake, resources.store)
     }
@@ -32,13 +32,13 @@ extension ConnectionFiles {
         return current
     }
 
-    func open(_ path: RelativePath) throws(StoreError) -> StoredContent { try currentReader.open(path) }
+    func open(_ path: RelativePath) throws(Failure) -> StoredContent { try currentReader.open(path) }
 
     /// - Returns: nothing where there is nothing.
     func attributes(at path: RelativePath) -> StoredAttributes? { currentReader.attributes(at: path) }
 
     /// - Throws: also `contentLost`, for what is known not to be what was acknowledged.
-    func openSound(_ path: RelativePath) throws(StoreError) -> StoredContent {
+    func openSound(_ path: RelativePath) throws(Failure) -> StoredContent {
         let content = try open(path)
         let known = resources.intake.known
         let hasRotten = hasRotten ?? known.hasRotten
@@ -73,7 +73,7 @@ extension ConnectionFiles {
     /// - Parameter version: that a file has to have still; nothing for whatever is there.
     func beginRemoval(
         of path: RelativePath, isRecursive: Bool, version: FileVersion? = nil
-    ) throws(StoreError) -> Removal {
+    ) throws(Failure) -> Removal {
         try removals.begin(path, isRecursive: isRecursive, of: version)
     }
 
@@ -81,7 +81,7 @@ extension ConnectionFiles {
     ///
     /// - Parameter files: is told how many files are gone, also when it fails.
     /// - Returns: whether all is gone; then `commit` has to follow.
-    func goOn(_ removal: Removal, gone files: inout UInt64) throws(StoreError) -> Bool {
+    func goOn(_ removal: Removal, gone files: inout UInt64) throws(Failure) -> Bool {
         try removals.goOn(removal, gone: &files)
     }
 
@@ -89,5 +89,5 @@ extension ConnectionFiles {
     var mustCommitRemovals: Bool { removals.mustCommit }
 
     /// Makes removals durable.
-    func commit(_ removals: [Removal]) throws(StoreError) { try self.removals.commit(removals) }
+    func commit(_ removals: [Removal]) throws(Failure) { try self.removals.commit(removals) }
 }

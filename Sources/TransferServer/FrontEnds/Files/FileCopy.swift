@@ -11,7 +11,7 @@ import TransferSystem
 /// A copy gets its name as an upload does: whole, with the digest that its source was acknowledged with, and on disk.
 final class FileCopy: RequestAnswer {
     private let request: MakeRequest
-    private let resources: LaneResources
+    private let resources: WorkerResources
     private let client: Caller
     private let source: RelativePath
     private let target: RelativePath
@@ -40,8 +40,8 @@ final class FileCopy: RequestAnswer {
     /// - Throws: `uploadTooLarge` for more than the client may store, and what the store does.
     init(
         _ request: MakeRequest, from source: RelativePath, _ content: StoredContent, to target: RelativePath,
-        _ resources: LaneResources, _ client: Caller, sender: Sender?, command: StoringCommand?, trash: TrashPart?
-    ) throws(StoreError) {
+        _ resources: WorkerResources, _ client: Caller, sender: Sender?, command: StoringCommand?, trash: TrashPart?
+    ) throws(Failure) {
         (self.request, self.resources, self.client) = (request, resources, client)
         (self.sender, self.command, self.trash) = (sender, command, trash)
         (self.source, self.target, self.content) = (source, target, content)
@@ -50,7 +50,7 @@ final class FileCopy: RequestAnswer {
         guard attributes.size <= limit else { throw .uploadTooLarge(limit) }
         let whole = try resources.store.whole(at: source)
         guard !whole.isPartial || request.attributes != nil else {
-            throw StoreError(.storageFailed, "The extended attributes of \(source) are more than a copy can keep.")
+            throw Failure(.storageFailed, "The extended attributes of \(source) are more than a copy can keep.")
         }
         extra = ExtraAttributes(extended: whole.extra.extended)
         known = resources.intake.known.details(of: [(source, attributes)])[0]
@@ -66,12 +66,12 @@ final class FileCopy: RequestAnswer {
     var id: UInt32 { request.id }
     var subject: String { request.path }
 
-    func fill(_ chunk: FrameChunk) throws(StoreError) -> Outcome? {
+    func fill(_ chunk: FrameChunk) throws(Failure) -> Outcome? {
         guard chunk.takesMessage else { return nil }
         if !isShared, try !copySome() { return nil }
-        guard content.isUnchanged else { throw StoreError(.fileChanged, "\(source) changed while it was copied.") }
+        guard content.isUnchanged else { throw Failure(.fileChanged, "\(source) changed while it was copied.") }
         let digest = isShared ? known?.digest : digester.finish().digest
-        guard let digest else { throw StoreError(.storageFailed, "\(source) could not be copied.") }
+        guard let digest else { throw Failure(.storageFailed, "\(source) could not be copied.") }
         if let stored = known?.digest, stored != digest { throw .contentLost(source) }
         var outcome = Outcome(id: id, code: .completed, count: 1)
         outcome.trash = try publish(digest)
@@ -80,7 +80,7 @@ final class FileCopy: RequestAnswer {
     }
 
     /// - Returns: whether that was all.
-    private func copySome() throws(StoreError) -> Bool {
+    private func copySome() throws(Failure) -> Bool {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
         defer { buffer.deallocate() }
         let end = digester.size.addingClamped(Self.bytesAtOnce)
@@ -96,28 +96,28 @@ final class FileCopy: RequestAnswer {
             do throws(SystemError) {
                 count = try content.read(into: buffer, at: offset)
             } catch {
-                throw StoreError(error, reading: source)
+                throw Failure(error, reading: source)
             }
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
             if count > 0 { try staged.write(bytes, at: offset) }
             digester.update(bytes) { _, _ in }
             // There is room for what it was, and it may grow for ever.
             guard digester.size <= content.attributes.size else {
-                throw StoreError(.fileChanged, "\(source) changed while it was copied.")
+                throw Failure(.fileChanged, "\(source) changed while it was copied.")
             }
             guard count == buffer.count else { return true }
         }
         return false
     }
 
-    private func copyHole(_ count: UInt64, at offset: UInt64) throws(StoreError) {
+    private func copyHole(_ count: UInt64, at offset: UInt64) throws(Failure) {
         let zeros = ZeroBytes.prefix(Int(count))
         try staged.clear(offset..<offset + UInt64(zeros.count))
         digester.update(zeros) { _, _ in }
     }
 
     /// - Returns: the part of the trash that has what it takes the place of.
-    private func publish(_ digest: Digest) throws(StoreError) -> TrashBatch? {
+    private func publish(_ digest: Digest) throws(Failure) -> TrashBatch? {
         let attributes = content.attributes
         var publication = Publication(
             staged: staged, id: .random(), path: target, size: attributes.size, digest: digest,

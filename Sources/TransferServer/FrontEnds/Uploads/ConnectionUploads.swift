@@ -45,13 +45,13 @@ package final class ConnectionUploads {
 
     var peer: String
     private(set) var current = Current.none
-    private let resources: LaneResources
+    private let resources: WorkerResources
     private let payer = Payer()
     private let progress: ConnectionProgress
     /// What others may want to hear of.
     private var news: [UploadNews.Item] = []
     private var failures = FailureTally()
-    private var meter: LaneMeter
+    private var meter: UploadMeter
     /// When it was last asked what the client may do.
     private var accessAsked: Int64 = 0
     /// Whether that was in this turn.
@@ -63,9 +63,9 @@ package final class ConnectionUploads {
     /// - Parameters:
     ///   - connection: its number; they grow.
     ///   - progress: is told what becomes of the uploads.
-    init(_ resources: LaneResources, connection: Int, peer: String, progress: ConnectionProgress) {
+    init(_ resources: WorkerResources, connection: Int, peer: String, progress: ConnectionProgress) {
         (self.resources, self.peer, self.progress) = (resources, peer, progress)
-        meter = LaneMeter(progress)
+        meter = UploadMeter(progress)
         let way = IntakeSession.Connection(number: connection) { [later = resources.later, payer] work in
             later(payer.account.withLock { $0 }, work)
         }
@@ -120,7 +120,7 @@ extension ConnectionUploads {
         let refusal = resources.gate?.recheck(&intake.caller)
         intake.refusal = refusal
         guard case .receiving(let upload) = current else { return refusal }
-        do throws(StoreError) { try intake.reauthorize(upload) } catch { reject(upload, error) }
+        do throws(Failure) { try intake.reauthorize(upload) } catch { reject(upload, error) }
         return refusal
     }
 }
@@ -150,9 +150,9 @@ extension ConnectionUploads {
     }
 
     /// Gives content, or what is known of it, to the upload that is under way; a failure is its result.
-    func take(_ body: (OpenUpload) throws(StoreError) -> Void) {
+    func take(_ body: (OpenUpload) throws(Failure) -> Void) {
         guard case .receiving(let upload) = current else { return }
-        do throws(StoreError) {
+        do throws(Failure) {
             let before = upload.size
             try body(upload)
             meter.took(upload.size - min(before, upload.size))
@@ -163,11 +163,11 @@ extension ConnectionUploads {
 
     /// All content of the upload that is under way has come.
     func end(_ end: DeclaredEnd) {
-        take { (upload) throws(StoreError) in
-            if let outcome = try intake.seal(upload, end) { settle(upload, outcome) }
+        take { (upload) throws(Failure) in
+            if let outcome = try intake.finish(upload, end) { settle(upload, outcome) }
         }
         current = .none
-        if intake.hasMuchSealed { publish() }
+        if intake.hasMuchVerified { publish() }
     }
 
     /// The sender doesn't want the upload any more.
@@ -177,7 +177,7 @@ extension ConnectionUploads {
     }
 
     /// Gives up the upload that is under way.
-    func reject(_ upload: OpenUpload, _ error: StoreError) {
+    func reject(_ upload: OpenUpload, _ error: Failure) {
         current = .rejected
         settle(upload, intake.refuse(upload, error))
     }
@@ -215,7 +215,7 @@ extension ConnectionUploads {
     /// Publishes what is complete, so that all of it shares its syncs.
     func publish() {
         let began = monotonicNanoseconds()
-        let mustPublish = intake.completion.sealedCount > 0
+        let mustPublish = intake.pipeline.verifiedCount > 0
         if mustPublish, !wasAccessAsked { _ = recheck() }
         let report = intake.publish()
         if mustPublish { progress.committed(after: monotonicNanoseconds() - began) }
@@ -226,9 +226,9 @@ extension ConnectionUploads {
     /// Settles all that is published.
     ///
     /// - Returns: the seal of the receipts, where the client wants them.
-    func acknowledge() -> BatchSeal? {
+    func acknowledge() -> SignedBatch? {
         let ended = intake.acknowledge()
         for upload in ended.uploads { settle(upload.upload, upload.outcome) }
-        return ended.seal
+        return ended.signedBatch
     }
 }

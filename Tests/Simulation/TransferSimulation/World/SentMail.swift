@@ -13,7 +13,7 @@ extension World {
         /// Whether its sender was told that it is in the mailboxes.
         var isPromised = false
         /// Why it was refused last.
-        var refusal: StoreError?
+        var refusal: Failure?
         /// Attempts so far.
         var attempts = 0
     }

@@ -35,7 +35,7 @@ extension World {
         /// When it was published last.
         var published: PublishedMoment?
         /// Why it was refused last.
-        var refusal: StoreError?
+        var refusal: Failure?
         /// The server that all of its parts came to so far, where nobody has looked for what was there before: nothing is
         /// there then but what was sent.
         var partsUnder: Int?
@@ -44,8 +44,8 @@ extension World {
         var hasRefusedPart = false
         /// What is known of its parts under this server.
         var parts = Parts()
-        /// What its sender knows of one that grows at its end.
-        var growth: Growth?
+        /// What its sender knows of an append upload.
+        var appendUpload: AppendUpload?
     }
 
     /// What the sender of an upload makes it depend on.
@@ -57,7 +57,7 @@ extension World {
     }
 
     /// What the sender of an upload knows that grows at its end.
-    struct Growth {
+    struct AppendUpload {
         /// Bytes that are said to be durable.
         var told = 0
         /// Whether anything was told of it.

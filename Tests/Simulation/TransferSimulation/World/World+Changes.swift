@@ -85,7 +85,7 @@ extension World {
         if step.c >> 4 % 4 == 0 { records.mayDie(step.c >> 6) }
         (changing, moves) = (changes, [])
         defer { (changing, moves, changer) = ([], [], nil) }
-        var results: [Result<TreeChange.Done, StoreError>] = []
+        var results: [Result<TreeChange.Done, Failure>] = []
         let making = TreeChanges(intake, store, trash: newTrash(), keepsReplaced: mix.keepsReplaced)
         if mix.hasCommands {
             making.command = session.intake.run.map { StoringCommand(id: $0) }
@@ -186,7 +186,7 @@ extension World {
         let number = UInt64(move.object)
         let isKnown = records.says(number, at: move.path) || records.says(number, at: move.target)
         // Who is about to be recorded says where it was when it was stored.
-        let isComing = (sessions.compactMap(\.self) + ghosts).contains { $0.intake.completion.isWaiting }
+        let isComing = (sessions.compactMap(\.self) + ghosts).contains { $0.intake.pipeline.isWaiting }
         promises.moved(move.object, from: move.path, to: move.target, isKnown: isKnown && !isComing)
         // The target may have had the same content before the disk lost it.
         if rotten[move.target] != nil { promises.changed(move.target) }
@@ -206,7 +206,7 @@ extension World {
             forgetAnswers(at: name)
         }
         let removals = StoredRemovals(intake, store)
-        do throws(StoreError) {
+        do throws(Failure) {
             let removal = try removals.begin(path, isRecursive: true)
             var gone: UInt64 = 0
             while try !removals.goOn(removal, gone: &gone) {}

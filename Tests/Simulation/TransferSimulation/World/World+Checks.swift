@@ -48,7 +48,7 @@ extension World {
     func rest() throws {
         everybodyLeaves()
         // What is under way counts with what was promised.
-        intake?.assemblies.letGo(desertedUpTo: .max)
+        intake?.multiparts.letGo(desertedUpTo: .max)
         try check()
         let used = store?.quota?.used
         strayBytes += orphanBytes

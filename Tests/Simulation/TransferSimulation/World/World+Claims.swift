@@ -14,7 +14,7 @@ extension World {
         let isLate: Bool
         /// Whether some bytes were written, and where they are collected.
         var isHeld = false
-        weak var assembly: Assembly?
+        weak var multipart: MultipartUpload?
         /// Whether another one may have taken it over, or has.
         var mayBeLost = false
         var isLost = false
@@ -29,7 +29,7 @@ extension World {
     /// What is known of the parts of an upload under one server.
     struct Parts {
         /// Where they are collected.
-        weak var assembly: Assembly?
+        weak var multipart: MultipartUpload?
         /// Parts that were told to be there and of whose blocks nobody has touched any since, and who has brought each.
         var staged: [(range: Range<Int>, connection: Int)] = []
         /// The newest connection that has worked on it.
@@ -44,10 +44,10 @@ extension World {
 
     /// Forgets what is known of parts that this server has let go.
     private func refresh(_ index: Int) {
-        let assembly = intake?.assemblies[uploads[index].id]
-        guard assembly == nil || assembly !== uploads[index].parts.assembly else { return }
+        let multipart = intake?.multiparts[uploads[index].id]
+        guard multipart == nil || multipart !== uploads[index].parts.multipart else { return }
         uploads[index].parts.staged = []
-        uploads[index].parts.assembly = assembly
+        uploads[index].parts.multipart = multipart
     }
 
     /// A part has begun.
@@ -78,9 +78,9 @@ extension World {
         }
         guard !claim.isHeld else { return }
         claim.isHeld = true
-        claim.assembly = intake?.assemblies[uploads[claim.upload].id]
+        claim.multipart = intake?.multiparts[uploads[claim.upload].id]
         for other in claims where other !== claim && other.upload == claim.upload && other.isHeld {
-            guard other.range.overlaps(claim.range), other.assembly === claim.assembly else { continue }
+            guard other.range.overlaps(claim.range), other.multipart === claim.multipart else { continue }
             guard other.isLost || other.isInDispute || other.connection <= claim.connection else {
                 throw Promises.Broken("upload \(claim.upload): an older connection takes a part over")
             }
@@ -119,11 +119,11 @@ extension World {
 
     /// No more of a part comes. What somebody else has taken over does not count then.
     func end(_ claim: Claim, _ body: () -> Void) {
-        let assembly = intake?.assemblies[uploads[claim.upload].id]
-        let before = assembly?.verified ?? 0
+        let multipart = intake?.multiparts[uploads[claim.upload].id]
+        let before = multipart?.verified ?? 0
         body()
         forget(claim)
-        if claim.isLost, let assembly, assembly.verified > before {
+        if claim.isLost, let multipart, multipart.verified > before {
             trouble = Promises.Broken("upload \(claim.upload): blocks count of a part that was taken over")
         }
     }

@@ -20,7 +20,7 @@ extension World {
         var moment = PublishedMoment(changes: promises.changes)
         var place: RelativePath?
         try letOthersIn(step, session) {
-            do throws(StoreError) {
+            do throws(Failure) {
                 place = try copy(
                     content, to: target, replaces: step.c >> 16 % 2 == 0, for: caller, through: intake, to: store)
             } catch {
@@ -42,11 +42,11 @@ extension World {
     private func copy(
         _ content: [UInt8], to path: RelativePath, replaces: Bool, for caller: Caller, through intake: Intake,
         to store: FileStore
-    ) throws(StoreError) -> RelativePath? {
+    ) throws(Failure) -> RelativePath? {
         let size = UInt64(content.count)
         let staged = try store.stage(
             id: .random(), size: size, permissions: nil, quota: intake.quotas.quota(for: caller.grant))
-        try content.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try staged.write(bytes, at: 0) }
+        try content.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try staged.write(bytes, at: 0) }
         let digest = SimulatedGround.digest(of: content, .xxh128)
         var publication = Publication(
             staged: staged, id: .random(), path: path, size: size, digest: digest,

@@ -50,7 +50,7 @@ extension World {
             return session.intake.caller.grant.options.folder == nil ? "" : nil
         }
         if session.intake.caller.grant.options.folder == path { return "" }
-        return session.intake.caller.shown(path)?.string
+        return session.intake.caller.clientPath(path)?.string
     }
 
     private static func name(_ path: String) -> String {

@@ -126,11 +126,11 @@ extension World {
             && promises.places(of: content, disk.medium) { contents[$0] }.contains(path)
     }
 
-    func gave(_ seal: BatchSeal?) throws(Promises.Broken) {
-        guard let seal, !disk.isDead else { return }
+    func gave(_ signedBatch: SignedBatch?) throws(Promises.Broken) {
+        guard let signedBatch, !disk.isDead else { return }
         done.insert(.sign)
-        for offset in 0..<UInt64(seal.count) where !receiptNumbers.insert(seal.number + offset).inserted {
-            throw Promises.Broken("the receipt number \(seal.number + offset) was given twice")
+        for offset in 0..<UInt64(signedBatch.count) where !receiptNumbers.insert(signedBatch.number + offset).inserted {
+            throw Promises.Broken("the receipt number \(signedBatch.number + offset) was given twice")
         }
     }
 

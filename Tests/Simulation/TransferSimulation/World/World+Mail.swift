@@ -70,7 +70,7 @@ extension World {
                 try send(index, range, intent(index, partID, UInt64(range.count), .part(part)), on: session)
             }
             guard pieces > 2 else { return }
-            return try send(index, 0..<0, intent(index, id, UInt64(size), .assembly), on: session, mayEnd: mayEnd)
+            return try send(index, 0..<0, intent(index, id, UInt64(size), .multipart), on: session, mayEnd: mayEnd)
         }
         guard pieces > 0 else { return }
         try send(index, 0..<size, intent(index, id, UInt64(size), .whole), on: session, mayEnd: mayEnd)
@@ -90,23 +90,23 @@ extension World {
         try noteNames()
         if let outcome = begun.outcome { return try toldOfMail(outcome, intent.id) }
         let content = contents[mails[index].content]
-        let isAll = intent.extent == .assembly
+        let isAll = intent.extent == .multipart
         let outcome: UploadOutcome?
-        do throws(StoreError) {
-            try Array(content[range]).span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in
+        do throws(Failure) {
+            try Array(content[range]).span.bytes.withUnsafeBytes { (bytes) throws(Failure) in
                 if !bytes.isEmpty { try begun.upload.append(bytes) }
             }
             let end = DeclaredEnd(
                 size: UInt64(isAll ? content.count : range.count),
                 digest: digest(of: mails[index].content, isAll ? nil : range))
-            outcome = try session.intake.seal(begun.upload, end)
+            outcome = try session.intake.finish(begun.upload, end)
             session.hasMail = true
         } catch {
             outcome = session.intake.refuse(begun.upload, error)
         }
         try noteNames()
         if let outcome { try toldOfMail(outcome, intent.id) }
-        if session.intake.hasMuchSealed { try publish(session) }
+        if session.intake.hasMuchVerified { try publish(session) }
     }
 
     /// Its sender is told what became of it.

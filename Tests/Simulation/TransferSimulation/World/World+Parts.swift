@@ -11,7 +11,7 @@ extension World {
             return shared
         }
         let open = uploads.indices.filter {
-            uploads[$0].isInParts && uploads[$0].growth == nil && uploads[$0].caller == session.caller
+            uploads[$0].isInParts && uploads[$0].appendUpload == nil && uploads[$0].caller == session.caller
                 && (uploads[$0].answer == nil || step.c >> 3 % 4 == 0)
         }
         if let index = open.randomElement(step.b), step.c % 4 != 0 { return index }
@@ -61,9 +61,9 @@ extension World {
             path: uploads[index].path, size: UInt64(content.count), extent: .part(part))
         let begun = session.intake.begin(intent, mayEnd: false)
         guard begun.outcome == nil else { return }
-        do throws(StoreError) {
-            try content.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try begun.upload.append(bytes) }
-            _ = try session.intake.seal(begun.upload, DeclaredEnd(size: UInt64(content.count)))
+        do throws(Failure) {
+            try content.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try begun.upload.append(bytes) }
+            _ = try session.intake.finish(begun.upload, DeclaredEnd(size: UInt64(content.count)))
         } catch {
             _ = session.intake.refuse(begun.upload, error)
         }
@@ -98,16 +98,16 @@ extension World {
     func endPart(_ current: Current, _ claim: Claim, on session: Session) throws {
         guard current.range.isEmpty else { return end(claim) { current.open.suspend() } }
         let content = uploads[current.upload].content
-        let (verified, steps) = (intake?.assemblies[uploads[current.upload].id]?.verified ?? 0, stepsBetween)
-        do throws(StoreError) {
-            _ = try session.intake.seal(
+        let (verified, steps) = (intake?.multiparts[uploads[current.upload].id]?.verified ?? 0, stepsBetween)
+        do throws(Failure) {
+            _ = try session.intake.finish(
                 current.open,
                 DeclaredEnd(size: UInt64(current.whole.count), digest: digest(of: content, current.whole)))
         } catch {
             _ = session.intake.refuse(current.open, error)
             // Others bring something of it, too.
             if claim.isLost, steps == stepsBetween,
-                intake?.assemblies[uploads[current.upload].id]?.verified ?? 0 > verified
+                intake?.multiparts[uploads[current.upload].id]?.verified ?? 0 > verified
             {
                 throw Promises.Broken("upload \(current.upload): a part counts that was taken over")
             }
@@ -134,7 +134,7 @@ extension World {
     func takeBack(_ step: Step) throws {
         guard let session = session(step.a), session.current == nil else { return }
         let own = uploads.indices.filter {
-            uploads[$0].isInParts && uploads[$0].growth == nil && uploads[$0].caller == session.caller
+            uploads[$0].isInParts && uploads[$0].appendUpload == nil && uploads[$0].caller == session.caller
         }
         guard let index = own.randomElement(step.b) else { return }
         touchAll(of: index, by: session)
@@ -148,7 +148,7 @@ extension World {
     func finishParts(_ step: Step) throws {
         guard let session = session(step.a), session.current == nil else { return }
         let own = uploads.indices.filter {
-            uploads[$0].isInParts && uploads[$0].growth == nil && uploads[$0].caller == session.caller
+            uploads[$0].isInParts && uploads[$0].appendUpload == nil && uploads[$0].caller == session.caller
         }
         guard let index = own.randomElement(step.b) else { return }
         try finishParts(index, on: session)
@@ -215,13 +215,13 @@ extension World {
         let upload = uploads[index]
         return UploadIntent(
             id: upload.id, path: upload.path, size: UInt64(contents[upload.content].count), conflict: upload.conflict,
-            extent: .assembly)
+            extent: .multipart)
     }
 
     func survey(_ step: Step) throws {
         guard let session = session(step.a), session.current == nil else { return }
         let own = uploads.indices.filter {
-            uploads[$0].isInParts && uploads[$0].growth == nil && uploads[$0].caller == session.caller
+            uploads[$0].isInParts && uploads[$0].appendUpload == nil && uploads[$0].caller == session.caller
         }
         guard let index = own.randomElement(step.b) else { return }
         if busy == nil { busyUpload = index }

@@ -106,11 +106,11 @@ extension World {
     func acknowledge(_ session: Session) throws {
         let ended = session.intake.acknowledge()
         if !ended.uploads.isEmpty, !disk.isDead { done.insert(.acknowledge) }
-        try gave(ended.seal)
+        try gave(ended.signedBatch)
         try tell(ended.uploads, on: session)
     }
 
-    func tell(_ ended: [Completion.EndedUpload], on session: Session) throws {
+    func tell(_ ended: [CommitPipeline.EndedUpload], on session: Session) throws {
         for ended in ended {
             guard let index = uploads.firstIndex(where: { $0.id == ended.upload.intent.id }) else {
                 try toldOfMail(ended.outcome, ended.upload.intent.id)
@@ -137,7 +137,7 @@ extension World {
     /// Whether an upload is published once more and not recorded yet.
     private func isPublished(_ index: Int) -> Bool {
         (sessions.compactMap(\.self) + ghosts).contains {
-            $0.published[index] != nil && $0.intake.completion.isWaiting
+            $0.published[index] != nil && $0.intake.pipeline.isWaiting
         }
     }
 

@@ -6,7 +6,7 @@ import TransferModel
 extension World {
     /// Whether a session has found or stored something that it is about to record: it says then that the file is well.
     var isRecordDue: Bool {
-        (sessions.compactMap(\.self) + ghosts).contains { $0.intake.completion.isWaiting }
+        (sessions.compactMap(\.self) + ghosts).contains { $0.intake.pipeline.isWaiting }
     }
 
     /// A program beside the server reads every file and compares it with the catalog, as `transfer verify` does

@@ -21,8 +21,8 @@ extension World {
         // One that fails may have removed some.
         guard removed.map({ $0.count > 0 }) ?? true else { return }
         done.insert(.expire)
-        for index in uploads.indices where intake.assemblies[uploads[index].id] == nil {
-            uploads[index].growth?.mayBeGone = true
+        for index in uploads.indices where intake.multiparts[uploads[index].id] == nil {
+            uploads[index].appendUpload?.mayBeGone = true
             uploads[index].partsUnder = nil
             uploads[index].parts = Parts()
         }
@@ -65,7 +65,7 @@ extension World {
         try openMailroom()
         let intake = Intake(
             Intake.Configuration(
-                maximumAssemblies: 8, filesAtOnce: 7, maximumUpload: 1 << 40, keepUnfinished: Self.week),
+                maximumMultiparts: 8, filesAtOnce: 7, maximumUpload: 1 << 40, keepUnfinished: Self.week),
             store: store, records: try records.open(), signer: signer, mailroom: mailroom,
             mark: hasMigrated ? mark : nil, clock: clock.clock
         ) { [givenWay] event in if case .trashGaveWay = event { givenWay.raise() } }
@@ -127,7 +127,7 @@ extension World {
             session.intake.leave()
         }
         (ghosts, claims) = ([], [])
-        intake?.assemblies.letGo(desertedUpTo: .max)
+        intake?.multiparts.letGo(desertedUpTo: .max)
         mailroom?.close()
         mailroom = nil
         sessions = Array(repeating: nil, count: mix.sessions)

@@ -128,12 +128,12 @@ extension World {
         let intent = UploadIntent(id: id, path: uploads[index].path, size: nil, conflict: uploads[index].conflict)
         let begun = session.intake.begin(intent, mayEnd: false)
         guard begun.outcome == nil else { return }
-        do throws(StoreError) {
+        do throws(Failure) {
             let content = contents[other]
-            try content.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in
+            try content.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in
                 try begun.upload.append(bytes)
             }
-            let outcome = try session.intake.seal(begun.upload, DeclaredEnd())
+            let outcome = try session.intake.finish(begun.upload, DeclaredEnd())
             guard !disk.isDead, case .acknowledged? = outcome else {
                 // It was forgotten meanwhile.
                 return leave(session)
@@ -187,10 +187,10 @@ extension World {
     func append(_ count: Int, to session: Session, isDamaged: Bool = false) throws {
         guard var current = session.current, !current.range.isEmpty else { return }
         let piece = current.range.prefix(count)
-        do throws(StoreError) {
+        do throws(Failure) {
             var content = Array(contents[uploads[current.upload].content][piece])
             if isDamaged, current.isCompared || uploads[current.upload].declares, !content.isEmpty { content[0] ^= 1 }
-            try content.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try current.open.append(bytes) }
+            try content.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try current.open.append(bytes) }
             current.range = piece.upperBound..<current.range.upperBound
             session.current = current
             done.insert(.append)
@@ -226,7 +226,7 @@ extension World {
         }
         let isComplete = upload.isInParts && isComplete(current.upload)
         if upload.isInParts { touchAll(of: current.upload, by: session) }
-        let sealed = Result { () throws(StoreError) in try session.intake.seal(current.open, end) }
+        let sealed = Result { () throws(Failure) in try session.intake.finish(current.open, end) }
         try noteNames()
         switch sealed {
         case .success(nil):
@@ -235,7 +235,7 @@ extension World {
             uploads[current.upload].isOnItsWay = true
             session.sealed.append(current.attempt)
             // As those who call do it.
-            if session.intake.hasMuchSealed { try publish(session) }
+            if session.intake.hasMuchVerified { try publish(session) }
         case .success(let outcome?): try told(outcome, current.upload)
         case .failure(let error):
             if isComplete, !isMistaken, !disk.isDead,

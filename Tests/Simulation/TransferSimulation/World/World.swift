@@ -178,6 +178,6 @@ final class World {
 
     func wait(_ seconds: Int64) {
         clock.wait(seconds * 1_000_000_000)
-        intake?.assemblies.letGo(desertedUpTo: clock.clock.monotonic() - 60_000_000_000)
+        intake?.multiparts.letGo(desertedUpTo: clock.clock.monotonic() - 60_000_000_000)
     }
 }

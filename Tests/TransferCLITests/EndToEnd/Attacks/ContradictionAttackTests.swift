@@ -16,7 +16,7 @@ import TransferTestSupport
         let connection = try FloodConnection(to: server.address)
         // An id may not be begun again before it is answered.
         try connection.send(1, window: 0) { _ in question }
-        try connection.send(1) { _ in FrameBytes.of(begin(size: 0, .assembly), .end(end([]))) }
+        try connection.send(1) { _ in FrameBytes.of(begin(size: 0, .multipart), .end(end([]))) }
         try connection.finish()
         #expect(connection.accepts == 1)
         #expect(connection.results == [.incomplete: 1])
@@ -47,7 +47,7 @@ import TransferTestSupport
     }
 
     private var question: [UInt8] {
-        FrameBytes.of(.resume(Begin(id: id, path: "a", size: nil, digest: .xxh128, scope: .assembly)))
+        FrameBytes.of(.resume(Begin(id: id, path: "a", size: nil, digest: .xxh128, scope: .multipart)))
     }
 
     private func begin(id other: UploadID? = nil, size: UInt64, _ scope: Begin.Scope) -> Message {

@@ -144,7 +144,7 @@ import TransferTestSupport
         let server = try flood(warnings: 2) { connection in
             try connection.send(count) { _ in
                 FrameBytes.of(
-                    .resume(Begin(id: .random(), path: "a", size: 10 << 20, digest: .xxh128, scope: .assembly)))
+                    .resume(Begin(id: .random(), path: "a", size: 10 << 20, digest: .xxh128, scope: .multipart)))
             }
             try connection.finish()
             #expect(connection.accepts == 64)

@@ -99,7 +99,7 @@ extension HostileClient {
         let size = UInt64(ground.long.count)
         switch order {
         case .ends:
-            let begin = Begin(id: .random(), path: "long", size: size, digest: .xxh128, scope: .assembly)
+            let begin = Begin(id: .random(), path: "long", size: size, digest: .xxh128, scope: .multipart)
             return FrameBytes.of(.begin(begin), .end(End(size: size, digest: ground.digest)))
         case .numberedNames:
             let content = withUnsafeBytes(of: UInt64(round) &+ 1 << 40) { Array($0) }
@@ -107,7 +107,7 @@ extension HostileClient {
                 + FrameBytes.data(content) + FrameBytes.of(.end(End(size: 8, digest: digest(content))))
         case .questions:
             let part = ground.parts[number % ground.parts.count]
-            let whole = Begin(id: part, path: "part", size: size, digest: .xxh128, scope: .assembly)
+            let whole = Begin(id: part, path: "part", size: size, digest: .xxh128, scope: .multipart)
             var claim = Begin(id: .random(), path: "part", size: size, digest: .xxh128)
             claim.scope = .part(.init(of: part, offset: 0, total: size))
             return FrameBytes.of(.resume(whole), .begin(claim), .abort)

@@ -215,13 +215,13 @@ import TransferTestSupport
                 .file(SourcePlace(named: path, followsLink: true)), label: path, destination: "a.txt", kind: nil),
             target)
         try Files.write(path, String(repeating: "y", count: 1200))
-        #expect(throws: LocalFailure.changed) { _ = try source.next() }
+        #expect(throws: Failure.changed) { _ = try source.next() }
         let shrunk = try ClassicSource(
             PendingUpload(
                 .file(SourcePlace(named: path, followsLink: true)), label: path, destination: "a.txt", kind: nil),
             target)
         try Files.write(path, "z")
-        #expect(throws: LocalFailure.changed) { _ = try shrunk.next() }
+        #expect(throws: Failure.changed) { _ = try shrunk.next() }
     }
 
     @Test func aSentenceOfAChat() async throws {
@@ -249,7 +249,7 @@ import TransferTestSupport
         let address = try #require(ServerAddress("192.0.2.1:5288"))
         let outcome = try await address.outcome([.text("one", name: "one")]) { $0.classic = Self.sized }
         #expect(outcome.codes == [.cancelled] && outcome.failure?.reason == .untrusted)
-        #expect(throws: PushFailure.self) {
+        #expect(throws: TransferFailure.self) {
             var configuration = ClientConfiguration()
             configuration.classic = Self.sized
             _ = try TransferClient(server: address, configuration: configuration)

@@ -97,7 +97,7 @@ import TransferModel
     @Test func whatAFramingCannotCarry() {
         func refuses(_ framing: ClassicFraming, _ kind: ContentKind?, _ size: UInt64?) -> Bool {
             var machine = ClassicPush(ClassicTarget(framing))
-            do throws(LocalFailure) {
+            do throws(Failure) {
                 _ = try machine.begin(ClassicPush.Declared(name: "a", kind: kind, size: size))
                 return false
             } catch {

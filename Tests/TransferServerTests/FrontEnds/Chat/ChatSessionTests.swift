@@ -273,7 +273,7 @@ import TransferTestSupport
     @Test func whatCannotBeReadNowIsHandedOnLater() async throws {
         let fails = Locked(false)
         var foundations = ServerFoundations()
-        foundations.openStore = { (configuration) throws(StoreError) in
+        foundations.openStore = { (configuration) throws(Failure) in
             let disk = Disk(interception: { call, body in
                 // Content that waits has the name of its upload, and random digits.
                 guard case .open(_, let name, let flags) = call, name.utf8.count == 49, flags & O_ACCMODE == O_RDONLY,

@@ -22,10 +22,10 @@ import TransferModel
 
     private func outcome(
         _ bytes: Int, ends: [Int] = [], isInMessage: Bool = false, isEmpty: Bool = true
-    ) -> ChatLane.Outcome {
+    ) -> ChatWorker.Outcome {
         let chunk = ContentChunk(size: 4096, from: chunks)
         chunk.append([UInt8](repeating: 0, count: bytes))
-        var outcome = ChatLane.Outcome()
+        var outcome = ChatWorker.Outcome()
         (outcome.hasLooked, outcome.chunk) = (true, chunk)
         outcome.ends = ends.map { (id, $0) }
         (outcome.isInMessage, outcome.isEmpty) = (isInMessage, isEmpty)
@@ -39,7 +39,7 @@ import TransferModel
         let (withoutRoom, atTheEnd) = (state.order(room: 0, isLast: false), state.order(room: 100, isLast: true))
         #expect(withoutNews == nil && withoutRoom == nil && atTheEnd == nil)
         let order = state.order(room: 100, isLast: false)
-        #expect(order == ChatLane.Order(received: [], room: 100, isLast: false))
+        #expect(order == ChatWorker.Order(received: [], room: 100, isLast: false))
         #expect(!state.hasNews)
     }
 
@@ -67,7 +67,7 @@ import TransferModel
         #expect(inside.isEmpty && !state.isAtRest)
         // The rest of it goes on though the server stops.
         let order = state.order(room: 100, isLast: true)
-        #expect(order == ChatLane.Order(received: [], room: 100, isLast: true))
+        #expect(order == ChatWorker.Order(received: [], room: 100, isLast: true))
         state.took(outcome(10, ends: [10], isEmpty: false))
         let (behind, more) = (state.takeSaid(), state.takeSaid())
         #expect(behind == [1, 2] && more.isEmpty && state.isAtRest)
@@ -99,7 +99,7 @@ import TransferModel
         let late = state.heard(at: taken + .seconds(1), arrived: taken + .seconds(1), waiting: 20)
         #expect(early == [false, false] && late)
         let (order, next) = (state.order(room: 0, isLast: true), state.order(room: 0, isLast: true))
-        #expect(order == ChatLane.Order(received: [id], room: 0, isLast: true))
+        #expect(order == ChatWorker.Order(received: [id], room: 0, isLast: true))
         #expect(next == nil && state.isAtRest)
     }
 

@@ -19,7 +19,7 @@ extension ServerTests {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 #expect(try client.ask(.put, "/x", [], [1]).status == 201)
-                let files = ConnectionFiles(LaneResources(server.server.core))
+                let files = ConnectionFiles(WorkerResources(server.server.core))
                 let place = try RelativePath("x")
                 func version(_ tag: String?) throws -> FileVersion? {
                     var fields = HTTPFields()
@@ -30,7 +30,7 @@ extension ServerTests {
                 #expect(throws: HTTPFault.self) { try version("\"other\"") }
                 let held = try #require(try version("*"))
                 #expect(try client.ask(.put, "/x", [], [2]).status == 200)
-                let error = #expect(throws: StoreError.self) {
+                let error = #expect(throws: Failure.self) {
                     try files.beginRemoval(of: place, isRecursive: false, version: held)
                 }
                 #expect(error?.code == .fileChanged && server.content("x") == [2])

@@ -9,7 +9,7 @@ extension PushReporter {
     /// - Parameters:
     ///   - failure: what ended the push early.
     ///   - stopsAtFailure: whether that was the first failure.
-    func finish(_ failure: PushFailure?, stopsAtFailure: Bool = false) -> ExitCode {
+    func finish(_ failure: TransferFailure?, stopsAtFailure: Bool = false) -> ExitCode {
         progress?.finish()
         progress = nil
         let failure = failure.map { StoppedWork("push").named($0) }
@@ -40,7 +40,7 @@ extension PushReporter {
     }
 
     /// Whoever stops a push wants to know what it has come to.
-    private func sentence(_ failure: PushFailure, _ stopsAtFailure: Bool) -> String {
+    private func sentence(_ failure: TransferFailure, _ stopsAtFailure: Bool) -> String {
         guard failure.reason == .cancelled else { return failure.message.escapedForDisplay }
         var work = StoppedWork("push")
         (work.done, work.canGoOn) = ("acknowledged", canGoOn)

@@ -170,7 +170,7 @@ struct PushTally {
     }
 
     /// - Parameter failure: what ended the push early.
-    func exitCode(_ failure: PushFailure?) -> ExitCode {
+    func exitCode(_ failure: TransferFailure?) -> ExitCode {
         if let failure { return failure.reason.exitCode }
         guard kept == 0 else { return .uploadsFailed }
         guard acknowledged + presentEntries == 0, entries.isEmpty else {

@@ -71,7 +71,7 @@ struct ResultLines {
     ///
     /// - Parameter work: what a signal may have stopped.
     /// - Returns: whether results could not be written.
-    mutating func finish(_ failure: PushFailure?, _ work: StoppedWork) -> Bool {
+    mutating func finish(_ failure: TransferFailure?, _ work: StoppedWork) -> Bool {
         progress?.finish()
         progress = nil
         let failure = failure.map(work.named)

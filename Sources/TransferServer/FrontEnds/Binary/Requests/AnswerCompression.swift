@@ -2,7 +2,7 @@ package import TransferCodec
 import TransferConnection
 import TransferProtocol
 
-/// What a step of a lane does with the content that it sends, and what came of that.
+/// What a step of a worker does with the content that it sends, and what came of that.
 package struct AnswerCompression: Sendable {
     /// Bytes of content of one file in a chunk, however small they become: some 8 ms of a thread.
     private static let mostContent = 1 << 20

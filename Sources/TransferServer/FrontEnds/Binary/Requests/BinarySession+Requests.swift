@@ -10,7 +10,7 @@ struct WaitingRequests {
     var cancelled: [UInt32] = []
     /// Whether somebody works on requests.
     var isServing = false
-    /// Whether the lane has more to do than what waits here.
+    /// Whether the worker has more to do than what waits here.
     var isBusy = false
 
     var isEmpty: Bool { requests.isEmpty && cancelled.isEmpty && !isBusy }
@@ -59,8 +59,8 @@ extension BinarySession {
             let room = isCrowded ? Self.chunkRoom.crowded : Self.chunkRoom.usual
             let (requests, cancelled) = waiting.take()
             let (choice, epoch) = (governor.choose(), governor.epoch)
-            let outcome = await transport.pool.run(for: account) { [requestLane, isDraining] in
-                requestLane.step(
+            let outcome = await transport.pool.run(for: account) { [requestWorker, isDraining] in
+                requestWorker.step(
                     requests, cancelled: cancelled, room: room, compression: choice, isStopping: isDraining)
             }
             waiting.isBusy = outcome.isBusy
@@ -98,6 +98,6 @@ extension BinarySession {
         waiting.isBusy = false
         roomForAnswers.fire()
         while waiting.isServing { await driver.wake.wait() }
-        await transport.pool.run(for: account) { [requestLane] in requestLane.end() }
+        await transport.pool.run(for: account) { [requestWorker] in requestWorker.end() }
     }
 }

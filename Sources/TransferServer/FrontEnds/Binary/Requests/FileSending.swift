@@ -100,7 +100,7 @@ final class FileSending {
     /// - Parameter compression: what is done with the content.
     /// - Returns: the digest for `end` when all is sent; nothing to go on, with another chunk.
     /// - Throws: `fileChanged`; `contentLost` when the content is no longer what was acknowledged.
-    func fill(_ chunk: FrameChunk, _ compression: inout AnswerCompression) throws(StoreError) -> Digest? {
+    func fill(_ chunk: FrameChunk, _ compression: inout AnswerCompression) throws(Failure) -> Digest? {
         guard prefix == 0 else {
             try digestPrefix()
             return nil
@@ -124,8 +124,8 @@ final class FileSending {
 
     private func send(
         _ length: Int, in chunk: FrameChunk, _ compression: inout AnswerCompression
-    ) throws(StoreError) {
-        let bytes = try chunk.appendData(length) { (place) throws(StoreError) in try read(into: place, at: offset) }
+    ) throws(Failure) {
+        let bytes = try chunk.appendData(length) { (place) throws(Failure) in try read(into: place, at: offset) }
         guard let bytes else { throw changed }
         let block = take(bytes)
         compression.apply(to: bytes, in: chunk)
@@ -153,7 +153,7 @@ final class FileSending {
     }
 
     /// The digest of the whole needs what the client has already.
-    private func digestPrefix() throws(StoreError) {
+    private func digestPrefix() throws(Failure) {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
         defer { buffer.deallocate() }
         let end = digester.size + min(prefix, Self.prefixStep)
@@ -166,7 +166,7 @@ final class FileSending {
         }
     }
 
-    private func finish() throws(StoreError) -> Digest {
+    private func finish() throws(Failure) -> Digest {
         guard content.isUnchanged else { throw changed }
         guard request.length == nil else { return digester.finish().digest }
         // Without its front the digester has another digest.
@@ -176,13 +176,13 @@ final class FileSending {
         throw .contentLost(path)
     }
 
-    private func read(into place: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StoreError) -> Int {
+    private func read(into place: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Failure) -> Int {
         do throws(SystemError) {
             return try content.read(into: place, at: offset)
         } catch {
-            throw StoreError(error, reading: path)
+            throw Failure(error, reading: path)
         }
     }
 
-    private var changed: StoreError { StoreError(.fileChanged, "\(path) changed while it was read.") }
+    private var changed: Failure { Failure(.fileChanged, "\(path) changed while it was read.") }
 }

@@ -29,7 +29,7 @@ final class FolderAnswer: RequestAnswer {
     var id: UInt32 { request.id }
     var subject: String { request.path }
 
-    func fill(_ chunk: FrameChunk) throws(StoreError) -> Outcome? {
+    func fill(_ chunk: FrameChunk) throws(Failure) -> Outcome? {
         guard chunk.takesMessage, let isSame = try step() else { return nil }
         self.isSame = isSame
         guard isSame else { return Outcome(id: id, code: .completed) }
@@ -39,7 +39,7 @@ final class FolderAnswer: RequestAnswer {
     }
 
     /// - Returns: whether it is the same, once that is known.
-    private func step() throws(StoreError) -> Bool? {
+    private func step() throws(Failure) -> Bool? {
         switch compared {
         case .uploads(let comparison, _): return comparison.step()
         case .entries(let listing):

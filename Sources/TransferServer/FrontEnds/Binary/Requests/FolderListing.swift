@@ -42,7 +42,7 @@ final class FolderListing {
     /// Fills the chunk as far as it can.
     ///
     /// - Returns: whether that was all.
-    func fill(_ chunk: FrameChunk) throws(StoreError) -> Bool {
+    func fill(_ chunk: FrameChunk) throws(Failure) -> Bool {
         while chunk.takesMessage {
             if waiting.isEmpty { waiting = try nextPage()[...] }
             guard !waiting.isEmpty else { return true }
@@ -62,7 +62,7 @@ final class FolderListing {
         return Array(frame)
     }
 
-    private func nextPage() throws(StoreError) -> [ListedEntry] {
+    private func nextPage() throws(Failure) -> [ListedEntry] {
         if !batches.isEmpty {
             defer { batches = batches.dropFirst(Self.pageSize) }
             return batches.prefix(Self.pageSize).map { ListedEntry($0) }
@@ -78,7 +78,7 @@ final class FolderListing {
 }
 
 extension FolderListing {
-    private func nextWholePage() throws(StoreError) -> [ListedEntry] {
+    private func nextWholePage() throws(Failure) -> [ListedEntry] {
         guard let page = try listing?.nextWhole(Self.pageSize), !page.isEmpty else { return [] }
         let details = request.wantsDetails ? known.details(of: page.map { ($0.path, $0.attributes) }) : []
         return page.enumerated().map { index, entry in

@@ -53,7 +53,7 @@ extension LogEvent {
     }
 
     /// - Parameter isRepeated: whether the client had the same failure logged before.
-    static func requestFailed(_ path: String, _ error: StoreError, peer: String, isRepeated: Bool) -> LogEvent {
+    static func requestFailed(_ path: String, _ error: Failure, peer: String, isRepeated: Bool) -> LogEvent {
         let event = LogEvent(
             isRepeated ? .debug : .warning, "requestFailed",
             "\(error.code) \(path.escapedForDisplay): \(error.message.escapedForDisplay)",

@@ -40,7 +40,7 @@ final class MailListing: RequestAnswer {
     var subject: String { "mail" }
     var watches: Bool { request.watches }
 
-    func fill(_ chunk: FrameChunk) throws(StoreError) -> Outcome? {
+    func fill(_ chunk: FrameChunk) throws(Failure) -> Outcome? {
         while chunk.takesMessage {
             if waiting.isEmpty { waiting = try nextPage()[...] }
             guard !waiting.isEmpty else { return Outcome(id: id, code: .completed, count: count) }
@@ -60,7 +60,7 @@ final class MailListing: RequestAnswer {
         return Array(frame)
     }
 
-    private func nextPage() throws(StoreError) -> [ListedDelivery] {
+    private func nextPage() throws(Failure) -> [ListedDelivery] {
         guard !isOver else { return [] }
         let page: [Delivery]
         do throws(DatabaseError) {
@@ -71,7 +71,7 @@ final class MailListing: RequestAnswer {
             case .sent: page = try ledger.sent(by: person, after: last, limit: Self.pageSize)
             }
         } catch {
-            throw StoreError(mail: error)
+            throw Failure(mail: error)
         }
         isOver = page.isEmpty
         last = page.last?.number ?? last

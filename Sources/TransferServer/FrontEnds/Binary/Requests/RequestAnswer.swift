@@ -16,7 +16,7 @@ protocol RequestAnswer {
     /// Fills the chunk as far as it can, or does as much as is to be done in one turn.
     ///
     /// - Returns: how it ended, when that was all.
-    func fill(_ chunk: FrameChunk) throws(StoreError) -> Outcome?
+    func fill(_ chunk: FrameChunk) throws(Failure) -> Outcome?
 
     /// What there is to say of it in the log, when all is done.
     func events(peer: String) -> [LogEvent]

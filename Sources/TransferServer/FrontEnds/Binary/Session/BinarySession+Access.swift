@@ -23,8 +23,8 @@ extension BinarySession {
             observability.log.write([.admitted(peer: peer, admission)])
             do throws(Refusal) {
                 let scope = try UploadScope(admission.grant.source, secret: transport.uploadSecret)
-                lane.intake.caller = Caller(admission.grant, scope, peer: peer)
-                requestLane.client = lane.intake.caller
+                worker.intake.caller = Caller(admission.grant, scope, peer: peer)
+                requestWorker.client = worker.intake.caller
                 pay(as: AccountHolder(admission.grant, origin))
                 welcome(hello)
             } catch {
@@ -36,25 +36,25 @@ extension BinarySession {
     }
 
     private func welcome(_ hello: Hello) {
-        // Before the first upload, so that no thread is in the lane yet.
-        lane.intake.run = hello.run
-        requestLane.run = hello.run
-        let caller = lane.intake.caller
+        // Before the first upload, so that no thread is in the worker yet.
+        worker.intake.run = hello.run
+        requestWorker.run = hello.run
+        let caller = worker.intake.caller
         progress.established(client: caller.grant.source == .everyone ? nil : caller.sender)
         transport.limits.withLock { $0.establish(number) }
         driver.liveness.established(now: .now)
         // From here other deadlines count, and they may come before that of the handshake.
         armTimer()
-        if hello.features.contains(.receipts) { lane.intake.giveReceipts() }
-        requestLane.takesHoles = hello.features.contains(.holes)
+        if hello.features.contains(.receipts) { worker.intake.giveReceipts() }
+        requestWorker.takesHoles = hello.features.contains(.holes)
         let formats = hello.features.compressionFormats
         if !formats.isEmpty { governor = CompressionGovernor(.auto, formats: formats) }
         let timeouts = settings.timeouts
         var features: Features = [.files, .folders, .trees, .zstd, .holes, .versions]
         if caller.hasMailbox(in: intake) { features.insert(.mail) }
         if intake.takesPieces { features.insert(.pieces) }
-        if caller.mayReplaceAll, requestLane.resources.offersOwners { features.insert(.owners) }
-        if requestLane.resources.trashes { features.insert(.trashes) }
+        if caller.mayReplaceAll, requestWorker.resources.offersOwners { features.insert(.owners) }
+        if requestWorker.resources.trashes { features.insert(.trashes) }
         send(
             .welcome(
                 Welcome(
@@ -64,7 +64,7 @@ extension BinarySession {
                     keeps: UInt32(clamping: settings.keepUnfinished.nanoseconds / 1_000_000_000),
                     serverKey: intake.receiptKey,
                     serverKeyProof: driver.socket?.channelBinding.flatMap { intake.receiptKeyProof(on: $0) },
-                    directory: requestLane.resources.directory, features: features)))
+                    directory: requestWorker.resources.directory, features: features)))
         enterMailroom()
     }
 
@@ -74,7 +74,7 @@ extension BinarySession {
         transport.accounts.leave(accountHolder)
         accountHolder = holder
         account = transport.accounts.enter(holder)
-        (lane.uploads.account, lane.intake.accountHolder) = (account, holder)
+        (worker.uploads.account, worker.intake.accountHolder) = (account, holder)
     }
 
     /// Not at once, so that nobody can try much.

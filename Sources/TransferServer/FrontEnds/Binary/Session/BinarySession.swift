@@ -20,8 +20,8 @@ actor BinarySession {
     nonisolated let observability: Observability
     let number: Int
     let origin: PeerOrigin
-    let lane: UploadLane
-    let requestLane: RequestLane
+    let worker: UploadWorker
+    let requestWorker: RequestWorker
     /// Who pays for its work on the pool.
     var accountHolder: AccountHolder
     /// The holder's.
@@ -43,8 +43,8 @@ actor BinarySession {
     var answers = AnswersOnTheirWay()
     /// Of its bytes, those that `Transport.unsent` counts.
     var counted = 0
-    /// What is received on its way to the lane.
-    var pipe: BatchPipe<LaneBatch>
+    /// What is received on its way to the worker.
+    var pipe: BatchPipe<FrameBatch>
     private(set) var isDraining = false
     private(set) var ending: SessionEnding?
     /// The name that the client came with; another line may give it another one since.
@@ -70,15 +70,15 @@ actor BinarySession {
         (driver, progress, settings) = (handover.driver, handover.progress, handover.settings)
         accountHolder = AccountHolder(origin)
         account = transport.accounts.enter(accountHolder)
-        let resources = LaneResources(core)
-        lane = UploadLane(resources, connection: number, peer: origin.name, early: early, progress: progress)
-        requestLane = RequestLane(resources, peer: origin.name, trash: lane.uploads.trash)
+        let resources = WorkerResources(core)
+        worker = UploadWorker(resources, connection: number, peer: origin.name, early: early, progress: progress)
+        requestWorker = RequestWorker(resources, peer: origin.name, trash: worker.uploads.trash)
         pipe = BatchPipe(received: handover.received)
         ending = handover.refusal.map { .fault($0) }
-        (lane.uploads.account, lane.intake.accountHolder) = (account, accountHolder)
+        (worker.uploads.account, worker.intake.accountHolder) = (account, accountHolder)
         if let end = driver.socket?.peerEnd {
             let sender = Sender(connection: number) { end.hasCome }
-            (lane.intake.sender, requestLane.sender) = (sender, sender)
+            (worker.intake.sender, requestWorker.sender) = (sender, sender)
         }
     }
 
@@ -100,7 +100,7 @@ actor BinarySession {
 
     func stop() {
         // Whatever it ends for already, nobody waits for it any longer.
-        lane.isEnding.store(true, ordering: .relaxed)
+        worker.isEnding.store(true, ordering: .relaxed)
         end(.shutdown)
     }
 
@@ -113,18 +113,18 @@ actor BinarySession {
     func end(_ reason: SessionEnding) {
         guard ending == nil else { return }
         ending = reason
-        if reason != .done { lane.isEnding.store(true, ordering: .relaxed) }
+        if reason != .done { worker.isEnding.store(true, ordering: .relaxed) }
         driver.wake.fire()
     }
 
     /// Who has sent all parts but the last one has nothing open, and still is in the middle of an upload. An answer that
     /// waits for the client is none yet.
     func endIfDrained() {
-        // One that ends already has a thread in the lane, which leaves what it has entered.
+        // One that ends already has a thread in the worker, which leaves what it has entered.
         guard ending == nil, isDraining, conversation.isSettled, pipe.isDrained, !waiting.isServing, outbound.isEmpty
         else { return }
-        // Nobody is in the lane now.
-        if !lane.hasUnfinished { end(.shutdown) }
+        // Nobody is in the worker now.
+        if !worker.hasUnfinished { end(.shutdown) }
     }
 }
 
@@ -162,7 +162,7 @@ extension BinarySession: PipedFrameSession {
     func parsed() {
         if let batch = pipe.filling { hasUploads = !batch.isEmpty }
         send(conversation.takeAnswers())
-        tellLane()
+        tellWorker()
         // Who waits for mail has a use for the connection as long as it is heard of.
         if isWatching { driver.liveness.active(now: .now) }
         // The last thing that a stopping server waits for may have been the end of an upload that it refused.
@@ -173,12 +173,12 @@ extension BinarySession: PipedFrameSession {
     /// has eleven bytes; as many as these would let somebody be far slower than the rate.
     private static let worthOfHole = 4 << 10
 
-    func take(_ piece: DataPiece, _ batch: LaneBatch) throws(ProtocolFault) {
+    func take(_ piece: DataPiece, _ batch: FrameBatch) throws(ProtocolFault) {
         if piece.encoding == .hole { driver.liveness.receivedWorth(Self.worthOfHole) }
         try conversation.take(piece, batch)
     }
 
-    func take(_ message: Message, _ batch: LaneBatch) throws(ProtocolFault) -> Bool {
+    func take(_ message: Message, _ batch: FrameBatch) throws(ProtocolFault) -> Bool {
         switch try conversation.take(message, batch, isStopping: isStopping) {
         case .decide(let hello): self.hello = hello
         case .begun(let isSized):
@@ -209,26 +209,26 @@ extension BinarySession {
         endIfDrained()
     }
 
-    private func takeBatches() -> [LaneBatch] {
-        defer { tellLane() }
+    private func takeBatches() -> [FrameBatch] {
+        defer { tellWorker() }
         return pipe.take()
     }
 
-    /// Tells the lane whether another batch will follow the one that it works on.
-    private func tellLane() {
-        lane.hasMore.store(pipe.hasMore, ordering: .releasing)
+    /// Tells the worker whether another batch will follow the one that it works on.
+    private func tellWorker() {
+        worker.hasMore.store(pipe.hasMore, ordering: .releasing)
     }
 
     func work() async {
-        let outcome = await transport.pool.run(for: account) { [lane, batches = takeBatches()] in
-            lane.process(batches)
+        let outcome = await transport.pool.run(for: account) { [worker, batches = takeBatches()] in
+            worker.process(batches)
         }
         sendEarly()
         conversation.settled(outcome.settled)
         driver.liveness.active(now: .now)
         send(outcome.frames)
         if let refusal = outcome.refusal { end(.refused(refusal)) }
-        if outcome.hasEndedAssembly { transport.assemblyEnded(of: intake) }
+        if outcome.hasEndedMultipart { transport.multipartEnded(of: intake) }
         pipe.worked(leaving: outcome.left)
     }
 
@@ -245,7 +245,7 @@ extension BinarySession {
         await finishWork()
         await endRequests()
         leaveMailroom()
-        await transport.pool.run(for: account) { [lane] in lane.cancel() }
+        await transport.pool.run(for: account) { [worker] in worker.cancel() }
         stopTimer()
         sayGoodbye()
         await linger()

@@ -1,7 +1,7 @@
 package import TransferModel
 import TransferSystem
 
-/// Frames that a lane has for its client while it is still at work on something long.
+/// Frames that a worker has for its client while it is still at work on something long.
 package final class EarlyAnswers: Sendable {
     private struct State {
         var frames: [UInt8] = []
@@ -13,7 +13,7 @@ package final class EarlyAnswers: Sendable {
 
     package init() {}
 
-    /// - Parameter notify: called on the lane's thread when there is something to take.
+    /// - Parameter notify: called on the worker's thread when there is something to take.
     func connect(_ notify: @escaping @Sendable () -> Void) {
         state.withLock { $0.notify = notify }
     }

@@ -1,7 +1,7 @@
 package import TransferModel
 package import TransferProtocol
 
-/// What a client says in frames, by the rules of the protocol: what is work for the lane becomes steps of a batch, what can be
+/// What a client says in frames, by the rules of the protocol: what is work for the worker becomes steps of a batch, what can be
 /// answered at once is, and the rest is for the session to see to. It neither sends, waits nor works itself.
 package struct FrameConversation {
     /// What a message asks of the session.
@@ -32,18 +32,18 @@ package struct FrameConversation {
     /// Whether every upload that was begun has its result, and every request its answer.
     package var isSettled: Bool { machine.isSettled }
 
-    package mutating func take(_ piece: DataPiece, _ batch: LaneBatch) throws(ProtocolFault) {
+    package mutating func take(_ piece: DataPiece, _ batch: FrameBatch) throws(ProtocolFault) {
         if try machine.receiveData() == .store { batch.append(piece) }
     }
 
     /// - Parameter isStopping: whether nothing new is taken in.
     package mutating func take(
-        _ message: Message, _ batch: LaneBatch, isStopping: @autoclosure () -> Bool
+        _ message: Message, _ batch: FrameBatch, isStopping: @autoclosure () -> Bool
     ) throws(ProtocolFault) -> Demand {
         switch try machine.receive(message) {
         case .welcome(let hello): return .decide(hello)
         case .begin(let begin):
-            // Whether it is some of an upload that was under way, the lane knows.
+            // Whether it is some of an upload that was under way, the worker knows.
             guard begin.scope != .whole || !isStopping() else { return refuse(begin) }
             batch.operations.append(.begin(begin))
             return .begun(isSized: begin.size != nil)

@@ -15,7 +15,7 @@ final class ChatContent {
 
     /// - Parameter digester: reset.
     /// - Throws: `contentLost` when there is more or less of it than was acknowledged.
-    init(_ delivery: Delivery, _ content: StoredContent, digester: ContentDigester) throws(StoreError) {
+    init(_ delivery: Delivery, _ content: StoredContent, digester: ContentDigester) throws(Failure) {
         (self.delivery, self.content, self.digester) = (delivery, content, digester)
         guard content.attributes.size == delivery.mail.size else { throw .contentLost(delivery.mail.path) }
         if delivery.mail.size > UInt64(Limits.blockSize) { content.expectAll() }
@@ -26,14 +26,14 @@ final class ChatContent {
     ///
     /// - Returns: whether that was all.
     /// - Throws: `contentLost`; `storageFailed`. What the chunk has of the message must not be sent then.
-    func fill(_ chunk: ContentChunk) throws(StoreError) -> Bool {
+    func fill(_ chunk: ContentChunk) throws(Failure) -> Bool {
         let length = Int(min(UInt64(chunk.room), delivery.mail.size - offset))
         let path = delivery.mail.path
-        let bytes = try chunk.append(length) { (place) throws(StoreError) in
+        let bytes = try chunk.append(length) { (place) throws(Failure) in
             do throws(SystemError) {
                 return try content.read(into: place, at: offset)
             } catch {
-                throw StoreError(error, reading: path)
+                throw Failure(error, reading: path)
             }
         }
         guard let bytes else { throw .contentLost(path) }

@@ -28,8 +28,8 @@ struct ChatGuests: Sendable {
     /// Gives a client its name, with the mailbox that belongs to it. Waits for the disk where the name is new.
     ///
     /// - Throws: `forbidden` for a name that it cannot have; `storageFailed`.
-    func admit(_ name: String) throws(StoreError) -> Caller {
-        if let reason = Self.fault(of: name) { throw StoreError(.forbidden, reason) }
+    func admit(_ name: String) throws(Failure) -> Caller {
+        if let reason = Self.fault(of: name) { throw Failure(.forbidden, reason) }
         guard mailroom.isTaken(name) else {
             try register(name)
             return Caller(grant, scope, peer: peer, person: name)
@@ -38,18 +38,18 @@ struct ChatGuests: Sendable {
         return Caller(grant, scope, peer: peer, person: name)
     }
 
-    private func register(_ name: String) throws(StoreError) {
+    private func register(_ name: String) throws(Failure) {
         let refusal: MailRefusal?
         do throws(DatabaseError) {
             refusal = try mailroom.takeUnproven(name)
         } catch {
-            throw StoreError(mail: error)
+            throw Failure(mail: error)
         }
         switch refusal {
         case nil: break
         // Since it was looked for.
         case .unknown: throw .nameTaken(name)
-        case .some(let refusal): throw StoreError(refusal)
+        case .some(let refusal): throw Failure(refusal)
         }
     }
 
@@ -87,9 +87,9 @@ extension Unicode.Scalar {
     }
 }
 
-extension StoreError {
-    static func nameTaken(_ name: String) -> StoreError {
-        StoreError(
+extension Failure {
+    static func nameTaken(_ name: String) -> Failure {
+        Failure(
             .forbidden,
             "'\(name.escapedForDisplay)' is somebody's who has a key here: on this wire, which knows no keys, nobody can come "
                 + "under that name, unless the server's operator allows it (people=).")

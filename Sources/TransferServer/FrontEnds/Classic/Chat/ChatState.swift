@@ -12,7 +12,7 @@ struct ChatState {
     var name: String?
 
     /// Hands on what waits for the client, once it has its name.
-    var lane: ChatLane?
+    var worker: ChatWorker?
 
     /// Sentences of the server's own, which cannot go inside a message.
     private(set) var said: [UInt8] = []
@@ -23,7 +23,7 @@ struct ChatState {
     /// Whether something may wait that was not looked at.
     var hasNews = false
 
-    /// Whether the lane works.
+    /// Whether the worker works.
     var isWorking = false
 
     private var deliveries = ChatDeliveries()
@@ -61,17 +61,17 @@ struct ChatState {
     ///   - room: bytes that the connection takes now; 0 for none.
     ///   - isLast: whether only the message that is under way may go on.
     /// - Returns: nothing when there is nothing.
-    mutating func order(room: Int, isLast: Bool) -> ChatLane.Order? {
+    mutating func order(room: Int, isLast: Bool) -> ChatWorker.Order? {
         let mayBegin = hasNews && !isLast && !deliveries.isFull
         let room = isInMessage || mayBegin ? room : 0
         guard room > 0 || !received.isEmpty else { return nil }
         if room > 0, mayBegin { hasNews = false }
         defer { received = [] }
-        return ChatLane.Order(received: received, room: room, isLast: !mayBegin)
+        return ChatWorker.Order(received: received, room: room, isLast: !mayBegin)
     }
 
-    /// The lane has done that.
-    mutating func took(_ outcome: ChatLane.Outcome) {
+    /// The worker has done that.
+    mutating func took(_ outcome: ChatWorker.Outcome) {
         for (id, offset) in outcome.ends { deliveries.sent(id, end: given + UInt64(offset)) }
         given += UInt64(outcome.chunk?.count ?? 0)
         guard outcome.hasLooked else { return }

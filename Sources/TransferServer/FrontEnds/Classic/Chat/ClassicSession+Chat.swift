@@ -68,7 +68,7 @@ extension ClassicSession {
     }
 
     /// The pool has decided about the name.
-    func signedIn(_ signIn: Result<String, StoreError>) {
+    func signedIn(_ signIn: Result<String, Failure>) {
         switch signIn {
         case .failure(let error): end(.fault(ProtocolFault(error.code, error.message)))
         case .success(let name): enter(as: name)
@@ -77,7 +77,7 @@ extension ClassicSession {
 
     private func enter(as name: String) {
         guard ending == nil, let guests = chat?.guests else { return }
-        chat?.lane = ChatLane(name, guests, names, lane.resources)
+        chat?.worker = ChatWorker(name, guests, names, worker.resources)
         establish(as: name)
         names.enter(name, number) { [weak self, loop] in
             Task(executorPreference: loop) { await self?.displaced() }
@@ -106,14 +106,14 @@ extension ClassicSession {
 extension ClassicSession {
     func handOn() {
         saySentences()
-        guard let chat, chat.lane != nil, !chat.isWorking else { return }
+        guard let chat, chat.worker != nil, !chat.isWorking else { return }
         self.chat?.isWorking = true
         Task(executorPreference: loop) { await self.handOnLoop() }
     }
 
     private func handOnLoop() async {
-        while let lane = chat?.lane, let order = chat?.order(room: roomForMessages, isLast: isDraining) {
-            let outcome = await transport.pool.run(for: account) { lane.step(order) }
+        while let worker = chat?.worker, let order = chat?.order(room: roomForMessages, isLast: isDraining) {
+            let outcome = await transport.pool.run(for: account) { worker.step(order) }
             take(outcome)
         }
         chat?.isWorking = false
@@ -130,7 +130,7 @@ extension ClassicSession {
         return isCrowded ? Self.room.crowded : Self.room.usual
     }
 
-    private func take(_ outcome: ChatLane.Outcome) {
+    private func take(_ outcome: ChatWorker.Outcome) {
         chat?.took(outcome)
         if let chunk = outcome.chunk, chunk.count > 0, !driver.isOver {
             progress.answered(chunk.count)
@@ -143,7 +143,7 @@ extension ClassicSession {
 
     /// Lets what is under way come to an end, and gives the name back.
     func endHandingOn() async {
-        guard let chat, let name = chat.lane?.name else { return }
+        guard let chat, let name = chat.worker?.name else { return }
         handOn()
         while self.chat?.isWorking ?? false { await driver.wake.wait() }
         names.leave(name, number)

@@ -24,7 +24,7 @@ extension LogEvent {
     }
 
     /// What waits for a client cannot be read.
-    static func notHandedOn(_ delivery: Delivery, _ error: StoreError) -> LogEvent {
+    static func notHandedOn(_ delivery: Delivery, _ error: Failure) -> LogEvent {
         LogEvent(
             .error, "notHandedOn",
             "\(delivery.mail.name.escapedForDisplay) for \(delivery.recipient.escapedForDisplay) cannot be sent: \(error.message)",

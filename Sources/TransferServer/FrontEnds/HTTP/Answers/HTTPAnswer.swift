@@ -29,7 +29,7 @@ protocol HTTPAnswer {
     ///
     /// - Returns: whether that was the end.
     /// - Throws: why it cannot be completed.
-    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(StoreError) -> Bool
+    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(Failure) -> Bool
 
     /// Whether it goes on until one of both sides ends it, so that nothing comes behind it.
     var isEndless: Bool { get }

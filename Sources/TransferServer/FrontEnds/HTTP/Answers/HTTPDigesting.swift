@@ -63,7 +63,7 @@ final class HTTPDigesting: HTTPAnswer {
     /// Not asked for: it has a successor.
     func head(isLast: Bool) -> [UInt8] { [] }
 
-    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(StoreError) -> Bool {
+    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(Failure) -> Bool {
         let size = content.attributes.size
         let end = min(size, offset.addingClamped(Self.step))
         try read(upTo: end)
@@ -78,7 +78,7 @@ final class HTTPDigesting: HTTPAnswer {
         return true
     }
 
-    private func read(upTo end: UInt64) throws(StoreError) {
+    private func read(upTo end: UInt64) throws(Failure) {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.piece, alignment: 64)
         defer { buffer.deallocate() }
         while offset < end {
@@ -88,7 +88,7 @@ final class HTTPDigesting: HTTPAnswer {
             do throws(SystemError) {
                 found = try content.read(into: place, at: offset)
             } catch {
-                throw StoreError(.storageFailed, "\(path.escapedForDisplay) cannot be read: \(error.reason).")
+                throw Failure(.storageFailed, "\(path.escapedForDisplay) cannot be read: \(error.reason).")
             }
             guard found == count else { throw changed }
             hasher.update(UnsafeRawBufferPointer(place))
@@ -96,8 +96,8 @@ final class HTTPDigesting: HTTPAnswer {
         }
     }
 
-    private var changed: StoreError {
-        StoreError(.fileChanged, "\(path.escapedForDisplay) changed while it was read.")
+    private var changed: Failure {
+        Failure(.fileChanged, "\(path.escapedForDisplay) changed while it was read.")
     }
 
     func events(peer: String) -> [LogEvent] { [] }

@@ -15,7 +15,7 @@ final class HTTPDiscard: HTTPAnswer {
 
     func head(isLast: Bool) -> [UInt8] { HTTPAnswers.head(204, [], isLast: isLast) }
 
-    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(StoreError) -> Bool {
+    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(Failure) -> Bool {
         for result in changes.commit() { _ = try result.get() }
         return true
     }

@@ -62,7 +62,7 @@ final class HTTPListing: HTTPAnswer {
         return HTTPAnswers.head(200, fields + [("Content-Type", form.type)] + chunked, isLast: isLast)
     }
 
-    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(StoreError) -> Bool {
+    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(Failure) -> Bool {
         while outcome.room > 0, !hasEnded {
             if !hasBegun {
                 try gather()
@@ -90,19 +90,19 @@ final class HTTPListing: HTTPAnswer {
     // MARK: Entries
 
     /// Takes as many as can be sorted.
-    private func gather() throws(StoreError) {
+    private func gather() throws(Failure) {
         var first: [EntryDocument] = []
         while !isAtEnd, first.count < Self.mostSorted { first += try page() }
         if isAtEnd { first.sort { PathKey($0.path) < PathKey($1.path) } }
         entries = first[...]
     }
 
-    private func next() throws(StoreError) -> EntryDocument? {
+    private func next() throws(Failure) -> EntryDocument? {
         while entries.isEmpty, !isAtEnd { entries = try page()[...] }
         return entries.popFirst()
     }
 
-    private func page() throws(StoreError) -> [EntryDocument] {
+    private func page() throws(Failure) -> [EntryDocument] {
         guard let page = try listing?.next(Self.pageSize), !page.isEmpty else {
             isAtEnd = true
             return []

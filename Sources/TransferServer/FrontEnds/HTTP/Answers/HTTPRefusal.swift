@@ -20,7 +20,7 @@ struct HTTPRefusal: Error {
         (self.status, self.code, self.message, self.fields) = (status, code, message, fields)
     }
 
-    init(_ error: StoreError) {
+    init(_ error: Failure) {
         self.init(error.code.httpStatus, error.code, error.message)
         if status == 503 { fields = [("Retry-After", "5")] }
     }

@@ -18,7 +18,7 @@ final class HTTPRemoval: HTTPAnswer {
 
     func head(isLast: Bool) -> [UInt8] { HTTPAnswers.head(204, [], isLast: isLast) }
 
-    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(StoreError) -> Bool {
+    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(Failure) -> Bool {
         if !isGone { isGone = try files.goOn(removal, gone: &gone) }
         // A large folder is removed some names at a time, and others have their turn between.
         guard isGone else { return false }

@@ -65,7 +65,7 @@ final class HTTPSending: HTTPAnswer {
 
     func head(isLast: Bool) -> [UInt8] { HTTPAnswers.head(status, fields, length: length, isLast: isLast) }
 
-    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(StoreError) -> Bool {
+    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(Failure) -> Bool {
         while let run = runs.first {
             guard outcome.room > 0 else { return false }
             if !run.prefix.isEmpty {
@@ -86,13 +86,13 @@ final class HTTPSending: HTTPAnswer {
         return true
     }
 
-    private func chunk(_ count: Int, at offset: UInt64, from pool: BufferPool) throws(StoreError) -> ContentChunk {
+    private func chunk(_ count: Int, at offset: UInt64, from pool: BufferPool) throws(Failure) -> ContentChunk {
         let chunk = ContentChunk(size: count, from: pool)
         let bytes: UnsafeRawBufferPointer?
         do throws(SystemError) {
             bytes = try chunk.append(count) { (place) throws(SystemError) in try content.read(into: place, at: offset) }
         } catch {
-            throw StoreError(error, reading: place)
+            throw Failure(error, reading: place)
         }
         guard let bytes else { throw changed }
         digester?.update(bytes) { _, _ in }
@@ -104,7 +104,7 @@ final class HTTPSending: HTTPAnswer {
     private var isChecked = false
 
     /// Whether what was sent is what it is said to be.
-    private func check() throws(StoreError) {
+    private func check() throws(Failure) {
         guard !isChecked else { return }
         isChecked = true
         guard content.isUnchanged else { throw changed }
@@ -112,7 +112,7 @@ final class HTTPSending: HTTPAnswer {
         throw .contentLost(place)
     }
 
-    private var changed: StoreError { StoreError(.fileChanged, "\(place) changed while it was read.") }
+    private var changed: Failure { Failure(.fileChanged, "\(place) changed while it was read.") }
 
     func events(peer: String) -> [LogEvent] {
         [.fetchedOverHTTP(path, length, seconds: Double(monotonicNanoseconds() - started) / 1e9, peer: peer)]

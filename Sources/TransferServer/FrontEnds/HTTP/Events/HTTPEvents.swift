@@ -62,7 +62,7 @@ final class HTTPEvents: HTTPAnswer {
 
     var watchesAccess: Bool { true }
 
-    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(StoreError) -> Bool {
+    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(Failure) -> Bool {
         let now = monotonicNanoseconds()
         if !hasBegun { text += "retry: \(Self.retry)\n\n" }
         hasBegun = true
@@ -123,7 +123,7 @@ extension HTTPEvents {
     /// - Returns: nothing for what the client may not know of.
     private func document(of item: UploadNews.Item) -> String? {
         let stored = item.acknowledgement
-        guard mayKnow(item.client), let path = client.shown(stored.path)?.string else { return nil }
+        guard mayKnow(item.client), let path = client.clientPath(stored.path)?.string else { return nil }
         return UploadDocument(
             source: path, id: client.outer(stored.id), result: stored.code, storedPath: path, kind: stored.kind,
             size: stored.size, digest: stored.digest, isDurable: stored.isDurable,
@@ -143,7 +143,7 @@ extension HTTPEvents {
             upload.client == client.id && (client.id != nil || client.grant.options.rights.mayRead)
         }.prefix(Self.mostRunning)
         for upload in own where !shown.contains(upload) {
-            guard let path = (try? RelativePath(upload.path)).flatMap(client.shown) else { continue }
+            guard let path = (try? RelativePath(upload.path)).flatMap(client.clientPath) else { continue }
             let line: JSONLine = [
                 "uploadID": .string(client.outer(upload.id).description), "path": .string(path.string),
                 "received": .integer(upload.received), "size": upload.size.map { .integer($0) } ?? .null,

@@ -40,7 +40,7 @@ extension HTTPSession {
         driver.liveness.timeouts.silence = Self.silence
         driver.liveness.timeouts.heartbeat = Self.silence
         armTimer()
-        lane.service.shared.news.watch(number) { [weak self, loop, bell] in
+        worker.service.shared.news.watch(number) { [weak self, loop, bell] in
             if bell.ring() { Task(executorPreference: loop) { await self?.newsCame() } }
         }
         // It may have come while the answer was made.
@@ -51,7 +51,7 @@ extension HTTPSession {
     func unwatch() {
         guard watching != nil else { return }
         watching = nil
-        lane.service.shared.news.leave(number)
+        worker.service.shared.news.leave(number)
     }
 
     private func newsCame() {

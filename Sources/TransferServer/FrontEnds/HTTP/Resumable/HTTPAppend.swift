@@ -65,12 +65,12 @@ final class HTTPAppend {
     /// Compares what has come with what its sender says of it, and of all of it where this is the end.
     ///
     /// - Throws: `digestMismatch`.
-    func check(_ trailers: HTTPFields, _ open: OpenUpload) throws(StoreError) {
+    func check(_ trailers: HTTPFields, _ open: OpenUpload) throws(Failure) {
         try checksum?.check(trailers)
         guard let expected = note.sha256, endsUpload(with: open.size) else { return }
         let computed = try open.digest(by: .sha256)
         guard computed == expected else {
-            throw StoreError(
+            throw Failure(
                 .digestMismatch, "What arrived does not have the SHA-256 that its sender gave: send it again.")
         }
         stored.digests = DigestField(sha256: computed)
@@ -79,7 +79,7 @@ final class HTTPAppend {
     /// Another client may have stored something else since it was begun.
     ///
     /// - Throws: `conditionFails`.
-    func checkConditions(_ files: ConnectionFiles, _ open: OpenUpload) throws(StoreError) {
+    func checkConditions(_ files: ConnectionFiles, _ open: OpenUpload) throws(Failure) {
         guard let conditions, endsUpload(with: open.size) else { return }
         try conditions.demand(of: open, files)
     }
@@ -128,7 +128,7 @@ extension HTTPAppend {
     }
 
     func refusal(_ outcome: UploadOutcome, _ client: Caller) -> HTTPRefusal {
-        var refusal = HTTPRefusal(StoreError(outcome.code, client.shown(outcome.message)))
+        var refusal = HTTPRefusal(Failure(outcome.code, client.redacted(outcome.message)))
         // Its own status in tus (checksum extension).
         if dialect.isTus, outcome.code == .digestMismatch {
             refusal = HTTPRefusal(460, outcome.code, refusal.message)

@@ -49,12 +49,12 @@ final class HTTPConcatenation: HTTPAnswer {
         return whole.refusal(outcome, client)
     }
 
-    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(StoreError) -> Bool {
+    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(Failure) -> Bool {
         if whole.outcome == nil, let piece = pieces.first {
             try take(from: piece)
             return whole.outcome != nil
         }
-        uploads.take { (open) throws(StoreError) in try whole.checkConditions(files, open) }
+        uploads.take { (open) throws(Failure) in try whole.checkConditions(files, open) }
         if whole.outcome == nil {
             uploads.end(DeclaredEnd())
             uploads.publish()
@@ -63,15 +63,15 @@ final class HTTPConcatenation: HTTPAnswer {
         return true
     }
 
-    private func take(from piece: (id: UploadID, size: UInt64)) throws(StoreError) {
+    private func take(from piece: (id: UploadID, size: UInt64)) throws(Failure) {
         let end = min(piece.size, taken.addingClamped(Self.step))
         if taken < end {
-            let isThere = try uploads.intake.read(growing: piece.id, taken..<end) { (bytes) in
-                uploads.take { (open) throws(StoreError) in try open.append(bytes) }
+            let isThere = try uploads.intake.read(append: piece.id, taken..<end) { (bytes) in
+                uploads.take { (open) throws(Failure) in try open.append(bytes) }
             }
             guard isThere else {
                 uploads.abort()
-                throw StoreError(.notFound, "A piece of the upload has gone.")
+                throw Failure(.notFound, "A piece of the upload has gone.")
             }
         }
         taken = end

@@ -45,7 +45,7 @@ final class PieceChecksum {
     /// Compares what has come with what its sender says of it. To be called once.
     ///
     /// - Throws: `digestMismatch`; `malformedFrame` for what cannot be compared.
-    func check(_ trailers: HTTPFields) throws(StoreError) {
+    func check(_ trailers: HTTPFields) throws(Failure) {
         do throws(HTTPFault) {
             let behind = try form == .tus ? Self.tusDigest(trailers) : Self.sha256(trailers).map { (.sha256, $0) }
             guard declared != nil || behind != nil else {
@@ -58,8 +58,8 @@ final class PieceChecksum {
                 }
             }
         } catch {
-            guard error.status == 460 else { throw StoreError(.malformedFrame, error.message) }
-            throw StoreError(
+            guard error.status == 460 else { throw Failure(.malformedFrame, error.message) }
+            throw Failure(
                 .digestMismatch, "The piece arrived with another digest than its sender gave: send it again.")
         }
     }

@@ -49,7 +49,7 @@ extension HTTPSession {
             return
         }
         // Who asks whether the server is there need not show anything, and has not tried to come in.
-        let isProbe = lane.service.isForAnybody(undecided.head)
+        let isProbe = worker.service.isForAnybody(undecided.head)
         let client = isProbe ? .failure(.nothingShown) : await client(of: undecided)
         if case .success(let client) = client {
             known = KnownClient(shown: undecided.shown, origin: undecided.way.origin, client: client)
@@ -60,7 +60,7 @@ extension HTTPSession {
             establish()
         }
         // There are no handshakes where nobody shows anything.
-        if lane.service.isForProbes {
+        if worker.service.isForProbes {
             progress.established(client: nil)
             establish()
         }

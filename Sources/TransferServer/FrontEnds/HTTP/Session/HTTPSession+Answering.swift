@@ -24,8 +24,8 @@ extension HTTPSession {
         let batches = pipe.take()
         watching?.hasNews = false
         let isStopping = isDraining || intake.isStopping.load(ordering: .relaxed)
-        let outcome = await transport.pool.run(for: account) { [lane] in
-            lane.process(batches, room: room, isStopping: isStopping)
+        let outcome = await transport.pool.run(for: account) { [worker] in
+            worker.process(batches, room: room, isStopping: isStopping)
         }
         driver.liveness.active(now: .now)
         answer(outcome)
@@ -42,8 +42,8 @@ extension HTTPSession {
 
     private func abandon() {
         _ = pipe.take()
-        // No thread is in the lane now.
-        lane.abandon()
+        // No thread is in the worker now.
+        worker.abandon()
         pipe.worked()
     }
 
@@ -72,7 +72,7 @@ extension HTTPSession {
     func leave() async {
         unwatch()
         await finishWork()
-        await transport.pool.run(for: account) { [lane] in lane.leave() }
+        await transport.pool.run(for: account) { [worker] in worker.leave() }
         stopTimer()
         if let restTimer { loop.cancel(restTimer) }
     }
@@ -93,12 +93,12 @@ extension HTTPSession {
         case .fault(let fault):
             observability.log.write([.refused(peer: peer, fault)])
             let answer = self.fault ?? HTTPFault(fault.code.httpStatus, fault.message)
-            if isOwed, lane.mayAnswer { send(HTTPAnswers.last(answer, code: fault.code)) }
+            if isOwed, worker.mayAnswer { send(HTTPAnswers.last(answer, code: fault.code)) }
         case .refused(let refusal):
             observability.log.write([.notAdmitted(peer: peer, refusal)])
         case .shutdown:
             observability.log.write([.closed(peer: peer, reason: "the server is stopping")])
-            if unanswered > 0, lane.mayAnswer {
+            if unanswered > 0, worker.mayAnswer {
                 send(HTTPAnswers.last(HTTPFault(503, "The server is stopping."), code: .shuttingDown))
             }
         case .lost(let reason): observability.log.write([.closed(peer: peer, reason: reason)])

@@ -20,7 +20,7 @@ actor HTTPSession {
     nonisolated let intake: Intake
     let number: Int
     let origin: PeerOrigin
-    let lane: HTTPLane
+    let worker: HTTPWorker
     var accountHolder: AccountHolder
     /// Who pays for its work on the pool.
     var account: PoolAccount
@@ -90,15 +90,15 @@ actor HTTPSession {
         isEstablished = known != nil
         accountHolder = known?.client.holder ?? AccountHolder(handover.origin)
         account = transport.accounts.enter(accountHolder)
-        lane = HTTPLane(
-            LaneResources(core), HTTPService(core, isForProbes: isForProbes), connection: number, peer: origin.name,
+        worker = HTTPWorker(
+            WorkerResources(core), HTTPService(core, isForProbes: isForProbes), connection: number, peer: origin.name,
             progress: progress)
         pipe = BatchPipe(received: handover.received)
         ending = handover.refusal.map { .fault($0) }
         isTurningAway = handover.refusal != nil
-        lane.uploads.account = account
+        worker.uploads.account = account
         if let end = driver.socket?.peerEnd {
-            lane.uploads.intake.sender = Sender(connection: number) { end.hasCome }
+            worker.uploads.intake.sender = Sender(connection: number) { end.hasCome }
         }
     }
 
@@ -162,7 +162,7 @@ actor HTTPSession {
         transport.accounts.leave(accountHolder)
         accountHolder = holder
         account = transport.accounts.enter(holder)
-        lane.uploads.account = account
+        worker.uploads.account = account
     }
 }
 
@@ -240,7 +240,7 @@ extension HTTPSession: ServedSession {
             isInContent = true
             expectContent(true)
             undecided = UndecidedRequest(head: head, body: body, way: way)
-            // Whoever shows the same as before need not be asked about again: the lane looks whether he still may.
+            // Whoever shows the same as before need not be asked about again: the worker looks whether he still may.
             if let request = repeated() {
                 undecided = nil
                 return pass(on: request, batch)
@@ -298,7 +298,7 @@ extension HTTPSession {
 
     var rest: (any RestingSession)? {
         guard !driver.isOver, let known else { return nil }
-        return RestingHTTP(known: known, isPlain: isPlain, isForProbes: lane.service.isForProbes)
+        return RestingHTTP(known: known, isPlain: isPlain, isForProbes: worker.service.isForProbes)
     }
 
     private struct RestingHTTP: RestingSession {

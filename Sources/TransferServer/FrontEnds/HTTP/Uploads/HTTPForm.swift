@@ -95,10 +95,10 @@ final class HTTPForm {
             case .content(let range):
                 guard isInFile else { continue }
                 let content = UnsafeRawBufferPointer(rebasing: rest[range])
-                uploads.take { (open) throws(StoreError) in try open.append(content) }
+                uploads.take { (open) throws(Failure) in try open.append(content) }
             case .endOfPart:
                 if isInFile {
-                    uploads.take { (open) throws(StoreError) in open.command = command }
+                    uploads.take { (open) throws(Failure) in open.command = command }
                     uploads.end(DeclaredEnd())
                 }
                 isInFile = false
@@ -183,13 +183,13 @@ extension HTTPForm {
     }
 
     private func document(_ file: File, _ client: Caller) -> UploadDocument {
-        let outcome = file.outcome ?? .refused(StoreError(.aborted, "The form ended before the file did."), size: 0)
+        let outcome = file.outcome ?? .refused(Failure(.aborted, "The form ended before the file did."), size: 0)
         var stored: Acknowledgement?
         if case .acknowledged(let acknowledgement) = outcome { stored = acknowledgement }
         return UploadDocument(
             source: file.name, id: client.outer(file.id), result: outcome.code,
-            storedPath: stored.flatMap { client.shown($0.path)?.string }, kind: .file, size: outcome.size,
+            storedPath: stored.flatMap { client.clientPath($0.path)?.string }, kind: .file, size: outcome.size,
             digest: outcome.digest, isVerified: stored != nil, isDurable: outcome.isDurable,
-            isReplacing: stored?.replaced == .other, seconds: file.seconds, message: client.shown(outcome.message))
+            isReplacing: stored?.replaced == .other, seconds: file.seconds, message: client.redacted(outcome.message))
     }
 }

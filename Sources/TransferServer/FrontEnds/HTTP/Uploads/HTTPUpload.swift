@@ -51,7 +51,7 @@ final class HTTPUpload {
             throw HTTPRefusal(415, .wrongForm, "Send the file as it is, without a Content-Encoding.")
         }
         // Who may not read learns nothing by conditions.
-        let place = (try? client.seen(target.path)) ?? nil
+        let place = (try? client.pathForReading(target.path)) ?? nil
         maySee = place != nil
         // What is put under a path is there afterwards.
         let conflict = try Self.policy(target) ?? .overwrite
@@ -103,7 +103,7 @@ final class HTTPUpload {
     /// Compares what has come with what its sender says of it.
     ///
     /// - Throws: `digestMismatch`.
-    func check(_ trailers: HTTPFields) throws(StoreError) {
+    func check(_ trailers: HTTPFields) throws(Failure) {
         let computed = hasher.finish()
         digest = computed
         longDigest = longHasher?.finish()
@@ -112,7 +112,7 @@ final class HTTPUpload {
                 guard wanted ?? computed == computed else { throw HTTPFault(422, "") }
             }
         } catch {
-            throw StoreError(
+            throw Failure(
                 .digestMismatch, "What arrived does not have the SHA-256 that its sender gave: send it again.")
         }
     }
@@ -122,11 +122,11 @@ final class HTTPUpload {
 
 extension HTTPUpload {
     func refusal(_ outcome: UploadOutcome, _ client: Caller) -> HTTPRefusal {
-        let message = client.shown(outcome.message)
+        let message = client.redacted(outcome.message)
         if isOnlyNew && outcome.code == .pathConflict || outcome.haveConditionsFailed {
             return HTTPRefusal(412, .pathConflict, message)
         }
-        return HTTPRefusal(StoreError(outcome.code, message))
+        return HTTPRefusal(Failure(outcome.code, message))
     }
 
     /// What is stored, as JSON, too.
@@ -161,7 +161,7 @@ extension DigestField {
 }
 
 extension HTTPFault {
-    static let conditionsFail = HTTPFault(412, StoreError.conditionFails.message)
+    static let conditionsFail = HTTPFault(412, Failure.conditionFails.message)
 }
 
 extension UploadOutcome {

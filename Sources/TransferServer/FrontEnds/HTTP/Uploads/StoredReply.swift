@@ -22,7 +22,7 @@ struct StoredReply {
     func reply(
         _ acknowledgement: Acknowledgement, _ client: Caller, _ receipt: SignedReceipt? = nil
     ) -> HTTPReply {
-        let stored = client.shown(acknowledgement.path)?.string ?? path
+        let stored = client.clientPath(acknowledgement.path)?.string ?? path
         var fields = [
             ("Location", "/" + PercentEncoding.path(stored.utf8)),
             ("ETag", EntityTag.text(acknowledgement.digest)),

@@ -175,7 +175,8 @@ struct HostileScript {
         if wantsReceipts {
             frames.append(
                 Self.frame(
-                    .receipts(BatchSeal(number: any([1, .max]), time: 5, count: 1, signature: bytes(64), sender: "me")))
+                    .receipts(
+                        SignedBatch(number: any([1, .max]), time: 5, count: 1, signature: bytes(64), sender: "me")))
             )
         }
         return frames

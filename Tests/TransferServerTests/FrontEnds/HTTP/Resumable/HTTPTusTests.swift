@@ -320,7 +320,7 @@ extension ServerTests {
                     #expect(try Self.patch(client, addresses[number], 0, [1]).status == 204)
                 }
                 let ids = addresses.compactMap { UploadID(hexadecimal: $0.split(separator: "/").last ?? "") }
-                let open = ids.filter { server.server.core.intake.assemblies[$0] != nil }
+                let open = ids.filter { server.server.core.intake.multiparts[$0] != nil }
                 #expect(ids.count == 60 && (1...33).contains(open.count))
                 for address in addresses { #expect(try Self.head(client, address)["upload-offset"] == "1") }
             }

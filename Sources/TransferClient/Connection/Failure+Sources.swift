@@ -1,0 +1,52 @@
+import Glibc
+import TransferModel
+import TransferSystem
+
+/// Why a source could not be sent.
+extension Failure {
+    static func unreadable(_ error: SystemError) -> Failure {
+        let advice =
+            switch error.errno {
+            case ENOENT: "There is no such file or directory."
+            case EACCES, EPERM: "Permission denied: this user may not read it."
+            case EISDIR: "It is a directory."
+            case ELOOP: "It is a symbolic link."
+            default: "It could not be read: \(error)."
+            }
+        return Failure(.sourceUnreadable, advice)
+    }
+
+    static let connectionLost = Failure(
+        .connectionLost, "Not acknowledged: the connection was lost.")
+
+    /// - Parameter code: what the server said of the whole connection.
+    static func refused(_ code: ResultCode) -> Failure {
+        Failure(code, "Not acknowledged: the server refused.")
+    }
+
+    static let changed = Failure(
+        .sourceChanged, "The file changed while it was read; push it again when it is at rest.")
+
+    /// The same, for an upload that can be gone on with.
+    ///
+    /// - Parameter seconds: for which the server keeps what has arrived.
+    func keeping(seconds: UInt32) -> Failure {
+        let kept = DurationFormat.words(seconds)
+        let advice = "What has arrived is kept for \(kept); the same command goes on from there."
+        return Failure(code, "\(message) \(advice)")
+    }
+
+    static let reserved = Failure(
+        .sourceSkipped, "Skipped: the name is one of Transfer's own, and what has it is never sent.")
+
+    /// For what has the name of a witness and no other one.
+    static let leftByRemoval = Failure(
+        .sourceSkipped,
+        "It has a name that removals give for a moment. Rename it; if a removal of yours was killed, a push or "
+            + "watch with --delete-source gives it its name back when it is a minute old.")
+
+    /// - Parameter what: a device, a FIFO and so on.
+    static func special(_ what: String) -> Failure {
+        Failure(.sourceSkipped, "Skipped: it is \(what), not a file or a directory.")
+    }
+}

@@ -1,0 +1,76 @@
+import TransferCatalog
+package import TransferModel
+import TransferStore
+
+/// The promise that the content of an upload is verified and stored under the path that it names; durable, where it says so.
+///
+/// Nothing but `CommitPipeline` can make one: either of what was published, signed for and recorded, or of an earlier upload that
+/// was found to promise still all that a new one would.
+package struct Acknowledgement: Equatable, Sendable {
+    package let id: UploadID
+
+    /// `committed` or `alreadyStored`.
+    package let code: ResultCode
+
+    /// Where the content is in the server's directory. Of what is for somebody, where it would be.
+    package let path: RelativePath
+
+    package let kind: ContentKind
+
+    /// Bytes of content.
+    package let size: UInt64
+
+    /// Computed from what was stored.
+    package let digest: Digest
+
+    /// Whether content and name were synced before this was made.
+    package let isDurable: Bool
+
+    /// What had the path before.
+    package let replaced: Replacement
+
+    /// The part of the trash that has what was replaced; nil where nothing was, where it is not kept, and where that is known no more.
+    package let trash: TrashBatch?
+
+    /// What an upload has taken the place of.
+    package enum Replacement: Equatable, Sendable {
+        /// The path was free, or the content was there already.
+        case nothing
+        /// A file of the same content that the disk had lost, or that nobody could say is on disk.
+        case itself
+        /// Something else, which its sender wanted to be replaced.
+        case other
+    }
+
+    /// A receipt that comes with this acknowledgement alone. Those that are made together have one seal instead.
+    package internal(set) var receipt: [UInt8]?
+
+    /// - Parameter recorded: only `CommitPipeline` makes one.
+    init(_ recorded: CommitPipeline.RecordedUpload) {
+        let stored = recorded.stored
+        (id, kind) = (recorded.intent.id, recorded.intent.kind)
+        code = stored.isNew ? .committed : .alreadyStored
+        (path, size, digest, isDurable) = (stored.path, stored.size, stored.digest, stored.isDurable)
+        (replaced, trash) = (stored.replaced, stored.trash)
+    }
+
+    /// - Parameters:
+    ///   - run: of the connection that the upload comes over now. In the run that stored it, it is a replay.
+    ///   - kind: that its sender says now.
+    init(again upload: CommitPipeline.StillStored, run: UInt64?, kind: ContentKind) {
+        let entry = upload.entry
+        id = entry.id
+        code = entry.state == .committed && entry.run == run ? .committed : .alreadyStored
+        (path, size, digest, isDurable) = (upload.path, entry.size, upload.digest, entry.isDurable)
+        self.kind = kind
+        replaced = code == .committed && entry.hasReplaced ? .other : .nothing
+        trash = nil
+    }
+
+    /// - Parameter kind: that its sender says now.
+    init(again mail: CommitPipeline.StillDelivered, kind: ContentKind) {
+        (id, path, size, digest) = (mail.id, mail.path, mail.size, mail.digest)
+        (code, isDurable, self.kind) = (.alreadyStored, mail.isDurable, kind)
+        (replaced, trash) = (.nothing, nil)
+    }
+}

@@ -1,0 +1,419 @@
+import TransferAccess
+import TransferCatalog
+import TransferDatabase
+import TransferMail
+package import TransferModel
+import TransferReceipts
+import TransferStore
+import TransferSystem
+
+/// An upload that is all there and as its sender has declared: to be published.
+struct VerifiedUpload {
+    let upload: OpenUpload
+    var publication: Publication
+
+    /// What it may leave beside its content, of a client that has limits.
+    var share: ClientShare?
+}
+
+/// The way of uploads that are all there to their acknowledgements: claim, publish, deliver, sign, record, release. Each step returns
+/// the proof that the next one asks for, and only the last of them makes an acknowledgement; so none can be made early.
+///
+/// Used by one thread at a time.
+package final class CommitPipeline {
+    /// An upload that has its outcome.
+    package struct EndedUpload {
+        package let upload: OpenUpload
+        package let outcome: UploadOutcome
+    }
+
+    /// Proof that the store has published an upload, or has said why not. It holds no descriptor any more.
+    struct Published {
+        struct Stored {
+            /// Whether it is there because of this upload.
+            let isNew: Bool
+            /// What had the path before.
+            let replaced: Acknowledgement.Replacement
+            /// The part of the trash that has it.
+            var trash: TrashBatch?
+            let path: RelativePath
+            let size: UInt64
+            let digest: Digest
+            let isDurable: Bool
+            /// For the catalog, unless it is for somebody.
+            fileprivate(set) var entry: CatalogEntry
+            /// For the mailboxes.
+            fileprivate(set) var mail: Mail?
+        }
+
+        enum Ending {
+            case stored(Stored)
+            case skipped(size: UInt64)
+            case failed(Failure, size: UInt64)
+        }
+
+        let upload: OpenUpload
+        fileprivate(set) var ending: Ending
+    }
+
+    /// Proof that all that is for somebody is in the mailboxes, or has failed.
+    private struct Delivered {
+        let uploads: [Published]
+    }
+
+    /// Proof that everything which a receipt can promise has one, where the caller wants them.
+    private struct Signed {
+        let uploads: [Published]
+        let signedBatch: SignedBatch?
+    }
+
+    /// Proof that the catalog was told of all of a batch; it may have failed, which costs the memory of the uploads and not the
+    /// uploads.
+    fileprivate struct Recorded {
+        let uploads: [Published]
+        let signedBatch: SignedBatch?
+    }
+
+    /// The same of one upload that is stored: what an acknowledgement can be made of.
+    struct RecordedUpload {
+        let intent: UploadIntent
+        let stored: Published.Stored
+
+        fileprivate init(_ intent: UploadIntent, _ stored: Published.Stored, in batch: Recorded) {
+            (self.intent, self.stored) = (intent, stored)
+        }
+    }
+
+    /// From so many uploads on nobody waits for more to share a signature, and from so many bytes. To make and verify one
+    /// takes as long as 50 receipts, or as 200 KB of content: with that many it hardly shows. A client may have four times
+    /// as many uploads on their way.
+    private static let mostUnsigned = (uploads: 1024, bytes: UInt64(8 << 20))
+
+    /// Bytes of paths and notes that uploads may have in memory before they are published or signed for.
+    private static let mostNames = 256 << 10
+
+    private let intake: Intake
+    private var verified: [VerifiedUpload] = []
+    private var published: [Published] = []
+    /// Bytes of content in them, each counted up to a limit.
+    private var unsignedBytes: UInt64 = 0
+    /// Bytes of names in them.
+    private var unsignedNames = 0
+    /// Of those that wait to be published.
+    private var sealedNames = 0
+    /// `RecentChanges.moment` before the first of them was published.
+    private var changes = 0
+    /// Whether a publication ended since it was last asked for.
+    private var hasPublished = false
+
+    /// Where what uploads replace goes; nil where that is gone for good.
+    var trash: TrashPart?
+
+    /// There where the caller wants receipts and the server gives them.
+    var issuer: ReceiptIssuer?
+
+    init(_ intake: Intake) {
+        self.intake = intake
+    }
+
+    /// Uploads that wait to be published.
+    package var verifiedCount: Int { verified.count }
+
+    /// Whether their names take so much memory that they are to be published.
+    var hasLongNames: Bool { sealedNames >= Self.mostNames }
+
+    /// Whether uploads are published and have no outcome so far.
+    package var isWaiting: Bool { !published.isEmpty }
+
+    /// An upload is all there and as declared.
+    func add(_ upload: VerifiedUpload) {
+        verified.append(upload)
+        if !upload.upload.intent.isMail { verified[verified.count - 1].publication.trash = trash }
+        sealedNames += upload.upload.bytesOfNames
+    }
+
+    /// Nobody waits for what is sealed and not published. What came in parts stays for whoever goes on with it.
+    func giveUp() {
+        for verified in verified {
+            if let multipart = verified.upload.multipart {
+                intake.multiparts.remove(multipart)
+            } else {
+                verified.publication.content.discard()
+            }
+        }
+        verified.removeAll()
+        sealedNames = 0
+    }
+
+    /// Whether acknowledgements may wait for those of the next batch, to have one signature with them: only while each
+    /// batch completes uploads and the next one is there already, so that nobody waits for longer than that takes.
+    ///
+    /// - Parameter moreFollows: whether it is.
+    package func mayWait(moreFollows: Bool) -> Bool {
+        defer { hasPublished = false }
+        return issuer != nil && hasPublished && published.count < Self.mostUnsigned.uploads && moreFollows
+            && unsignedBytes < Self.mostUnsigned.bytes && unsignedNames < Self.mostNames
+    }
+}
+
+// MARK: Claim and publish
+
+extension CommitPipeline {
+    /// What came of publishing.
+    package struct Publishing {
+        /// Uploads that another connection completes, or has completed.
+        package fileprivate(set) var ended: [EndedUpload] = []
+        /// Files that the disk had lost, and has again.
+        package fileprivate(set) var healed: [RelativePath] = []
+    }
+
+    /// Publishes what is sealed: one sync pass for all of it.
+    ///
+    /// - Parameter authorize: throws for an upload that the client may not store any more.
+    func publish(
+        for caller: Caller, run: UInt64?, receipts: inout RepeatedReceipts,
+        authorize: (OpenUpload) throws(Failure) -> Void
+    ) -> Publishing {
+        var report = Publishing()
+        refuse(unless: authorize, &report)
+        takeShares(for: caller, &report)
+        claim(for: caller, run: run, receipts: &receipts, &report)
+        guard !verified.isEmpty else {
+            sealedNames = 0
+            return report
+        }
+        if published.isEmpty { changes = intake.known.recentChanges.moment }
+        let outcomes = intake.store.publish(
+            verified.map(\.publication), acknowledged: intake.known.acknowledged(at:_:),
+            mayReplace: intake.mayReplace(caller), touched: intake.known.restamp)
+        let (now, utc) = (intake.clock.monotonic(), intake.clock.utc())
+        for (verified, outcome) in zip(verified, outcomes) {
+            let begun = utc - (now - verified.upload.started)
+            published.append(
+                Published(
+                    verified, outcome, isDurable: intake.store.durability == .commit, caller, begun: begun, at: utc))
+            verified.share.map(published[published.count - 1].keep)
+            unsignedBytes += min(verified.publication.size, Self.mostUnsigned.bytes)
+            unsignedNames += verified.upload.bytesOfNames
+            if let kept = verified.publication.content.kept {
+                intake.known.recentKeeps.add(kept, of: verified.publication.path)
+            }
+            if case .success(.healed(let path, _)) = outcome { report.healed.append(path) }
+        }
+        verified.removeAll(keepingCapacity: true)
+        sealedNames = 0
+        hasPublished = true
+        return report
+    }
+
+    /// Gives up what the client may not store any more.
+    private func refuse(
+        unless authorize: (OpenUpload) throws(Failure) -> Void, _ report: inout Publishing
+    ) {
+        for index in verified.indices.reversed() {
+            do throws(Failure) {
+                try authorize(verified[index].upload)
+            } catch {
+                let (upload, publication) = withdraw(index)
+                report.ended.append(EndedUpload(upload: upload, outcome: .refused(error, size: publication.size)))
+            }
+        }
+    }
+
+    /// Has room for what the uploads leave beside their content, of a client that may have only so much.
+    private func takeShares(for caller: Caller, _ report: inout Publishing) {
+        guard intake.quotas.limits(for: caller.grant) != nil else { return }
+        for index in verified.indices.reversed() {
+            do throws(Failure) {
+                verified[index].share = try intake.quotas.share(
+                    for: verified[index].publication, verified[index].upload.mailed, of: caller.grant)
+            } catch {
+                let (upload, publication) = withdraw(index)
+                report.ended.append(EndedUpload(upload: upload, outcome: .refused(error, size: publication.size)))
+            }
+        }
+    }
+
+    /// Takes a sealed upload out and throws away what it has brought.
+    private func withdraw(_ index: Int) -> (upload: OpenUpload, publication: Publication) {
+        let (upload, publication) = { ($0.upload, $0.publication) }(verified.remove(at: index))
+        publication.content.discard()
+        if let multipart = upload.multipart { intake.multiparts.remove(multipart) }
+        return (upload, publication)
+    }
+
+    /// A client that lost its connection and comes again may be faster than what it sent over the first one. Then it has
+    /// to come once more, and gets the acknowledgement of that.
+    private func claim(for caller: Caller, run: UInt64?, receipts: inout RepeatedReceipts, _ report: inout Publishing) {
+        let claiming = verified.indices.filter { verified[$0].upload.claim != nil }
+        let refused = intake.known.recent.claim(claiming.compactMap { verified[$0].upload.claim })
+        for index in refused.lazy.map({ claiming[$0] }).reversed() {
+            let (upload, publication) = withdraw(index)
+            let outcome: UploadOutcome
+            do throws(Failure) {
+                let found = try upload.acknowledgedElsewhere(publication)
+                outcome = .acknowledged(receipts.added(to: found, of: caller, run: run))
+            } catch {
+                outcome = .refused(error, size: publication.size)
+            }
+            report.ended.append(EndedUpload(upload: upload, outcome: outcome))
+        }
+    }
+}
+
+// MARK: Sign, record, release
+
+extension CommitPipeline {
+    /// What all that was published came to.
+    package struct Ended {
+        /// In the order in which their receipts are in the seal.
+        package let uploads: [EndedUpload]
+        /// Of the receipts of all that was acknowledged; nothing where there are none.
+        package let signedBatch: SignedBatch?
+    }
+
+    /// Signs for what is published, records it in one transaction, and acknowledges it.
+    package func acknowledge(to caller: Caller) -> Ended {
+        guard !published.isEmpty else { return Ended(uploads: [], signedBatch: nil) }
+        defer {
+            published.removeAll(keepingCapacity: true)
+            (unsignedBytes, unsignedNames) = (0, 0)
+        }
+        return release(record(sign(deliver(published), for: caller)))
+    }
+
+    /// One transaction for all that is for somebody.
+    private func deliver(_ published: [Published]) -> Delivered {
+        let mails = published.indices.compactMap { index in published[index].mail.map { (index, $0) } }
+        guard !mails.isEmpty else { return Delivered(uploads: published) }
+        var uploads = published
+        let queued = intake.queue(mails.map { index, mail in (mail, published[index].upload.intent.recipients) })
+        for ((index, _), result) in zip(mails, queued) {
+            switch result {
+            case .success(let isNew): uploads[index].delivered(isNew: isNew)
+            case .failure(let error): uploads[index].fail(error)
+            }
+        }
+        return Delivered(uploads: uploads)
+    }
+
+    private func sign(_ delivered: Delivered, for caller: Caller) -> Signed {
+        guard let issuer else { return Signed(uploads: delivered.uploads, signedBatch: nil) }
+        var (uploads, signed) = (delivered.uploads, [Int]())
+        let acknowledged = uploads.indices.compactMap { index in
+            guard case .stored(let stored) = uploads[index].ending,
+                let acknowledged = ReceiptIssuer.Acknowledged(stored, uploads[index].upload.intent.kind, for: caller)
+            else { return nil as ReceiptIssuer.Acknowledged? }
+            signed.append(index)
+            return acknowledged
+        }
+        guard !acknowledged.isEmpty else { return Signed(uploads: uploads, signedBatch: nil) }
+        let signedBatch = issuer.issue(acknowledged, sender: caller.sender).signedBatch
+        for (offset, index) in signed.enumerated() { uploads[index].setReceipt(signedBatch.number &+ UInt64(offset)) }
+        return Signed(uploads: uploads, signedBatch: signedBatch)
+    }
+
+    private func record(_ signed: Signed) -> Recorded {
+        intake.record(signed.uploads.compactMap(\.entry), with: signed.signedBatch, since: changes)
+        return Recorded(uploads: signed.uploads, signedBatch: signed.signedBatch)
+    }
+
+    private func release(_ recorded: Recorded) -> Ended {
+        intake.known.recent.release(recorded.uploads.lazy.map(\.upload.intent.id))
+        for published in recorded.uploads {
+            published.upload.appendUpload?.content.forgetIfGone()
+            if let multipart = published.upload.multipart { intake.multiparts.remove(multipart) }
+        }
+        let uploads = recorded.uploads.map { published in
+            EndedUpload(upload: published.upload, outcome: Self.outcome(of: published, in: recorded))
+        }
+        return Ended(uploads: uploads, signedBatch: recorded.signedBatch)
+    }
+
+    private static func outcome(of published: Published, in recorded: Recorded) -> UploadOutcome {
+        switch published.ending {
+        case .stored(let stored):
+            .acknowledged(Acknowledgement(RecordedUpload(published.upload.intent, stored, in: recorded)))
+        case .skipped(let size): .skipped(size: size, message: "")
+        case .failed(let error, let size): .refused(error, size: size)
+        }
+    }
+}
+
+extension CommitPipeline.Published {
+    /// - Parameters:
+    ///   - isDurable: whether what the store holds is.
+    ///   - begun: UTC, in nanoseconds since 1970, as `moment`.
+    ///   - moment: when it was published.
+    fileprivate init(
+        _ verified: VerifiedUpload, _ outcome: Result<PublicationOutcome, Failure>, isDurable: Bool, _ caller: Caller,
+        begun: Int64, at moment: Int64
+    ) {
+        let (upload, publication) = (verified.upload, verified.publication)
+        self.upload = upload
+        // Not the upload's size: this is what was verified.
+        let size = publication.size
+        let file: PublishedFile
+        switch outcome {
+        case .failure(let error):
+            ending = .failed(error, size: size)
+            return
+        case .success(let published):
+            guard let found = PublishedFile(published, of: publication, for: caller) else {
+                ending = .skipped(size: size)
+                return
+            }
+            file = found
+        }
+        let entry = file.entry(
+            of: publication, upload.intent.kind, isDurable: isDurable, by: caller, begun: begun, at: moment,
+            run: upload.run)
+        let mail = upload.intent.isMail ? upload.mail(publication, at: file.path, from: caller, queued: moment) : nil
+        ending = .stored(
+            Stored(
+                isNew: file.isNew, replaced: file.replaced, trash: file.kept?.batch,
+                path: mail == nil ? file.path : upload.statedPath ?? file.path, size: size,
+                digest: publication.digest, isDurable: isDurable, entry: entry, mail: mail))
+    }
+
+    /// What it has left beside its content is its sender's.
+    fileprivate func keep(_ share: ClientShare) {
+        guard case .stored(let stored) = ending else { return }
+        guard stored.mail == nil else { return share.keepAll() }
+        // A name that was there before has been paid for, and one more row has come.
+        guard stored.isNew, stored.replaced == .nothing || stored.trash != nil else {
+            return share.keep(names: 0, bytes: QuotaPrice.row(stored.entry.path))
+        }
+        share.keepAll()
+    }
+
+    /// What is for somebody.
+    fileprivate var mail: Mail? {
+        if case .stored(let stored) = ending { stored.mail } else { nil }
+    }
+
+    /// It is in the mailboxes.
+    ///
+    /// - Parameter isNew: whether this upload has brought it there.
+    fileprivate mutating func delivered(isNew: Bool) {
+        guard case .stored(let stored) = ending else { return }
+        ending = .stored(
+            Stored(
+                isNew: isNew, replaced: .nothing, path: stored.path, size: stored.size, digest: stored.digest,
+                isDurable: stored.isDurable, entry: stored.entry, mail: stored.mail))
+    }
+
+    fileprivate mutating func fail(_ error: Failure) {
+        if case .stored(let stored) = ending { ending = .failed(error, size: stored.size) }
+    }
+
+    fileprivate var entry: CatalogEntry? {
+        if case .stored(let stored) = ending, stored.mail == nil { stored.entry } else { nil }
+    }
+
+    fileprivate mutating func setReceipt(_ number: UInt64) {
+        guard case .stored(var stored) = ending else { return }
+        stored.entry.receipt = number
+        ending = .stored(stored)
+    }
+}

@@ -1,0 +1,152 @@
+import TransferCatalog
+import TransferMail
+import TransferModel
+import TransferStore
+import TransferSystem
+
+extension CommitPipeline {
+    /// Proof that an earlier acknowledgement still promises all that a new one would.
+    struct StillStored {
+        let entry: CatalogEntry
+        let path: RelativePath
+        let digest: Digest
+
+        fileprivate init(entry: CatalogEntry, path: RelativePath, digest: Digest) {
+            (self.entry, self.path, self.digest) = (entry, path, digest)
+        }
+    }
+
+    /// Proof that all for whom an upload is have it, or can still have it.
+    struct StillDelivered {
+        let id: UploadID
+        /// What its sender calls it now, in the server's directory.
+        let path: RelativePath
+        let size: UInt64
+        let digest: Digest
+        let isDurable: Bool
+
+        fileprivate init(_ mail: Mail, at path: RelativePath, isDurable: Bool) {
+            (id, size, digest) = (mail.id, mail.size, mail.digest)
+            (self.path, self.isDurable) = (path, isDurable)
+        }
+    }
+}
+
+extension Intake {
+    /// The acknowledgement of an upload, if it still promises all that a new one would. By the version of the stored file
+    /// alone: a question of a few bytes must not cost more than a look. What only reading could tell, because the file was
+    /// touched or copied, is unknown, and so is what is not durable where that can be had now: its content is sent once.
+    ///
+    /// - Parameter hasRotten: whether any stored file may be known to be rotten; it costs a question about each.
+    func stillStored(
+        _ id: UploadID, _ function: DigestFunction, for caller: Caller, hasRotten: Bool
+    ) -> CommitPipeline.StillStored? {
+        guard let entry = known.entry(for: id), let promised = promised(entry, function, to: caller),
+            let version = store.version(at: promised.path)
+        else { return nil }
+        if isKept(promised, version, hasRotten: hasRotten) { return promised }
+        guard adoption.isOpen else { return nil }
+        return stillStored([id], function, for: caller, hasRotten: hasRotten).first ?? nil
+    }
+
+    /// Whether an upload may still hold in a copy of the directory, and the file is too large to be read while its sender waits.
+    ///
+    /// - Returns: when to ask again; nil for any other upload.
+    func isChecked(for id: UploadID) -> Interval? {
+        guard adoption.isOpen, let entry = known.entry(for: id), let path = RelativePath(stored: entry.path),
+            let version = store.version(at: path), adoption.isPending(entry, version),
+            case .later(let interval) = adoption.adopt(path, version)
+        else { return nil }
+        return interval
+    }
+
+    /// The same for many uploads at once, in their order.
+    ///
+    /// - Returns: one for each; in a copy of the directory perhaps only for the first of them, because files are read.
+    func stillStored(
+        _ ids: [UploadID], _ function: DigestFunction, for caller: Caller, hasRotten: Bool
+    ) -> [CommitPipeline.StillStored?] {
+        let promised = known.entries(for: ids).map { entry in
+            entry.flatMap { self.promised($0, function, to: caller) }
+        }
+        let versions = self.versions(of: promised)
+        var found = zip(promised, versions).map { promised, version -> CommitPipeline.StillStored? in
+            guard let promised, let version, isKept(promised, version, hasRotten: hasRotten) else { return nil }
+            return promised
+        }
+        guard adoption.isOpen else { return found }
+        var (pending, bytes) = ([Int](), UInt64(0))
+        for (index, (promised, version)) in zip(promised, versions).enumerated() where found[index] == nil {
+            guard let promised, let version, adoption.isPending(promised.entry, version) else { continue }
+            let more = bytes.addingClamped(version.size)
+            guard pending.isEmpty || pending.count < Adoption.filesAtOnce && more <= Adoption.mostAtOnce else {
+                found.removeSubrange(index...)
+                break
+            }
+            pending.append(index)
+            bytes = more
+        }
+        guard !pending.isEmpty else { return found }
+        _ = adoption.adopt(
+            pending.compactMap { index in
+                versions[index].flatMap { version in promised[index].map { ($0.path, version) } }
+            })
+        // Also those that were adopted just before.
+        let adopted = known.entries(for: pending.map { ids[$0] }).map { entry in
+            entry.flatMap { self.promised($0, function, to: caller) }
+        }
+        for (index, (promised, version)) in zip(pending, zip(adopted, self.versions(of: adopted))) {
+            guard let promised, let version, isKept(promised, version, hasRotten: true) else { continue }
+            found[index] = promised
+        }
+        return found
+    }
+
+    private func versions(of promised: [CommitPipeline.StillStored?]) -> [ContentVersion?] {
+        var versions = store.versions(at: promised.compactMap { $0?.path })[...]
+        return promised.map { $0 == nil ? nil : versions.popFirst() ?? nil }
+    }
+
+    /// What an entry promises, before its file is looked at; nothing where a new acknowledgement would promise more.
+    private func promised(
+        _ entry: CatalogEntry, _ function: DigestFunction, to caller: Caller
+    ) -> CommitPipeline.StillStored? {
+        guard let digest = entry.digest, digest.algorithm.function == function,
+            let path = try? RelativePath(entry.path), caller.maySee(path),
+            entry.isDurable || store.durability != .commit
+        else { return nil }
+        return CommitPipeline.StillStored(entry: entry, path: path, digest: digest)
+    }
+
+    /// - Parameter version: of the file that has the path now.
+    private func isKept(_ promised: CommitPipeline.StillStored, _ version: ContentVersion, hasRotten: Bool) -> Bool {
+        holds(promised.entry.version, as: version) && (!hasRotten || !known.mayBeRotten(version))
+    }
+
+    /// Whether what has been said of a file holds.
+    ///
+    /// - Parameters:
+    ///   - known: the version that it was said of.
+    ///   - found: the one that has the path.
+    func holds(_ known: ContentVersion?, as found: ContentVersion) -> Bool {
+        guard let known else { return false }
+        return found == known || store.isAboutToGiveWay(found, knownAs: known)
+    }
+
+    /// The acknowledgement of an upload that is for somebody, if all of them have it or can still have it. Who has declined it
+    /// or has let it expire gets it anew.
+    ///
+    /// - Parameter path: what its sender calls it now.
+    func stillDelivered(_ intent: UploadIntent, at path: RelativePath) throws(Failure) -> CommitPipeline.StillDelivered?
+    {
+        let deliveries = try knownDeliveries(of: intent.id)
+        guard let mail = deliveries.first?.mail, mail.digest.algorithm.function == intent.function else { return nil }
+        let states = Dictionary(deliveries.map { (PathKey($0.recipient), $0.state) }) { first, _ in first }
+        for name in intent.recipients {
+            guard let state = states[PathKey(name)], state.isOpen || state == .delivered else { return nil }
+        }
+        let isThere = !mail.isRotten && store.version(at: mail.path)?.size == mail.size
+        guard isThere || !states.values.contains(where: \.isOpen) else { return nil }
+        return CommitPipeline.StillDelivered(mail, at: path, isDurable: store.durability == .commit)
+    }
+}

@@ -1,0 +1,481 @@
+import TransferAccess
+import TransferCatalog
+package import TransferCodec
+package import TransferIntake
+import TransferMail
+import TransferModel
+package import TransferProtocol
+import TransferStore
+import TransferSystem
+
+/// The pool's side of a connection's requests: answers them one after the other, a chunk of frames at a time, so that
+/// neither a long file nor a slow client keeps a thread, and memory stays flat.
+///
+/// `@unchecked Sendable`: the session lets it do one step at a time and waits for the outcome, so no two threads are ever
+/// in it.
+package final class RequestWorker: @unchecked Sendable {
+    enum Work {
+        case sending(FileSending)
+        case listing(FolderListing)
+        case removing(RemoveRequest, RelativePath, Removal, files: UInt64)
+        /// Any other.
+        case answering(any RequestAnswer)
+
+        var id: UInt32 {
+            switch self {
+            case .sending(let sending): sending.request.id
+            case .listing(let listing): listing.request.id
+            case .removing(let request, _, _, _): request.id
+            case .answering(let answer): answer.id
+            }
+        }
+    }
+
+    /// A removal that is answered when it is durable.
+    private struct Removed {
+        let request: RemoveRequest
+        let path: String
+        let removal: Removal
+        let files: UInt64
+    }
+
+    /// Whose requests these are; set before the first one, and renewed with every step.
+    package var client: Caller
+
+    /// Tells whether the client still waits for what it has asked for; nil for a connection without a socket.
+    var sender: Sender?
+
+    /// Whether the client takes holes in the content that is sent to it; set as `client` is.
+    package var takesHoles = false
+
+    /// The command that the connection is part of, as its client named it.
+    package var run: UInt64? {
+        didSet { changes.command = run.map { StoringCommand(id: $0) } }
+    }
+
+    let resources: WorkerResources
+    let peer: String
+    /// Those that are not begun are behind the first ones.
+    private var requests: [Request] = []
+    private var begun = 0
+    /// Of them, those that nobody wants answered any more.
+    private var cancelled: Set<UInt32> = []
+    /// Why nothing is begun any more.
+    private var refusal: Failure?
+    private var work: Work?
+    let files: ConnectionFiles
+    var outcome = RequestOutcome.nothing
+    /// Deliveries that were looked up in this step; nothing for those that are not for the client.
+    var lookedUp: [UploadID: Delivery?] = [:]
+    /// Deliveries that were sent to the client in this step.
+    var fetched: [Delivery] = []
+    private var removed: [Removed] = []
+    private let changes: ConnectionChanges
+    private let trash: TrashPart
+    /// Changes that are answered when they are durable.
+    private var changed: [Request] = []
+    var events: [LogEvent] = []
+    private var failures = FailureTally()
+    private var accessAsked: Int64 = 0
+
+    /// Nanoseconds after which it is asked again whether the client may go on with what is under way. New requests are always
+    /// asked about.
+    private static let accessHolds: Int64 = 100_000_000
+
+    /// Content that has to fit in a chunk before another request is begun.
+    private static let leastRoom = 4 << 10
+
+    /// Removals that are answered together.
+    private static let removalsAtOnce = 128
+
+    package convenience init(_ resources: WorkerResources, peer: String) {
+        self.init(resources, peer: peer, trash: resources.newTrash())
+    }
+
+    /// - Parameter trash: where the connection puts things.
+    init(_ resources: WorkerResources, peer: String, trash: TrashPart) {
+        (self.resources, self.trash) = (resources, trash)
+        self.peer = peer
+        files = ConnectionFiles(resources)
+        changes = ConnectionChanges(resources, trash)
+        client = Caller(peer: peer)
+    }
+
+    /// Works until there is a chunk full of answers, nothing more to do, or it is others' turn.
+    ///
+    /// - Parameters:
+    ///   - requests: new ones.
+    ///   - cancelled: ids of requests that nobody wants answered any more.
+    ///   - room: bytes of content to put into the chunk.
+    ///   - compression: what to do with content.
+    ///   - isStopping: whether nothing new is to be begun.
+    package func step(
+        _ requests: [Request], cancelled: [UInt32], room: Int, compression: CompressionGovernor.Choice = .plain,
+        isStopping: Bool
+    ) -> RequestOutcome {
+        outcome = RequestOutcome(
+            chunk: FrameChunk(room: room, from: resources.chunks),
+            compression: AnswerCompression(compression, resources.compressors))
+        self.requests += requests
+        self.cancelled.formUnion(cancelled)
+        outcome.refusal = requests.isEmpty && isAccessFresh ? nil : recheck()
+        refusal = outcome.refusal.map { Failure($0.code, $0.message) } ?? (isStopping ? .serverStopping : nil)
+        if let work,
+            let error = outcome.refusal == nil && !self.cancelled.contains(work.id) ? nil : refusal ?? .cancelled
+        {
+            attempt(work) { () throws(Failure) in throw error }
+        }
+        let turn = Turn(on: resources.pool)
+        outcome.chunk.turn = turn
+        while outcome.chunk.room >= Self.leastRoom, !turn.isOver, goOn() {}
+        endRemovals()
+        endChanges()
+        noteFetched()
+        lookedUp.removeAll(keepingCapacity: true)
+        files.endTurn()
+        resources.log.write(events)
+        events.removeAll(keepingCapacity: true)
+        outcome.isBusy = work != nil || begun < self.requests.count
+        defer { outcome = .nothing }
+        return outcome
+    }
+
+    private var isAccessFresh: Bool { monotonicNanoseconds() - accessAsked < Self.accessHolds }
+
+    /// An access that was taken back ends what is under way, too.
+    private func recheck() -> Refusal? {
+        accessAsked = monotonicNanoseconds()
+        return resources.gate?.recheck(&client)
+    }
+
+    /// The connection ended.
+    package func end() {
+        work = nil
+        if let repeated = failures.repeated { resources.log.write([.moreFailed(repeated, peer: peer)]) }
+    }
+
+    /// - Returns: false when it is others' turn, or nothing is left to do.
+    private func goOn() -> Bool {
+        guard let work else {
+            guard let request = takeNext() else { return false }
+            // Answers come in the order of the requests.
+            if isChange(request) { endRemovals() } else { endChanges() }
+            if case .remove = request {} else { endRemovals() }
+            attempt(request) { () throws(Failure) in
+                if isChange(request) { try change(request) } else { self.work = try begin(request) }
+            }
+            return true
+        }
+        var mayGoOn = true
+        attempt(work) { () throws(Failure) in mayGoOn = try goOn(work) }
+        return mayGoOn
+    }
+
+    /// Whose content is asked for next, some of them.
+    func nextFetched(_ count: Int) -> [UploadID] {
+        requests[begun...].prefix(count).compactMap { request in
+            if case .fetch(let fetch) = request { fetch.delivery } else { nil }
+        }
+    }
+
+    private func takeNext() -> Request? {
+        guard begun < requests.count else {
+            requests.removeAll(keepingCapacity: true)
+            begun = 0
+            return nil
+        }
+        begun += 1
+        return requests[begun - 1]
+    }
+
+    private func begin(_ request: Request) throws(Failure) -> Work {
+        if let refusal { throw refusal }
+        guard !cancelled.contains(request.id) else { throw .cancelled }
+        switch request {
+        case .list(let list): return .listing(try begin(list))
+        case .fetch(let fetch): return .sending(try begin(fetch))
+        case .remove(let remove):
+            let path = try place(of: remove)
+            let removal = try files.beginRemoval(
+                of: path, isRecursive: remove.isRecursive, version: remove.version)
+            return .removing(remove, path, removal, files: 0)
+        case .compare(let compare): return .answering(try begin(compare))
+        case .make(let make) where make.form == .copy: return .answering(try begin(make))
+        case .make, .move: throw .cancelled
+        case .people(let people): return .answering(try begin(people))
+        case .mail(let mail): return .answering(try begin(mail))
+        case .settle(let settle): return .answering(try begin(settle))
+        case .introduce(let introduce): return .answering(try begin(introduce))
+        }
+    }
+
+    private func goOn(_ work: Work) throws(Failure) -> Bool {
+        switch work {
+        case .sending(let sending):
+            guard let digest = try sending.fill(outcome.chunk, &outcome.compression) else { return false }
+            outcome.chunk.append(.end(End(size: sending.endSize, digest: digest)))
+            if let delivery = sending.delivery, sending.isLast { fetched.append(delivery) }
+            events.append(.fetched(sending, digest, peer: peer))
+            answered(sending.request.id)
+        case .listing(let listing):
+            guard try listing.fill(outcome.chunk) else { return false }
+            var end = Outcome(id: listing.request.id, code: .completed, count: listing.count)
+            end.unlisted = listing.unlisted
+            outcome.chunk.append(.outcome(end))
+            events.append(.listed(listing.request.path, listing.count, peer: peer))
+            answered(listing.request.id)
+        case .removing(let request, let path, let removal, let files):
+            return try goOn(request, path, removal, files)
+        case .answering(let answer):
+            guard let ending = try answer.fill(outcome.chunk) else { return false }
+            outcome.chunk.append(.outcome(ending))
+            if answer.watches { outcome.watches = true }
+            events += answer.events(peer: peer)
+            answered(answer.id)
+        }
+        return true
+    }
+
+    private func answered(_ id: UInt32) {
+        work = nil
+        noteAnswer(id)
+    }
+
+    private func noteAnswer(_ id: UInt32) {
+        outcome.answered.append(id)
+        if !cancelled.isEmpty { cancelled.remove(id) }
+    }
+}
+
+// MARK: Beginning
+
+extension RequestWorker {
+    private func begin(_ list: ListRequest) throws(Failure) -> FolderListing {
+        if list.trash == .top {
+            let folder = try client.pathInTrash(list.path)
+            return FolderListing(list, try resources.store.trash(below: folder), resources.intake.known)
+        }
+        let path = try place(of: list)
+        if list.wantsDetails { resources.intake.known.settleIfNeeded() }
+        guard list.isAboutItself else {
+            do throws(Failure) {
+                return FolderListing(list, try resources.store.list(path), resources.intake.known)
+            } catch {
+                // The folder of a client is made when it first sends something.
+                guard error.code == .notFound, list.path.isEmpty else { throw error }
+                return FolderListing(list, nil, resources.intake.known)
+            }
+        }
+        if list.wantsAll, let path {
+            let entry = try resources.store.whole(at: path)
+            let details = resources.intake.known.details(of: [(path, entry.attributes)])[0]
+            return FolderListing(list, about: ListedEntry(entry, details), resources.intake.known)
+        }
+        let attributes = try resources.store.attributes(at: path)
+        let name = list.path.isEmpty && list.trash == nil ? "" : path.map { String($0.name) } ?? ""
+        let isKnown = list.wantsDetails && !attributes.isDirectory
+        let details = isKnown ? path.flatMap { resources.intake.known.details(of: [($0, attributes)])[0] } : nil
+        return FolderListing(list, about: ListedEntry(name, attributes, details), resources.intake.known)
+    }
+
+    /// Where what is to be listed is in the server's directory; nothing for the directory itself.
+    private func place(of list: ListRequest) throws(Failure) -> RelativePath? {
+        guard case .batch(let batch) = list.trash else { return try client.pathForReading(list.path) }
+        return .trash(batch, try client.pathInTrash(list.path))
+    }
+
+    private func begin(_ compare: CompareRequest) throws(Failure) -> FolderAnswer {
+        switch compare.subject {
+        case .uploads(let function):
+            let comparison = try FolderComparison(
+                resources.intake, client, path: compare.path, function, compare.digest)
+            return FolderAnswer(
+                compare, .uploads(comparison, isDurable: resources.store.durability == .commit))
+        case .entries:
+            return FolderAnswer(compare, .entries(try resources.store.list(try client.pathForReading(compare.path))))
+        }
+    }
+
+    private func begin(_ make: MakeRequest) throws(Failure) -> FileCopy {
+        guard let text = String(validating: make.target, as: UTF8.self), let source = try client.pathForReading(text)
+        else {
+            throw Failure(.invalidPath, "What is to be copied has no path that a file could have.")
+        }
+        let target = try client.pathForMaking(make.path)
+        return try FileCopy(
+            make, from: source, try files.openSound(source), to: target, resources, client, sender: sender,
+            command: changes.command, trash: resources.trashes ? trash : nil)
+    }
+
+    private func begin(_ fetch: FetchRequest) throws(Failure) -> FileSending {
+        if let delivery = fetch.delivery { return try begin(fetch, of: delivery) }
+        guard let path = try client.pathForReading(fetch.path) else {
+            throw Failure(.wrongForm, "The server's directory is a folder, and no file.")
+        }
+        let content = try files.openSound(path)
+        let sending = FileSending(
+            fetch, path, content,
+            known: fetch.length == nil ? digest(of: content.attributes, at: path, fetch.digest) : nil,
+            digester: files.digester(fetch.digest), takesHoles: takesHoles)
+        guard sending.isWanted else { throw Failure(.fileChanged, "\(path) is not what it was.") }
+        outcome.chunk.append(.file(sending.beginning))
+        outcome.beginsContent = true
+        return sending
+    }
+
+    /// What the catalog says; only worth a look for content of more than a block.
+    private func digest(
+        of attributes: StoredAttributes, at path: RelativePath, _ function: DigestFunction
+    ) -> Digest? {
+        guard attributes.size > UInt64(Limits.blockSize) else { return nil }
+        let known = files.digest(of: attributes, at: path)
+        return known?.algorithm == function.tree ? known : nil
+    }
+}
+
+// MARK: Removing
+
+extension RequestWorker {
+    private func goOn(
+        _ request: RemoveRequest, _ path: RelativePath, _ removal: Removal, _ files: UInt64
+    ) throws(Failure) -> Bool {
+        var files = files
+        let isDone = try self.files.goOn(removal, gone: &files)
+        guard isDone else {
+            work = .removing(request, path, removal, files: files)
+            return false
+        }
+        work = nil
+        removed.append(Removed(request: request, path: path.string, removal: removal, files: files))
+        if self.files.mustCommitRemovals || removed.count >= Self.removalsAtOnce { endRemovals() }
+        return true
+    }
+
+    /// Answers removals, when they are durable.
+    private func endRemovals() {
+        guard !removed.isEmpty else { return }
+        let ended = removed
+        removed.removeAll(keepingCapacity: true)
+        do throws(Failure) {
+            try files.commit(ended.map(\.removal))
+        } catch {
+            for removal in ended { fail(removal.request.id, removal.path, error) }
+            return
+        }
+        let isDurable = resources.store.durability == .commit
+        for removal in ended {
+            let id = removal.request.id
+            outcome.chunk.append(
+                .outcome(Outcome(id: id, code: .completed, isDurable: isDurable, count: removal.files)))
+            events.append(.removed(removal.path, removal.files, peer: peer))
+            noteAnswer(id)
+        }
+    }
+}
+
+// MARK: Changing
+
+extension RequestWorker {
+    /// Whether a request changes names or attributes in one step, and is answered together with others.
+    private func isChange(_ request: Request) -> Bool {
+        switch request {
+        case .make(let make): make.form != .copy
+        case .move: true
+        case .remove(let remove): remove.keepsInTrash || resources.trashes && remove.trash == nil
+        default: false
+        }
+    }
+
+    /// Where what is to be removed is in the server's directory.
+    private func place(of remove: RemoveRequest) throws(Failure) -> RelativePath {
+        switch remove.trash {
+        case nil: return try client.pathForRemoving(remove.path)
+        case .top: throw Failure(.wrongForm, "The trash is emptied part by part; list it for their names.")
+        case .batch(let batch): return .trash(batch, try client.pathInTrash(remove.path))
+        }
+    }
+
+    private func change(_ request: Request) throws(Failure) {
+        if let refusal { throw refusal }
+        guard !cancelled.contains(request.id) else { throw .cancelled }
+        switch request {
+        case .make(let make): try changes.make(make, client)
+        case .move(let move): try changes.move(move, client)
+        case .remove(let remove):
+            guard remove.trash == nil else { throw Failure(.invalidPath, "It is in the trash already.") }
+            changes.discard(
+                try client.pathForRemoving(remove.path), isRecursive: remove.isRecursive, of: remove.version)
+        default: throw .cancelled
+        }
+        changed.append(request)
+        if changes.mustCommit { endChanges() }
+    }
+
+    /// Makes changes and answers them, when they are durable.
+    private func endChanges() {
+        guard !changed.isEmpty else { return }
+        let ended = changed
+        changed.removeAll(keepingCapacity: true)
+        let isDurable = resources.store.durability == .commit
+        for (request, result) in zip(ended, changes.commit()) {
+            var answer = Outcome(id: request.id, code: .completed, isDurable: isDurable, count: 1)
+            do throws(Failure) {
+                answer.trash = try result.get().trash
+            } catch {
+                fail(request.id, request.path, error)
+                continue
+            }
+            outcome.chunk.append(.outcome(answer))
+            events.append(.changed(request, peer: peer))
+            noteAnswer(request.id)
+        }
+    }
+}
+
+// MARK: What is not answered well
+
+extension RequestWorker {
+    private func attempt(_ request: Request, _ body: () throws(Failure) -> Void) {
+        do throws(Failure) { try body() } catch { failed(request.id, request.path, error) }
+    }
+
+    private func attempt(_ work: Work, _ body: () throws(Failure) -> Void) {
+        do throws(Failure) {
+            try body()
+        } catch {
+            self.work = nil
+            switch work {
+            case .sending(let sending):
+                if error.code == .contentLost { noteRotten(sending) }
+                failed(work.id, sending.path.string, error)
+            case .listing(let listing): failed(work.id, listing.request.path, error)
+            case .removing(_, let path, _, _): failed(work.id, path.string, error)
+            case .answering(let answer): failed(work.id, answer.subject, error)
+            }
+        }
+    }
+
+    private func noteRotten(_ sending: FileSending) {
+        if let rotten = sending.suspect { resources.intake.known.add(rotten: rotten) }
+        if let delivery = sending.delivery { noteRotten(delivery.mail.id) }
+    }
+
+    /// Removals and changes before this one are answered first.
+    private func failed(_ id: UInt32, _ path: String, _ error: Failure) {
+        endRemovals()
+        endChanges()
+        fail(id, path, error)
+    }
+
+    private func fail(_ id: UInt32, _ path: String, _ error: Failure) {
+        let ending = Outcome(id: id, code: error.code, message: error.message)
+        outcome.chunk.append(.outcome(client.outer(ending)))
+        noteAnswer(id)
+        events.append(.requestFailed(path, error, peer: peer, isRepeated: failures.add(error.code) > 1))
+    }
+}
+
+extension Failure {
+    /// To whoever begins something on a server that has to go.
+    fileprivate static let cancelled = Failure(.aborted, "The client has taken the request back.")
+}

@@ -1,0 +1,242 @@
+import TransferClassic
+import TransferCodec
+import TransferDatabase
+import TransferIO
+import TransferIntake
+import TransferMail
+import TransferModel
+import TransferStore
+
+/// The pool's side of what a client is handed: takes what waits in its mailbox, in order, makes messages of it, and ends
+/// deliveries that the client has.
+///
+/// `@unchecked Sendable`: the session gives it one order at a time and waits for what comes of it, so no two threads are ever
+/// in it.
+final class ChatWorker: @unchecked Sendable {
+    /// What there is to be done.
+    struct Order: Equatable, Sendable {
+        /// Deliveries that the client has.
+        var received: [UploadID]
+        /// Bytes of messages that the client can be sent now; 0 for none.
+        var room: Int
+        /// Whether only the message that is under way may go on.
+        var isLast: Bool
+    }
+
+    /// What was done.
+    struct Outcome: Sendable {
+        /// Whether it was looked whether anything waits.
+        var hasLooked = false
+        /// Messages; nothing where none waits.
+        var chunk: ContentChunk?
+        /// Messages that end in the chunk, with the bytes of the chunk up to there.
+        var ends: [(delivery: UploadID, offset: Int)] = []
+        /// Whether the chunk ends inside a message.
+        var isInMessage = false
+        /// Whether nothing else waits.
+        var isEmpty = false
+        /// Why the connection cannot go on.
+        var fault: Failure?
+    }
+
+    /// The shortest room that a message is begun in: its head has a name, each byte of which can become six.
+    private static let leastRoom = 4 << 10
+
+    /// Deliveries that are looked up at once.
+    private static let page = 32
+
+    /// Deliveries that are looked at in one step: thousands may wait that this wire cannot carry, and each takes a query.
+    private static let mostLookedAt = 256
+
+    let name: String
+
+    private let guests: ChatGuests
+    private let names: ChatNames
+    private let resources: WorkerResources
+    /// Waiting deliveries that were looked up, the next one first.
+    private var waiting: [Delivery] = []
+    /// Of the last delivery that was looked up on this connection.
+    private var last: UInt64 = 0
+    private var current: ChatContent?
+    /// Deliveries that have gone out whole in this step.
+    private var sent: [Delivery] = []
+    private var digesters: [DigestFunction: ContentDigester] = [:]
+    private var reader: StoreReader?
+    private var outcome = Outcome()
+    private var events: [LogEvent] = []
+
+    init(_ name: String, _ guests: ChatGuests, _ names: ChatNames, _ resources: WorkerResources) {
+        (self.name, self.guests, self.names, self.resources) = (name, guests, names, resources)
+    }
+
+    func step(_ order: Order) -> Outcome {
+        settle(order.received)
+        if order.room > 0 {
+            outcome.hasLooked = true
+            attempt { () throws(Failure) in try handOn(order) }
+            noteSent()
+        }
+        reader = nil
+        outcome.isInMessage = current != nil
+        resources.log.write(events)
+        events.removeAll(keepingCapacity: true)
+        defer { outcome = Outcome() }
+        return outcome
+    }
+
+    /// What cannot be looked up now may be when the client comes again.
+    private func attempt(_ body: () throws(Failure) -> Void) {
+        do throws(Failure) {
+            try body()
+        } catch {
+            outcome.fault = error
+        }
+    }
+
+    private func attemptMail<T>(_ body: () throws(DatabaseError) -> T) throws(Failure) -> T {
+        do throws(DatabaseError) {
+            return try body()
+        } catch {
+            throw Failure(mail: error)
+        }
+    }
+}
+
+// MARK: Handing on
+
+extension ChatWorker {
+    /// Most looks into a mailbox find nothing, and take no memory.
+    private func handOn(_ order: Order) throws(Failure) {
+        guard guests.mayKeep(name) else { throw .nameTaken(name) }
+        try lookUp()
+        guard current != nil || !waiting.isEmpty else {
+            outcome.isEmpty = true
+            return
+        }
+        let chunk = ContentChunk(size: max(order.room, Self.leastRoom), from: resources.chunks)
+        outcome.chunk = chunk
+        try fill(chunk, isLast: order.isLast)
+    }
+
+    private func fill(_ chunk: ContentChunk, isLast: Bool) throws(Failure) {
+        var looks = 0
+        while chunk.room > 0 {
+            if let current {
+                try goOn(current, chunk)
+                continue
+            }
+            guard !isLast, chunk.room >= Self.leastRoom, looks < Self.mostLookedAt else { return }
+            looks += 1
+            guard let delivery = try next() else {
+                outcome.isEmpty = true
+                return
+            }
+            try begin(delivery, chunk)
+        }
+    }
+
+    /// Writes down which messages have gone out whole, though nobody knows whether they arrive. Nothing depends on it.
+    private func noteSent() {
+        guard !sent.isEmpty else { return }
+        try? guests.mailroom.fetched(sent)
+        sent.removeAll(keepingCapacity: true)
+    }
+
+    private func lookUp() throws(Failure) {
+        guard current == nil, waiting.isEmpty else { return }
+        waiting = try attemptMail { () throws(DatabaseError) in
+            try guests.mailroom.ledger.inbox(of: name, after: last, limit: Self.page)
+        }
+    }
+
+    private func next() throws(Failure) -> Delivery? {
+        try lookUp()
+        guard let delivery = waiting.first else { return nil }
+        waiting.removeFirst()
+        last = delivery.number
+        return delivery
+    }
+
+    /// Begins a message; what this wire cannot carry is left where it is.
+    private func begin(_ delivery: Delivery, _ chunk: ContentChunk) throws(Failure) {
+        guard !names.isUnfit(delivery.number), !delivery.mail.isRotten, try isWaiting(delivery) else { return }
+        let mail = delivery.mail
+        guard mail.note == nil, JSONLineMessage.carries(mail.kind, size: mail.size) else {
+            if names.noteUnfit(delivery.number) { events.append(.unfit(delivery)) }
+            return
+        }
+        let start = chunk.count
+        do throws(Failure) {
+            let content = try open(delivery)
+            chunk.append(JSONLineMessage.forwarded(mail.kind, from: mail.sender, size: mail.size))
+            try goOn(content, chunk)
+        } catch {
+            chunk.shorten(to: start)
+            current = nil
+            guard error.isLoss else { throw error }
+            lost(delivery, error)
+        }
+    }
+
+    /// It may have been fetched elsewhere, or have expired, since it was looked up.
+    private func isWaiting(_ delivery: Delivery) throws(Failure) -> Bool {
+        try attemptMail { () throws(DatabaseError) in
+            try guests.mailroom.ledger.delivery(of: delivery.mail.id, to: name)?.state.isOpen ?? false
+        }
+    }
+
+    private func open(_ delivery: Delivery) throws(Failure) -> ChatContent {
+        let reader = reader ?? resources.store.reader()
+        self.reader = reader
+        let function = delivery.mail.digest.algorithm.function
+        let digester = digesters[function] ?? ContentDigester(function)
+        digesters[function] = digester
+        digester.reset()
+        return try ChatContent(delivery, try reader.open(delivery.mail.path), digester: digester)
+    }
+
+    private func goOn(_ content: ChatContent, _ chunk: ContentChunk) throws(Failure) {
+        current = content
+        let before = chunk.count
+        do throws(Failure) {
+            guard try content.fill(chunk) else { return }
+        } catch {
+            chunk.shorten(to: before)
+            if error.isLoss { lost(content.delivery, error) }
+            throw error
+        }
+        current = nil
+        outcome.ends.append((content.delivery.mail.id, chunk.count))
+        sent.append(content.delivery)
+        events.append(.handedOn(content.delivery, peer: guests.peer))
+    }
+
+    /// What has no content any more stays in the mailbox until its sender brings it again, or until it expires; nobody is sent a part
+    /// of it again and again.
+    private func lost(_ delivery: Delivery, _ error: Failure) {
+        try? guests.mailroom.ledger.noteRotten(delivery.mail.id)
+        events.append(.notHandedOn(delivery, error))
+    }
+}
+
+extension Failure {
+    /// Whether what is stored is not there any more, or is something else. Anything else may be over in a moment, such as too many
+    /// open files: the client comes again, and is sent it then.
+    fileprivate var isLoss: Bool { code == .notFound || code == .contentLost }
+}
+
+// MARK: Ending deliveries
+
+extension ChatWorker {
+    private func settle(_ received: [UploadID]) {
+        guard !received.isEmpty else { return }
+        do throws(DatabaseError) {
+            guard let ended = try guests.mailroom.settle(received, by: name, as: .delivered).ended else { return }
+            resources.intake.free(ended.freed)
+            events += ended.deliveries.map { .settled($0, peer: guests.peer) }
+        } catch {
+            // They wait, and are sent once more when the client comes again.
+            events.append(.mailFailed(error))
+        }
+    }
+}

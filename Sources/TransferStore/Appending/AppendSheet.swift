@@ -1,0 +1,182 @@
+internal import CLinux
+import Glibc
+import TransferModel
+import TransferSystem
+
+/// The file beside the bytes of an append upload that says what it is and how far it is durable. Everything in it has its place
+/// from the beginning, so that it does not grow with the number of requests:
+///
+/// | from | |
+/// |---|---|
+/// | 0 | its kind, the size of the declaration, the declaration, a digest of these |
+/// | 32 KiB, and 512 bytes on | the two slots |
+/// | 33 KiB | the last slot whose sync has succeeded |
+/// | 36 KiB | the digests of whole blocks, in order |
+///
+/// The slots and that word are each in a sector of their own: a power cut leaves them as they were, or new, or torn, and a
+/// torn one says so by its digest.
+final class AppendSheet: Sendable {
+    /// Bytes of a declaration at most: paths and metadata have bounds of their own, which leave room.
+    static let mostDeclared = 24 << 10
+
+    private static let kind = Array("transfer upload\n".utf8)
+    private static let slots: [UInt64] = [32 << 10, (32 << 10) + 512]
+    private static let settledPlace: UInt64 = 33 << 10
+    private static let digestsPlace: UInt64 = 36 << 10
+    private static let suffix = ".sheet"
+
+    let declaration: [UInt8]
+    private let file: Descriptor
+    private let name: String
+    private let folder: DirectoryHandle
+
+    var number: Int32 { file.number }
+
+    private var disk: Disk { folder.disk }
+
+    private init(_ file: consuming Descriptor, _ name: String, in folder: DirectoryHandle, _ declaration: [UInt8]) {
+        self.file = file
+        (self.name, self.folder, self.declaration) = (name, folder, declaration)
+    }
+
+    static func name(_ id: UploadID) -> String { "\(id)\(suffix)" }
+
+    /// The upload whose sheet has the name.
+    static func upload(of name: String) -> UploadID? {
+        name.hasSuffix(suffix) ? UploadID(hexadecimal: name.dropLast(suffix.count)) : nil
+    }
+
+    func remove() { try? folder.unlink(name) }
+}
+
+// MARK: The declaration
+
+extension AppendSheet {
+    /// - Parameter declaration: up to `mostDeclared` bytes.
+    static func make(_ id: UploadID, in folder: DirectoryHandle, _ declaration: [UInt8]) throws(SystemError)
+        -> AppendSheet
+    {
+        let name = name(id)
+        let file = try folder.openFile(name, flags: O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+        let sheet = AppendSheet(file, name, in: folder, declaration)
+        var head = kind
+        head.append(littleEndian: UInt32(truncatingIfNeeded: declaration.count))
+        head += declaration
+        do throws(SystemError) {
+            try sheet.write(head + AppendSlot.check(head), at: 0)
+        } catch {
+            sheet.remove()
+            throw error
+        }
+        return sheet
+    }
+
+    /// - Returns: nothing where there is none, or one that was never whole.
+    static func find(_ id: UploadID, in folder: DirectoryHandle) throws(SystemError) -> AppendSheet? {
+        let name = name(id)
+        let file: Descriptor
+        do throws(SystemError) {
+            file = try folder.openFile(name, flags: O_RDWR)
+        } catch {
+            guard error.errno == ENOENT else { throw error }
+            return nil
+        }
+        let head = try read(
+            file.number, most: kind.count + 4 + mostDeclared + AppendSlot.digestSize, at: 0, folder.disk)
+        guard let declaration = declaration(in: head) else { return nil }
+        return AppendSheet(file, name, in: folder, declaration)
+    }
+
+    private static func declaration(in head: [UInt8]) -> [UInt8]? {
+        let start = kind.count + 4
+        guard head.count >= start, head.starts(with: kind) else { return nil }
+        let size = Int(head.span.bytes.littleEndian(at: kind.count, as: UInt32.self))
+        guard size <= mostDeclared, head.count >= start + size + AppendSlot.digestSize else { return nil }
+        let check = head[start + size..<start + size + AppendSlot.digestSize]
+        guard AppendSlot.check(Array(head[..<(start + size)])) == Array(check) else { return nil }
+        return Array(head[start..<start + size])
+    }
+}
+
+// MARK: How far it has come
+
+extension AppendSheet {
+    /// Those that are whole, the newest first, with their places.
+    func slots() throws(SystemError) -> [(place: Int, slot: AppendSlot)] {
+        var found: [(place: Int, slot: AppendSlot)] = []
+        for (place, offset) in Self.slots.enumerated() {
+            if let slot = AppendSlot(try read(AppendSlot.size, at: offset)) { found.append((place, slot)) }
+        }
+        return found.sorted { $0.slot.sequence > $1.slot.sequence }
+    }
+
+    func write(_ slot: AppendSlot, place: Int) throws(SystemError) {
+        try write(slot.bytes, at: Self.slots[place % Self.slots.count])
+    }
+
+    /// The last slot whose sync has succeeded, as far as is known; the word need not be durable.
+    var settled: UInt64 {
+        get throws(SystemError) {
+            let bytes = try read(8 + AppendSlot.digestSize, at: Self.settledPlace)
+            guard bytes.count == 8 + AppendSlot.digestSize,
+                AppendSlot.check(Array(bytes.prefix(8))) == Array(bytes.dropFirst(8))
+            else { return 0 }
+            return bytes.span.bytes.littleEndian(at: 0, as: UInt64.self)
+        }
+    }
+
+    func settle(_ sequence: UInt64) throws(SystemError) {
+        var bytes: [UInt8] = []
+        bytes.append(littleEndian: sequence)
+        try write(bytes + AppendSlot.check(bytes), at: Self.settledPlace)
+    }
+
+    /// Digests of blocks, one after the other.
+    ///
+    /// - Parameter first: the number of the first of them.
+    func write(digests: ArraySlice<UInt8>, first: Int) throws(SystemError) {
+        guard !digests.isEmpty else { return }
+        try write(Array(digests), at: Self.digestsPlace + UInt64(first * AppendSlot.digestSize))
+    }
+
+    /// - Returns: nothing where there are not as many.
+    func digests(_ count: Int) throws(SystemError) -> [UInt8]? {
+        let (size, isTooMuch) = UInt64(count).multipliedReportingOverflow(by: UInt64(AppendSlot.digestSize))
+        let end = UInt64(clamping: try disk.status(number).st_size)
+        guard !isTooMuch, size <= end - min(end, Self.digestsPlace) else { return nil }
+        let bytes = try read(count * AppendSlot.digestSize, at: Self.digestsPlace)
+        return bytes.count == count * AppendSlot.digestSize ? bytes : nil
+    }
+
+    private func write(_ bytes: [UInt8], at offset: UInt64) throws(SystemError) {
+        var written = 0
+        while written < bytes.count {
+            let count = try bytes.span.bytes.withUnsafeBytes { (all) throws(SystemError) in
+                try disk.write(number, UnsafeRawBufferPointer(rebasing: all[written...]), at: offset + UInt64(written))
+            }
+            // No file system should, and nobody may wait for one that does.
+            guard count > 0 else { throw SystemError(errno: EIO, call: "pwrite") }
+            written += count
+        }
+    }
+
+    private func read(_ count: Int, at offset: UInt64) throws(SystemError) -> [UInt8] {
+        try Self.read(number, most: count, at: offset, disk)
+    }
+
+    /// - Returns: fewer bytes at the end of the file.
+    private static func read(
+        _ number: Int32, most: Int, at offset: UInt64, _ disk: Disk
+    ) throws(SystemError) -> [UInt8] {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: most, alignment: 8)
+        defer { buffer.deallocate() }
+        var count = 0
+        while count < most {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+            let read = try disk.read(number, into: rest, at: offset + UInt64(count))
+            guard read > 0 else { break }
+            count += read
+        }
+        return Array(buffer[..<count])
+    }
+}

@@ -1,0 +1,58 @@
+import TransferCodec
+import TransferModel
+
+/// How far an upload had come, as it stands in its sheet: two of these take turns, so that the one that was told last is never
+/// written over.
+package struct AppendSlot: Equatable {
+    /// They grow by one.
+    var sequence: UInt64
+    var offset: UInt64
+    var total: UInt64?
+    var tail: [UInt8]
+    /// Whether the one before it was on disk before this one was written, and this one is synced before anybody is told.
+    var isDurable: Bool
+    /// A digest of the run of the kernel that it was written in.
+    var boot: [UInt8]
+
+    /// Bytes of a digest here (XXH128).
+    package static let digestSize = AppendMark.function.size
+
+    /// Four numbers, two digests, and a digest of all that.
+    package static let size = 4 * 8 + 3 * digestSize
+
+    package var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.append(littleEndian: sequence)
+        bytes.append(littleEndian: offset)
+        bytes.append(littleEndian: total ?? .max)
+        bytes.append(littleEndian: UInt64(isDurable ? 1 : 0))
+        bytes += tail.isEmpty ? [UInt8](repeating: 0, count: Self.digestSize) : tail
+        bytes += boot
+        return bytes + Self.check(bytes)
+    }
+
+    init(sequence: UInt64, mark: AppendMark, isDurable: Bool, boot: [UInt8]) {
+        (self.sequence, offset, total, tail) = (sequence, mark.offset, mark.total, mark.tail)
+        (self.isDurable, self.boot) = (isDurable, boot)
+    }
+
+    /// - Returns: nothing for what was never written, or not whole.
+    package init?(_ bytes: [UInt8]) {
+        guard bytes.count == Self.size,
+            Self.check(Array(bytes.dropLast(Self.digestSize))) == bytes.suffix(Self.digestSize)
+        else { return nil }
+        let span = bytes.span.bytes
+        sequence = span.littleEndian(at: 0, as: UInt64.self)
+        offset = span.littleEndian(at: 8, as: UInt64.self)
+        let total = span.littleEndian(at: 16, as: UInt64.self)
+        self.total = total == .max ? nil : total
+        isDurable = span.littleEndian(at: 24, as: UInt64.self) == 1
+        let hasTail = offset % UInt64(Limits.blockSize) != 0
+        tail = hasTail ? Array(bytes[32..<32 + Self.digestSize]) : []
+        boot = Array(bytes[32 + Self.digestSize..<32 + 2 * Self.digestSize])
+    }
+
+    package static func check(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.withUnsafeBytes { BlockHasher.digest(AppendMark.function, $0) }
+    }
+}

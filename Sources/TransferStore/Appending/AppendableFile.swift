@@ -1,0 +1,197 @@
+internal import CLinux
+import Glibc
+package import TransferModel
+import TransferSystem
+
+/// An append upload in a directory store: its bytes, as a part that can be published, and the sheet that says how far they are
+/// durable.
+///
+/// A slot is written, then the bytes, the digests and the slot are synced at once. What a crash leaves of that tells its own
+/// story: where the machine had failed, the digests say whether the bytes are there; where only the process had died, a slot
+/// whose sync nobody has seen succeed counts for nothing, because what a failed sync leaves in memory looks like what is on
+/// disk. Nobody was told of it in either case, and the slot before stands.
+///
+/// `@unchecked Sendable`: one thread at a time works on it, the one that has the right to write.
+package final class AppendableFile: AppendableContent, @unchecked Sendable {
+    package private(set) var kept: AppendMark
+    package private(set) var isLost = false
+
+    private let staged: StagedFile
+    private let sheet: AppendSheet
+    private let id: UploadID
+    /// Of the newest slot, and where it stands.
+    private var newest: (sequence: UInt64, place: Int)
+    /// Whether its names are durable.
+    private var isNamed: Bool
+
+    private var incoming: Incoming { staged.incoming }
+    private var disk: Disk { staged.disk }
+
+    /// Bytes read at once.
+    private static let readSize = 256 << 10
+
+    package var content: any StagedContent { staged }
+    package var declaration: [UInt8] { sheet.declaration }
+
+    private init(
+        _ staged: StagedFile, _ sheet: AppendSheet, _ id: UploadID, _ kept: AppendMark, newest: (UInt64, Int),
+        isNamed: Bool
+    ) {
+        (self.staged, self.sheet, self.id, self.kept) = (staged, sheet, id, kept)
+        (self.newest, self.isNamed) = (newest, isNamed)
+    }
+
+    /// One that has nothing yet.
+    convenience init(_ staged: StagedFile, _ sheet: AppendSheet, _ id: UploadID) {
+        self.init(staged, sheet, id, AppendMark(), newest: (0, 1), isNamed: false)
+    }
+
+    package func read(
+        _ range: Range<UInt64>, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
+    ) throws(Failure) {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
+        defer { buffer.deallocate() }
+        var position = range.lowerBound
+        while position < range.upperBound {
+            let wanted = UnsafeMutableRawBufferPointer(
+                rebasing: buffer.prefix(Int(min(UInt64(Self.readSize), range.upperBound - position))))
+            let count = try attempt("read what has arrived") { () throws(SystemError) in
+                try disk.read(staged.number, into: wanted, at: position)
+            }
+            guard count > 0 else { throw .appendLost }
+            try body(UnsafeRawBufferPointer(rebasing: wanted[..<count]))
+            position += UInt64(count)
+        }
+    }
+
+    package func discard() {
+        // Without its sheet it would be a part like any other one.
+        staged.discard()
+        sheet.remove()
+    }
+
+    package func forgetIfGone() {
+        if case .none = staged.place { sheet.remove() }
+    }
+}
+
+// MARK: Keeping
+
+extension AppendableFile {
+    package func keep(_ mark: AppendMark) throws(Failure) {
+        guard mark != kept || !isNamed else { return }
+        try attempt("make what has arrived durable") { () throws(SystemError) in
+            let (sequence, place) = try write(mark, isDurable: incoming.committer.isNeeded)
+            var descriptors = [staged.number, sheet.number]
+            if !isNamed { descriptors.append(incoming.directory.number) }
+            let request = SharedSync.Request(
+                descriptors: descriptors, bytes: max(1, mark.offset - min(kept.offset, mark.offset)),
+                failures: staged.failures)
+            try sync(request)
+            try sheet.settle(sequence)
+            newest = (sequence, place)
+        }
+        (kept, isNamed) = (mark, true)
+    }
+
+    package func note(_ mark: AppendMark) {
+        // Where there is no room for it, what it is for is not needed but by somebody whom a crash meets just then.
+        _ = try? write(mark, isDurable: false)
+    }
+
+    /// - Returns: the slot that it stands in now.
+    private func write(_ mark: AppendMark, isDurable: Bool) throws(SystemError) -> (sequence: UInt64, place: Int) {
+        let slot = AppendSlot(sequence: newest.sequence + 1, mark: mark, isDurable: isDurable, boot: boot)
+        let place = 1 - newest.place
+        let known = kept.blocks.count
+        try sheet.write(digests: mark.blocks[min(known, mark.blocks.count)...], first: known / AppendSlot.digestSize)
+        try sheet.write(slot, place: place)
+        return (slot.sequence, place)
+    }
+
+    /// A write that fails leaves what was kept before, and its slot. A sync that fails leaves nothing that anybody knows; one that
+    /// could not even begin, because nobody could write down that it does, leaves everything.
+    private func sync(_ request: SharedSync.Request) throws(SystemError) {
+        let begun = incoming.committer.syncsBegun
+        do throws(SystemError) {
+            try incoming.appendUpload.run(request)
+        } catch {
+            isLost = isLost || incoming.committer.syncsBegun != begun
+            throw error
+        }
+    }
+
+    /// A digest of the present run of the kernel.
+    private var boot: [UInt8] { AppendSlot.check(Array(disk.boot.utf8)) }
+
+    private var knowsBoot: Bool { !disk.boot.utf8.elementsEqual(BootID.unknown.utf8) }
+}
+
+// MARK: Finding it again
+
+extension AppendableFile {
+    /// What an earlier server, or this one before it let go of it, has left.
+    static func found(_ staged: StagedFile, _ sheet: AppendSheet, _ id: UploadID) throws(Failure) -> AppendableFile {
+        let file = AppendableFile(staged, sheet, id, AppendMark(), newest: (0, 1), isNamed: false)
+        let slots = try attempt("read what has arrived before") { () throws(SystemError) in try sheet.slots() }
+        let settled = try attempt("read what has arrived before") { () throws(SystemError) in try sheet.settled }
+        for (index, (place, slot)) in slots.enumerated() {
+            let before = index + 1 < slots.count ? slots[index + 1].slot : nil
+            guard let mark = try file.mark(slot, before: before, settled: settled) else { continue }
+            // The next one takes the place of what does not count.
+            (file.kept, file.newest, file.isNamed) = (mark, (slots[0].slot.sequence, place), slot.isDurable)
+            return file
+        }
+        if let sequence = slots.first?.slot.sequence { file.newest.sequence = sequence }
+        return file
+    }
+
+    /// - Returns: nothing where the slot does not count.
+    private func mark(_ slot: AppendSlot, before: AppendSlot?, settled: UInt64) throws(Failure) -> AppendMark? {
+        let block = UInt64(Limits.blockSize)
+        // More blocks than bytes of the file: that is no slot of it.
+        let size = try size
+        guard let count = Int(exactly: slot.offset / block), slot.offset <= size,
+            let digests = try attempt(
+                "read what has arrived before",
+                { () throws(SystemError) in
+                    try sheet.digests(count)
+                })
+        else { return nil }
+        let mark = AppendMark(offset: slot.offset, total: slot.total, blocks: digests, tail: slot.tail)
+        let isOfNow = slot.boot == boot
+        if slot.sequence <= settled, slot.isDurable || isOfNow { return mark }
+        guard !isOfNow, knowsBoot else { return nil }
+        let start = slot.isDurable ? min(before?.offset ?? 0, slot.offset) / block * block : 0
+        return try holds(mark, from: start) ? mark : nil
+    }
+
+    private var size: UInt64 {
+        get throws(Failure) {
+            try attempt("look at what has arrived before") { () throws(SystemError) in
+                UInt64(clamping: try disk.status(staged.number).st_size)
+            }
+        }
+    }
+
+    /// Whether the bytes have the digests.
+    ///
+    /// - Parameter start: where to begin; the start of a block.
+    /// - Throws: where they cannot be read. That says nothing of them, and what was kept must not go for it.
+    private func holds(_ mark: AppendMark, from start: UInt64) throws(Failure) -> Bool {
+        let block = UInt64(Limits.blockSize)
+        let size = AppendSlot.digestSize
+        var position = start
+        while position < mark.offset {
+            let end = min(position + block, mark.offset)
+            let number = Int(position / block)
+            let expected = end - position == block ? Array(mark.blocks[number * size..<(number + 1) * size]) : mark.tail
+            let found = try attempt("read what has arrived before") { () throws(SystemError) in
+                try staged.readDigest(of: position..<end, AppendMark.function)
+            }
+            guard found == expected else { return false }
+            position = end
+        }
+        return true
+    }
+}

@@ -1,0 +1,56 @@
+import Glibc
+import TransferModel
+import TransferSystem
+
+extension Failure {
+    /// What was found is there, but may not be on disk. Sent again, it takes the place of what is there.
+    static let doubtedContent = Failure(
+        .storageFailed,
+        "Could not make the content durable: the server's disk failed meanwhile. The upload has to be sent again.")
+
+    /// Decides the wording and the code for a system call that failed: the one place that does.
+    ///
+    /// - Parameter doing: completes "Could not …".
+    init(_ error: SystemError, doing: String) {
+        // What is full here is the room that a file system has for these, most often a few KiB for each file (xattr(7)).
+        if error.call == "fsetxattr", [ENOSPC, EDQUOT, E2BIG, ERANGE].contains(error.errno) {
+            let hint = "the server's file system has no room for its extended attributes."
+            self.init(.storageFailed, "Could not \(doing): \(hint)")
+            return
+        }
+        switch error.errno {
+        case ENOSPC: self.init(.insufficientStorage, "Could not \(doing): the server's disk is full.")
+        case EDQUOT: self.init(.quotaExceeded, "Could not \(doing): the server's disk quota is used up.")
+        case EFBIG: self.init(.uploadTooLarge, "Could not \(doing): the server's file system takes no file so large.")
+        case EMFILE, ENFILE, ENOMEM:
+            let what = error.errno == ENOMEM ? "memory" : "file handles"
+            self.init(.busy, "Could not \(doing): the server is out of \(what).")
+        case ENAMETOOLONG:
+            self.init(.invalidPath, "Could not \(doing): a name is too long for the server's file system.")
+        case EILSEQ, EINVAL: self.init(.invalidPath, "Could not \(doing): the server's file system refuses the name.")
+        case ELOOP: self.init(.invalidPath, "Could not \(doing): the path goes through a symbolic link.")
+        case EXDEV: self.init(.invalidPath, "Could not \(doing): the path leads to another file system.")
+        case EISDIR: self.init(.pathConflict, "Could not \(doing): a directory has the name.")
+        case ENOTDIR: self.init(.pathConflict, "Could not \(doing): a file is where a directory is needed.")
+        case EIO:
+            let hint = "the server's disk failed (\(error.call)). The kernel's log on the server says more."
+            self.init(.storageFailed, "Could not \(doing): \(hint)")
+        case EROFS:
+            let hint = "the server's file system is read-only. It has to be checked and mounted for writing."
+            self.init(.storageFailed, "Could not \(doing): \(hint)")
+        default: self.init(.storageFailed, "Could not \(doing): \(error).")
+        }
+    }
+}
+
+/// Runs system calls and gives their failure its code and its sentence.
+///
+/// - Parameter doing: completes "Could not …".
+@discardableResult
+func attempt<T>(_ doing: @autoclosure () -> String, _ body: () throws(SystemError) -> T) throws(Failure) -> T {
+    do throws(SystemError) {
+        return try body()
+    } catch {
+        throw Failure(error, doing: doing())
+    }
+}

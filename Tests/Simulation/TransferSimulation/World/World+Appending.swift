@@ -1,0 +1,132 @@
+import TransferIntake
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// Append uploads, request by request. What their senders were told of them never becomes less, whatever fails.
+extension World {
+    /// One request, of somebody who asks first how far his upload is.
+    func grow(_ step: Step) throws {
+        guard let session = session(step.a), session.current == nil else { return }
+        let index = appending(step, for: session)
+        // Only a sync that fails excuses what is lost: a full disk takes nothing back that was told. It may have been another one's.
+        let earlier = uploads[index].appendUpload.flatMap(\.failedSyncs) ?? failedSyncs
+        defer {
+            if failedSyncs > earlier || disk.isDead { uploads[index].appendUpload?.mayBeGone = true }
+            uploads[index].appendUpload?.failedSyncs = failedSyncs
+        }
+        guard let place = try askAppend(index, on: session) else { return }
+        if !place.isThere { uploads[index].appendUpload = AppendUpload() }
+        if step.c >> 6 % 24 == 0 { return try takeBackAppend(index, on: session) }
+        try append(index, at: place, step, on: session)
+    }
+
+    /// One that its sender goes on with, or a new one.
+    private func appending(_ step: Step, for session: Session) -> Int {
+        let open = uploads.indices.filter {
+            uploads[$0].appendUpload != nil && uploads[$0].caller == session.caller
+                && (uploads[$0].answer == nil || step.c >> 3 % 8 == 0)
+        }
+        if let index = open.randomElement(step.b), step.c % 4 != 0 { return index }
+        let made = plan(step, parts: Self.block < 1 << 16)
+        uploads[made] = Upload(
+            id: uploads[made].id, content: uploads[made].content, path: uploads[made].path,
+            conflict: uploads[made].conflict, isSized: true, declares: false, mayEnd: true, isInParts: true,
+            caller: session.caller, appendUpload: AppendUpload())
+        return made
+    }
+
+    /// Where an upload is to be gone on with.
+    private typealias Place = (offset: Int, isThere: Bool)
+
+    /// - Returns: nothing for one that is over, or of which nothing can be said now.
+    private func askAppend(_ index: Int, on session: Session) throws -> Place? {
+        guard let appendUpload = uploads[index].appendUpload else { return nil }
+        do throws(Failure) {
+            let found = try session.intake.unfinishedAppend(uploads[index].id)
+            guard !disk.isDead else { return nil }
+            guard let unfinished = found else {
+                guard appendUpload.isBegun, !appendUpload.mayBeGone else { return (0, false) }
+                throw Failure(.notFound, "")
+            }
+            if options.tells { print("    upload \(index) has \(unfinished.offset) of \(appendUpload.told)") }
+            trace.add(Int(unfinished.offset))
+            guard unfinished.offset >= appendUpload.told else {
+                throw Failure(.sizeMismatch, "")
+            }
+            try told(index, Int(unfinished.offset))
+            return (Int(unfinished.offset), true)
+        } catch {
+            switch error.code {
+            case .notFound: throw Promises.Broken("upload \(index) grows no more, and its sender was told of it")
+            case .sizeMismatch: throw Promises.Broken("upload \(index) has less than its sender was told")
+            // It is just being completed, or the disk has failed.
+            default: return nil
+            }
+        }
+    }
+
+    private func told(_ index: Int, _ offset: Int) throws(Failure) {
+        guard !disk.isDead else { return }
+        uploads[index].appendUpload?.told = offset
+        uploads[index].appendUpload?.isBegun = true
+    }
+
+    private func takeBackAppend(_ index: Int, on session: Session) throws {
+        do throws(Failure) {
+            if try session.intake.takeBack(append: uploads[index].id) { done.insert(.takeBackAppend) }
+        } catch {}
+        uploads[index].appendUpload = AppendUpload()
+        // A disk that fails keeps what was to go.
+        uploads[index].appendUpload?.mayBeGone = true
+    }
+
+    private func append(_ index: Int, at place: Place, _ step: Step, on session: Session) throws {
+        let content = contents[uploads[index].content]
+        let (offset, isNew) = (place.offset, !place.isThere)
+        guard offset <= content.count else { return }
+        let end = step.c >> 8 % 3 == 0 ? content.count : min(content.count, offset + Int(step.b >> 3) % 6000)
+        let isLast = end == content.count && step.c >> 10 % 8 != 0
+        let append = UploadAppend(
+            at: UInt64(offset), total: step.c >> 13 % 2 == 0 ? UInt64(content.count) : nil,
+            ending: isLast ? .here : .never, isNew: isNew, isUnproven: step.c >> 14 % 4 == 0)
+        var intent = UploadIntent(
+            id: uploads[index].id, path: uploads[index].path, size: UInt64(end - offset),
+            conflict: uploads[index].conflict, extent: .append(append))
+        if isNew { intent.modified = Timestamp(seconds: Int64(index), nanoseconds: 0) }
+        let attempt = Attempt(upload: index, begun: moment)
+        let begun = session.intake.begin(intent, mayEnd: true)
+        try noteNames()
+        if let outcome = begun.outcome { return try told(outcome, index, isOfNow: true) }
+        if step.c >> 16 % 4 == 0 { begun.upload.announce() }
+        try bring(Array(content[offset..<end]), begun.upload, attempt, step, isLast: isLast, on: session)
+    }
+
+    private func bring(
+        _ content: [UInt8], _ open: OpenUpload, _ attempt: Attempt, _ step: Step, isLast: Bool, on session: Session
+    ) throws {
+        let index = attempt.upload
+        let cut = step.c >> 18 % 4 == 0 ? Int(step.b) % (content.count + 1) : content.count
+        let sealed = Result { () throws(Failure) -> UploadOutcome? in
+            let piece = Array(content[..<cut])
+            try piece.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try open.append(bytes) }
+            guard cut == content.count else { return nil }
+            return try session.intake.finish(open, DeclaredEnd())
+        }
+        try noteNames()
+        switch sealed {
+        case .failure(let error): try told(session.intake.refuse(open, error), index)
+        case .success where cut < content.count: open.suspend()
+        case .success(.kept(let offset)?):
+            done.insert(.grow)
+            try told(index, Int(offset))
+        case .success(let outcome?): try told(outcome, index)
+        case .success(nil):
+            uploads[index].appendUpload?.mayBeGone = true
+            uploads[index].isOnItsWay = true
+            session.sealed.append(attempt)
+            try publish(session)
+            if step.c >> 20 % 2 == 0 { try acknowledge(session) }
+        }
+    }
+}

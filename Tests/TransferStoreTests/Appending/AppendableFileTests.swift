@@ -1,0 +1,347 @@
+import Glibc
+import Testing
+import TransferCodec
+import TransferModel
+import TransferStoreTestSupport
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferStore
+
+/// What is told of an upload that grows holds: after a crash of the process, of the machine, and of the disk.
+@Suite struct AppendableFileTests {
+    private static let id = UploadID(high: 7, low: 9)
+    private static let content = SplitMix64.bytes(seed: 1, 2 * Limits.blockSize + 77)
+    private static let disk = FileSystem(isMemory: false, syncsAsAWhole: false)
+
+    /// A store on a machine that was started so many times.
+    private struct Machine {
+        let temporary: TemporaryDirectory
+        var boots = 1
+        var durability = Durability.commit
+
+        init() throws { temporary = try TemporaryDirectory(prefersMemory: true) }
+
+        /// - Parameter failure: says which sync fails.
+        func store(_ failure: FailingSync = FailingSync()) throws -> FileStore {
+            let disk = Disk(
+                interception: { call, body in
+                    if failure.refuses(call) { return -Int(ENOSPC) }
+                    if failure.failsToRead(call) { return -Int(EIO) }
+                    guard call.isSync else { return body() }
+                    return failure.isNow() ? -Int(EIO) : 0
+                }, dirtyBytes: { 0 }, boot: "boot \(boots)", isSerial: true)
+            let store = try FileStore(
+                path: temporary.path("store"), durability: durability, fileSystem: AppendableFileTests.disk, disk: disk)
+            _ = try store.removeLeftovers()
+            return store
+        }
+
+        var incoming: String { temporary.path("store/.transfer/incoming") }
+        var sheet: String { incoming + "/\(AppendableFileTests.id).sheet" }
+        var part: String { incoming + "/\(AppendableFileTests.id).part" }
+    }
+
+    /// One sync that fails.
+    private final class FailingSync: Sendable {
+        private let wait = Locked(Int.max)
+        private let refused = Locked(Refused.nothing)
+        private let readsLeft = Locked(Int?.none)
+
+        /// What cannot be done, because there is no room.
+        enum Refused { case nothing, writing, renaming }
+
+        func refuse(_ refused: Refused) { self.refused.withLock { $0 = refused } }
+
+        /// One read fails, behind so many that do not.
+        func failRead(after reads: Int) { readsLeft.withLock { $0 = reads } }
+
+        /// Whether a read is still to fail.
+        var isReadDue: Bool { readsLeft.withLock { $0 != nil } }
+
+        func failsToRead(_ call: DiskCall) -> Bool {
+            guard case .read = call else { return false }
+            return readsLeft.withLock { left in
+                guard let reads = left else { return false }
+                left = reads == 0 ? nil : reads - 1
+                return reads == 0
+            }
+        }
+
+        func refuses(_ call: DiskCall) -> Bool {
+            switch (call, refused.withLock { $0 }) {
+            case (.write, .writing), (.rename, .renaming): true
+            default: false
+            }
+        }
+
+        /// - Parameter count: syncs that succeed before.
+        func arm(after count: Int) { wait.withLock { $0 = count } }
+
+        func isNow() -> Bool {
+            wait.withLock { wait in
+                wait -= 1
+                return wait == -1
+            }
+        }
+    }
+
+    /// Writes up to there, and says how far that is.
+    private static func write(_ file: AppendableFile, to end: Int, from start: Int = 0) throws -> AppendMark {
+        try content[start..<end].withUnsafeBytes { try file.content.write($0, at: UInt64(start)) }
+        return mark(end)
+    }
+
+    private static func mark(_ end: Int) -> AppendMark {
+        let digester = ContentDigester(.xxh128)
+        var mark = AppendMark(offset: UInt64(end))
+        content[..<end].withUnsafeBytes { digester.update($0) { _, digest in mark.blocks += digest } }
+        mark.tail = digester.tail
+        return mark
+    }
+
+    private static let ends = [0, 1, Limits.blockSize, Limits.blockSize + 5, content.count]
+
+    @Test(arguments: ends) func whatIsKeptIsFound(_ end: Int) throws {
+        var machine = try Machine()
+        var mark = Self.mark(end)
+        mark.total = 1 << 40
+        let declaration: [UInt8] = [1, 2, 3]
+        let first = try machine.store()
+        let made = try first.makeAppendable(id: Self.id, size: nil, declaration: declaration)
+        _ = try Self.write(made, to: end)
+        try made.keep(mark)
+        first.unlock()
+        // The same run of the machine, and another one.
+        for _ in 0..<2 {
+            let store = try machine.store()
+            let file = try #require(try store.appendable(id: Self.id))
+            #expect(file.kept == mark && file.declaration == declaration)
+            store.unlock()
+            machine.boots += 1
+        }
+    }
+
+    /// A process that dies in a sync: what it would have told counts for nothing.
+    @Test func whatNobodySawSyncedDoesNotCount() throws {
+        let machine = try Machine()
+        let store = try machine.store()
+        let file = try store.makeAppendable(id: Self.id, size: nil, declaration: [])
+        try file.keep(try Self.write(file, to: 100))
+        _ = try Self.write(file, to: 300, from: 100)
+        let settled = try #require(Files.read(machine.sheet))
+        try file.keep(Self.mark(300))
+        // As it was before the sync had succeeded.
+        var pending = try #require(Files.read(machine.sheet))
+        pending[33 << 10..<(33 << 10) + 24] = settled[33 << 10..<(33 << 10) + 24]
+        try Files.write(pending, to: machine.sheet)
+        store.unlock()
+        let next = try machine.store()
+        let again = try #require(try next.appendable(id: Self.id))
+        #expect(again.kept == Self.mark(100))
+        // It goes on from there.
+        _ = try Self.write(again, to: 200, from: 100)
+        try again.keep(Self.mark(200))
+        next.unlock()
+        #expect(try #require(try machine.store().appendable(id: Self.id)).kept == Self.mark(200))
+    }
+
+    /// After a power cut the bytes say whether it counts.
+    @Test(arguments: [true, false]) func aPowerCutLeavesWhatIsThere(_ isThere: Bool) throws {
+        var machine = try Machine()
+        let store = try machine.store()
+        let file = try store.makeAppendable(id: Self.id, size: nil, declaration: [])
+        let (first, second) = (Limits.blockSize - 3, Limits.blockSize + 500)
+        try file.keep(try Self.write(file, to: first))
+        let settled = try #require(Files.read(machine.sheet))
+        try file.keep(try Self.write(file, to: second, from: first))
+        var pending = try #require(Files.read(machine.sheet))
+        pending[33 << 10..<(33 << 10) + 24] = settled[33 << 10..<(33 << 10) + 24]
+        try Files.write(pending, to: machine.sheet)
+        if !isThere {
+            var part = try #require(Files.read(machine.part))
+            part[Limits.blockSize + 1] ^= 1
+            try Files.write(part, to: machine.part)
+        }
+        store.unlock()
+        machine.boots += 1
+        let again = try #require(try machine.store().appendable(id: Self.id))
+        #expect(again.kept == Self.mark(isThere ? second : first))
+    }
+
+    /// What cannot be read after a power cut is not lost: whichever read fails, what was told stays for the next request.
+    @Test func aReadThatFailsTakesNothing() throws {
+        var machine = try Machine()
+        let store = try machine.store()
+        let file = try store.makeAppendable(id: Self.id, size: nil, declaration: [])
+        let end = Limits.blockSize + 500
+        try file.keep(try Self.write(file, to: 100))
+        let settled = try #require(Files.read(machine.sheet))
+        try file.keep(try Self.write(file, to: end, from: 100))
+        // The process has died before it knew that the sync had succeeded, so that the bytes have to be compared.
+        var pending = try #require(Files.read(machine.sheet))
+        pending[33 << 10..<(33 << 10) + 24] = settled[33 << 10..<(33 << 10) + 24]
+        try Files.write(pending, to: machine.sheet)
+        store.unlock()
+        machine.boots += 1
+        var reads = 0
+        while true {
+            let failure = FailingSync()
+            let next = try machine.store(failure)
+            failure.failRead(after: reads)
+            let found = Result { () throws(Failure) in try next.appendable(id: Self.id)?.kept.offset }
+            next.unlock()
+            if failure.isReadDue {
+                #expect(try found.get() == UInt64(end))
+                break
+            }
+            #expect(throws: Failure.self, "read \(reads)") { try found.get() }
+            reads += 1
+        }
+        #expect(reads > 4)
+    }
+
+    /// Every byte of the newest slot torn: the one before it stands.
+    @Test func aTornSlotIsNone() throws {
+        let machine = try Machine()
+        let store = try machine.store()
+        let file = try store.makeAppendable(id: Self.id, size: nil, declaration: [])
+        try file.keep(try Self.write(file, to: 10))
+        try file.keep(try Self.write(file, to: 20, from: 10))
+        store.unlock()
+        let sheet = try #require(Files.read(machine.sheet))
+        for byte in 0..<AppendSlot.size {
+            var torn = sheet
+            // The second of them stands in the second place.
+            torn[(32 << 10) + 512 + byte] ^= 0x55
+            try Files.write(torn, to: machine.sheet)
+            let store = try machine.store()
+            #expect(try #require(try store.appendable(id: Self.id)).kept == Self.mark(10), "byte \(byte)")
+            store.unlock()
+        }
+    }
+
+    /// A sheet that was never whole is none, and what lies beside it goes.
+    @Test func aTornDeclarationIsNone() throws {
+        let machine = try Machine()
+        let store = try machine.store()
+        _ = try store.makeAppendable(id: Self.id, size: nil, declaration: [1, 2, 3])
+        store.unlock()
+        let sheet = try #require(Files.read(machine.sheet))
+        for count in 0..<sheet.count {
+            if !Files.names(machine.incoming).contains("\(Self.id).part") { try Files.write([], to: machine.part) }
+            try Files.write(Array(sheet[..<count]), to: machine.sheet)
+            let store = try machine.store()
+            #expect(try store.appendable(id: Self.id) == nil && Files.names(machine.incoming).isEmpty, "\(count) bytes")
+            store.unlock()
+        }
+    }
+
+    @Test func whatASyncHasLostIsGone() throws {
+        let machine = try Machine()
+        // The bytes, the sheet, and the folder.
+        for count in 0..<3 {
+            let failure = FailingSync()
+            let store = try machine.store(failure)
+            defer { store.unlock() }
+            let file = try store.makeAppendable(id: Self.id, size: nil, declaration: [])
+            failure.arm(after: count)
+            let mark = try Self.write(file, to: 100)
+            #expect(throws: Failure.self) { try file.keep(mark) }
+            #expect(file.isLost && file.kept == AppendMark())
+            file.discard()
+            #expect(Files.names(machine.incoming).isEmpty)
+            #expect(try store.appendable(id: Self.id) == nil)
+        }
+    }
+
+    /// What could not be written takes nothing back that was, and can be written later. Nor does a sync that could not begin, because
+    /// nothing could say that it does.
+    @Test(arguments: [FailingSync.Refused.writing, .renaming])
+    private func aFullDiskTakesNothingBack(_ refused: FailingSync.Refused) throws {
+        let machine = try Machine()
+        let failure = FailingSync()
+        let store = try machine.store(failure)
+        let file = try store.makeAppendable(id: Self.id, size: nil, declaration: [])
+        let first = try Self.write(file, to: 100)
+        try file.keep(first)
+        let second = try Self.write(file, to: Limits.blockSize + 5, from: 100)
+        failure.refuse(refused)
+        #expect(throws: Failure.self) { try file.keep(second) }
+        #expect(!file.isLost && file.kept == first)
+        failure.refuse(.nothing)
+        store.unlock()
+        let later = try machine.store()
+        let found = try #require(try later.appendable(id: Self.id))
+        #expect(found.kept == first)
+        try found.keep(try Self.write(found, to: Limits.blockSize + 5, from: 100))
+        later.unlock()
+        #expect(try machine.store().appendable(id: Self.id)?.kept == second)
+    }
+
+    /// A server that dies while it publishes one, and the next one.
+    @Test func whatWasBeingPublishedCanBeGoneOnWith() throws {
+        let machine = try Machine()
+        let store = try machine.store()
+        let file = try store.makeAppendable(id: Self.id, size: nil, declaration: [])
+        try file.keep(try Self.write(file, to: 100))
+        try #require(file.content as? StagedFile).withdraw(id: Self.id)
+        #expect(!Files.names(machine.incoming).contains("\(Self.id).part"))
+        store.unlock()
+        let next = try machine.store()
+        #expect(try #require(try next.appendable(id: Self.id)).kept == Self.mark(100))
+        // Parts of other uploads in the middle of that go, and so do sheets of what is gone.
+        next.unlock()
+        unlink(machine.part)
+        _ = try machine.store()
+        #expect(Files.names(machine.incoming).isEmpty)
+    }
+
+    @Test func oneOfThemIsNoPart() throws {
+        let machine = try Machine()
+        let store = try machine.store()
+        _ = try store.makeAppendable(id: Self.id, size: nil, declaration: [])
+        #expect(throws: Failure.self) { try store.resume(id: Self.id, size: nil) }
+        #expect(throws: Failure.self) { try store.makeAppendable(id: Self.id, size: nil, declaration: []) }
+        let other = UploadID(high: 1, low: 1)
+        _ = try store.resume(id: other, size: nil)
+        #expect(throws: Failure.self) { try store.makeAppendable(id: other, size: nil, declaration: []) }
+        #expect(throws: Failure.self) {
+            let long = [UInt8](repeating: 0, count: AppendSheet.mostDeclared + 1)
+            _ = try store.makeAppendable(id: UploadID(high: 2, low: 1), size: nil, declaration: long)
+        }
+        try store.removePart(Self.id)
+        #expect(Files.names(machine.incoming) == ["\(other).part"])
+    }
+
+    /// Nothing is promised on such a server, and nothing wrong is gone on with.
+    @Test func withoutSyncsAllIsCompared() throws {
+        var machine = try Machine()
+        machine.durability = .none
+        let store = try machine.store()
+        let file = try store.makeAppendable(id: Self.id, size: nil, declaration: [])
+        try file.keep(try Self.write(file, to: 100))
+        try file.keep(try Self.write(file, to: 200, from: 100))
+        store.unlock()
+        machine.boots += 1
+        let whole = try machine.store()
+        #expect(try #require(try whole.appendable(id: Self.id)).kept == Self.mark(200))
+        whole.unlock()
+        var part = try #require(Files.read(machine.part))
+        part[150] ^= 1
+        try Files.write(part, to: machine.part)
+        machine.boots += 1
+        let damaged = try machine.store()
+        #expect(try #require(try damaged.appendable(id: Self.id)).kept == Self.mark(100))
+        damaged.unlock()
+    }
+}
+
+extension DiskCall {
+    fileprivate var isSync: Bool {
+        switch self {
+        case .sync, .syncAll: true
+        default: false
+        }
+    }
+}
