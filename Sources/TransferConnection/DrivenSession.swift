@@ -137,3 +137,129 @@ extension DrivenSession {
         }
     }
 }
+
+/// One end of a connection, on one loop for life, which says its last words and goes.
+package protocol LingeringSession: Actor {
+    /// Where the session lives.
+    nonisolated var loop: EventLoop { get }
+
+    var driver: ConnectionDriver { get }
+
+    /// Whether something waits for the socket.
+    var hasUnsent: Bool { get }
+
+    /// Closes the socket.
+    func close()
+}
+
+extension LingeringSession {
+    /// How long the last words may take to leave.
+    private static var longest: Interval { .seconds(2) }
+
+    /// Bytes read at once to be dropped.
+    private static var scratchSize: Int { 16 << 10 }
+
+    /// Waits until the other end has taken the last words, and closes. Closing a socket with unread bytes resets the
+    /// connection, and a reset can overtake what was sent last; so what still comes is read and dropped until the other end
+    /// closes too.
+    package func linger() async {
+        guard !driver.isOver else { return }
+        let deadline = loop.schedule(at: (MonotonicTime.now + Self.longest).nanoseconds) { [weak self] in
+            self?.assumeIsolated { $0.close() }
+        }
+        var hasEnded = false
+        // Not from a pool: who lingers must not take the buffers of those that upload.
+        let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.scratchSize, alignment: 64)
+        defer { scratch.deallocate() }
+        while !driver.isOver {
+            if !hasUnsent, !hasEnded {
+                driver.socket?.endSending()
+                hasEnded = true
+            }
+            do throws(StreamError) {
+                switch try driver.socket?.discard(into: scratch) ?? .end {
+                case .bytes(let count): await driver.letOthers(after: count)
+                case .wouldBlock: await driver.wake.wait()
+                case .end: if hasEnded { close() } else { await driver.wake.wait() }
+                }
+            } catch {
+                close()
+            }
+        }
+        loop.cancel(deadline)
+    }
+}
+
+/// What every end of a connection has, whatever it is there for and whatever is spoken on it: the socket, the times of what
+/// was said and heard, and its turns. What is done with it is written once, in `DrivenSession` and `PipedSession`.
+///
+/// Belongs to a session, and like it to one loop.
+package final class ConnectionDriver {
+    /// Fired when something has come, and by whoever else wants the session to look.
+    package let wake: Signal
+    /// Fired when the pool has nothing more to do for the session.
+    let rested = Signal()
+    package private(set) var socket: StreamSocket?
+    package var liveness: Liveness
+    /// Whether what comes is a sign of life. Where the other end is to take something, it may be that nothing else is one.
+    package var hearsLife = true
+    /// Whether the socket is closed, or will never be there.
+    package private(set) var isOver = false
+    var timer: (timer: EventLoop.Timer, due: MonotonicTime)?
+    private var turns: Turns
+
+    /// - Parameter turn: bytes after which the session gives way to others of its loop; without end where it shares the loop
+    ///   with nobody whom that would matter to.
+    package init(_ timeouts: Liveness.Timeouts, turn: Int = .max, wake: Signal = Signal()) {
+        self.wake = wake
+        liveness = Liveness(timeouts, now: .now)
+        turns = Turns(of: turn)
+    }
+
+    /// Takes the socket, whose signal for reading is `wake`.
+    package func open(_ socket: StreamSocket) {
+        self.socket = socket
+    }
+
+    /// While nobody reads, the peer cannot be blamed for silence.
+    package func pauseReading(_ isPaused: Bool) {
+        liveness.pauseReading(isPaused, now: .now)
+        socket?.pauseReading(isPaused)
+    }
+
+    /// What is received after that is the end.
+    package func close() {
+        isOver = true
+        socket?.close()
+    }
+
+    package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> StreamSocket.Received {
+        let received = try socket?.receive(into: buffer) ?? .end
+        if hearsLife, case .bytes(let count) = received { liveness.received(count, now: .now) }
+        return received
+    }
+
+    /// Gives way from time to time: a peer that always has more to say must not keep the loop from the others.
+    func letOthers(after count: Int) async {
+        if turns.isOver(after: count) { await Task.yield() }
+    }
+}
+
+/// When a connection gives way to the others of its loop: one that always has more to say must not keep the loop to itself.
+package struct Turns: Sendable {
+    /// Bytes received in one turn.
+    private let length: Int
+    private var received = 0
+
+    package init(of length: Int) {
+        self.length = length
+    }
+
+    /// - Returns: whether the turn is over with these bytes; then the next one begins.
+    package mutating func isOver(after count: Int) -> Bool {
+        received += count
+        guard received >= length else { return false }
+        received = 0
+        return true
+    }
+}

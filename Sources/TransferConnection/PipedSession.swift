@@ -223,3 +223,114 @@ extension PipedSession {
         driver.wake.fire()
     }
 }
+
+/// A session in which frames are spoken, as docs/PROTOCOL.md has them.
+package protocol FrameSession: DrivenSession {
+    var parser: FrameParser { get set }
+
+    func send(_ message: Message)
+}
+
+extension FrameSession {
+    package func sendPing() { send(.ping(0)) }
+}
+
+/// A session in which frames are spoken and whose work is done on a pool.
+package protocol PipedFrameSession: FrameSession, PipedSession {
+    /// - Returns: whether the next frame may be looked at: the session is not ending, and nothing is undecided.
+    func take(_ message: Message, _ steps: Steps) throws(ProtocolFault) -> Bool
+
+    /// - Parameter piece: its range counts from the first unparsed byte.
+    func take(_ piece: DataPiece, _ steps: Steps) throws(ProtocolFault)
+}
+
+extension PipedFrameSession {
+    package func step(_ steps: Steps) throws(ProtocolFault) -> FoundStep {
+        let bytes = steps.unparsed
+        guard !bytes.isEmpty else { return .needsMore }
+        switch try parser.next(bytes.bytes) {
+        case .needsMore: return .needsMore
+        case .message(let message, let consumed):
+            steps.consumed(consumed)
+            return try take(message, steps) ? .step : .lastStep
+        case .data(let piece, let consumed):
+            try take(piece, steps)
+            steps.consumed(consumed)
+            return .step
+        }
+    }
+}
+
+/// A session to which only messages come, which it works on at once.
+package protocol MessageSession: FrameSession {
+    /// Bytes that are received at once; more than any message has.
+    static var receiveSize: Int { get }
+
+    /// Called around the messages of one buffer.
+    func gather(_ body: () -> Int) -> Int
+
+    func take(_ message: Message) throws(ProtocolFault)
+
+    /// The other end says no more.
+    func ended()
+}
+
+extension MessageSession {
+    /// Reads until the session is ending.
+    package func readLoop() async {
+        let hasEnded = await read(holding: Self.receiveSize) { bytes in gather { parse(bytes.bytes) } }
+        if hasEnded { ended() }
+    }
+
+    /// - Returns: how many bytes were taken.
+    private func parse(_ bytes: RawSpan) -> Int {
+        var consumed = 0
+        do throws(ProtocolFault) {
+            while !isEnding {
+                switch try parser.next(bytes.extracting(consumed..<bytes.byteCount)) {
+                case .needsMore: return consumed
+                case .message(let message, let count):
+                    consumed += count
+                    try take(message)
+                case .data: throw ProtocolFault(.unexpectedFrame, "The server sent data.")
+                }
+            }
+        } catch {
+            broke(error)
+        }
+        return consumed
+    }
+}
+
+/// One receive buffer on its way to the pool, with what was found in it, in order.
+package protocol ReceivedSteps: AnyObject, Sendable {
+    /// The buffer, and how far it was parsed.
+    var input: ReceiveBuffer { get set }
+
+    /// Received bytes that were not parsed yet.
+    var unparsed: UnsafeRawBufferPointer { get }
+
+    func received(_ count: Int)
+
+    func consumed(_ count: Int)
+
+    /// Whether nothing was found that is to be worked on.
+    var isEmpty: Bool { get }
+
+    /// Whether no more steps may be added. There may be whole frames left in the buffer.
+    var isComplete: Bool { get }
+
+    /// - Parameter carry: what is received already, and belongs in front.
+    init(_ buffer: BlockBuffer, carry: [UInt8])
+
+    /// Goes on in the buffer of one that has all its steps. The two read and write different bytes of it.
+    init(after steps: Self)
+}
+
+extension ReceivedSteps {
+    package var unparsed: UnsafeRawBufferPointer { input.unparsed }
+
+    package func received(_ count: Int) { input.received(count) }
+
+    package func consumed(_ count: Int) { input.consumed(count) }
+}

@@ -1,8 +1,8 @@
-package import TransferDatabase
-package import TransferMail
 package import Synchronization
 package import TransferCatalog
+package import TransferDatabase
 import TransferKeys
+package import TransferMail
 package import TransferModel
 package import TransferReceipts
 package import TransferStore
@@ -212,4 +212,20 @@ package enum IntakeEvent: Sendable {
 
     /// All of them were.
     case directoryAdopted(Adoption.Progress)
+}
+
+/// The time, as the intake is told it.
+package struct IntakeClock: Sendable {
+    /// Nanoseconds that only grow.
+    package let monotonic: @Sendable () -> Int64
+
+    /// UTC, in nanoseconds since 1970.
+    package let utc: @Sendable () -> Int64
+
+    /// This machine's.
+    package static let system = IntakeClock(monotonic: monotonicNanoseconds, utc: utcNanoseconds)
+
+    package init(monotonic: @escaping @Sendable () -> Int64, utc: @escaping @Sendable () -> Int64) {
+        (self.monotonic, self.utc) = (monotonic, utc)
+    }
 }

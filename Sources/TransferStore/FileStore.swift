@@ -179,3 +179,190 @@ package final class FileStore: ContentStore {
         return mask
     }
 }
+
+extension FileStore {
+    package func publish(
+        _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest? = { _, _ in nil },
+        mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)? = nil,
+        touched: ([TouchedFile]) -> Void = { _ in }
+    ) -> [Result<PublicationOutcome, Failure>] {
+        if space != nil, let refused = refusal(batch) { return refused }
+        let publisher = Publisher(
+            tree: tree, umask: umask, rights: rights, incoming: incoming, quota: space?.quota,
+            acknowledged: acknowledged, mayReplace: mayReplace)
+        let outcomes = publisher.publish(batch, touched: touched)
+        for (publication, outcome) in zip(batch, outcomes) {
+            if outcome.isFinal { publication.staged.discard() } else { publication.staged.discardUnlessResumable() }
+        }
+        return outcomes
+    }
+
+    /// Small uploads are not looked at one by one, so the disk may have become too full by now: one look for all.
+    ///
+    /// - Returns: nothing to go on.
+    private func refusal(_ batch: [Publication]) -> [Result<PublicationOutcome, Failure>]? {
+        do throws(Failure) {
+            for publication in batch { if try publication.staged.checkRoom() { break } }
+            return nil
+        } catch {
+            for publication in batch { publication.staged.discardUnlessResumable() }
+            return batch.map { _ in .failure(error) }
+        }
+    }
+
+    package func admit(
+        _ path: RelativePath, size: UInt64?, conflict: ConflictPolicy
+    ) throws(Failure) -> PublicationOutcome? {
+        let status = try attempt("look at \(path)") { () throws(SystemError) -> stat? in
+            do throws(SystemError) {
+                return try tree.open(path.parent).status(String(path.name))
+            } catch {
+                guard error.errno == ENOENT else { throw error }
+                return nil
+            }
+        }
+        guard let status else { return nil }
+        switch conflict {
+        case .skip: return .skipped
+        case .keepBoth: return nil
+        case .overwrite, .fail:
+            let isDirectory = status.st_mode & S_IFMT == S_IFDIR
+            let mayBeSame = !isDirectory && size.map { UInt64(clamping: status.st_size) == $0 } ?? true
+            guard isDirectory || (conflict == .fail && !mayBeSame) else { return nil }
+            throw Failure(.pathConflict, "\(path) is taken by \(isDirectory ? "a directory" : "other content").")
+        }
+    }
+
+    /// The file that has the path, without a look at its content.
+    ///
+    /// - Returns: nothing when there is none, or something that is no file.
+    package func version(at path: RelativePath) -> ContentVersion? {
+        guard let status = try? tree.open(path.parent).status(String(path.name)), status.st_mode & S_IFMT == S_IFREG
+        else { return nil }
+        return ContentVersion(status)
+    }
+
+    package func isAboutToGiveWay(_ version: ContentVersion, knownAs before: ContentVersion) -> Bool {
+        version.hasSameContent(as: before) && incoming.keeps.withLock { $0.contains(before) }
+    }
+
+    package func exists(_ path: RelativePath) -> Bool {
+        guard let status = try? tree.open(path.parent).status(String(path.name)) else { return false }
+        return status.isFile || status.isDirectory || status.isLink
+    }
+
+    package func missingFolders(_ folder: RelativePath?, below top: RelativePath?) -> [RelativePath] {
+        var (missing, next): ([RelativePath], RelativePath?) = ([], folder)
+        while let folder = next, folder != top, (try? tree.open(folder)) == nil {
+            missing.append(folder)
+            next = folder.parent
+        }
+        return missing
+    }
+
+    /// The same for many paths at once, in their order. Those of one folder should stand together: it is opened once then.
+    package func versions(at paths: [RelativePath]) -> [ContentVersion?] {
+        let reader = StoreReader(tree)
+        return paths.map { path in reader.attributes(at: path).flatMap { $0.isDirectory ? nil : $0.version } }
+    }
+
+    package func versions(of names: [String], in folder: RelativePath?) -> [ContentVersion?] {
+        let directory = try? tree.open(folder)
+        return names.map { name in
+            guard let status = try? directory?.status(name), status.isFile else { return nil }
+            return ContentVersion(status)
+        }
+    }
+}
+
+extension Result<PublicationOutcome, Failure> {
+    /// Whether nobody will want the bytes that were staged. What the disk could not do now it may do later.
+    fileprivate var isFinal: Bool {
+        switch self {
+        case .success: true
+        case .failure(let error): error.code.class != .server
+        }
+    }
+}
+
+extension FileStore {
+    /// How much of the disk there is.
+    package struct Room: Equatable, Sendable {
+        /// Bytes of the file system that the server may still write.
+        package let free: UInt64
+        /// Bytes of the whole file system.
+        package let total: UInt64
+    }
+
+    /// - Returns: nothing where that cannot be said, as in memory without a limit (tmpfs(5), size).
+    package var room: Room? {
+        guard let status = try? incoming.directory.disk.room(incoming.directory.number), status.f_blocks > 0 else {
+            return nil
+        }
+        let size = UInt64(status.f_frsize)
+        let (free, isFreeTooMuch) = UInt64(status.f_bavail).multipliedReportingOverflow(by: size)
+        let (total, isTotalTooMuch) = UInt64(status.f_blocks).multipliedReportingOverflow(by: size)
+        return isFreeTooMuch || isTotalTooMuch ? nil : Room(free: free, total: total)
+    }
+
+    /// Whether the file system is mounted so that nothing can be written.
+    package var isReadOnly: Bool {
+        let status = try? incoming.directory.disk.room(incoming.directory.number)
+        return status.map { $0.f_flag & UInt(ST_RDONLY) != 0 } ?? false
+    }
+
+    /// Holds to other limits from now on, as far as that can change: not whether there is a quota, and nothing where there
+    /// were no limits.
+    ///
+    /// - Returns: those that hold now.
+    package func change(_ limits: SpaceLimits) -> SpaceLimits { space?.change(limits) ?? SpaceLimits() }
+
+    /// Whether as much of the disk is free as has to stay free, before something is written that is no content.
+    ///
+    /// - Throws: `insufficientStorage`.
+    package func checkRoom() throws(Failure) { try space?.check() }
+
+    /// Bytes that count against the quota, and the quota; nothing without one.
+    package var quota: (used: UInt64, limit: UInt64)? { space?.quota.map { ($0.used, $0.currentLimit) } }
+}
+
+/// Content that is for somebody has a folder in the server's own, where no client's path leads.
+extension FileStore {
+    package func removeMail(_ paths: [RelativePath]) {
+        guard let folder = try? tree.open(.mailFolder) else { return }
+        for path in paths where RelativePath(mail: path.string) != nil {
+            let name = String(path.name)
+            guard let status = try? folder.status(name), status.isFile, (try? folder.unlink(name)) != nil else {
+                continue
+            }
+            space?.quota?.removed(ContentVersion(status).size)
+        }
+    }
+
+    package func mailFiles() -> [RelativePath] {
+        guard let directory = try? tree.open(.mailFolder), let stream = try? DirectoryStream(directory) else {
+            return []
+        }
+        var files: [RelativePath] = []
+        while let name = try? stream.next() {
+            let text = RelativePath.mailFolder.string + "/" + String(decoding: name, as: UTF8.self)
+            if let path = RelativePath(mail: text) { files.append(path) }
+        }
+        return files
+    }
+}
+
+extension FileStore {
+    /// Makes a folder and those above it, as far as they are missing. When this returns they are there, durably if the store
+    /// is.
+    ///
+    /// - Throws: `pathConflict` where a file has the path, `insufficientStorage`, `storageFailed`.
+    package func makeFolder(_ path: RelativePath) throws(Failure) {
+        try space?.check()
+        let failures = incoming.committer.failures
+        let directories = BatchDirectories(tree, incoming.committer)
+        defer { directories.close() }
+        _ = try directories.open(path)
+        try directories.commit(since: failures)
+    }
+}

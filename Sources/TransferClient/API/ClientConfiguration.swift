@@ -1,7 +1,10 @@
 import Glibc
-package import TransferKeys
+import TransferCodec
+import TransferHTTP
+public import TransferKeys
 public import TransferModel
 import TransferProtocol
+import TransferSealing
 
 /// What a program that pushes can choose.
 public struct ClientConfiguration: Sendable {
@@ -197,4 +200,101 @@ public struct ClientConfiguration: Sendable {
 
     /// Cores of this machine.
     static let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+}
+
+extension ClientConfiguration {
+    private static let wording = KeyPair.Wording(
+        name: "The client's key", harm: "push in its name",
+        remedy:
+            "If nobody has, run 'chmod 600' on it; otherwise remove it, and have it removed from the servers that know it.",
+        repair: "Put the file back from a backup, or remove it, and another is made.")
+
+    /// Shows servers the key pair in a file: that is who this client is. The program `transfer` keeps that of its user in
+    /// `~/.config/transfer/key.pem`.
+    ///
+    /// - Parameter path: of the file, PEM and mode 0600; it is made, in a folder that is there, where there is none.
+    /// - Returns: the public half, for a server's `authorized_keys`.
+    /// - Throws: `TransferFailure` when the file is no key, when others can read it, or when it cannot be made.
+    @discardableResult
+    public mutating func showKey(in path: String) throws(TransferFailure) -> PublicKey {
+        do throws(KeyPair.Fault) {
+            let pair = try KeyPair.open(path, Self.wording).pair
+            key = pair
+            return pair.key
+        } catch {
+            throw TransferFailure(reason: .untrusted, message: error.message)
+        }
+    }
+}
+
+extension ClientConfiguration {
+    /// Has this client seal for others, where `seals` says so, and open what was sealed for it. To be called behind `showKey`:
+    /// what it seals is signed with that key.
+    ///
+    /// - Parameter folder: of the files `sealing.key`, which is made where there is none, and `known_people`, with the keys of
+    ///   others as they were first seen, and of what is needed to go on with interrupted pushes. It has to be there.
+    /// - Throws: `TransferFailure` when there is no key that is shown, or when the file is no key, can be read by others, or cannot be
+    ///   made.
+    public mutating func useSealing(in folder: String) throws(TransferFailure) {
+        guard let key else { throw .noSealingKey }
+        do throws(KeyPair.Fault) {
+            let sealing = try SealingKey.open("\(folder)/\(SealingKey.fileName)").key
+            self.sealing = SealingIdentity(
+                key: key, sealing: sealing, people: KnownPeople(path: "\(folder)/\(KnownPeople.fileName)"))
+        } catch {
+            throw TransferFailure(reason: .untrusted, message: error.message)
+        }
+    }
+}
+
+extension ClientConfiguration {
+    /// What the governor of a push decides between.
+    var compressionMode: CompressionGovernor.Mode {
+        switch compression {
+        case .none: .none
+        case .zlib: .fixed(CompressionMethod(.zlib, level: compressionLevel))
+        case .zstd: .fixed(CompressionMethod(.zstd, level: compressionLevel))
+        case .auto: .auto(zlibLevel: compressionLevel)
+        }
+    }
+
+    /// How the server may send content.
+    var contentFeatures: Features { compressionFeatures.union(.holes) }
+
+    private var compressionFeatures: Features {
+        switch compression {
+        case .none: []
+        case .zlib: .zlib
+        case .zstd: .zstd
+        case .auto: [.zlib, .zstd]
+        }
+    }
+}
+
+extension ClientConfiguration {
+    /// - Throws: `TransferFailure` for what cannot be met over HTTP, or would be read by others.
+    func check(_ web: WebAddress) throws(TransferFailure) {
+        var isEncrypted = false
+        if case .tls = security { isEncrypted = true }
+        guard isEncrypted == web.isSecure else {
+            throw Self.unsupported(
+                isEncrypted
+                    ? "http:// has no encryption; use https://." : "https:// is encrypted; don't ask for plaintext.")
+        }
+        guard web.isSecure || web.credentials == nil else {
+            throw TransferFailure(
+                reason: .untrusted,
+                message:
+                    "A password is for encrypted connections only: otherwise who listens in could use it. Nothing was sent."
+            )
+        }
+        guard recipients.isEmpty, !seals, classic == nil else {
+            throw Self.unsupported("Over HTTP nothing can be sent to somebody, and no classic framing is spoken.")
+        }
+        guard !wantsReceipts else { throw Self.unsupported("Over HTTP there are no receipts.") }
+    }
+
+    private static func unsupported(_ message: String) -> TransferFailure {
+        TransferFailure(reason: .unsupported, message: "\(message) Nothing was sent.")
+    }
 }

@@ -1,6 +1,8 @@
 import TransferIO
+package import TransferKeys
 import TransferModel
 import TransferProtocol
+package import TransferSealing
 import TransferStore
 import TransferSystem
 
@@ -160,5 +162,184 @@ extension TransferClient {
         var iterator = RequestEvents(events).makeAsyncIterator()
         while let person = try await iterator.next() { people.append(person) }
         return People(persons: people, server: question.server)
+    }
+}
+
+extension TransferClient {
+    /// Takes the key that a sealed delivery is signed with for its sender's, where none is known. Reads and writes a file.
+    ///
+    /// - Parameter delivery: as this client has listed it.
+    /// - Returns: the key, when it was seen for the first time.
+    /// - Throws: `TransferFailure`, `rejected` when the note cannot be opened, or others are known.
+    package func meet(_ delivery: Delivery) throws(TransferFailure) -> KeyFingerprint? {
+        guard delivery.isSealed else { return nil }
+        guard let note = delivery.opened, let identity = requestContext.configuration.sealing else {
+            let failure = delivery.closed ?? .noSealingKey
+            throw TransferFailure(reason: .rejected(failure.code), message: failure.message)
+        }
+        do throws(KnownPeople.Fault) {
+            let seen = try identity.people.check(signer: note.signer, named: delivery.person, on: note.server)
+            return if case .first = seen { KeyFingerprint(of: note.signer) } else { nil }
+        } catch {
+            let code: ResultCode = error.reason == .otherKey ? .wrongSigner : .unopened
+            throw TransferFailure(reason: .rejected(code), message: error.message)
+        }
+    }
+}
+
+/// What comes before a push whose uploads are sealed.
+extension TransferClient {
+    /// Asks the server for the keys of the recipients, and compares them with those that are known.
+    ///
+    /// - Parameter tell: gets sentences that people should see.
+    /// - Throws: `TransferFailure` when there is not a key for each, or one that is not known.
+    func prepareSealing(
+        for names: [String], _ tell: @escaping @Sendable (String) -> Void
+    ) async throws(TransferFailure) -> SealedPush {
+        guard let identity = sealing else { throw .noSealingKey }
+        guard !names.isEmpty else { throw .nobodyToSealFor }
+        let people = try await ask(isAboutItself: false)
+        var certificates: [(name: String, list: [SealingCertificate])] = []
+        // All of them before anything is kept of any.
+        for name in names {
+            certificates.append((name, try people.certificates(of: name, "Nothing was sent.")))
+        }
+        let wanted = certificates
+        let admitted = await pool.run {
+            identity.states.sweep()
+            return Result { () throws(TransferFailure) in try identity.admit(wanted, on: people.server, tell) }
+        }
+        let recipients = try admitted.get()
+        guard recipients.count < SealedHeader.mostRecipients else { throw .tooManyToSealFor }
+        return SealedPush(
+            identity, server: people.server.map { "\($0)" } ?? server.server, names: names, recipients)
+    }
+}
+
+extension SealingIdentity {
+    /// - Returns: each key once.
+    fileprivate func admit(
+        _ certificates: [(name: String, list: [SealingCertificate])], on server: KeyFingerprint?,
+        _ tell: (String) -> Void
+    ) throws(TransferFailure) -> [SealingRecipient] {
+        var recipients: [SealingRecipient] = []
+        for (name, list) in certificates {
+            do throws(KnownPeople.Fault) {
+                let (admitted, sightings) = try people.admit(list, of: name, on: server)
+                for sighting in sightings { tell(sighting.sentence) }
+                for certificate in admitted where !recipients.contains(certificate.recipient) {
+                    recipients.append(certificate.recipient)
+                }
+            } catch {
+                throw TransferFailure(reason: .untrusted, message: error.message)
+            }
+        }
+        return recipients
+    }
+}
+
+extension TransferFailure {
+    static let noSealingKey = TransferFailure(
+        reason: .untrusted,
+        message: "Without a key of this user's own nothing can be sealed: see 'transfer key'. Nothing was sent.")
+
+    fileprivate static let nobodyToSealFor = TransferFailure(
+        reason: .unsupported, message: "What is sealed is for somebody, and there is nobody. Nothing was sent.")
+
+    fileprivate static let tooManyToSealFor = TransferFailure(
+        reason: .unsupported,
+        message: "There are too many keys to seal for; \(SealedHeader.mostRecipients - 1) do. Nothing was sent.")
+}
+
+/// Keys that people publish, so that others can seal for them.
+extension TransferClient {
+    /// Who has a mailbox, and what the server that says so is known by.
+    package struct People: Sendable {
+        package let persons: [Person]
+        package let server: KeyFingerprint?
+
+        /// Names are compared byte by byte, as the server does.
+        package func person(_ name: String) -> Person? { persons.first { $0.name.hasSameBytes(as: name) } }
+
+        /// What there is to seal for somebody.
+        ///
+        /// - Parameter consequence: what comes of it when there is nothing: a sentence.
+        /// - Throws: `rejected` when there is nobody of that name, or no key.
+        package func certificates(
+            of name: String, _ consequence: String = ""
+        ) throws(TransferFailure) -> [SealingCertificate] {
+            guard let person = person(name) else { throw .unknown(name, consequence) }
+            let list = person.certificates
+            guard !list.isEmpty else { throw .unpublished(name, consequence) }
+            return list
+        }
+    }
+
+    /// Has others know this client's key to seal for, unless the server has it.
+    ///
+    /// - Returns: whether it was published now; false also where this client has no key or no name.
+    /// - Throws: `TransferFailure` when the server cannot be asked at all.
+    @discardableResult
+    public func introduce() async throws(TransferFailure) -> Bool {
+        guard let identity = sealing else { return false }
+        do throws(TransferFailure) {
+            guard let itself = try await ask(isAboutItself: true).persons.first,
+                let list = identity.introduction(to: itself.certificates)
+            else { return false }
+            try await ask(.introduce(IntroduceRequest(id: 0, sealingKey: list)))
+            return true
+        } catch {
+            switch error.reason {
+            // A server without mailboxes, or without a name for this client.
+            case .unsupported, .rejected: return false
+            default: throw error
+            }
+        }
+    }
+
+    /// Asks for something that is answered with nothing but an outcome.
+    private func ask(_ request: Request) async throws(TransferFailure) {
+        let events = EventQueue<Never>()
+        let question = OutcomeQuestion(request)
+        run(question.queue, events, resume: {}, failure: { question.failure })
+        var iterator = RequestEvents(events).makeAsyncIterator()
+        while try await iterator.next() != nil {}
+    }
+}
+
+extension Person {
+    /// The keys that are to be sealed for, as the server gives them: each signed by an identity, of which nobody but the
+    /// server says that it is this person's.
+    package var certificates: [SealingCertificate] { sealingKey.map { SealingCertificate.list($0) } ?? [] }
+}
+
+extension SealingIdentity {
+    /// What to publish; nothing when that is done.
+    ///
+    /// - Parameter published: what there is of this person.
+    func introduction(to published: [SealingCertificate]) -> [UInt8]? {
+        let own = published.first { $0.owner == key.key }
+        guard own?.recipient != sealing.recipient else { return nil }
+        // Newer than the last one also where the clock was set back: an older one is refused by those who know that.
+        let issued = max(UTCTime.now, own?.issued.advanced(bySeconds: 1) ?? .now)
+        return SealingCertificate(sealing.recipient, by: key, at: issued).added(to: published)
+    }
+}
+
+extension TransferFailure {
+    fileprivate static func unknown(_ name: String, _ consequence: String) -> TransferFailure {
+        TransferFailure(
+            reason: .rejected(.unknownRecipient),
+            message:
+                "Nobody there is called '\(name.escapedForDisplay)'; 'transfer people' lists who is."
+                + (consequence.isEmpty ? "" : " \(consequence)"))
+    }
+
+    fileprivate static func unpublished(_ name: String, _ consequence: String) -> TransferFailure {
+        let name = name.escapedForDisplay
+        return TransferFailure(
+            reason: .rejected(.unknownRecipient),
+            message: "\(name) has published no key to seal for; \(name) does with 'transfer whoami'."
+                + (consequence.isEmpty ? "" : " \(consequence)"))
     }
 }

@@ -1,6 +1,75 @@
 import TransferCatalog
-import TransferModel
+package import TransferModel
 import TransferStore
+import TransferSystem
+
+/// What a client wants made or changed in a server's directory, with the server's paths. That it may is asked before. One with a
+/// version is only made if what is there, and changes or gives way, is a file or link of this version still.
+package enum TreeChange: Sendable {
+    /// What something is to be beside its name and content; nothing of what it has stays as it is.
+    package struct Attributes: Sendable {
+        /// Permission bits, 0 to 0o777.
+        package let permissions: UInt16?
+        package let modified: Timestamp?
+        package let extra: ExtraAttributes?
+
+        package init(permissions: UInt16?, modified: Timestamp?, extra: ExtraAttributes?) {
+            (self.permissions, self.modified, self.extra) = (permissions, modified, extra)
+        }
+    }
+
+    /// What came of one that was made.
+    package struct Done: Sendable {
+        /// The part of the trash that has what gave way; nil where nothing did, or where it is not kept.
+        package var trash: TrashBatch?
+    }
+
+    /// What is done, whatever it is done to.
+    package enum Kind: CaseIterable, Sendable {
+        case folder, link, hardLink, set, move, discard
+    }
+
+    /// A folder, with those above it.
+    case folder(RelativePath, replaces: Bool, Attributes?, of: FileVersion? = nil)
+    /// A symbolic link that says that.
+    case link(RelativePath, to: [UInt8], replaces: Bool, Attributes?, of: FileVersion? = nil)
+    /// Another name of a file.
+    case hardLink(RelativePath, to: RelativePath, replaces: Bool, Attributes?, of: FileVersion? = nil)
+    /// Other attributes of what is there.
+    case set(RelativePath, Attributes, of: FileVersion? = nil)
+    case move(RelativePath, to: RelativePath, replaces: Bool, of: FileVersion? = nil)
+    /// Into the trash.
+    case discard(RelativePath, isRecursive: Bool, of: FileVersion? = nil)
+
+    package var kind: Kind {
+        switch self {
+        case .folder: .folder
+        case .link: .link
+        case .hardLink: .hardLink
+        case .set: .set
+        case .move: .move
+        case .discard: .discard
+        }
+    }
+
+    /// The path that it is about.
+    package var path: RelativePath {
+        switch self {
+        case .folder(let path, _, _, _), .link(let path, _, _, _, _), .hardLink(let path, _, _, _, _),
+            .set(let path, _, _),
+            .move(let path, _, _, _), .discard(let path, _, _):
+            path
+        }
+    }
+
+    var version: FileVersion? {
+        switch self {
+        case .folder(_, _, _, let version), .link(_, _, _, _, let version), .hardLink(_, _, _, _, let version),
+            .set(_, _, let version), .move(_, _, _, let version), .discard(_, _, let version):
+            version
+        }
+    }
+}
 
 /// A change as it is going to be made, by what was there when it was looked at.
 struct PlannedChange {
@@ -232,6 +301,73 @@ extension TreeChange {
         case .hardLink(let path, let source, _, _, _): [path, source]
         case .move(let path, let target, _, _): [path, target]
         case .discard(let path, _, _): [path] + [trashed].compactMap(\.self)
+        }
+    }
+}
+
+/// Paths that something is done with, and whether another one is among them, above or below one.
+struct TouchedPaths: Sendable {
+    private var paths: Set<RelativePath> = []
+    private var above: Set<RelativePath> = []
+
+    mutating func insert(_ path: RelativePath) {
+        guard paths.insert(path).inserted else { return }
+        var next = path.parent
+        while let folder = next, above.insert(folder).inserted { next = folder.parent }
+    }
+
+    /// Whether it is one of them.
+    func contains(_ path: RelativePath) -> Bool { paths.contains(path) }
+
+    /// Whether it is one of them, or lies in one.
+    func hold(_ path: RelativePath) -> Bool {
+        var next: RelativePath? = path
+        while let folder = next {
+            if paths.contains(folder) { return true }
+            next = folder.parent
+        }
+        return false
+    }
+
+    /// Whether what is done with one of them may be felt there.
+    func meet(_ path: RelativePath) -> Bool {
+        above.contains(path) || hold(path)
+    }
+}
+
+/// Paths that all connections are changing now. What two of them do with one file would not be known in the order in which it was
+/// done.
+final class ChangingPaths: Sendable {
+    private struct State {
+        var next = 0
+        var batches: [Int: TouchedPaths] = [:]
+    }
+
+    private let state = Locked(State())
+
+    /// - Returns: what the batch is known by here.
+    func begin() -> Int {
+        state.withLock { state in
+            state.next &+= 1
+            state.batches[state.next] = TouchedPaths()
+            return state.next
+        }
+    }
+
+    func end(_ batch: Int) { state.withLock { $0.batches[batch] = nil } }
+
+    /// Whether a path, or a folder that it is in, is being changed.
+    func hold(_ path: RelativePath) -> Bool {
+        state.withLock { state in state.batches.values.contains { $0.hold(path) } }
+    }
+
+    /// Takes paths for a batch, unless another one changes them.
+    func take(_ paths: [RelativePath], for batch: Int) -> Bool {
+        state.withLock { state in
+            let others = state.batches.lazy.filter { $0.key != batch }.map(\.value)
+            guard !others.contains(where: { other in paths.contains(where: other.meet) }) else { return false }
+            for path in paths { state.batches[batch]?.insert(path) }
+            return true
         }
     }
 }

@@ -1,6 +1,9 @@
+import Synchronization
 package import TransferAccess
+import TransferCatalog
 package import TransferModel
 package import TransferStore
+import TransferSystem
 
 /// Makes and changes names, folders and attributes for one connection, and lets the catalog know. Used by one thread at a time.
 ///
@@ -165,5 +168,140 @@ extension TreeChange {
 extension Failure {
     static func isChanging(_ path: RelativePath) -> Failure {
         Failure(.busy, "Another client is changing \(path): try again in a moment.")
+    }
+}
+
+/// Removes what is stored, for one connection, and lets the catalog know. Whether the client may is asked before. Used by one
+/// thread at a time.
+package final class StoredRemovals {
+    private let intake: Intake
+    private let store: FileStore
+    private var remover: StoreRemover?
+
+    /// Names that are looked at before others have their turn.
+    private static let namesAtOnce = 512
+
+    package init(_ intake: Intake, _ store: FileStore) {
+        (self.intake, self.store) = (intake, store)
+    }
+
+    /// - Parameter version: that a file has to have still; nothing for whatever is there.
+    package func begin(
+        _ path: RelativePath, isRecursive: Bool, of version: FileVersion? = nil
+    ) throws(Failure) -> Removal {
+        let remover = remover ?? store.remover()
+        self.remover = remover
+        return try remover.begin(path, isRecursive: isRecursive, of: version)
+    }
+
+    /// Removes some of it.
+    ///
+    /// - Parameter files: is told how many files are gone, also when it fails.
+    /// - Returns: whether all is gone; then `commit` has to follow.
+    package func goOn(_ removal: Removal, gone files: inout UInt64) throws(Failure) -> Bool {
+        defer { files += forget(removal.takeRemoved()) }
+        return try removal.step(Self.namesAtOnce)
+    }
+
+    /// Whether what was removed has to be made durable before anything else is.
+    package var mustCommit: Bool { remover?.isFull ?? false }
+
+    /// Makes removals durable.
+    package func commit(_ removals: [Removal]) throws(Failure) { try remover?.commit(removals) }
+
+    /// What has its path again by now, somebody else has stored since.
+    ///
+    /// - Returns: how many there are.
+    private func forget(_ files: [Removal.File]) -> UInt64 {
+        guard !files.isEmpty else { return 0 }
+        intake.known.settleIfNeeded()
+        intake.quotas.removed(files)
+        let gone = files.map(\.path).filter { path in store.version(at: path) == nil }
+        intake.known.forget(gone.map(\.string))
+        return UInt64(files.count)
+    }
+}
+
+/// The last changes that this server has made to stored files, in the order in which it made them. An upload whose file is changed
+/// between its publication and its record is recorded as it is by then (`Intake.record`).
+final class RecentChanges: Sendable {
+    /// What has become of a file since a moment.
+    struct Course: Equatable {
+        /// Where it is; the path that it had where it was not moved.
+        var place: RelativePath
+
+        /// Times of modification that this server has given it, as versions have them.
+        var revisions: Set<Int64> = []
+
+        /// Names that it has got beside its own.
+        var links: [RelativePath] = []
+    }
+
+    private struct Change {
+        let number: Int
+        let form: IntendedChange.Form
+        let path: RelativePath
+        let target: RelativePath
+        let revision: Int64?
+    }
+
+    /// Changes that are kept. A publication is recorded within milliseconds.
+    private static let capacity = 256
+
+    private let last = Locked<[Change]>([])
+    private let count = Atomic(0)
+    private let moved = Atomic(0)
+
+    /// Grows with each change. Ask for it before a publication, and compare behind its record.
+    var moment: Int { count.load(ordering: .acquiring) }
+
+    /// Grows with each change that gives something another path.
+    var moves: Int { moved.load(ordering: .acquiring) }
+
+    /// To be called when the change was made, before the catalog is told of it.
+    func add(_ change: IntendedChange) {
+        guard let path = RelativePath(stored: change.path), let target = RelativePath(stored: change.target) else {
+            return
+        }
+        last.withLock { changes in
+            let number = count.load(ordering: .relaxed)
+            changes.append(
+                Change(number: number, form: change.form, path: path, target: target, revision: change.revision))
+            if changes.count > Self.capacity { changes.removeFirst(changes.count - Self.capacity) }
+            count.store(number &+ 1, ordering: .releasing)
+            if [.move, .keep, .folder].contains(change.form) { moved.wrappingAdd(1, ordering: .releasing) }
+        }
+    }
+
+    /// What has become of the file that had a path at a moment.
+    ///
+    /// - Returns: nil where no change is about it.
+    func course(of path: RelativePath, since moment: Int) -> Course? {
+        last.withLock { changes in
+            var course = Course(place: path)
+            // What is kept no longer may have been about it.
+            var isMet = (changes.first?.number ?? 0) > moment
+            for change in changes where change.number >= moment {
+                if change.target == course.place || change.path == course.place { isMet = true }
+                switch change.form {
+                case .move, .keep, .folder:
+                    guard let place = Self.place(of: course.place, behind: change) else { continue }
+                    (course.place, isMet) = (place, true)
+                case .link where change.path == course.place:
+                    course.links.append(change.target)
+                    if let revision = change.revision { course.revisions.insert(revision) }
+                case .attributes where change.path == course.place:
+                    if let revision = change.revision { course.revisions.insert(revision) }
+                case .link, .attributes, .replacement: continue
+                }
+            }
+            return isMet ? course : nil
+        }
+    }
+
+    /// - Returns: nil where a move does not take it along.
+    private static func place(of path: RelativePath, behind move: Change) -> RelativePath? {
+        if path == move.path { return move.target }
+        return path.below(move.path).flatMap { RelativePath(stored: "\(move.target.string)/\($0.string)") }
     }
 }

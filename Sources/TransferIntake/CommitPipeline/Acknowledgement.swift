@@ -1,6 +1,6 @@
 import TransferCatalog
 package import TransferModel
-import TransferStore
+package import TransferStore
 
 /// The promise that the content of an upload is verified and stored under the path that it names; durable, where it says so.
 ///
@@ -72,5 +72,165 @@ package struct Acknowledgement: Equatable, Sendable {
         (id, path, size, digest) = (mail.id, mail.path, mail.size, mail.digest)
         (code, isDurable, self.kind) = (.alreadyStored, mail.isDurable, kind)
         (replaced, trash) = (.nothing, nil)
+    }
+}
+
+/// How an upload, or a part of one, ended.
+package enum UploadOutcome: Equatable, Sendable {
+    /// Its content is stored under a path.
+    case acknowledged(Acknowledgement)
+    /// A part is in its place, verified; it counts when its upload is complete.
+    case staged(size: UInt64, Digest)
+    /// More of an upload that grows is durable; it counts when the upload is complete.
+    ///
+    /// - Parameter offset: bytes that there are of it.
+    case kept(offset: UInt64)
+    /// The name is taken, and the sender asked to leave it.
+    ///
+    /// - Parameter size: bytes that came all the same.
+    case skipped(size: UInt64, message: String)
+    /// - Parameter size: bytes that came.
+    case refused(Failure, size: UInt64)
+
+    package var code: ResultCode {
+        switch self {
+        case .acknowledged(let acknowledgement): acknowledgement.code
+        case .staged, .kept: .staged
+        case .skipped: .skipped
+        case .refused(let error, _): error.code
+        }
+    }
+
+    /// When a refused upload may be tried again; nil where the server has no opinion.
+    package var retryAfter: Interval? {
+        if case .refused(let error, _) = self { error.retryAfter } else { nil }
+    }
+
+    /// Bytes of content that the server took in.
+    package var size: UInt64 {
+        switch self {
+        case .acknowledged(let acknowledgement): acknowledgement.size
+        case .kept(let offset): offset
+        case .staged(let size, _), .skipped(let size, _), .refused(_, let size): size
+        }
+    }
+
+    /// Of the content that is stored.
+    package var digest: Digest? {
+        switch self {
+        case .acknowledged(let acknowledgement): acknowledgement.digest
+        case .staged(_, let digest): digest
+        case .kept, .skipped, .refused: nil
+        }
+    }
+
+    package var isDurable: Bool {
+        if case .acknowledged(let acknowledgement) = self { acknowledgement.isDurable } else { false }
+    }
+
+    /// Where the content is; nothing unless it is stored.
+    package var path: RelativePath? {
+        if case .acknowledged(let acknowledgement) = self { acknowledgement.path } else { nil }
+    }
+
+    /// A sentence for people, about the server's directory; empty when there is nothing to say.
+    package var message: String {
+        switch self {
+        case .acknowledged, .staged, .kept: ""
+        case .skipped(_, let message): message
+        case .refused(let error, _): error.message
+        }
+    }
+}
+
+/// A file that a publication has left under a path, and whose the catalog says it is.
+///
+/// Nothing else turns a publication's outcome into a record: whatever stores content for a client, an upload or a copy, gives the file
+/// to the same owner.
+struct PublishedFile {
+    let path: RelativePath
+
+    /// Nil if that could not be found out.
+    let version: ContentVersion?
+
+    let state: CatalogEntry.State
+
+    /// Whether it is there because of this publication.
+    let isNew: Bool
+
+    /// What had the path before.
+    let replaced: Acknowledgement.Replacement
+
+    /// What of that is in the trash.
+    let kept: KeptFile?
+
+    /// - Parameter publication: what the outcome is of.
+    /// - Returns: nil if nothing is stored.
+    init?(_ outcome: PublicationOutcome, of publication: Publication, for caller: Caller) {
+        switch outcome {
+        case .skipped: return nil
+        case .committed(let path, let version):
+            kept = publication.content.kept
+            (self.path, self.version, state, isNew) = (path, version, .committed, true)
+            replaced = publication.content.hasReplaced ? .other : .nothing
+        // Bringing content that another client has stored does not change its owner.
+        case .restored(let path, let version), .healed(let path, let version):
+            (self.path, self.version, isNew, replaced, kept) = (path, version, true, .itself, nil)
+            state = caller.mayReplaceAll ? .committed : .alreadyStored
+        case .alreadyStored(let path, let version):
+            (self.path, self.version, state, isNew, replaced) = (path, version, .alreadyStored, false, .nothing)
+            kept = nil
+        }
+    }
+
+    /// What the catalog is to keep of it.
+    ///
+    /// - Parameters:
+    ///   - kind: that the client says.
+    ///   - isDurable: whether content and name are synced.
+    ///   - begun: when the client began, in nanoseconds since 1970 (UTC); so is `moment`, at which it was published.
+    ///   - run: the push that it is part of.
+    func entry(
+        of publication: Publication, _ kind: ContentKind, isDurable: Bool, by caller: Caller, begun: Int64,
+        at moment: Int64, run: UInt64? = nil
+    ) -> CatalogEntry {
+        var entry = CatalogEntry(
+            id: publication.id, state: state, path: path.string, kind: kind, size: publication.size,
+            digest: publication.digest, isDurable: isDurable, sender: caller.sender, client: caller.id, begun: begun,
+            committed: moment, run: run, version: version, hasReplaced: replaced == .other)
+        entry.kept = kept
+        return entry
+    }
+}
+
+extension Intake {
+    /// Publishes a copy of what is stored, and records it as this server's changes have left it since.
+    ///
+    /// - Parameters:
+    ///   - begun: when the client asked for it, in nanoseconds since 1970 (UTC).
+    /// - Returns: where the content is, and the part of the trash that has what it took the place of, if one has; nil if the path was
+    ///   taken and was to be left.
+    /// - Throws: why it could not be published.
+    package func publish(
+        copy publication: Publication, _ kind: ContentKind, for caller: Caller, begun: Int64
+    ) throws(Failure) -> (path: RelativePath, trash: TrashBatch?)? {
+        let share = try quotas.share(for: publication, of: caller.grant)
+        let moment = known.recentChanges.moment
+        let outcome = store.publish(
+            [publication], acknowledged: known.acknowledged(at:_:), mayReplace: mayReplace(caller),
+            touched: known.restamp)[0]
+        guard let file = PublishedFile(try outcome.get(), of: publication, for: caller) else { return nil }
+        if let kept = file.kept { known.recentKeeps.add(kept, of: file.path) }
+        let entry = file.entry(
+            of: publication, kind, isDurable: store.durability == .commit, by: caller, begun: begun, at: clock.utc())
+        record([entry], with: nil, since: moment)
+        share?.keepAll()
+        return (file.path, file.kept?.batch)
+    }
+
+    /// Whether a client may replace a file; nil for a client that may replace all.
+    func mayReplace(_ caller: Caller) -> ((RelativePath, ContentVersion) throws(Failure) -> Bool)? {
+        guard !caller.mayReplaceAll else { return nil }
+        return { (path, file) throws(Failure) in try self.hasStored(caller, path, file) }
     }
 }

@@ -1,7 +1,7 @@
 import TransferCatalog
 import TransferDatabase
 import TransferModel
-import TransferStore
+package import TransferStore
 import TransferSystem
 
 /// What becomes of uploads whose files this server moves, links, replaces, or gives other attributes.
@@ -156,5 +156,179 @@ extension Failure {
             }
         self.init(
             code, "Nothing was changed, because the server cannot note what it is about to change. \(error.message)")
+    }
+}
+
+/// Noted changes of which it is not certain what the disk has kept: an earlier server did not finish them, or their sync has failed.
+///
+/// A note says what stood at a path when it was made. Once another change has put something else there, the note would be applied to
+/// the wrong file. So the changes are settled before anything else is noted: their names are made durable, the catalog is told what
+/// stands there, and the notes go. Where that fails, other changes of these paths are refused until it succeeds; uploads are not,
+/// because the catalog tells what arrived behind a note from what was there before.
+struct UnsettledChanges: Sendable {
+    /// Whether the notes of an earlier server have been read.
+    var isLoaded = false
+
+    var changes: [NotedChange] = [] {
+        didSet { paths = Self.paths(of: changes) }
+    }
+
+    /// Numbers of the notes whose outcome the catalog was told of although they stay.
+    var told: Set<Int64> = []
+
+    /// Whether a thread is settling them. It holds no lock meanwhile: it waits for a disk that has failed.
+    var isSettling = false
+
+    /// When to try again, in nanoseconds of the monotonic clock, and how long to wait behind the next try.
+    var nextTry = Int64.min
+    var pause = leastPause
+
+    private(set) var paths = TouchedPaths()
+
+    /// Nanoseconds between two tries, at least and at most: each costs syncs, and what is in doubt stays so for long.
+    private static let leastPause: Int64 = 1_000_000_000
+    private static let mostPause: Int64 = 60_000_000_000
+
+    private static func paths(of changes: [NotedChange]) -> TouchedPaths {
+        var paths = TouchedPaths()
+        for change in changes { for path in change.paths { paths.insert(path) } }
+        return paths
+    }
+
+    /// What a try has come to: numbers of the notes that are no more, and of those whose outcome was told.
+    struct Outcome {
+        var settled: Set<Int64> = []
+        var told: Set<Int64> = []
+    }
+
+    /// A try is over.
+    mutating func end(_ outcome: Outcome, now: Int64) {
+        let settled = outcome.settled
+        changes.removeAll { change in change.number.map(settled.contains) ?? true }
+        told.formUnion(outcome.told)
+        told.subtract(settled)
+        isSettling = false
+        nextTry = now.addingReportingOverflow(pause).partialValue
+        pause = settled.isEmpty ? min(2 * pause, Self.mostPause) : Self.leastPause
+    }
+}
+
+extension NotedChange {
+    /// The paths that it is about; none for a note that cannot be read.
+    fileprivate var paths: [RelativePath] {
+        change.map { [$0.path, $0.target].compactMap(RelativePath.init(stored:)) } ?? []
+    }
+
+    fileprivate var number: Int64? { notes.numbers?.lowerBound }
+}
+
+extension KnownUploads {
+    /// Keeps the notes of changes whose sync has failed, and settles them at once where the disk lets us.
+    func keep(unsettled changes: [NotedChange], in store: FileStore) {
+        guard !changes.isEmpty else { return }
+        unsettled.withLock { unsettled in
+            unsettled.changes += changes
+            unsettled.nextTry = .min
+        }
+        settleChanges(in: store)
+    }
+
+    /// Whether paths have to do with a change that is not settled.
+    ///
+    /// - Parameter movesFolders: whether what lies in them gets other paths as well.
+    func isUnsettled(_ paths: [RelativePath], movesFolders: Bool) -> Bool {
+        unsettled.withLock { unsettled in
+            guard !unsettled.changes.isEmpty else { return false }
+            let touched = unsettled.paths
+            return paths.contains { movesFolders ? touched.meet($0) : touched.hold($0) }
+        }
+    }
+
+    /// Reads what an earlier server had noted, once, and settles it.
+    ///
+    /// - Returns: how many changes that server did not finish; 0 where they were read before.
+    @discardableResult
+    func loadUnsettled(in store: FileStore) throws(DatabaseError) -> Int {
+        let count = try unsettled.withLock { (unsettled) throws(DatabaseError) in
+            guard !unsettled.isLoaded else { return 0 }
+            let intended = try records.intended()
+            unsettled.isLoaded = true
+            unsettled.changes += intended
+            return intended.count { $0.change != nil }
+        }
+        settleChanges(in: store)
+        return count
+    }
+
+    /// Settles what is unsettled, unless another thread does, or that was tried a moment ago.
+    ///
+    /// The names are made durable first: a process that was killed may not have done that, and a power cut would bring back what was
+    /// before. Where they cannot be, the catalog is told once what stands there now, and the note stays.
+    func settleChanges(in store: FileStore) {
+        let found = unsettled.withLock { unsettled -> (changes: [NotedChange], told: Set<Int64>)? in
+            guard !unsettled.isSettling, !unsettled.changes.isEmpty, clock.monotonic() >= unsettled.nextTry else {
+                return nil
+            }
+            unsettled.isSettling = true
+            return (unsettled.changes, unsettled.told)
+        }
+        guard let found else { return }
+        let outcome = settle(found.changes, told: found.told, in: store)
+        unsettled.withLock { $0.end(outcome, now: clock.monotonic()) }
+    }
+
+    private func settle(
+        _ changes: [NotedChange], told: Set<Int64>, in store: FileStore
+    ) -> UnsettledChanges.Outcome {
+        var result = UnsettledChanges.Outcome()
+        // What the catalog could not be told of came before these.
+        guard tellUntold() == nil else { return result }
+        // A folder in doubt stays so, whatever is synced.
+        let doubted = Set(changes.filter { store.isDoubted($0.paths) }.compactMap(\.number))
+        let others = changes.filter { change in !(change.number.map(doubted.contains) ?? false) }
+        // One pass for all: where it fails, the next sync of the same names would say nothing.
+        let areDurable = others.isEmpty || store.confirmNames(of: others.flatMap(\.paths))
+        for noted in changes {
+            guard let number = noted.number else { continue }
+            // A note that cannot be read never will be.
+            let isOver = noted.change == nil || areDurable && !doubted.contains(number)
+            guard isOver || !told.contains(number) else { continue }
+            do throws(DatabaseError) {
+                let look = { (path: RelativePath) throws(Failure) in try store.object(at: path) }
+                guard let outcome = try records.outcome(of: noted, look) else { continue }
+                complete(isOver ? noted.notes : noted.notes.keepingAll, outcome)
+                if isOver { result.settled.insert(number) } else { result.told.insert(number) }
+            } catch {
+                complain(error, unrecorded: 0)
+            }
+        }
+        return result
+    }
+}
+
+extension Intake {
+    /// Lets the catalog know what came of changes that an earlier server did not finish. To be called before the first upload and the
+    /// first change; where the catalog cannot be read or written then, it is done before the first change.
+    ///
+    /// - Parameter store: the same that uploads go to.
+    /// - Returns: how many there were.
+    package func settleIntended(in store: FileStore) -> Int {
+        do throws(DatabaseError) {
+            return try known.loadUnsettled(in: store)
+        } catch {
+            known.complain(error, unrecorded: 0)
+            return 0
+        }
+    }
+}
+
+extension Failure {
+    /// Refuses a change of a path of which another change is not settled.
+    static func isUnsettled(_ path: RelativePath) -> Failure {
+        Failure(
+            .storageFailed,
+            "An earlier change of \(path) could not be made durable, so it cannot be changed again yet. Try again in a minute. If that "
+                + "fails, check the server's disk: a folder that it has left in doubt stays so until it is removed or the machine is "
+                + "started again.")
     }
 }

@@ -1,7 +1,8 @@
-package import TransferDatabase
 import Synchronization
 package import TransferCatalog
+package import TransferDatabase
 package import TransferModel
+import TransferStore
 import TransferSystem
 
 /// The uploads that were acknowledged: the last ones in memory, all of them in the catalog, which also says what is
@@ -311,5 +312,170 @@ extension KnownUploads {
                 complain(error, unrecorded: 0)
             }
         }
+    }
+}
+
+/// Whose a stored file is.
+extension KnownUploads {
+    /// Whether it was this client that stored the file. That it has sent the same content later makes nobody its owner; and
+    /// somebody else may have written to it, or have got the number of one that is gone.
+    package func hasStored(_ client: Caller, _ path: RelativePath, _ file: ContentVersion) -> Bool {
+        guard let id = client.id else { return false }
+        return storing(path, file)?.client == id
+    }
+
+    /// Whether the catalog says that another client stored the file. Of one that it does not know nobody says so: it may be the client's
+    /// own, published by a server that died before it could record that.
+    func isOfAnother(than client: Caller, _ path: RelativePath, _ file: ContentVersion) -> Bool {
+        storing(path, file).map { client.id == nil || $0.client != client.id } ?? false
+    }
+
+    /// - Returns: nil if the catalog does not know the file as it is.
+    private func storing(_ path: RelativePath, _ file: ContentVersion) -> CatalogEntry? {
+        settleIfNeeded()
+        return stored(at: path.string).last { $0.version?.hasSameContent(as: file) ?? false }
+    }
+
+    /// Uploads that have stored a file under a path, the newest last, as far as they are settled.
+    private func stored(at path: String) -> [CatalogEntry] {
+        do throws(DatabaseError) {
+            return try records.stored(at: path).sorted { $0.committed < $1.committed }
+        } catch {
+            complain(error, unrecorded: 0)
+            return []
+        }
+    }
+}
+
+extension Intake {
+    /// The same, also in a copy of the directory.
+    ///
+    /// - Throws: `busy` where that can only be told later.
+    func hasStored(_ client: Caller, _ path: RelativePath, _ file: ContentVersion) throws(Failure) -> Bool {
+        if known.hasStored(client, path, file) { return true }
+        guard adoption.isOpen else { return false }
+        switch adoption.adopt(path, file) {
+        case .known: return known.hasStored(client, path, file)
+        case .later(let interval): throw .isChecked(path, interval)
+        case .unknown: throw .cannotBeChecked(path, isInDoubt: store.isInDoubt)
+        }
+    }
+
+    /// Lets a file be known as it is before it gets another time of modification: behind that it could not be told from other files.
+    ///
+    /// - Throws: `busy` where that can only be done later.
+    func prepareChange(of path: RelativePath) throws(Failure) {
+        guard adoption.isOpen, let version = store.version(at: path) else { return }
+        if case .later(let interval) = adoption.adopt(path, version) { throw .isChecked(path, interval) }
+    }
+}
+
+extension Failure {
+    /// A client wants something of a file that is not read yet.
+    ///
+    /// - Parameter interval: when to ask again.
+    static func isChecked(_ path: RelativePath, _ interval: Interval) -> Failure {
+        Failure(
+            .busy,
+            "The server's directory is a copy, and \(path) is being compared with what was acknowledged: try again later.",
+            retryAfter: interval)
+    }
+
+    /// - Parameter isInDoubt: whether a sync has failed, so that the file as it is read may not be the file on the disk.
+    static func cannotBeChecked(_ path: RelativePath, isInDoubt: Bool) -> Failure {
+        let reason =
+            isInDoubt
+            ? "until the server's machine is started again, because a sync has failed."
+            : "now, because it cannot be read: the server's log says why."
+        return Failure(
+            .busy,
+            "The server's directory is a copy, and \(path) cannot be compared with what was acknowledged \(reason)")
+    }
+
+    /// To whoever wants to replace what somebody else has stored.
+    static func notYours(_ path: RelativePath) -> Failure {
+        Failure(
+            .forbidden,
+            "\(path) was not stored by this client, which may not replace what others have stored. Push it with another "
+                + "conflict policy, or under another name.")
+    }
+}
+
+/// What the disk has lost. A catalog that cannot be read knows of nothing.
+extension KnownUploads {
+    /// Whether any file may be known to be rotten: one question for many files. True where the catalog cannot say; one that cannot be
+    /// opened has no marks.
+    package var hasRotten: Bool {
+        do throws(DatabaseError) {
+            return try records.hasRotten()
+        } catch {
+            complain(error, unrecorded: 0)
+            return error.reason != .unavailable
+        }
+    }
+
+    /// Whether a file is known to be rotten, or the catalog cannot say: then it is not told to be stored.
+    func mayBeRotten(_ file: ContentVersion) -> Bool {
+        do throws(DatabaseError) {
+            return try records.rotten(file) != nil
+        } catch {
+            complain(error, unrecorded: 0)
+            return error.reason != .unavailable
+        }
+    }
+
+    /// Whether a file is known to be rotten. It is asked every time, because a scrub beside this server may have found it just
+    /// now.
+    package func isRotten(_ file: ContentVersion) -> Bool { rotten(file) != nil }
+
+    /// A file was read, and is not what was acknowledged.
+    package func add(rotten file: RottenFile) {
+        do throws(DatabaseError) {
+            try records.add(rotten: [file])
+        } catch {
+            complain(error, unrecorded: 0)
+        }
+    }
+
+    /// What was acknowledged last under a path, if the file there has not been changed by anybody since: one with another
+    /// digest is rotten then. A file that a restored copy of the directory has is another one, until a scrub has found it
+    /// rotten.
+    package func acknowledged(at path: RelativePath, _ file: ContentVersion) -> Digest? {
+        settleIfNeeded()
+        guard let last = entries(at: [path.string])[0].acknowledged(as: file), let digest = last.digest,
+            last.size == file.size
+        else { return nil }
+        if let known = last.version, known.hasSameContent(as: file) { return digest }
+        return rotten(file)?.digest == digest ? digest : nil
+    }
+
+    private func rotten(_ file: ContentVersion) -> RottenFile? {
+        do throws(DatabaseError) {
+            return try records.rotten(file)
+        } catch {
+            complain(error, unrecorded: 0)
+            return nil
+        }
+    }
+}
+
+extension [CatalogEntry] {
+    /// What a file is to be judged by that has the path of all of these: what was acknowledged last. A file that came later, and is
+    /// the very one of an earlier upload, is judged by that.
+    fileprivate func acknowledged(as file: ContentVersion) -> CatalogEntry? {
+        let last = self.max { $0.committed < $1.committed }
+        guard let known = last?.version, file.mayBeEarlier(than: known) else { return last }
+        let own = filter { $0.version?.hasSameContent(as: file) ?? false }
+        return own.max { $0.committed < $1.committed } ?? last
+    }
+}
+
+extension Failure {
+    /// To whoever wants a file that is known to be rotten.
+    package static func contentLost(_ path: RelativePath) -> Failure {
+        Failure(
+            .contentLost,
+            "\(path) no longer is what was stored: the server's disk has lost it. Whoever has it can push it again, which "
+                + "puts it right.")
     }
 }

@@ -155,3 +155,110 @@ private struct ForgottenPaths {
         batch < endOfAll || batch < ends[PathKey(path)] ?? 0
     }
 }
+
+/// Files that have given way to uploads last, and where they are kept: an upload whose file is replaced between its publication and its
+/// record is recorded there.
+final class RecentKeeps: Sendable {
+    private struct Keep {
+        let path: String
+        let place: RelativePath
+    }
+
+    private struct State {
+        /// By the numbers of the files.
+        var recent: [UInt64: Keep] = [:]
+        var older: [UInt64: Keep] = [:]
+    }
+
+    /// Files in a generation. A publication is recorded within milliseconds.
+    private static let generation = 4096
+
+    private let state = Locked(State())
+
+    func add(_ kept: KeptFile, of path: RelativePath) {
+        guard let object = kept.version?.before.object else { return }
+        state.withLock { state in
+            state.recent[object] = Keep(path: path.string, place: kept.place)
+            guard state.recent.count >= Self.generation else { return }
+            (state.older, state.recent) = (state.recent, [:])
+        }
+    }
+
+    /// Where files are kept that had these paths.
+    ///
+    /// - Returns: one for each, in their order; nil for one that has not given way lately.
+    func places(of files: [(path: String, object: UInt64)]) -> [RelativePath?] {
+        state.withLock { state in
+            guard !state.recent.isEmpty || !state.older.isEmpty else { return files.map { _ in nil } }
+            return files.map { file in
+                let found = state.recent[file.object] ?? state.older[file.object]
+                return found.flatMap { $0.path.hasSameBytes(as: file.path) ? $0.place : nil }
+            }
+        }
+    }
+}
+
+/// Tells ids that were surely never recorded from those that may have been, in little memory: a Bloom filter. Most ids are
+/// new, and to look one up in the catalog costs more than all else about a small upload.
+final class UploadFilter: Sendable {
+    private struct State {
+        var words: [UInt64]
+        /// Whether all that the catalog knew is in it.
+        var isLoaded: Bool
+    }
+
+    /// Bits for each id: with three probes one id in two hundred is taken for another.
+    private static let bitsPerID = 16
+    private static let probes = 3
+
+    /// Bits: room for half a million ids in 1 MiB; for more than eight millions, in 16 MiB, it only tells less well.
+    private static let sizes = 1 << 23...1 << 27
+
+    private let state: Locked<State>
+
+    /// - Parameter known: ids that the catalog knows already, which have to be added; nothing where it cannot say.
+    init(catalogCount known: Int?) {
+        let count = known ?? 0
+        let (wanted, overflow) = count.multipliedReportingOverflow(by: 2 * Self.bitsPerID)
+        var bits = Self.sizes.lowerBound
+        while bits < Self.sizes.upperBound, overflow || bits < wanted { bits *= 2 }
+        state = Locked(State(words: [UInt64](repeating: 0, count: bits / 64), isLoaded: known == 0))
+    }
+
+    /// All that the catalog knew was added.
+    func loaded() {
+        state.withLock { $0.isLoaded = true }
+    }
+
+    func add(_ ids: some Sequence<UploadID>) {
+        state.withLock { state in
+            for id in ids {
+                for bit in Self.bits(of: id, in: state.words.count * 64) {
+                    state.words[bit / 64] |= 1 << UInt64(bit % 64)
+                }
+            }
+        }
+    }
+
+    /// Whether the catalog may know the id.
+    func mayContain(_ id: UploadID) -> Bool {
+        state.withLock { state in
+            guard state.isLoaded else { return true }
+            return Self.bits(of: id, in: state.words.count * 64).allSatisfy { bit in
+                state.words[bit / 64] & 1 << UInt64(bit % 64) != 0
+            }
+        }
+    }
+
+    /// - Parameter size: a power of two.
+    private static func bits(of id: UploadID, in size: Int) -> some Sequence<Int> {
+        // Under a key of this process: clients choose ids.
+        var hasher = Hasher()
+        hasher.combine(id.high)
+        hasher.combine(id.low)
+        let hash = UInt(bitPattern: hasher.finalize())
+        // The two halves make as many hashes as are wanted (Kirsch and Mitzenmacher, 2006).
+        let (start, step) = (hash & UInt(UInt32.max), hash >> 32 | 1)
+        return (0..<UInt(probes)).lazy.map { Int((start &+ $0 &* step) & UInt(size - 1)) }
+    }
+}

@@ -61,3 +61,211 @@ final class PartClaim: Sendable {
         multipart.withdraw(self, digests: digests)
     }
 }
+
+/// The parts of an upload that are there and verified: in order, none overlapping another, found by binary search,
+/// because there can be one for each block, and more of blocks that came in pieces.
+struct VerifiedParts {
+    struct Part {
+        let range: Range<UInt64>
+        /// The number of the connection that brought it; `found` when it was there before.
+        let connection: Int
+        /// Of its blocks, one after the other; none of a piece of a block.
+        let digests: [UInt8]
+
+        var isPiece: Bool { digests.isEmpty }
+
+        /// Older than every connection.
+        static let found = -1
+    }
+
+    /// Of blocks that are there in pieces of several connections, by index.
+    private var blockDigests: [UInt64: [UInt8]] = [:]
+    private var parts: [Part] = []
+
+    var isEmpty: Bool { parts.isEmpty }
+
+    /// Bytes of all of them.
+    private(set) var size: UInt64 = 0
+
+    /// How many of them are pieces of blocks.
+    private(set) var pieces = 0
+
+    /// Where the last of them ends.
+    var end: UInt64 { parts.last?.range.upperBound ?? 0 }
+
+    /// Where the first byte is missing.
+    var contiguousEnd: UInt64 {
+        var reached: UInt64 = 0
+        for part in parts {
+            guard part.range.lowerBound == reached else { break }
+            reached = part.range.upperBound
+        }
+        return reached
+    }
+
+    /// The number of the newest connection that brought any of the bytes.
+    func newestConnection(in range: Range<UInt64>) -> Int? {
+        parts[indices(in: range)].lazy.map(\.connection).max()
+    }
+
+    /// Keeps a part in place of what there is of its bytes.
+    mutating func insert(_ part: Part) {
+        remove(in: part.range)
+        let index = indices(in: part.range).lowerBound
+        replace(index..<index, with: [part])
+    }
+
+    /// Forgets what there is of the bytes. What else there is of their blocks stays, as pieces.
+    mutating func remove(in range: Range<UInt64>) {
+        let overlapping = indices(in: range)
+        guard !overlapping.isEmpty else { return }
+        let rest = parts[overlapping].flatMap { part in
+            part.cut(to: part.range.lowerBound..<max(part.range.lowerBound, range.lowerBound))
+                + part.cut(to: min(part.range.upperBound, range.upperBound)..<part.range.upperBound)
+        }
+        for part in parts[overlapping] where part.isPiece { blockDigests[part.block] = nil }
+        replace(overlapping, with: rest)
+    }
+
+    private mutating func replace(_ indices: Range<Int>, with new: [Part]) {
+        size -= Self.size(of: parts[indices])
+        pieces -= parts[indices].count(where: \.isPiece)
+        parts.replaceSubrange(indices, with: new)
+        size += Self.size(of: new[...])
+        pieces += new.count(where: \.isPiece)
+    }
+
+    /// Whether every one of the bytes is there.
+    func cover(_ range: Range<UInt64>) -> Bool {
+        var end = range.lowerBound
+        for part in parts[indices(in: range)] {
+            guard part.range.lowerBound <= end else { return false }
+            end = part.range.upperBound
+        }
+        return end >= range.upperBound
+    }
+
+    /// All of a block is there in pieces, and this is its digest. Who has brought each of them is still known.
+    mutating func complete(_ block: Range<UInt64>, digest: [UInt8]) {
+        guard cover(block) else { return }
+        let indices = indices(in: block)
+        var runs: [Part] = []
+        for part in parts[indices] {
+            guard let last = runs.last, last.connection == part.connection else {
+                runs.append(part)
+                continue
+            }
+            let range = last.range.lowerBound..<part.range.upperBound
+            runs[runs.count - 1] = Part(range: range, connection: part.connection, digests: [])
+        }
+        if runs.count == 1 {
+            runs = [Part(range: block, connection: runs[0].connection, digests: digest)]
+        } else {
+            blockDigests[block.lowerBound / UInt64(Limits.blockSize)] = digest
+        }
+        replace(indices, with: runs)
+    }
+
+    /// Parts don't overlap, so their bytes can be counted.
+    private static func size(of parts: ArraySlice<Part>) -> UInt64 {
+        parts.reduce(0) { $0 + ($1.range.upperBound - $1.range.lowerBound) }
+    }
+
+    /// Keeps a part unless it overlaps another.
+    mutating func insertIfFree(_ part: Part) {
+        if indices(in: part.range).isEmpty { insert(part) }
+    }
+
+    /// Every block with its digest, in order.
+    func forEachBlock(digestSize: Int, _ body: (_ index: UInt64, _ digest: ArraySlice<UInt8>) -> Void) {
+        var next: UInt64 = 0
+        for part in parts {
+            if part.isPiece {
+                guard part.block >= next, let digest = blockDigests[part.block] else { continue }
+                body(part.block, digest[...])
+                next = part.block + 1
+            }
+            for number in 0..<part.digests.count / digestSize {
+                let start = number * digestSize
+                body(part.block + UInt64(number), part.digests[start..<start + digestSize])
+            }
+        }
+    }
+
+    /// The blocks that are there in pieces, and that nobody has digested together since the last of these came.
+    ///
+    /// - Parameter total: bytes of the upload, all of which are there.
+    func undigestedBlocks(of total: UInt64) -> [Range<UInt64>] {
+        let size = UInt64(Limits.blockSize)
+        return parts.filter { $0.isPiece && $0.beginsBlock && blockDigests[$0.block] == nil }.map { part in
+            part.range.lowerBound..<part.range.lowerBound + min(size, total - part.range.lowerBound)
+        }
+    }
+
+    /// The digests of all blocks, one after the other.
+    ///
+    /// - Parameter total: bytes of the upload.
+    /// - Returns: nothing when a byte is missing, or all of them: what nobody has brought is not there, also where nothing
+    ///   was declared. Nor where a block is there in pieces only, which nobody has digested together.
+    func digests(total: UInt64) -> [UInt8]? {
+        var all: [UInt8] = []
+        var end: UInt64 = 0
+        for part in parts {
+            guard part.range.lowerBound == end else { return nil }
+            all += part.digests
+            if part.isPiece {
+                guard let digest = blockDigests[part.block] else { return nil }
+                if part.beginsBlock { all += digest }
+            }
+            end = part.range.upperBound
+        }
+        return end == total && !parts.isEmpty ? all : nil
+    }
+
+    /// Of the parts that have any of the bytes.
+    private func indices(in range: Range<UInt64>) -> Range<Int> {
+        let first = firstIndex { $0.range.upperBound > range.lowerBound }
+        let end = firstIndex { $0.range.lowerBound >= range.upperBound }
+        return first..<max(first, end)
+    }
+
+    /// - Parameter isSo: false of some parts at the front and true of all others.
+    private func firstIndex(where isSo: (Part) -> Bool) -> Int {
+        var found = 0..<parts.count
+        while !found.isEmpty {
+            let middle = found.lowerBound + found.count / 2
+            found = isSo(parts[middle]) ? found.lowerBound..<middle : middle + 1..<found.upperBound
+        }
+        return found.lowerBound
+    }
+}
+
+extension VerifiedParts.Part {
+    private static let blockSize = UInt64(Limits.blockSize)
+
+    /// The first one that it has bytes of.
+    fileprivate var block: UInt64 { range.lowerBound / Self.blockSize }
+
+    fileprivate var beginsBlock: Bool { range.lowerBound % Self.blockSize == 0 }
+
+    /// What is left of it, as whole blocks with their digests and as a piece of one that is cut.
+    ///
+    /// - Parameter kept: from its front, or to its end; may be empty.
+    fileprivate func cut(to kept: Range<UInt64>) -> [Self] {
+        guard !kept.isEmpty else { return [] }
+        guard !isPiece else { return [Self(range: kept, connection: connection, digests: [])] }
+        let count = (range.upperBound - range.lowerBound + Self.blockSize - 1) / Self.blockSize
+        let size = digests.count / max(1, Int(count))
+        // A last block that is short is whole.
+        let start = (kept.lowerBound + Self.blockSize - 1) / Self.blockSize * Self.blockSize
+        let end =
+            kept.upperBound == range.upperBound ? kept.upperBound : kept.upperBound / Self.blockSize * Self.blockSize
+        guard start < end else { return [Self(range: kept, connection: connection, digests: [])] }
+        let first = Int((start - range.lowerBound) / Self.blockSize) * size
+        let last = min(digests.count, first + Int((end - start + Self.blockSize - 1) / Self.blockSize) * size)
+        let ranges = [(kept.lowerBound..<start, []), (start..<end, digests[first..<last]), (end..<kept.upperBound, [])]
+        return ranges.filter { !$0.0.isEmpty }.map { range, digests in
+            Self(range: range, connection: connection, digests: Array(digests))
+        }
+    }
+}

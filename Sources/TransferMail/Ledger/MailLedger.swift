@@ -1,5 +1,5 @@
 package import TransferDatabase
-import TransferModel
+package import TransferModel
 import TransferSystem
 
 /// What waits for whom, and what became of it: a database beside the catalog. What it says is part of what is acknowledged,
@@ -154,5 +154,217 @@ extension DatabaseError {
     fileprivate static func replaced(_ path: String) -> DatabaseError {
         DatabaseError(
             .damaged, "The \(MailSchema.name), '\(path)', was removed or replaced while the server works with it.")
+    }
+}
+
+/// What came of a mail that was to be queued.
+package enum QueuedMail: Equatable, Sendable {
+    /// It waits for all of its recipients, or has waited.
+    ///
+    /// - Parameters:
+    ///   - fresh: those for whom it is new.
+    ///   - isKept: whether its content is what they get. Otherwise the content that came now is one too many.
+    ///   - freed: what it was before, whose content nobody needs any more.
+    case queued(fresh: [String], isKept: Bool, freed: Mail?)
+    case refused(MailRefusal)
+}
+
+extension MailLedger {
+    /// Puts mails into mailboxes, all in one transaction. An upload comes to each person once: where it waits already or was
+    /// received nothing changes. What was declined or has expired waits anew.
+    ///
+    /// - Parameter isThere: whether there is still content at a path.
+    /// - Returns: what came of each, in order.
+    package func queue(
+        _ mails: [(mail: Mail, recipients: [String])], _ limits: MailLimits, isThere: (RelativePath) -> Bool
+    ) throws(DatabaseError) -> [QueuedMail] {
+        try write { (connection, totals) throws(DatabaseError) in
+            var queued: [QueuedMail] = []
+            for (mail, recipients) in mails {
+                queued.append(try Self.queue(mail, recipients, limits, isThere, connection, &totals))
+            }
+            return queued
+        }
+    }
+
+    private static func queue(
+        _ mail: Mail, _ recipients: [String], _ limits: MailLimits, _ isThere: (RelativePath) -> Bool,
+        _ connection: MailConnection, _ totals: inout MailTotals
+    ) throws(DatabaseError) -> QueuedMail {
+        let known = try connection.find(mail.id)
+        let deliveries = known == nil ? [] : try connection.deliveries(of: mail.id)
+        // What a client sends under one id is one upload.
+        let found = Dictionary(deliveries.map { (PathKey($0.recipient), $0) }) { first, _ in first }
+        let fresh = recipients.filter { name in
+            found[PathKey(name)].map { $0.state == .declined || $0.state == .expired } ?? true
+        }
+        if let known, !known.mail.mayBe(mail), deliveries.contains(where: { $0.state.isOpen || $0.state == .delivered })
+        {
+            return .refused(.otherContent)
+        }
+        for name in fresh {
+            if let refusal = totals.refusal(mail.size, from: mail.from, to: name, limits) { return .refused(refusal) }
+        }
+        let isOpen = deliveries.contains { $0.state.isOpen }
+        let isGood =
+            known.map { isOpen && $0.mail.digest == mail.digest && !$0.mail.isRotten && isThere($0.mail.path) } ?? false
+        guard !fresh.isEmpty || isOpen else { return .queued(fresh: [], isKept: false, freed: nil) }
+        let number: Int64
+        if let known {
+            number = known.number
+            if !isGood { try connection.update(mail) }
+        } else {
+            number = try connection.insert(mail)
+        }
+        if isOpen, !isGood, let known { totals.close(known.mail.cost, from: known.mail.client) }
+        if !isOpen || !isGood { totals.open(mail.cost, from: mail.client) }
+        for name in fresh {
+            if let ended = found[PathKey(name)] { try connection.delete(delivery: ended.number) }
+            try connection.queue(number, to: name, at: mail.queued)
+            totals.add(mail.size, from: mail.from, to: name)
+        }
+        return .queued(fresh: fresh, isKept: !isGood, freed: isGood ? nil : known?.mail)
+    }
+
+    /// An upload that was queued before, with all that became of it.
+    package func deliveries(of id: UploadID) throws(DatabaseError) -> [Delivery] {
+        try read { (connection) throws(DatabaseError) in try connection.deliveries(of: id) }
+    }
+}
+
+extension Mail {
+    /// Whether another one can have the same content, as far as sizes and digests tell.
+    fileprivate func mayBe(_ other: Mail) -> Bool {
+        size == other.size && (digest.algorithm != other.digest.algorithm || digest == other.digest)
+    }
+}
+
+extension MailLedger {
+    /// What is for somebody, in order of the numbers.
+    ///
+    /// - Parameters:
+    ///   - number: only what has a larger one.
+    ///   - limit: deliveries at most.
+    ///   - withEnded: also what nobody can fetch any more.
+    package func inbox(
+        of recipient: String, after number: UInt64, limit: Int, withEnded: Bool = false
+    ) throws(DatabaseError) -> [Delivery] {
+        try read { (connection) throws(DatabaseError) in
+            try connection.inbox(of: recipient, after: number, limit: limit, withEnded: withEnded)
+        }
+    }
+
+    /// What somebody has sent, in order of the numbers, whatever became of it.
+    package func sent(by sender: String, after number: UInt64, limit: Int) throws(DatabaseError) -> [Delivery] {
+        try read { (connection) throws(DatabaseError) in try connection.sent(by: sender, after: number, limit: limit) }
+    }
+
+    /// - Returns: nothing where that upload was never for this person.
+    package func delivery(of id: UploadID, to recipient: String) throws(DatabaseError) -> Delivery? {
+        try read { (connection) throws(DatabaseError) in try connection.delivery(of: id, to: recipient) }
+    }
+
+    /// The same of several: those that there are.
+    package func deliveries(of ids: [UploadID], to recipient: String) throws(DatabaseError) -> [Delivery] {
+        try read { (connection) throws(DatabaseError) in
+            try connection.together { () throws(DatabaseError) in
+                var found: [Delivery] = []
+                for id in ids {
+                    if let delivery = try connection.delivery(of: id, to: recipient) { found.append(delivery) }
+                }
+                return found
+            }
+        }
+    }
+
+    /// The largest number that any delivery has had.
+    package func newestNumber() throws(DatabaseError) -> UInt64 {
+        try read { (connection) throws(DatabaseError) in try connection.newestNumber() }
+    }
+
+    /// What a client has sent and still waits: how many uploads, and bytes of the client's quota.
+    package func open(from client: UInt64) throws(DatabaseError) -> (count: Int, bytes: UInt64) {
+        try read { (_, totals) throws(DatabaseError) in
+            let total = totals.sent(by: client)
+            return (total.count, total.bytes)
+        }
+    }
+
+    /// Where the content is that somebody can still have.
+    package func openPaths() throws(DatabaseError) -> Set<RelativePath> {
+        try read { (connection) throws(DatabaseError) in try connection.openPaths() }
+    }
+}
+
+/// What the ledger knows of somebody beside deliveries.
+package struct KnownPerson: Equatable, Sendable {
+    package var name: String
+
+    /// What the person says of its key for sealed uploads, signed by it.
+    package var sealingKey: [UInt8]?
+
+    /// Whether the name came over a wire without keys, so that nobody can say whose it is.
+    package var isUnproven: Bool
+}
+
+extension MailLedger {
+    /// All that are known.
+    func people() throws(DatabaseError) -> [KnownPerson] {
+        try read { (connection) throws(DatabaseError) in
+            let rows = try Statement(
+                "SELECT name, sealing, unproven FROM people ORDER BY name", in: connection.database)
+            defer { rows.reset() }
+            var people: [KnownPerson] = []
+            while try rows.next() {
+                people.append(
+                    KnownPerson(
+                        name: rows.text(0), sealingKey: rows.isNull(1) ? nil : rows.blob(1),
+                        isUnproven: rows.integer(2) != 0))
+            }
+            return people
+        }
+    }
+
+    /// Names from wires without keys that no delivery is for or from, those that came first in front.
+    func idlePeople(limit: Int) throws(DatabaseError) -> [String] {
+        try read { (connection) throws(DatabaseError) in
+            let rows = try Statement(
+                """
+                SELECT name FROM people p WHERE unproven = 1
+                AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.recipient = p.name)
+                AND NOT EXISTS (SELECT 1 FROM mails m WHERE m.sender = p.name) ORDER BY seen LIMIT \(limit)
+                """, in: connection.database)
+            defer { rows.reset() }
+            var names: [String] = []
+            while try rows.next() { names.append(rows.text(0)) }
+            return names
+        }
+    }
+
+    func forget(people names: [String]) throws(DatabaseError) {
+        try write { (connection, _) throws(DatabaseError) in
+            let delete = try Statement("DELETE FROM people WHERE name = ?1", in: connection.database)
+            for name in names {
+                try delete.with(texts: [(1, name)]) { (row) throws(DatabaseError) in try row.run() }
+            }
+        }
+    }
+
+    /// Writes down what is known of people now.
+    ///
+    /// - Parameter moment: UTC, in nanoseconds since 1970.
+    func keep(_ persons: [KnownPerson], at moment: Int64) throws(DatabaseError) {
+        try write { (connection, _) throws(DatabaseError) in
+            let insert = try Statement(
+                "INSERT OR REPLACE INTO people (name, sealing, unproven, seen) VALUES (?1, ?2, ?3, ?4)",
+                in: connection.database)
+            for person in persons {
+                insert.bind(3, person.isUnproven ? 1 : 0)
+                insert.bind(4, moment)
+                try insert.with(texts: [(1, person.name)], blobs: [(2, person.sealingKey)]) {
+                    (row) throws(DatabaseError) in try row.run()
+                }
+            }
+        }
     }
 }

@@ -1,4 +1,7 @@
+import TransferAccess
+import TransferClassic
 package import TransferIO
+import TransferIntake
 package import TransferKeys
 package import TransferModel
 package import TransferProtocol
@@ -233,5 +236,154 @@ package struct ServerError: Error, Equatable, Sendable {
 
     package init(_ message: String) {
         self.message = message
+    }
+}
+
+extension ServerConfiguration {
+    /// Whether everybody is let in.
+    var isOpen: Bool {
+        if case .everyone = access { return true }
+        return !security.isEncrypted
+    }
+
+    /// Nothing where nobody can be told from anybody.
+    var authenticator: Authenticator? {
+        guard security.isEncrypted else { return nil }
+        let folder = AccessFolder(of: directory)
+        return switch access {
+        case .everyone: Authenticator(folder, isOpen: true)
+        case .listed(let owner): Authenticator(folder, owner: owner)
+        }
+    }
+}
+
+extension ServerConfiguration {
+    /// What the server is called, as far as this machine knows it without asking the network, in lower case: names, and
+    /// addresses in digits. For its certificate, and to know whether it is the one that a browser means.
+    var ownNames: [String] {
+        var names = ["localhost", "127.0.0.1", "::1"] + hostNames
+        let hosts = (endpoints + [advertised.flatMap { Endpoint($0, defaultPort: 0) }].compactMap(\.self))
+            .compactMap(\.host)
+        names += hosts.filter { !Self.isEverything($0) }
+        let bound = sockets.filter { $0.use == nil }.compactMap { IPAddress($0.socket.address) }
+        names += bound.filter { !$0.isUnspecified }.compactMap(\.text)
+        if hosts.contains(where: Self.isAllIPv4) || bound.contains(.ipv4(0)) { names += Self.addresses }
+        return names.reduce(into: []) { unique, name in
+            let name = name.lowercased()
+            if !unique.contains(where: { $0.utf8.elementsEqual(name.utf8) }) { unique.append(name) }
+        }
+    }
+
+    /// The machine's name, and what neighbours call it (RFC 6762).
+    private var hostNames: [String] {
+        guard let name = HostName.own else { return [] }
+        return name.utf8.contains(UInt8(ascii: ".")) ? [name] : [name, name + ".local"]
+    }
+
+    private static func isAllIPv4(_ host: String) -> Bool { host == "*" || IPAddress(host) == .ipv4(0) }
+
+    private static func isEverything(_ host: String) -> Bool { host == "*" || IPAddress(host)?.isUnspecified ?? false }
+
+    /// IPv4 only: many machines take new IPv6 addresses every day, and each would need another certificate.
+    private static var addresses: [String] {
+        let interfaces = (try? NetworkInterface.all()) ?? []
+        return interfaces.filter { $0.address.family == IPAddress.ipv4Loopback.family }.compactMap(\.address.text)
+    }
+}
+
+extension Endpoint {
+    /// Without a zone, which belongs to this machine.
+    fileprivate var host: String? {
+        guard case .internet(let host, _) = self else { return nil }
+        return String(Substring(host.utf8.prefix { $0 != UInt8(ascii: "%") }))
+    }
+}
+
+extension ServerConfiguration {
+    /// The sockets to accept on: those that were handed over, and new ones for what these don't serve. Blocks.
+    ///
+    /// - Returns: the caller's to close.
+    /// - Throws: `ServerError`; then none is open.
+    package func bind() throws(ServerError) -> [ServerSocket] {
+        var bound = sockets
+        do throws(ServerError) {
+            for socket in sockets { try checkReach(of: socket.socket.address, socket.socket.endpoint, socket.use) }
+            for (endpoint, use) in unserved {
+                for address in try Self.resolve(endpoint) {
+                    bound.append(ServerSocket(try bind(endpoint, address, use), for: use))
+                }
+            }
+            return bound
+        } catch {
+            for socket in bound { socket.socket.close() }
+            throw error
+        }
+    }
+
+    /// Where to listen, as far as no socket for it was handed over.
+    var unserved: [(Endpoint, use: ListenerUse?)] {
+        let usual = endpoints.map { ($0, nil as ListenerUse?) }
+        let others = specialUses.map { ($0.endpoint, $0 as ListenerUse?) }
+        return (usual + others).filter { _, use in !sockets.contains { $0.use?.name == use?.name } }
+    }
+
+    /// What there are listeners for beside the usual ones.
+    package var specialUses: [ListenerUse] { classic.map { .classic($0) } + plainHTTP.map { .http($0) } }
+
+    private static func resolve(_ endpoint: Endpoint) throws(ServerError) -> [SocketAddress] {
+        do throws(ResolutionError) {
+            return try endpoint.resolve()
+        } catch {
+            throw ServerError("Cannot listen on \(endpoint): \(error.reason).")
+        }
+    }
+
+    private func bind(
+        _ endpoint: Endpoint, _ address: SocketAddress, _ use: ListenerUse?
+    ) throws(ServerError) -> BoundSocket {
+        try checkReach(of: address, endpoint, use)
+        do throws(SystemError) {
+            if case .unix(let path) = endpoint {
+                return try BoundSocket(
+                    address, unixPath: path, mode: use?.http == nil ? nil : PlainHTTPListener.socketMode)
+            }
+            return try BoundSocket(address)
+        } catch {
+            let advice =
+                switch use {
+                case nil: "Is another server running? Choose another address with --listen."
+                case .classic:
+                    "Has --listen the same, or is another server running? Choose another address with --classic."
+                case .http:
+                    "Has --listen the same, or is another server running? Choose another address with --http-plain."
+                }
+            throw ServerError(
+                "Cannot listen on \(endpoint): \(error.reason)." + (error.isAddressInUse ? " " + advice : ""))
+        }
+    }
+
+    /// Neither the classic framings nor what proxies bring is encrypted.
+    private func checkReach(
+        of address: SocketAddress, _ endpoint: Endpoint, _ use: ListenerUse?
+    ) throws(ServerError) {
+        guard !address.isLocal else { return }
+        switch use {
+        case .classic(let classic):
+            guard !isClassicBeyondThisMachine else { return }
+            throw ServerError(
+                "Others can reach \(endpoint), and the framing \(classic.framing.name) knows no encryption and "
+                    + "no keys: they could push, and read and change what is sent. Choose an address of this machine, or "
+                    + "say --allow-insecure.")
+        case .http:
+            guard !isPlainHTTPBeyondThisMachine else { return }
+            throw ServerError(
+                "Others can reach \(endpoint), and --http-plain knows no encryption: they could read tokens and what is sent. "
+                    + "Choose an address of this machine, or say --allow-insecure.")
+        case nil: break
+        }
+        guard case .plaintext(beyondThisMachine: false) = security else { return }
+        throw ServerError(
+            "Others can reach \(endpoint), and without encryption they could read and change what is sent. Serve with "
+                + "TLS, without --plaintext, or say --allow-insecure.")
     }
 }

@@ -1,8 +1,13 @@
+import Glibc
+import Synchronization
+import TransferAccess
 import TransferCatalog
 import TransferClassic
+import TransferCodec
 import TransferDatabase
 import TransferIO
 import TransferIntake
+import TransferKeys
 import TransferMail
 import TransferModel
 import TransferStore
@@ -154,5 +159,286 @@ extension Intake.Configuration {
         self.init(
             maximumMultiparts: configuration.maximumMultiparts, filesAtOnce: configuration.filesAtOnce,
             maximumUpload: configuration.maximumUpload, keepUnfinished: configuration.keepUnfinished.nanoseconds)
+    }
+}
+
+/// A copy of a directory keeps what was acknowledged in the original: its files are read again, beside all else.
+extension ServerCore {
+    /// Nanoseconds between two steps where there is nothing to be done now.
+    private static let pause: Int64 = 1_000_000_000
+
+    /// Adopts on a thread of its own until all is adopted, or the server is over. It costs nothing where nothing is to be adopted.
+    func adopt() {
+        guard intake.adoption.isOpen else { return }
+        do throws(SystemError) {
+            try startThread(name: "transfer-adopt") { [weak self] in
+                while let pause = self?.adoptSome() { sleepFor(nanoseconds: pause) }
+            }
+        } catch {
+            // What clients ask for is adopted all the same, and the next server goes on.
+            observability.log.write([.notAdopting(error)])
+        }
+    }
+
+    /// - Returns: nanoseconds to wait before the next step; nil when that was the last.
+    private func adoptSome() -> Int64? {
+        var pace = ReadPace()
+        let step = intake.adoption.step { [observability] count in
+            let pause = pace.pause(after: count, isShared: { !observability.connections.all.isEmpty })
+            sleepFor(nanoseconds: pause)
+        }
+        return switch step {
+        case .more: 0
+        case .wait: Self.pause
+        case .over: nil
+        }
+    }
+}
+
+/// How fast files are read that no client waits for: half of the time where there are clients, so that they have at least the other
+/// half of the disk.
+struct ReadPace {
+    /// Bytes between two pauses.
+    private static let stride = 4 << 20
+
+    /// Nanoseconds of the longest pause: a disk that stands still for others must not stop all reading.
+    private static let longest: Int64 = 500_000_000
+
+    private var bytes = 0
+    private var since: Int64
+
+    init(now: Int64 = monotonicNanoseconds()) { since = now }
+
+    /// - Parameter isShared: whether there are clients; asked only where a pause is due.
+    /// - Returns: nanoseconds to wait.
+    mutating func pause(after count: Int, now: Int64 = monotonicNanoseconds(), isShared: () -> Bool) -> Int64 {
+        bytes += count
+        guard bytes >= Self.stride else { return 0 }
+        let took = min(max(0, now - since), Self.longest)
+        let pause = isShared() ? took : 0
+        (bytes, since) = (0, now + pause)
+        return pause
+    }
+}
+
+private func sleepFor(nanoseconds: Int64) {
+    guard nanoseconds > 0 else { return }
+    var time = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+    nanosleep(&time, nil)
+}
+
+/// What the process may still do while it serves.
+extension ServerCore {
+    /// Confines the process to the directory, to removing its Unix sockets when it stops, and to reading again what can be
+    /// renewed. Everything else must be open: streams and sockets. Where the kernel cannot, one line says so.
+    func confine() {
+        do throws(SystemError) {
+            let confinement = Confinement()
+            try confinement.allowFiles(below: store.directory)
+            // Whoever has bound a socket removes its file.
+            for case (.unix(let path), _) in configuration.unserved {
+                try confinement.allowRemoving(below: Self.folder(of: path))
+            }
+            if case .listener(.unix(let path)) = configuration.metrics {
+                try confinement.allowRemoving(below: Self.folder(of: path))
+            }
+            for file in rereadFiles {
+                // What cannot be allowed cannot be read again. That is no reason to leave the rest unconfined.
+                try? confinement.allowReading(file.path, isReplaceable: file.isReplaceable)
+            }
+            switch try confinement.enforce() {
+            case .confined(let version):
+                if !configuration.isRestart {
+                    observability.log.write([.confined(version: version, to: configuration.directory)])
+                }
+            case .unprivileged(let reason): observability.log.write([.notConfined(reason)])
+            }
+        } catch {
+            observability.log.write([.notConfined(error.description)])
+        }
+    }
+
+    /// Opens now what a confined process cannot open any more. What does not do as it must is told: all is slower without it.
+    func openLibraries() {
+        var refusals = SharedLibraries.open()
+        if transport.tls != nil, let refusal = TLSContext.wideAESRefusal {
+            refusals.append((WideAES.fileName, refusal))
+        }
+        for case (let file, .unfit(let reason)) in refusals { observability.log.write([.unfitLibrary(file, reason)]) }
+    }
+
+    /// Certificates are renewed by others, who put new files in place of the old ones.
+    private var rereadFiles: [ServerConfiguration.RereadFile] {
+        guard case .certificate(let certificate, let key) = configuration.security else {
+            return configuration.rereadFiles
+        }
+        return configuration.rereadFiles + [certificate, key].map { .init($0, isReplaceable: true) }
+    }
+
+    /// Gives the program its last chance to touch anything else.
+    ///
+    /// - Returns: what it wants to have logged.
+    func announce(_ endpoints: [Endpoint]) -> [LogEvent] {
+        let key = transport.tls?.key.map { KeyFingerprint(of: $0.bytes) }
+        return configuration.whenBound(ServerConfiguration.Bound(endpoints: endpoints, key: key))
+    }
+
+    private static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+}
+
+/// Unfinished uploads don't stay for ever.
+extension ServerCore {
+    /// Lets the catalog know what came of the last server's changes of names; before anything else is changed.
+    func settleIntended() {
+        let changes = intake.settleIntended(in: store)
+        if changes > 0 { observability.log.write([.changesSettled(changes)]) }
+    }
+
+    /// Removes those that are too old, and says what is left.
+    ///
+    /// - Parameter leftovers: whether to remove what nobody can resume, which is only known before the first upload.
+    func expire(leftovers: Bool) {
+        let clock = lookAtClock()
+        do throws(Failure) {
+            let (removed, left) = try intake.expire(leftovers: leftovers, age: clock.age(of:))
+            if removed.count > 0 { observability.log.write([.expired(removed)]) }
+            if left.count > 0 { observability.log.write([.unfinished(left)]) }
+        } catch {
+            observability.log.write([.expiryFailed(error)])
+        }
+        intake.forgetUnfinished()
+        expireTrash(by: clock)
+        expireMail(leftovers: leftovers)
+    }
+
+    /// Looks at the machine's clock, and writes down for the next server what it says. Where that cannot be written, a clock that is
+    /// set while no server runs is taken as it is.
+    private func lookAtClock() -> DirectoryClock {
+        let path = "\(configuration.directory)/\(RelativePath.reservedName)/clock"
+        return directoryClock.withLock { clock in
+            if clock == DirectoryClock(), let file = try? OwnFile(reading: path, atMost: 4096), file.isGuarded,
+                let text = String(validating: file.content, as: UTF8.self), let known = DirectoryClock(text)
+            {
+                clock = known
+            }
+            clock.look(utc: utcNanoseconds() / 1_000_000_000, boot: BootID.current, age: secondsSinceBoot())
+            _ = try? OwnFile.write(Array(clock.text.utf8), to: path, replaces: true)
+            return clock
+        }
+    }
+
+    /// What was removed is gone for good some time.
+    private func expireTrash(by clock: DirectoryClock) {
+        let keep = transport.settings.keepTrash.nanoseconds / 1_000_000_000
+        let files = ConnectionFiles(WorkerResources(self))
+        do throws(Failure) {
+            for batch in try store.trash(below: nil) {
+                guard let moment = batch.moment, clock.age(of: moment.seconds) > keep else { continue }
+                var gone: UInt64 = 0
+                let removal = try files.beginRemoval(of: .trash(batch, nil), isRecursive: true)
+                while try !files.goOn(removal, gone: &gone) {}
+                try files.commit([removal])
+                observability.log.write([.trashExpired(batch, gone)])
+            }
+        } catch {
+            observability.log.write([.expiryFailed(error)])
+        }
+    }
+
+    /// What waits in mailboxes doesn't stay for ever, either.
+    private func expireMail(leftovers: Bool) {
+        guard intake.mailroom?.isOpen ?? false else { return }
+        do throws(DatabaseError) {
+            let orphans = leftovers ? try intake.sweepMail() : 0
+            let expired = try intake.expireMail(after: transport.settings.keepMail.nanoseconds)
+            observability.log.write(expired.map { .mailExpired($0) })
+            if orphans > 0 { observability.log.write([.mailSwept(orphans)]) }
+        } catch {
+            observability.log.write([.mailFailed(error)])
+        }
+    }
+}
+
+/// What the server does now. Nobody is asked: all of it lies where sessions and workers have left it, so it costs them
+/// nothing, and can be told when a loop no longer answers.
+extension ServerCore {
+    func status() -> ServerStatus {
+        let now = monotonicNanoseconds()
+        let connections = observability.connections.all.map { ($0, $0.present) }
+        return ServerStatus(
+            agent: configuration.agent, process: getpid(), directory: configuration.directory,
+            isStopping: intake.isStopping.load(ordering: .relaxed), started: observability.started, now: .now,
+            endpoints: observability.endpoints.withLock { $0 }, advertised: configuration.advertised,
+            isEncrypted: configuration.security.isEncrypted, isOpen: configuration.isOpen,
+            connections: connections.map { ServerStatus.Connection($0, $1, at: now) },
+            uploads: uploads(connections.map(\.1), at: now), room: store.room, quota: store.quota,
+            minimumFree: transport.settings.space.minimumFree, figures: observability.figures.present(), mail: mail,
+            isInDoubt: store.isInDoubt, adoption: intake.adoption.progress,
+            restarts: configuration.supervision?.restarts, crashes: observability.crashes,
+            crashFolder: observability.crashReports.path)
+    }
+
+    private var mail: ServerStatus.Mail? {
+        intake.mailroom.map { mailroom in
+            ServerStatus.Mail(
+                isOpen: mailroom.isOpen, waiting: (try? mailroom.ledger)?.waiting() ?? (0, 0),
+                people: mailroom.everybody.count, here: mailroom.visitors)
+        }
+    }
+
+    private func uploads(_ connections: [ConnectionProgress.State], at now: Int64) -> [ServerStatus.Upload] {
+        var whole: [ServerStatus.Upload] = []
+        var inParts: [UploadID: ServerStatus.Upload] = [:]
+        for connection in connections {
+            guard let current = connection.current else { continue }
+            let rate = connection.rate.rate(at: now)
+            guard current.isPart else {
+                whole.append(ServerStatus.Upload(current, connection, rate, at: now))
+                continue
+            }
+            // What is published or was given up is no longer in progress.
+            guard let multipart = intake.multiparts[current.id], !multipart.isFinished else { continue }
+            if var known = inParts[current.id] {
+                known.add(current, rate)
+                inParts[current.id] = known
+            } else {
+                inParts[current.id] = ServerStatus.Upload(current, connection, rate, of: multipart, at: now)
+            }
+        }
+        return whole + inParts.values
+    }
+}
+
+extension ServerStatus.Connection {
+    fileprivate init(_ progress: ConnectionProgress, _ state: ConnectionProgress.State, at now: Int64) {
+        self.init(
+            number: progress.number, peer: state.asking ?? progress.peer, client: state.client,
+            isEstablished: state.isEstablished,
+            since: progress.since, stored: state.stored, received: state.received, sent: state.sent,
+            rate: state.rate.rate(at: now))
+    }
+}
+
+extension ServerStatus.Upload {
+    /// - Parameter multipart upload: where it comes in parts.
+    fileprivate init(
+        _ current: ConnectionProgress.Current, _ connection: ConnectionProgress.State, _ rate: Double,
+        of multipart: MultipartUpload? = nil, at now: Int64
+    ) {
+        let started = multipart?.started ?? current.started
+        self.init(
+            path: current.path, client: connection.client, size: current.size,
+            received: min(current.received.addingClamped(multipart?.verified ?? 0), current.size ?? .max), rate: rate,
+            seconds: Double(max(0, now - started)) / 1e9)
+    }
+
+    /// What another connection has of it.
+    fileprivate mutating func add(_ current: ConnectionProgress.Current, _ rate: Double) {
+        received = min(received.addingClamped(current.received), size ?? .max)
+        self.rate += rate
+        connections += 1
     }
 }

@@ -1,4 +1,11 @@
+import TransferAccess
+import TransferCatalog
+import TransferClassic
+import TransferDatabase
+import TransferIO
+import TransferIntake
 import TransferKeys
+import TransferMail
 import TransferModel
 import TransferSystem
 
@@ -51,5 +58,242 @@ extension LogEvent {
     ///   - text: a sentence without a full stop, for people.
     package static func announcement(_ level: Level, _ name: String, _ text: String) -> LogEvent {
         LogEvent(level, name, text, [("message", .string(text))])
+    }
+}
+
+/// Where the server can be reached.
+extension LogEvent {
+    static func listening(_ address: String) -> LogEvent {
+        LogEvent(.info, "listening", "listening on \(address)", [("address", .string(address))])
+    }
+
+    static func listening(_ endpoint: Endpoint, _ classic: ClassicListener, isLocal: Bool) -> LogEvent {
+        let (framing, folder) = (classic.framing.name, classic.options.folder?.string)
+        let place = folder.map { ", into the folder \($0.escapedForDisplay)" } ?? ""
+        let warning = "; IT KNOWS NO ENCRYPTION AND NO KEYS: EVERYBODY WHO REACHES IT MAY PUSH"
+        return LogEvent(
+            isLocal ? .info : .warning, "listeningClassic",
+            "listening on \(endpoint) for clients that speak \(framing)\(place)\(isLocal ? "" : warning)",
+            [
+                ("address", .string(endpoint.description)), ("framing", .string(framing)),
+                ("folder", folder.map { .string($0) } ?? .null), ("local", .bool(isLocal)),
+            ])
+    }
+
+    static func listeningForProxies(_ endpoint: Endpoint, isLocal: Bool) -> LogEvent {
+        let warning = isLocal ? "" : "; WHOEVER IS ON THE WAY CAN READ TOKENS AND CHANGE WHAT IS SENT"
+        return LogEvent(
+            isLocal ? .info : .warning, "listeningPlainHTTP",
+            "listening on \(endpoint) for HTTP from a proxy, without encryption\(warning)",
+            [("address", .string(endpoint.description)), ("local", .bool(isLocal))])
+    }
+
+    static func listeningForProbes(_ endpoint: Endpoint, isLocal: Bool) -> LogEvent {
+        LogEvent(
+            isLocal ? .info : .warning, "listeningForProbes",
+            "listening on \(endpoint) for /metrics, /healthz and /readyz"
+                + (isLocal ? "" : "; EVERYBODY WHO REACHES IT CAN READ THEM"),
+            [("address", .string(endpoint.description)), ("local", .bool(isLocal))])
+    }
+}
+
+extension LogEvent {
+    static func discoverable(_ address: String, _ name: String) -> LogEvent {
+        LogEvent(
+            .info, "discoverable", "can be found as '\(name.escapedForDisplay)' at \(address) (UDP)",
+            [("address", .string(address)), ("name", .string(name))])
+    }
+
+    static func notDiscoverable(_ message: String) -> LogEvent {
+        LogEvent(
+            .error, "notDiscoverable", "cannot be found until it is started again: \(message)",
+            [("message", .string(message))])
+    }
+
+    /// - Parameter error: why the networks of this machine are not known.
+    static func noNeighbours(_ error: SystemError) -> LogEvent {
+        LogEvent(
+            .warning, "noNeighbours",
+            "nobody finds this server by an IPv4 broadcast: its networks cannot be looked up (\(error)); under systemd, allow "
+                + "RestrictAddressFamilies=AF_NETLINK",
+            [("message", .string(error.description))])
+    }
+}
+
+extension LogEvent {
+    init(_ event: IntakeEvent) {
+        switch event {
+        case .catalogFailed(let error, let unrecorded): self = .catalogFailed(error, unrecorded: unrecorded)
+        case .catalogWorks(let unrecorded): self = .catalogWorks(unrecorded: unrecorded)
+        case .directoryCopied: self = .directoryCopied
+        case .trashGaveWay(let given): self = .trashGaveWay(given)
+        case .notAdopted(let path, let error): self = .notAdopted(path, error)
+        case .directoryAdopted(let progress): self = .directoryAdopted(progress)
+        }
+    }
+
+    static func catalogOpened(uploads: Int) -> LogEvent {
+        LogEvent(
+            .info, "catalog", "the catalog knows \(uploads) uploads",
+            [("uploads", .unsigned(UInt64(clamping: uploads)))])
+    }
+
+    private static func trashGaveWay(_ given: GivenWay) -> LogEvent {
+        LogEvent(
+            .info, "trashGaveWay",
+            "removed \(given.files) files of the trash for good, in \(given.batches) parts, because their room was needed",
+            [
+                ("count", .unsigned(given.files)), ("batches", .unsigned(UInt64(clamping: given.batches))),
+                ("size", .unsigned(given.bytes)),
+            ])
+    }
+
+    private static let directoryCopied = LogEvent(
+        .info, "directoryCopied",
+        "the directory is a copy, or was restored: its files are compared with what was acknowledged, which holds for those that "
+            + "are the same", [])
+
+    private static func directoryAdopted(_ progress: Adoption.Progress) -> LogEvent {
+        LogEvent(
+            progress.lost > 0 ? .warning : .info, "directoryAdopted",
+            "\(progress.adopted) files of the copied directory are what was acknowledged"
+                + (progress.lost > 0 ? ", and \(progress.lost) are not although nobody has changed them" : ""),
+            [
+                ("adopted", .unsigned(UInt64(clamping: progress.adopted))),
+                ("lost", .unsigned(UInt64(clamping: progress.lost))), ("bytes", .unsigned(progress.bytes)),
+            ])
+    }
+
+    private static func notAdopted(_ path: RelativePath, _ error: SystemError) -> LogEvent {
+        LogEvent(
+            .warning, "notAdopted",
+            "\(path) cannot be read, so it is not known whether it is what was acknowledged; it is tried again: \(error.reason)",
+            [("path", .string(path.string)), ("message", .string(error.description))])
+    }
+
+    static func notAdopting(_ error: SystemError) -> LogEvent {
+        LogEvent(
+            .warning, "notAdopting",
+            "files of a copied directory are compared with what was acknowledged only when clients ask for them: \(error)",
+            [("message", .string(error.description))])
+    }
+
+    /// What was going on with names and attributes when the last server ended.
+    static func changesSettled(_ changes: Int) -> LogEvent {
+        LogEvent(
+            .info, "changesSettled",
+            "looked what came of \(changes) changes of names or attributes that the last server did not come to the end of",
+            [("changes", .unsigned(UInt64(clamping: changes)))])
+    }
+
+    static func catalogDamaged(_ damage: Catalog.Damage) -> LogEvent {
+        LogEvent(
+            .error, "catalogDamaged", text(damage),
+            [
+                ("message", .string(damage.error.message)),
+                ("movedTo", damage.movedTo.map { .string($0) } ?? .null),
+            ])
+    }
+
+    private static func text(_ damage: Catalog.Damage) -> String {
+        guard let path = damage.movedTo else {
+            return "\(damage.error.message) It could not be moved out of the way, so uploads are not recorded; "
+                + "stored files are as they were. Move it away and start the server again."
+        }
+        return
+            "\(damage.error.message) It is now '\(path.escapedForDisplay)', and a new one was begun; stored files are "
+            + "as they were, and enter the new one when they are pushed again. Keep or delete the old one."
+    }
+
+    /// The disk had lost a file, and an upload brought its content again.
+    static func healed(_ path: RelativePath, peer: String) -> LogEvent {
+        LogEvent(
+            .warning, "healed",
+            "\(path) was no longer what was stored: the disk had lost it. What was pushed now has taken its place.",
+            [("path", .string(path.string)), ("peer", .string(peer))])
+    }
+
+    /// - Parameter unrecorded: uploads that were acknowledged without it since it last worked.
+    static func catalogFailed(_ error: DatabaseError, unrecorded: Int) -> LogEvent {
+        LogEvent(
+            .error, "catalogFailed",
+            "\(error.message.escapedForDisplay) Uploads are stored and acknowledged without it (\(unrecorded) so far); it "
+                + "is tried again with the next ones.",
+            [("message", .string(error.message)), ("unrecorded", .unsigned(UInt64(clamping: unrecorded)))])
+    }
+
+    /// - Parameter unrecorded: uploads that were acknowledged without it meanwhile.
+    static func catalogWorks(unrecorded: Int) -> LogEvent {
+        LogEvent(
+            .info, "catalogWorks",
+            "the catalog works again; \(unrecorded) uploads that were acknowledged meanwhile are not in it",
+            [("unrecorded", .unsigned(UInt64(clamping: unrecorded)))])
+    }
+}
+
+extension LogEvent {
+    static func mailFailed(_ error: DatabaseError) -> LogEvent {
+        LogEvent(
+            .error, "mailFailed",
+            "the mailboxes cannot be used, and nothing is taken for anybody: \(error.message) Everything else works. What "
+                + "waited is in \(MailLedger.fileName) and the folder \(RelativePath.mailName) beside it: mend it, or bring both "
+                + "back from a backup; without that folder, the next start begins with empty mailboxes",
+            [("message", .string(error.message))])
+    }
+
+    static func mailExpired(_ delivery: Delivery) -> LogEvent {
+        let (sender, recipient) = (delivery.mail.sender.escapedForDisplay, delivery.recipient.escapedForDisplay)
+        return LogEvent(
+            .info, "mailExpired",
+            "\(recipient) has not come for \(delivery.mail.name.escapedForDisplay) of \(sender), \(delivery.mail.size) bytes",
+            fields(of: delivery))
+    }
+
+    /// - Parameter files: in the mailboxes' folder that no mailbox knows.
+    static func mailSwept(_ files: Int) -> LogEvent {
+        LogEvent(
+            .info, "mailSwept", "removed \(files) uploads for somebody that nobody was told of",
+            [("count", .unsigned(UInt64(files)))])
+    }
+
+    /// A recipient has said what became of something.
+    static func settled(_ delivery: Delivery, peer: String) -> LogEvent {
+        let (sender, recipient) = (delivery.mail.sender.escapedForDisplay, delivery.recipient.escapedForDisplay)
+        let verb = delivery.state == .delivered ? "has received" : "has declined"
+        return LogEvent(
+            .info, delivery.state.name,
+            "\(recipient) \(verb) \(delivery.mail.name.escapedForDisplay) from \(sender), \(delivery.mail.size) bytes",
+            fields(of: delivery) + [("peer", .string(peer))])
+    }
+
+    static func fields(of delivery: Delivery) -> [(key: String, value: LogValue)] {
+        [
+            ("delivery", .string(delivery.mail.id.description)), ("from", .string(delivery.mail.sender)),
+            ("to", .string(delivery.recipient)), ("name", .string(delivery.mail.name)),
+            ("size", .unsigned(delivery.mail.size)),
+        ]
+    }
+}
+
+extension Log {
+    /// Says that this process takes the place of one that a signal has ended.
+    ///
+    /// - Parameters:
+    ///   - signal: that ended it.
+    ///   - restarts: how many were ended so.
+    ///   - reports: the folder with a report on each.
+    package func restarted(after signal: Int32, restarts: Int, reports: String) {
+        write([.restarted(after: signal, restarts: restarts, reports: reports)])
+    }
+}
+
+extension LogEvent {
+    fileprivate static func restarted(after signal: Int32, restarts: Int, reports: String) -> LogEvent {
+        let name = SignalName.of(signal)
+        return LogEvent(
+            .error, "restarted",
+            "the process that served was ended by \(name); another one goes on in its place (\(restarts) since the start), and "
+                + "a report is in \(reports.escapedForDisplay)",
+            [("signal", .string(name)), ("restarts", .unsigned(UInt64(restarts))), ("reports", .string(reports))])
     }
 }

@@ -1,13 +1,59 @@
 import Synchronization
-import TransferAccess
-import TransferClassic
+package import TransferAccess
+package import TransferClassic
 import TransferConnection
-import TransferIO
+package import TransferIO
 import TransferIntake
 import TransferModel
 import TransferProtocol
 import TransferStore
 import TransferSystem
+
+/// The front end of one of the classic framings, as docs/DIALECTS.md has them, on a listener of its own: nothing else is
+/// spoken there, so nothing has to be recognised.
+struct ClassicFrontEnd: FrontEnd {
+    let listener: ClassicListener
+
+    var name: String { listener.framing.name }
+
+    /// They know no TLS.
+    var protocols: [String] { [] }
+
+    var openingSize: Int { 0 }
+
+    func recognise(_ opening: [UInt8]) -> Recognition { .yes }
+
+    func session(for handover: Handover, of core: ServerCore) -> any Session {
+        ClassicSession(handover, core, listener)
+    }
+}
+
+/// Where clients of one classic framing come in, and what they may do there: they can show nothing, so all who reach it are
+/// one client with its own folder, quota and files.
+package struct ClassicListener: Sendable {
+    package let framing: ClassicFraming
+
+    package let endpoint: Endpoint
+
+    package let options: AccessOptions
+
+    /// Names in the lists of keys and tokens under which clients may come that cannot show any: for framings with names.
+    package let people: [String]
+
+    package init(
+        _ framing: ClassicFraming, on endpoint: Endpoint, _ options: AccessOptions, people: [String] = []
+    ) {
+        (self.framing, self.endpoint, self.options, self.people) = (framing, endpoint, options, people)
+    }
+
+    /// What its clients are called in logs and receipts, and whom their files belong to, also under a later server.
+    package var name: String { "\(framing.name) \(endpoint)" }
+
+    /// What a supervisor calls it.
+    package var mark: Int32 { ListenerUse.mark(of: name) }
+
+    var grant: Grant { Grant(.listener(name), name: name, options: options) }
+}
 
 /// The session of a client that speaks a classic framing, on the loop of its connection. Parses on the loop; what is to be
 /// stored goes to the pool in batches. Answers leave in the order of the uploads, each when its upload has its result.
@@ -293,5 +339,47 @@ extension ClassicSession {
         var bytes: [UInt8] = []
         for (upload, result) in answers.take() { bytes += conversation.answer(to: upload, result) }
         say(bytes)
+    }
+}
+
+/// The last words of a session.
+extension ClassicSession {
+    /// Stores what was received whole, says the last words, and closes.
+    func finish() async {
+        await finishWork()
+        await endHandingOn()
+        answer(await transport.pool.run(for: account) { [worker] in worker.cancel() })
+        stopTimer()
+        sayGoodbye()
+        await linger()
+        close()
+    }
+
+    /// Says why there is no more: about what the client did wrong, or else as the answer to each upload that has none.
+    private func giveUp(_ fault: ProtocolFault) {
+        // It would be taken for a part of the message.
+        guard chat?.isInMessage != true else { return }
+        let rest = self.fault == nil ? answers.takeRest() : []
+        guard !rest.isEmpty else {
+            return send(conversation.answer(to: self.fault ?? ClassicFault(fault.code, fault.message)))
+        }
+        let result = ClassicResult(fault.code, message: fault.message)
+        send(rest.flatMap { conversation.answer(to: $0, result) })
+    }
+
+    private func sayGoodbye() {
+        switch ending {
+        case .fault(let fault):
+            observability.log.write([.refused(peer: peer, fault)])
+            giveUp(fault)
+        case .refused(let refusal):
+            observability.log.write([.notAdmitted(peer: peer, refusal)])
+            giveUp(ProtocolFault(refusal.code, refusal.message))
+        case .shutdown:
+            observability.log.write([.closed(peer: peer, reason: "the server is stopping")])
+            if isOwing { giveUp(ProtocolFault(.shuttingDown, "The server is stopping.")) }
+        case .lost(let reason): observability.log.write([.closed(peer: peer, reason: reason)])
+        case .done, nil: observability.log.write([.closed(peer: peer, reason: "the client is done")])
+        }
     }
 }

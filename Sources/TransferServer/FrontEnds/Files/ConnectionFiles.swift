@@ -2,7 +2,9 @@ import TransferCatalog
 import TransferCodec
 import TransferIntake
 import TransferModel
+import TransferProtocol
 import TransferStore
+import TransferSystem
 
 /// What is stored, as the client of one connection reads and removes it, whatever is spoken on it. Whether the client may is
 /// asked before. Used by one thread at a time.
@@ -90,4 +92,220 @@ extension ConnectionFiles {
 
     /// Makes removals durable.
     func commit(_ removals: [Removal]) throws(Failure) { try self.removals.commit(removals) }
+}
+
+/// Folders, links and names that the client of one connection makes or changes, whatever is spoken on it: what it asks for becomes
+/// a `TreeChange`, if it may. Used by one thread at a time.
+final class ConnectionChanges {
+    private let changes: TreeChanges
+    /// Those that wait to be made together.
+    private var waiting: [TreeChange] = []
+
+    /// Changes that are made together.
+    private static let mostAtOnce = 128
+
+    /// - Parameter trash: where the connection puts things.
+    init(_ resources: WorkerResources, _ trash: TrashPart) {
+        changes = TreeChanges(resources.intake, resources.store, trash: trash, keepsReplaced: resources.trashes)
+    }
+
+    /// The command of the client that the changes are part of, as far as it has said so.
+    var command: StoringCommand? {
+        get { changes.command }
+        set { changes.command = newValue }
+    }
+
+    /// Whether `commit` has to be called before anything else is asked for.
+    var mustCommit: Bool { waiting.count >= Self.mostAtOnce }
+
+    /// Makes all of it, durably, and lets the catalog know.
+    ///
+    /// - Returns: one result for each, in the order in which they were asked for.
+    func commit() -> [Result<TreeChange.Done, Failure>] {
+        defer { waiting = [] }
+        return changes.perform(waiting)
+    }
+}
+
+extension ConnectionChanges {
+    func make(_ request: MakeRequest, _ client: Caller) throws(Failure) {
+        changes.grant = client.grant
+        let isFolder = request.form == .directory
+        let hasAttributes = request.permissions != nil || request.modified != nil || request.attributes != nil
+        let path = isFolder ? try client.pathForMaking(request.path) : try client.pathForChanging(request.path)
+        if isFolder, hasAttributes || request.replaces { _ = try client.pathForChanging(request.path) }
+        let attributes = TreeChange.Attributes(
+            permissions: request.permissions, modified: request.modified, extra: client.allowed(request.attributes))
+        let wanted = hasAttributes ? attributes : nil
+        switch request.form {
+        // What is copied is answered by itself: `FileCopy`.
+        case .copy: break
+        case .nothing: waiting.append(.set(path, attributes, of: request.version))
+        case .directory: waiting.append(.folder(path, replaces: request.replaces, wanted, of: request.version))
+        case .symbolicLink:
+            waiting.append(.link(path, to: request.target, replaces: request.replaces, wanted, of: request.version))
+        case .hardLink:
+            guard let text = String(validating: request.target, as: UTF8.self) else {
+                throw Failure(.invalidPath, "The path of the file to link to is not UTF-8.")
+            }
+            waiting.append(
+                .hardLink(
+                    path, to: try client.pathForChanging(text), replaces: request.replaces, wanted, of: request.version)
+            )
+        }
+    }
+
+    func move(_ request: MoveRequest, _ client: Caller) throws(Failure) {
+        changes.grant = client.grant
+        let target = try client.pathForMaking(request.target)
+        if request.replaces { _ = try client.pathForChanging(request.target) }
+        waiting.append(
+            .move(try source(of: request, client), to: target, replaces: request.replaces, of: request.version))
+    }
+
+    private func source(of request: MoveRequest, _ client: Caller) throws(Failure) -> RelativePath {
+        switch request.trash {
+        case nil: return try client.pathForChanging(request.path)
+        case .top: throw Failure(.invalidPath, "The trash itself cannot be moved.")
+        case .batch(let batch):
+            guard !request.path.isEmpty, let path = try client.pathInTrash(request.path) else {
+                throw Failure(.invalidPath, "A part of the trash cannot be moved as a whole.")
+            }
+            return .trash(batch, path)
+        }
+    }
+
+    /// Takes a file, or a folder with all in it, out of sight.
+    ///
+    /// - Parameter version: that a file has to have still; nothing for whatever is there.
+    func discard(_ path: RelativePath, isRecursive: Bool, of version: FileVersion? = nil) {
+        waiting.append(.discard(path, isRecursive: isRecursive, of: version))
+    }
+}
+
+/// The answer to a `make` of a copy: some of a long file for each turn, unless the file system lets two files share content.
+///
+/// A copy gets its name as an upload does: whole, with the digest that its source was acknowledged with, and on disk.
+final class FileCopy: RequestAnswer {
+    private let request: MakeRequest
+    private let resources: WorkerResources
+    private let client: Caller
+    private let source: RelativePath
+    private let target: RelativePath
+    private let content: StoredContent
+    private let extra: ExtraAttributes
+    /// What the catalog knows of the source.
+    private let known: CatalogEntry?
+    private let staged: StagedFile
+    private let digester: ContentDigester
+    /// Whether all of the content is there, without having been read.
+    private let isShared: Bool
+    private let sender: Sender?
+    private let command: StoringCommand?
+    private let trash: TrashPart?
+    private let begun = utcNanoseconds()
+
+    /// Bytes that are read in one turn.
+    private static let bytesAtOnce: UInt64 = 16 << 20
+    private static let readSize = 256 << 10
+
+    /// - Parameters:
+    ///   - content: of the source, which the client may see.
+    ///   - sender: the connection that the request came over.
+    ///   - command: that the copy is part of.
+    ///   - trash: where what it replaces goes; nil where that is gone for good.
+    /// - Throws: `uploadTooLarge` for more than the client may store, and what the store does.
+    init(
+        _ request: MakeRequest, from source: RelativePath, _ content: StoredContent, to target: RelativePath,
+        _ resources: WorkerResources, _ client: Caller, sender: Sender?, command: StoringCommand?, trash: TrashPart?
+    ) throws(Failure) {
+        (self.request, self.resources, self.client) = (request, resources, client)
+        (self.sender, self.command, self.trash) = (sender, command, trash)
+        (self.source, self.target, self.content) = (source, target, content)
+        let attributes = content.attributes
+        let limit = client.maximumUpload(of: resources.intake.maximumUpload)
+        guard attributes.size <= limit else { throw .uploadTooLarge(limit) }
+        let whole = try resources.store.whole(at: source)
+        guard !whole.isPartial || request.attributes != nil else {
+            throw Failure(.storageFailed, "The extended attributes of \(source) are more than a copy can keep.")
+        }
+        extra = ExtraAttributes(extended: whole.extra.extended)
+        known = resources.intake.known.details(of: [(source, attributes)])[0]
+        staged = try resources.store.stage(
+            id: .random(), size: attributes.size, filled: content.filled, permissions: attributes.permissions,
+            quota: resources.intake.quotas.quota(for: client.grant))
+        digester = ContentDigester(known?.digest?.algorithm.function ?? .xxh128)
+        // Whose digest nobody knows has to be read.
+        isShared = known?.digest == nil ? false : try content.clone(into: staged)
+        content.expectAll()
+    }
+
+    var id: UInt32 { request.id }
+    var subject: String { request.path }
+
+    func fill(_ chunk: FrameChunk) throws(Failure) -> Outcome? {
+        guard chunk.takesMessage else { return nil }
+        if !isShared, try !copySome() { return nil }
+        guard content.isUnchanged else { throw Failure(.fileChanged, "\(source) changed while it was copied.") }
+        let digest = isShared ? known?.digest : digester.finish().digest
+        guard let digest else { throw Failure(.storageFailed, "\(source) could not be copied.") }
+        if let stored = known?.digest, stored != digest { throw .contentLost(source) }
+        var outcome = Outcome(id: id, code: .completed, count: 1)
+        outcome.trash = try publish(digest)
+        outcome.isDurable = resources.store.durability == .commit
+        return outcome
+    }
+
+    /// - Returns: whether that was all.
+    private func copySome() throws(Failure) -> Bool {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
+        defer { buffer.deallocate() }
+        let end = digester.size.addingClamped(Self.bytesAtOnce)
+        while digester.size < end {
+            let offset = digester.size
+            let run = content.run(at: offset)
+            guard !run.isHole else {
+                try copyHole(min(run.count, UInt64(ZeroBytes.count)), at: offset)
+                continue
+            }
+            let buffer = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(clamping: run.count)))
+            let count: Int
+            do throws(SystemError) {
+                count = try content.read(into: buffer, at: offset)
+            } catch {
+                throw Failure(error, reading: source)
+            }
+            let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+            if count > 0 { try staged.write(bytes, at: offset) }
+            digester.update(bytes) { _, _ in }
+            // There is room for what it was, and it may grow for ever.
+            guard digester.size <= content.attributes.size else {
+                throw Failure(.fileChanged, "\(source) changed while it was copied.")
+            }
+            guard count == buffer.count else { return true }
+        }
+        return false
+    }
+
+    private func copyHole(_ count: UInt64, at offset: UInt64) throws(Failure) {
+        let zeros = ZeroBytes.prefix(Int(count))
+        try staged.clear(offset..<offset + UInt64(zeros.count))
+        digester.update(zeros) { _, _ in }
+    }
+
+    /// - Returns: the part of the trash that has what it takes the place of.
+    private func publish(_ digest: Digest) throws(Failure) -> TrashBatch? {
+        let attributes = content.attributes
+        var publication = Publication(
+            staged: staged, id: .random(), path: target, size: attributes.size, digest: digest,
+            conflict: request.replaces ? .overwrite : .fail, modified: request.modified ?? attributes.modified,
+            permissions: request.permissions ?? attributes.permissions)
+        publication.attributes = client.allowed(request.attributes ?? extra)
+        publication.keepsPermissions = request.permissions != nil
+        (publication.sender, publication.command, publication.trash) = (sender, command, trash)
+        let kind = known?.kind ?? .file
+        return try resources.intake.publish(copy: publication, kind, for: client, begun: begun)?.trash
+    }
+
+    func events(peer: String) -> [LogEvent] { [.changed(.make(request), peer: peer)] }
 }

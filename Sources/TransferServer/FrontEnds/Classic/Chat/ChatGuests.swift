@@ -5,6 +5,7 @@ import TransferIntake
 import TransferMail
 import TransferModel
 import TransferStore
+import TransferSystem
 
 /// Lets clients have names that they cannot prove.
 struct ChatGuests: Sendable {
@@ -93,5 +94,83 @@ extension Failure {
             .forbidden,
             "'\(name.escapedForDisplay)' is somebody's who has a key here: on this wire, which knows no keys, nobody can come "
                 + "under that name, unless the server's operator allows it (people=).")
+    }
+}
+
+/// Who of the clients without keys is here, over all listeners: a name has one connection, that which came last.
+final class ChatNames: Sendable {
+    private struct Guest {
+        let connection: Int
+        /// Called from any thread.
+        let displace: @Sendable () -> Void
+    }
+
+    private struct State {
+        var guests: [PathKey: Guest] = [:]
+        /// Numbers of deliveries that were found not to be for this wire.
+        var unfit: Set<UInt64> = []
+    }
+
+    /// Deliveries that are remembered not to fit. Beyond that they are looked at, and logged, once more.
+    static let mostUnfit = 4096
+
+    private let state = Locked(State())
+
+    /// Somebody has come. Whoever had the name is told to go.
+    func enter(_ name: String, _ connection: Int, displace: @escaping @Sendable () -> Void) {
+        let older = state.withLock {
+            $0.guests.updateValue(Guest(connection: connection, displace: displace), forKey: PathKey(name))
+        }
+        if let older, older.connection != connection { older.displace() }
+    }
+
+    func leave(_ name: String, _ connection: Int) {
+        state.withLock { state in
+            guard state.guests[PathKey(name)]?.connection == connection else { return }
+            state.guests[PathKey(name)] = nil
+        }
+    }
+
+    /// A delivery cannot go over this wire.
+    ///
+    /// - Parameter number: of the delivery.
+    /// - Returns: whether that is news.
+    func noteUnfit(_ number: UInt64) -> Bool {
+        state.withLock { state in
+            if state.unfit.count >= Self.mostUnfit { state.unfit = [] }
+            return state.unfit.insert(number).inserted
+        }
+    }
+
+    func isUnfit(_ number: UInt64) -> Bool { state.withLock { $0.unfit.contains(number) } }
+}
+
+extension LogEvent {
+    /// All of a message was given to a connection.
+    static func handedOn(_ delivery: Delivery, peer: String) -> LogEvent {
+        LogEvent(
+            .debug, "handedOn",
+            "sent \(delivery.mail.name.escapedForDisplay) from \(delivery.mail.sender.escapedForDisplay) to "
+                + "\(delivery.recipient.escapedForDisplay), \(delivery.mail.size) bytes",
+            fields(of: delivery) + [("peer", .string(peer))])
+    }
+
+    /// Something waits for a client whose framing cannot carry it.
+    static func unfit(_ delivery: Delivery) -> LogEvent {
+        let mail = delivery.mail
+        let what = mail.note == nil ? "a \(mail.kind.name) of \(mail.size) bytes" : "a sealed upload"
+        return LogEvent(
+            .warning, "unfit",
+            "\(mail.name.escapedForDisplay) for \(delivery.recipient.escapedForDisplay) is \(what), which the client's framing "
+                + "cannot carry: it waits for somebody with that name who uses transfer receive",
+            fields(of: delivery))
+    }
+
+    /// What waits for a client cannot be read.
+    static func notHandedOn(_ delivery: Delivery, _ error: Failure) -> LogEvent {
+        LogEvent(
+            .error, "notHandedOn",
+            "\(delivery.mail.name.escapedForDisplay) for \(delivery.recipient.escapedForDisplay) cannot be sent: \(error.message)",
+            fields(of: delivery) + [("result", .string(error.code.name)), ("message", .string(error.message))])
     }
 }

@@ -1,5 +1,9 @@
+import TransferCodec
 import TransferIntake
+import TransferMail
 import TransferModel
+import TransferStore
+import TransferSystem
 
 /// The session's side of a client that has a name and a mailbox: what it is sent, and what it has.
 struct ChatState {
@@ -89,5 +93,110 @@ struct ChatState {
         let waiting = UInt64(clamping: waiting)
         received += deliveries.heard(at: now, arrived: arrived, acknowledged: given - min(given, waiting))
         return !received.isEmpty
+    }
+}
+
+/// The content of a delivery on its way to a client: read, and digested on the way. Belongs to one task at a time.
+final class ChatContent {
+    let delivery: Delivery
+
+    private let content: StoredContent
+    private let digester: ContentDigester
+    private var offset: UInt64 = 0
+
+    /// - Parameter digester: reset.
+    /// - Throws: `contentLost` when there is more or less of it than was acknowledged.
+    init(_ delivery: Delivery, _ content: StoredContent, digester: ContentDigester) throws(Failure) {
+        (self.delivery, self.content, self.digester) = (delivery, content, digester)
+        guard content.attributes.size == delivery.mail.size else { throw .contentLost(delivery.mail.path) }
+        if delivery.mail.size > UInt64(Limits.blockSize) { content.expectAll() }
+    }
+
+    /// Fills the chunk as far as it can. The last bytes only go into it when all of it is what was acknowledged: the wire has no
+    /// words to take back what was said.
+    ///
+    /// - Returns: whether that was all.
+    /// - Throws: `contentLost`; `storageFailed`. What the chunk has of the message must not be sent then.
+    func fill(_ chunk: ContentChunk) throws(Failure) -> Bool {
+        let length = Int(min(UInt64(chunk.room), delivery.mail.size - offset))
+        let path = delivery.mail.path
+        let bytes = try chunk.append(length) { (place) throws(Failure) in
+            do throws(SystemError) {
+                return try content.read(into: place, at: offset)
+            } catch {
+                throw Failure(error, reading: path)
+            }
+        }
+        guard let bytes else { throw .contentLost(path) }
+        digester.update(bytes) { _, _ in }
+        offset += UInt64(length)
+        guard offset == delivery.mail.size else { return false }
+        guard digester.finish().digest == delivery.mail.digest else { throw .contentLost(path) }
+        return true
+    }
+}
+
+/// What a client was sent, and what of it counts as received. The wire has no acknowledgement, so that is decided from what
+/// else is known: a delivery is received when a heartbeat comes at least `proof` after a moment at which the other end's
+/// system had taken all bytes of it. A heartbeat counts from when it came, and not from when it was read: one that has waited here
+/// says nothing about a client that may be dead by now. Sans-IO: times and counts are arguments.
+///
+/// ```
+///   sent ──a heartbeat comes, and the other end's system has all of it──► taken ──a heartbeat, `proof` later──► received
+/// ```
+struct ChatDeliveries {
+    private struct Sent {
+        let id: UploadID
+        /// Bytes of the connection up to its end.
+        let end: UInt64
+    }
+
+    /// So long a client must have been alive with all of a message in its machine. It reads in a loop, and says that it is
+    /// there once a second: a heartbeat that was on its way before counts for nothing.
+    static let proof = Interval.seconds(1)
+
+    /// Messages that may be sent without being received; then the next ones wait for a heartbeat.
+    static let most = 1024
+
+    private var sent: [Sent] = []
+    /// Of them, those in front that the other end's system has, with the moment at which that was known.
+    private var taken: [(count: Int, moment: MonotonicTime)] = []
+
+    /// Messages that are not known to be received.
+    var count: Int { sent.count }
+
+    var isEmpty: Bool { sent.isEmpty }
+
+    var isFull: Bool { sent.count >= Self.most }
+
+    /// All of a message was given to the connection.
+    ///
+    /// - Parameter end: bytes of the connection up to there; not less than for the one before.
+    mutating func sent(_ id: UploadID, end: UInt64) {
+        sent.append(Sent(id: id, end: end))
+    }
+
+    /// A heartbeat has come.
+    ///
+    /// - Parameters:
+    ///   - arrived: when data last came from the client; at `now`, or before.
+    ///   - acknowledged: bytes of the connection that the other end's system has now.
+    /// - Returns: what is received by now, in order.
+    mutating func heard(at now: MonotonicTime, arrived: MonotonicTime, acknowledged: UInt64) -> [UploadID] {
+        var count = 0
+        while let oldest = taken.first, oldest.moment + Self.proof <= arrived {
+            count += oldest.count
+            taken.removeFirst()
+        }
+        let received = sent.prefix(count).map(\.id)
+        sent.removeFirst(count)
+        noteTaken(at: now, acknowledged)
+        return received
+    }
+
+    private mutating func noteTaken(at now: MonotonicTime, _ acknowledged: UInt64) {
+        let known = taken.reduce(0) { $0 + $1.count }
+        let fresh = sent.dropFirst(known).prefix { $0.end <= acknowledged }.count
+        if fresh > 0 { taken.append((fresh, now)) }
     }
 }

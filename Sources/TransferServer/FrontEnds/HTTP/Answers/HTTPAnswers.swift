@@ -1,7 +1,78 @@
 import TransferAccess
+import TransferCatalog
 import TransferHTTP
+import TransferIO
+import TransferIntake
 import TransferModel
+import TransferStore
 import TransferSystem
+
+/// An answer that is made piece by piece, because it is long. Belongs to one task at a time.
+protocol HTTPAnswer {
+    /// As the log calls what it is about.
+    var path: String { get }
+
+    /// The file, should it turn out to be rotten.
+    var suspect: RottenFile? { get }
+
+    /// Whether only the end of the connection says where it ends.
+    var endsConnection: Bool { get }
+
+    /// Whether the head can be said before the rest is known.
+    var headComesFirst: Bool { get }
+
+    /// Whether it asks itself if the client may still have it.
+    var watchesAccess: Bool { get }
+
+    /// - Parameter isLast: whether the connection is closed behind it.
+    func head(isLast: Bool) -> [UInt8]
+
+    /// Adds as much as there is room for.
+    ///
+    /// - Returns: whether that was the end.
+    /// - Throws: why it cannot be completed.
+    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(Failure) -> Bool
+
+    /// Whether it goes on until one of both sides ends it, so that nothing comes behind it.
+    var isEndless: Bool { get }
+
+    /// What the client gets in its place, when it is made; nothing where it is itself what the client gets.
+    var successor: (any HTTPAnswer)? { get }
+
+    /// What there is to say of it in the log, when all is made.
+    func events(peer: String) -> [LogEvent]
+}
+
+extension HTTPAnswer {
+    var endsConnection: Bool { false }
+    var headComesFirst: Bool { true }
+    var watchesAccess: Bool { false }
+    var suspect: RottenFile? { nil }
+    var isEndless: Bool { false }
+    var successor: (any HTTPAnswer)? { nil }
+}
+
+/// A short answer.
+struct HTTPReply {
+    var status: Int
+    var fields: [(String, String)]
+    var body: [UInt8]
+    /// Nothing for one without a body.
+    var type: String?
+
+    init(_ status: Int, _ fields: [(String, String)] = [], _ body: [UInt8] = [], type: String? = nil) {
+        (self.status, self.fields, self.body, self.type) = (status, fields, body, type)
+    }
+
+    /// - Parameter isLast: whether the connection is closed behind it.
+    func bytes(for method: HTTPMethod, isLast: Bool) -> [UInt8] {
+        guard body.isEmpty, type == nil else {
+            return HTTPAnswers.whole(
+                status, fields, body, type: type ?? "text/plain; charset=utf-8", for: method, isLast: isLast)
+        }
+        return HTTPAnswers.head(status, fields, length: [204, 304].contains(status) ? nil : 0, isLast: isLast)
+    }
+}
 
 /// Heads and short bodies of answers.
 enum HTTPAnswers {
@@ -108,6 +179,53 @@ extension ResultCode {
         case .incomplete: 409
         case .timedOut: 408
         default: self.class == .server ? 500 : 400
+        }
+    }
+}
+
+/// Why a request is not met.
+struct HTTPRefusal: Error {
+    let status: Int
+    let code: ResultCode
+    let message: String
+    var fields: [(String, String)] = []
+
+    /// What is shown in place of the problem to people who ask with a browser.
+    var page: [UInt8]?
+
+    /// Whether the log has it already.
+    var isLogged = false
+
+    init(_ status: Int, _ code: ResultCode, _ message: String, _ fields: [(String, String)] = []) {
+        (self.status, self.code, self.message, self.fields) = (status, code, message, fields)
+    }
+
+    init(_ error: Failure) {
+        self.init(error.code.httpStatus, error.code, error.message)
+        if status == 503 { fields = [("Retry-After", "5")] }
+    }
+
+    init(_ fault: HTTPFault) {
+        self.init(fault.status, .malformedFrame, fault.message)
+    }
+
+    /// A browser was led here under a name of somebody else (RFC 9110, section 15.5.20).
+    static let misdirected = HTTPRefusal(
+        421, .forbidden,
+        "This server doesn't know itself under that name. Ask for its address, or have it told its name with --advertise."
+    )
+
+    /// A client that may not come in is told what it could show (RFC 9110, section 11.6.1).
+    init(_ refusal: Refusal) {
+        self.init(refusal.code.httpStatus, refusal.code, refusal.message)
+        if status == 401 {
+            fields = [
+                ("WWW-Authenticate", "Basic realm=\"transfer\", charset=\"UTF-8\""),
+                ("WWW-Authenticate", "Bearer realm=\"transfer\""),
+            ]
+        }
+        if let after = refusal.retryAfter {
+            fields.append(("Retry-After", "\(max(1, after.nanoseconds / 1_000_000_000))"))
         }
     }
 }

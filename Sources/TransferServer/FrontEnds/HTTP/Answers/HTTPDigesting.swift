@@ -2,6 +2,7 @@ import TransferCodec
 import TransferHTTP
 import TransferIO
 import TransferModel
+import TransferReceipts
 import TransferStore
 import TransferSystem
 
@@ -101,4 +102,127 @@ final class HTTPDigesting: HTTPAnswer {
     }
 
     func events(peer: String) -> [LogEvent] { [] }
+}
+
+/// Digests of stored files that somebody has asked for, so that asking again costs no reading. By the versions of files: what is
+/// changed is another one.
+final class ReprDigests: Sendable {
+    private struct Key: Hashable {
+        let version: ContentVersion
+        let algorithm: HTTPDigestAlgorithm
+    }
+
+    private struct State {
+        var digests: [Key: [UInt8]] = [:]
+        /// In the order in which they came.
+        var keys: [Key] = []
+        /// Which of the keys goes next.
+        var oldest = 0
+    }
+
+    /// Digests that are kept: less than 1 MiB.
+    private static let most = 4096
+
+    private let state = Locked(State())
+
+    func find(_ version: ContentVersion, _ algorithm: HTTPDigestAlgorithm) -> DigestField? {
+        let digest = state.withLock { $0.digests[Key(version: version, algorithm: algorithm)] }
+        return digest.map { DigestField($0, algorithm) }
+    }
+
+    func add(_ digest: [UInt8], _ algorithm: HTTPDigestAlgorithm, of version: ContentVersion) {
+        let key = Key(version: version, algorithm: algorithm)
+        state.withLock { state in
+            guard state.digests.updateValue(digest, forKey: key) == nil else { return }
+            guard state.keys.count == Self.most else { return state.keys.append(key) }
+            state.digests[state.keys[state.oldest]] = nil
+            state.keys[state.oldest] = key
+            state.oldest = (state.oldest + 1) % Self.most
+        }
+    }
+}
+
+extension DigestField {
+    init(_ digest: [UInt8], _ algorithm: HTTPDigestAlgorithm) {
+        switch algorithm {
+        case .sha256: self.init(sha256: digest)
+        case .sha512: self.init(sha512: digest)
+        }
+    }
+}
+
+/// The answer to a removal of what has gone to the trash, which is given when that is durable. Belongs to one task at a time.
+final class HTTPDiscard: HTTPAnswer {
+    let path: String
+    let headComesFirst = false
+    private let changes: ConnectionChanges
+
+    /// - Parameter path: as the client knows it.
+    init(_ path: String, _ changes: ConnectionChanges) {
+        (self.path, self.changes) = (path, changes)
+    }
+
+    func head(isLast: Bool) -> [UInt8] { HTTPAnswers.head(204, [], isLast: isLast) }
+
+    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(Failure) -> Bool {
+        for result in changes.commit() { _ = try result.get() }
+        return true
+    }
+
+    func events(peer: String) -> [LogEvent] { [.discarded(path, peer: peer)] }
+}
+
+/// The answer to a removal, which is given when it is durable that all is gone. Belongs to one task at a time.
+final class HTTPRemoval: HTTPAnswer {
+    let path: String
+    let headComesFirst = false
+    private let removal: Removal
+    private let files: ConnectionFiles
+    private var gone: UInt64 = 0
+    private var isGone = false
+
+    /// - Parameter path: as the client knows it.
+    init(_ path: String, _ removal: Removal, _ files: ConnectionFiles) {
+        (self.path, self.removal, self.files) = (path, removal, files)
+    }
+
+    func head(isLast: Bool) -> [UInt8] { HTTPAnswers.head(204, [], isLast: isLast) }
+
+    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(Failure) -> Bool {
+        if !isGone { isGone = try files.goOn(removal, gone: &gone) }
+        // A large folder is removed some names at a time, and others have their turn between.
+        guard isGone else { return false }
+        try files.commit([removal])
+        return true
+    }
+
+    func events(peer: String) -> [LogEvent] { [.removed(path, gone, peer: peer)] }
+}
+
+/// Receipts in answers.
+enum HTTPReceipt {
+    /// Bytes of a receipt that a field may have: those of long paths with many escapes have more than clients read in a field, and
+    /// are to be asked for.
+    private static let longest = 6 << 10
+
+    /// As a client says that it wants one (RFC 7240).
+    private static let preference = "transfer-receipt"
+
+    static func isWanted(_ fields: HTTPFields) -> Bool {
+        fields.list("prefer").contains { HTTPCharacter.areSame($0.utf8, preference) }
+    }
+
+    static func fields(_ receipt: SignedReceipt) -> [(String, String)] {
+        let line = receipt.jsonBytes
+        guard line.count <= longest else { return [] }
+        return [("Transfer-Receipt", ":\(Base64Text.encode(line)):"), applied]
+    }
+
+    /// Says that the client has what it wanted.
+    static var applied: (String, String) { ("Preference-Applied", preference) }
+
+    /// For the object of one of several files: the line of a receipts file, as a text.
+    static func member(_ receipt: SignedReceipt?) -> JSONValue {
+        receipt.map { .string(String(decoding: $0.jsonBytes, as: UTF8.self)) } ?? .null
+    }
 }

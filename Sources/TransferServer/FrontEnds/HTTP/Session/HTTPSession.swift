@@ -9,6 +9,38 @@ import TransferProtocol
 import TransferStore
 import TransferSystem
 
+/// The front end for HTTP/1.1, as docs/HTTP.md has it: for browsers, curl, and every program that uploads over HTTP.
+struct HTTPFrontEnd: FrontEnd {
+    let name = "http"
+
+    /// RFC 7301, section 6.
+    static let names = ["http/1.1", "http/1.0"]
+
+    var protocols: [String] { Self.names }
+
+    /// Whether clients come over a proxy, on a listener that knows no encryption.
+    var isPlain = false
+
+    private static let emptyLine = Array("\r\n".utf8)
+
+    let openingSize = emptyLine.count * HTTPLimits.emptyLines + 1
+
+    /// A request begins with its method, and all methods that are in use are upper case letters. Empty lines may stand in front
+    /// (RFC 9112, section 2.2).
+    func recognise(_ opening: [UInt8]) -> Recognition {
+        var rest = opening[...]
+        for _ in 0..<HTTPLimits.emptyLines where rest.starts(with: Self.emptyLine) {
+            rest = rest.dropFirst(Self.emptyLine.count)
+        }
+        guard let first = rest.first, !rest.elementsEqual(Self.emptyLine.prefix(1)) else { return .needsMore }
+        return (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(first) ? .yes : .no
+    }
+
+    func session(for handover: Handover, of core: ServerCore) -> any Session {
+        HTTPSession(handover, core, isPlain: isPlain)
+    }
+}
+
 /// The session of a client that speaks HTTP/1.1, on the loop of its connection. Parses on the loop, finds out who asks with each
 /// request, and has the pool answer: one request after the other, in order.
 actor HTTPSession {
@@ -310,4 +342,93 @@ extension HTTPSession {
             HTTPSession(handover, core, isPlain: isPlain, isForProbes: isForProbes, known: known)
         }
     }
+}
+
+/// From where requests come.
+extension HTTPSession {
+    /// - Throws: when a proxy says what cannot be understood; the client is told why.
+    func way(of head: RequestHead) throws(ProtocolFault) -> HTTPWay {
+        var way = HTTPWay(origin: origin, isSecure: driver.socket?.isSecure == true ? true : nil)
+        // Whatever comes over a proxy may come from anywhere.
+        if isPlain || origin.isProxy { way.origin.isLocal = false }
+        if origin.isProxy {
+            do throws(HTTPFault) {
+                try way.believe(head.fields, web.proxies) { [web] in web.origin(of: $0) }
+            } catch {
+                fault = error
+                throw ProtocolFault(.malformedFrame, error.message)
+            }
+        }
+        way.isMisdirected = web.hosts.isMisdirected(head, way)
+        return way
+    }
+}
+
+/// What a server knows of the ways to it over HTTP.
+struct HTTPWays: Sendable {
+    let proxies: [TrustedProxy]
+    let hosts: OwnHosts
+    private let network: @Sendable (SocketAddress) -> PeerNetwork?
+
+    init(_ configuration: ServerConfiguration, covers: @escaping @Sendable (String) -> Bool) {
+        proxies = configuration.trustedProxies
+        hosts = OwnHosts(isAsked: configuration.isOpen, names: configuration.ownNames, covers: covers)
+        network = configuration.network
+    }
+
+    /// Of a client whose address a proxy has told: on this machine it is the proxy that is.
+    func origin(of address: IPAddress) -> PeerOrigin {
+        PeerOrigin(
+            name: address.text ?? "unknown", network: network(SocketAddress(address, port: 0)), isLocal: false)
+    }
+}
+
+/// One receive buffer on its way to the pool, with the requests in it, in order.
+///
+/// `@unchecked Sendable`: the session fills it, then hands it over and never touches it again.
+final class HTTPBatch: ReceivedSteps, @unchecked Sendable {
+    enum Operation {
+        case request(HTTPRequest)
+        /// Content of the request that came last, as it lies in the buffer.
+        case content(Range<Int>)
+        /// All content of the request has come, with its trailers.
+        case end(HTTPFields)
+    }
+
+    /// Steps in one batch at most, so that a buffer full of short requests, or of chunks of a byte, does not become many times
+    /// as much memory.
+    static let mostOperations = 512
+
+    var input: ReceiveBuffer
+    private(set) var operations: [Operation] = []
+
+    init(_ buffer: BlockBuffer, carry: [UInt8]) {
+        input = ReceiveBuffer(buffer, carry: carry)
+    }
+
+    init(after batch: HTTPBatch) {
+        input = batch.input
+    }
+
+    var isEmpty: Bool { operations.isEmpty }
+
+    var isComplete: Bool { operations.count >= Self.mostOperations }
+
+    private(set) var hasContent = false
+
+    func append(_ operation: Operation) { operations.append(operation) }
+
+    /// Adds content whose range counts from the first unparsed byte. What comes right behind other content becomes one piece
+    /// with it: each is a call to the disk.
+    func append(content range: Range<Int>) {
+        hasContent = true
+        let placed = input.placed(range)
+        if case .content(let last)? = operations.last, last.upperBound == placed.lowerBound {
+            operations[operations.count - 1] = .content(last.lowerBound..<placed.upperBound)
+        } else {
+            operations.append(.content(placed))
+        }
+    }
+
+    func bytes(_ range: Range<Int>) -> UnsafeRawBufferPointer { input.bytes(range) }
 }

@@ -106,3 +106,110 @@ extension HTTPReply {
             type: SmallPage.type)
     }
 }
+
+/// What a browser was given to come in with: `/.transfer/in/SECRET`, where its session begins.
+struct SignInLink: Equatable, Sendable {
+    private static let folder = "/\(RelativePath.reservedName)/in/"
+
+    /// As it came.
+    let secret: String
+
+    /// - Returns: nothing for any other path.
+    init?(_ head: RequestHead) {
+        guard Self.mayBeReserved(head), let target = try? HTTPTarget(head), !target.isFolder else { return nil }
+        let names = target.path.split(separator: "/", omittingEmptySubsequences: false)
+        guard names.count == 3, "/\(names[0])/\(names[1])/".hasSameBytes(as: Self.folder) else { return nil }
+        secret = String(names[2])
+    }
+
+    /// Each request is asked, and few are: the name begins with a dot, which somebody may have encoded.
+    private static func mayBeReserved(_ head: RequestHead) -> Bool {
+        let first = head.resource.utf8.dropFirst().first
+        return first == UInt8(ascii: ".") || first == UInt8(ascii: "%")
+    }
+
+    /// What a request is about, for the log: without what could be a secret.
+    static func hiding(_ head: RequestHead) -> String {
+        let target = head.resource.utf8
+        guard target.starts(with: folder.utf8) else {
+            return String(decoding: head.target.utf8.prefix(Limits.pathComponent), as: UTF8.self)
+        }
+        return folder + "..."
+    }
+}
+
+/// What came of a link that a browser has shown.
+enum SignInOutcome: Sendable {
+    /// It is good: its page is shown, and nothing has happened.
+    case offered(AccessToken)
+    /// It is used up.
+    case begun(AccessSecret, AccessToken)
+    case refused(Refusal)
+    /// A page of another site had the browser ask.
+    case foreign
+    /// Links are looked at and used, and nothing else.
+    case unknownMethod
+}
+
+/// What a browser shows of its session.
+enum SessionCookie {
+    /// With the prefix, browsers take it from a host over TLS only, and give it to that one alone (RFC 6265bis, section 4.1.3).
+    private static let names = (secure: "__Host-transfer", other: "transfer")
+
+    private static func name(_ way: HTTPWay) -> String { way.isSecure == true ? names.secure : names.other }
+
+    /// - Returns: nothing where a request has none.
+    static func value(_ head: RequestHead, _ way: HTTPWay) -> String? {
+        CookieField.value(name(way), in: head.fields.values("cookie"))
+    }
+
+    /// The fields that give a browser its session.
+    static func setting(
+        _ secret: AccessSecret, until end: UTCTime, at now: UTCTime, _ way: HTTPWay
+    ) -> [(String, String)] {
+        // No time is beyond the year 9999, or before 1970.
+        fields(secret.text, seconds: end.seconds - now.seconds, way)
+    }
+
+    /// The fields that take it back.
+    static func clearing(_ way: HTTPWay) -> [(String, String)] { fields("", seconds: 0, way) }
+
+    private static func fields(_ value: String, seconds: Int64, _ way: HTTPWay) -> [(String, String)] {
+        let cookie = CookieField.setting(name(way), to: value, seconds: seconds, isSecure: way.isSecure == true)
+        return cookie.map { [("Set-Cookie", $0)] } ?? []
+    }
+}
+
+/// What a request shows of its client.
+struct ShownCredentials: Equatable, Sendable {
+    /// Values of the field's lines.
+    let authorization: [[UInt8]]
+
+    /// Of a browser's session; counts where there is nothing else.
+    let session: String?
+
+    init(_ head: RequestHead, _ way: HTTPWay) {
+        authorization = head.fields.values("authorization")
+        session = authorization.isEmpty ? SessionCookie.value(head, way) : nil
+    }
+}
+
+extension LogEvent {
+    /// A browser has used a link.
+    static func sessionBegan(_ client: String, _ id: String, peer: String) -> LogEvent {
+        LogEvent(
+            .info, "sessionBegan", "a browser at \(peer) is \(client.escapedForDisplay) from now on",
+            fields(client, id, peer))
+    }
+
+    /// A browser has signed out.
+    static func sessionEnded(_ client: String, _ id: String, peer: String) -> LogEvent {
+        LogEvent(
+            .info, "sessionEnded", "the browser of \(client.escapedForDisplay) at \(peer) has signed out",
+            fields(client, id, peer))
+    }
+
+    private static func fields(_ client: String, _ id: String, _ peer: String) -> [(String, LogValue)] {
+        [("peer", .string(peer)), ("client", .string(client)), ("id", .string(id))]
+    }
+}

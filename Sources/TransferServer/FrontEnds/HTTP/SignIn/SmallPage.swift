@@ -1,3 +1,7 @@
+import TransferAccess
+import TransferHTTP
+import TransferModel
+
 /// A page that says one thing to people, and has one button at most. It works without script.
 struct SmallPage {
     static let type = "text/html; charset=utf-8"
@@ -36,5 +40,98 @@ struct SmallPage {
             </html>
 
             """
+    }
+}
+
+/// What pages about coming in say, in the language that a browser wants.
+struct PageWords {
+    private let language: Negotiation.Language
+
+    init(_ head: RequestHead) {
+        language = Negotiation.language(head.fields.values("accept-language"))
+    }
+
+    /// A link that is good.
+    func offer(_ link: AccessToken) -> [UInt8] {
+        let end = link.sessionEnds.map { "\($0)" } ?? ""
+        return switch language {
+        case .english:
+            page(
+                "Sign in",
+                "This link lets this browser in as \u{201C}\(link.name)\u{201D}, until \(end) or until you sign out. It works once.",
+                "Use it on your own devices only.", button: "Sign in")
+        case .chinese:
+            page(
+                "登录", "此链接让这个浏览器以“\(link.name)”的身份登录，有效期至 \(end)，或到您退出为止。链接只能使用一次。",
+                "请只在您自己的设备上使用。", button: "登录")
+        }
+    }
+
+    /// A link that is not good, or not any more.
+    var used: [UInt8] {
+        switch language {
+        case .english:
+            page(
+                "This link does not work", "It was used already, has expired, or is not complete.",
+                "Ask whoever gave it to you for a new one. If it was you: transfer access pair --web")
+        case .chinese:
+            page("此链接无效", "它已被使用、已过期，或不完整。", "请向给您链接的人要一个新的。如果那就是您自己：transfer access pair --web")
+        }
+    }
+
+    /// Nothing can be said of a link now.
+    var later: [UInt8] {
+        switch language {
+        case .english: page("Not now", "The server cannot look at this link now. Try again in a while.")
+        case .chinese: page("请稍候", "服务器现在无法检查此链接，请稍后再试。")
+        }
+    }
+
+    /// The end of a session.
+    var left: [UInt8] {
+        switch language {
+        case .english: page("Signed out", "This browser has no access any more. To come in again, ask for a new link.")
+        case .chinese: page("已退出", "此浏览器不再有访问权限。如需再次登录，请索取新的链接。")
+        }
+    }
+
+    /// Nobody is let in without anything to show.
+    var wayIn: [UInt8] {
+        switch language {
+        case .english:
+            page(
+                "You have to sign in", "Ask the operator of this server for a link: transfer access pair --web",
+                "With a token: load this page again, give any name, and the token as the password.")
+        case .chinese:
+            page(
+                "需要登录", "请向此服务器的管理员索取链接：transfer access pair --web",
+                "如果您有令牌：重新加载此页，用户名任意，密码填写令牌。")
+        }
+    }
+
+    private func page(_ title: String, _ paragraphs: String..., button: String? = nil) -> [UInt8] {
+        SmallPage(language: language.rawValue, title: title, paragraphs: paragraphs, button: button).bytes
+    }
+}
+
+/// Which page had a browser ask.
+extension HTTPWay {
+    /// Whether it was one of this server, as the browser says: by `Origin`, and where that is missing by `Sec-Fetch-Site` (Fetch
+    /// Metadata). Where it says neither, it could have been any.
+    func isFromOwnPage(_ head: RequestHead) -> Bool {
+        let origins = head.fields.values("origin")
+        guard origins.isEmpty else { return origins.count == 1 && isOwn(origins[0], head) }
+        let sites = head.fields.values("sec-fetch-site")
+        return sites.count == 1 && sites[0].elementsEqual("same-origin".utf8)
+    }
+
+    /// Whether a page of another site wants something as a part of itself, and not the user to go there.
+    static func isPartOfForeignPage(_ fields: HTTPFields) -> Bool {
+        let own = ["same-origin", "none"].map { Array($0.utf8) }
+        guard !fields.values("sec-fetch-site").allSatisfy(own.contains) else { return false }
+        let goesThere = [("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")].allSatisfy { name, value in
+            fields.values(name) == [Array(value.utf8)]
+        }
+        return !goesThere
     }
 }

@@ -1,3 +1,4 @@
+import TransferAccess
 import TransferCodec
 import TransferHTTP
 import TransferIntake
@@ -139,5 +140,87 @@ extension HTTPReply {
         self.init(
             fault.status, fields, ProblemDetails(fault.status, code, fault.message).bytes,
             type: ProblemDetails.contentType)
+    }
+}
+
+/// Folders, as clients see them.
+extension HTTPWorker {
+    func list(
+        _ request: HTTPRequest, _ target: HTTPTarget, _ place: RelativePath?, isThere: Bool
+    ) throws(Failure) {
+        // Links of a page lead from the folder only where its path ends with a slash.
+        guard target.isFolder || target.path.isEmpty else {
+            let query = request.head.resource.utf8.drop { $0 != UInt8(ascii: "?") }
+            let location = "/" + PercentEncoding.path(target.path.utf8) + "/" + String(Substring(query))
+            return reply(request, HTTPReply(301, [("Location", location), ("Cache-Control", "no-cache")]))
+        }
+        let listing = isThere ? try resources.store.list(place) : nil
+        resources.intake.known.settleIfNeeded()
+        let answer = HTTPListing(
+            target.path, listing, form(request, target),
+            fields: [
+                ("Cache-Control", "private, no-cache"),
+                ("Vary", "Accept, Accept-Language, Cookie, Authorization"),
+                ("Content-Security-Policy", HTTPAnswers.noActiveContent),
+            ],
+            isChunked: request.head.version != .http10, resources.intake.known)
+        guard request.head.method == .get else { return sayHead(request, of: answer) }
+        begin(answer, to: request)
+    }
+
+    private func form(_ request: HTTPRequest, _ target: HTTPTarget) -> HTTPListing.Form {
+        if target.query.contains("json") { return .json }
+        let fields = request.head.fields
+        let offers = ["text/html", "application/json", "application/x-ndjson"]
+        switch Negotiation.mediaType(fields.values("accept"), of: offers) {
+        case "application/json"?: return .json
+        case "application/x-ndjson"?: return .lines
+        default:
+            let words: ListingPage.Words =
+                switch Negotiation.language(fields.values("accept-language")) {
+                case .english: .english
+                case .chinese: .chinese
+                }
+            return .page(
+                ListingPage(
+                    words: words, maySend: client.grant.options.rights.mayWrite,
+                    session: request.session == nil ? nil : client.grant.name))
+        }
+    }
+}
+
+/// Folders that are made.
+extension HTTPWorker {
+    /// A folder is there, durably, when this is answered with success.
+    func makeFolder(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) {
+        guard request.body == .none || request.body == .length(0) else {
+            throw HTTPRefusal(
+                400, .wrongForm, "A folder has no content: put a file to a path without a slash behind it.")
+        }
+        // Who may not read learns nothing by the answer.
+        let seen = (try? client.pathForReading(target.path)) ?? nil
+        try checkConditions(request, on: seen)
+        let present = seen.flatMap { files.attributes(at: $0) }
+        do throws(Failure) {
+            let place = try client.pathForMaking(target.path)
+            guard present?.isDirectory ?? true else {
+                throw Failure(.pathConflict, "\(target.path.escapedForDisplay) is a file.")
+            }
+            try resources.store.makeFolder(place)
+        } catch {
+            throw HTTPRefusal(error)
+        }
+        let location = "/" + PercentEncoding.path(target.path.utf8) + "/"
+        reply(
+            request, HTTPReply(present == nil ? 201 : 200, [("Location", location), ("Cache-Control", "no-store")]))
+    }
+
+    private func checkConditions(_ request: HTTPRequest, on place: RelativePath?) throws(HTTPRefusal) {
+        do throws(HTTPFault) {
+            let conditions = HTTPConditions(try Preconditions(request.head.fields, now: .now), on: place)
+            guard conditions.hold(files) else { throw .conditionsFail }
+        } catch {
+            throw HTTPRefusal(error.status, error.status == 412 ? .pathConflict : .malformedFrame, error.message)
+        }
     }
 }

@@ -1,0 +1,250 @@
+import TransferCatalog
+import TransferCodec
+import TransferIntake
+import TransferMail
+import TransferModel
+import TransferProtocol
+import TransferStore
+import TransferSystem
+
+/// The answer to a `fetch`: reads a file, digests it on the way and makes frames of it. Belongs to one task at a time.
+final class FileSending {
+    let request: FetchRequest
+
+    /// Where it is in the server's directory. Of a delivery, what its sender calls it.
+    let path: RelativePath
+
+    /// Nanoseconds of the monotonic clock.
+    let started = monotonicNanoseconds()
+
+    /// Bytes of the whole content.
+    var size: UInt64 { content.attributes.size }
+
+    /// The delivery whose content this is; nothing for a stored file.
+    let delivery: Delivery?
+
+    /// The file, should it turn out to be rotten.
+    var suspect: RottenFile? {
+        guard delivery == nil else { return nil }
+        return known.map { RottenFile(version: content.attributes.version, digest: $0) }
+    }
+
+    private let content: StoredContent
+    private let digester: ContentDigester
+    /// What the catalog says that the digest is.
+    private let known: Digest?
+    /// Where the content begins that is sent.
+    private let first: UInt64
+    /// Where it ends.
+    private let end: UInt64
+    /// What of it comes next.
+    private var offset: UInt64
+    /// Bytes in front of it that are digested and not sent.
+    private var prefix: UInt64
+    /// Bytes that are not in holes, where there are any and the client takes them.
+    private let filled: UInt64?
+
+    /// Content for which another frame is worth its header.
+    private static let leastData = 4 << 10
+
+    /// Bytes that are only digested before others have their turn: some milliseconds.
+    private static let prefixStep: UInt64 = 16 << 20
+
+    /// Bytes of holes that are sent before others have their turn, for the same reason.
+    private static let holeStep: UInt64 = 16 << 20
+
+    /// Bytes for a hole and the digest of a block.
+    private static let holeRoom = 128
+    private static let readSize = 256 << 10
+
+    /// - Parameters:
+    ///   - known: the digest that is known of the content as it is.
+    ///   - digester: reset.
+    ///   - takesHoles: whether the client does.
+    ///   - delivery: the one whose content this is; nothing for a stored file.
+    init(
+        _ request: FetchRequest, _ path: RelativePath, _ content: StoredContent, known: Digest?,
+        digester: ContentDigester, takesHoles: Bool, delivery: Delivery? = nil
+    ) {
+        filled = takesHoles ? content.filled : nil
+        (self.request, self.path, self.content, self.known) = (request, path, content, known)
+        (self.digester, self.delivery) = (digester, delivery)
+        let attributes = content.attributes
+        let goesOn = attributes.fileVersion == request.version && request.offset <= attributes.size
+        let start = goesOn ? request.offset : 0
+        (first, offset) = (start, start)
+        end = request.length.map { min(attributes.size, start + $0) } ?? attributes.size
+        prefix = known == nil && request.length == nil ? start : 0
+        if attributes.size > UInt64(Limits.blockSize) { content.expectAll() }
+    }
+
+    /// Whether the file is the one that a part of is wanted.
+    var isWanted: Bool { request.length == nil || content.attributes.fileVersion == request.version }
+
+    /// Whether the content ends with what is sent.
+    var isLast: Bool { end == size }
+
+    /// Bytes that `end` is about: of the whole, or of the part that was asked for.
+    var endSize: UInt64 { request.length == nil ? size : end - first }
+
+    /// What tells the client of what follows.
+    var beginning: FetchedFile {
+        let attributes = content.attributes
+        return FetchedFile(
+            id: request.id, permissions: attributes.permissions, size: size, modified: attributes.modified,
+            version: attributes.fileVersion, offset: first, filled: filled)
+    }
+
+    /// Fills the chunk as far as it can, or does what there is to do before.
+    ///
+    /// - Parameter compression: what is done with the content.
+    /// - Returns: the digest for `end` when all is sent; nothing to go on, with another chunk.
+    /// - Throws: `fileChanged`; `contentLost` when the content is no longer what was acknowledged.
+    func fill(_ chunk: FrameChunk, _ compression: inout AnswerCompression) throws(Failure) -> Digest? {
+        guard prefix == 0 else {
+            try digestPrefix()
+            return nil
+        }
+        var holes: UInt64 = 0
+        while offset < end {
+            let run = filled == nil ? .data : content.run(at: offset)
+            let inBlock = UInt64(Limits.blockSize) - offset % UInt64(Limits.blockSize)
+            guard !run.isHole else {
+                guard holes < Self.holeStep, chunk.room >= Self.holeRoom else { return nil }
+                holes += sendHole(min(run.count, end - offset, inBlock, UInt64(Limits.dataBody)), in: chunk)
+                continue
+            }
+            let sizes = compression.contentSizes(in: chunk, usual: (Self.leastData, Limits.dataBody))
+            let rest = min(run.count, end - offset, inBlock, UInt64(sizes.most))
+            guard rest > 0, chunk.room >= min(Int(rest), sizes.least) else { return nil }
+            try send(min(Int(rest), chunk.room), in: chunk, &compression)
+        }
+        return try finish()
+    }
+
+    private func send(
+        _ length: Int, in chunk: FrameChunk, _ compression: inout AnswerCompression
+    ) throws(Failure) {
+        let bytes = try chunk.appendData(length) { (place) throws(Failure) in try read(into: place, at: offset) }
+        guard let bytes else { throw changed }
+        let block = take(bytes)
+        compression.apply(to: bytes, in: chunk)
+        if let block { chunk.append(block) }
+    }
+
+    /// - Returns: how many bytes they were.
+    private func sendHole(_ count: UInt64, in chunk: FrameChunk) -> UInt64 {
+        let zeros = ZeroBytes.prefix(Int(count))
+        chunk.append(Hole(count: zeros.count))
+        if let block = take(zeros) { chunk.append(block) }
+        return UInt64(zeros.count)
+    }
+
+    /// Digests what is sent.
+    ///
+    /// - Returns: what says the digest of the block that it fills, where it fills one.
+    private func take(_ bytes: UnsafeRawBufferPointer) -> Message? {
+        offset += UInt64(bytes.count)
+        var finished: [UInt8]?
+        digester.update(bytes) { _, digest in finished = digest }
+        guard let finished, size > UInt64(Limits.blockSize) else { return nil }
+        let digest = Digest(request.digest.plain, finished)
+        return .block(BlockDigest(index: offset / UInt64(Limits.blockSize) - 1, digest: digest))
+    }
+
+    /// The digest of the whole needs what the client has already.
+    private func digestPrefix() throws(Failure) {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
+        defer { buffer.deallocate() }
+        let end = digester.size + min(prefix, Self.prefixStep)
+        while digester.size < end {
+            let piece = UnsafeMutableRawBufferPointer(
+                rebasing: buffer[..<Int(min(end - digester.size, UInt64(buffer.count)))])
+            guard try read(into: piece, at: digester.size) == piece.count else { throw changed }
+            digester.update(UnsafeRawBufferPointer(piece)) { _, _ in }
+            prefix -= UInt64(piece.count)
+        }
+    }
+
+    private func finish() throws(Failure) -> Digest {
+        guard content.isUnchanged else { throw changed }
+        guard request.length == nil else { return digester.finish().digest }
+        // Without its front the digester has another digest.
+        guard known == nil || first == 0 else { return known ?? digester.finish().digest }
+        let digest = digester.finish().digest
+        guard let known, known != digest else { return digest }
+        throw .contentLost(path)
+    }
+
+    private func read(into place: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Failure) -> Int {
+        do throws(SystemError) {
+            return try content.read(into: place, at: offset)
+        } catch {
+            throw Failure(error, reading: path)
+        }
+    }
+
+    private var changed: Failure { Failure(.fileChanged, "\(path) changed while it was read.") }
+}
+
+extension LogEvent {
+    static func fetched(_ sending: FileSending, _ digest: Digest, peer: String) -> LogEvent {
+        let (path, size) = (sending.path.string, sending.size)
+        guard sending.request.length == nil else {
+            // A long file goes in hundreds of parts; the last one stands for it.
+            return LogEvent(
+                sending.isLast ? .info : .debug, "fetched", "sent \(path.escapedForDisplay), \(size) bytes in parts",
+                [("path", .string(path)), ("size", .unsigned(size)), ("peer", .string(peer))])
+        }
+        let seconds = Double(monotonicNanoseconds() - sending.started) / 1e9
+        return LogEvent(
+            .info, "fetched",
+            "sent \(path.escapedForDisplay), \(size) bytes in \(seconds.shown(decimals: 3)) s, \(digest)",
+            [
+                ("path", .string(path)), ("size", .unsigned(size)), ("seconds", .number(seconds)),
+                ("digest", .string(digest.description)), ("peer", .string(peer)),
+            ])
+    }
+
+    static func listed(_ path: String, _ count: UInt64, peer: String) -> LogEvent {
+        LogEvent(
+            .debug, "listed", "listed \(path.isEmpty ? "the folder" : path.escapedForDisplay), \(count) entries",
+            [("path", .string(path)), ("count", .unsigned(count)), ("peer", .string(peer))])
+    }
+
+    static func removed(_ path: String, _ files: UInt64, peer: String) -> LogEvent {
+        LogEvent(
+            .info, "removed", "removed \(path.escapedForDisplay), \(files) file\(files == 1 ? "" : "s")",
+            [("path", .string(path)), ("count", .unsigned(files)), ("peer", .string(peer))])
+    }
+
+    static func discarded(_ path: String, peer: String) -> LogEvent {
+        LogEvent(
+            .info, "discarded", "put \(path.escapedForDisplay) into the trash",
+            [("path", .string(path)), ("peer", .string(peer))])
+    }
+
+    /// What was made, moved or put into the trash.
+    static func changed(_ request: Request, peer: String) -> LogEvent {
+        if case .remove(let remove) = request { return .discarded(remove.path, peer: peer) }
+        let path = request.path.escapedForDisplay
+        let (name, message) =
+            switch request {
+            case .move(let move): ("moved", "moved \(path) to \(move.target.escapedForDisplay)")
+            default: ("made", "made \(path), or changed its attributes")
+            }
+        return LogEvent(.info, name, message, [("path", .string(request.path)), ("peer", .string(peer))])
+    }
+
+    /// - Parameter isRepeated: whether the client had the same failure logged before.
+    static func requestFailed(_ path: String, _ error: Failure, peer: String, isRepeated: Bool) -> LogEvent {
+        let event = LogEvent(
+            isRepeated ? .debug : .warning, "requestFailed",
+            "\(error.code) \(path.escapedForDisplay): \(error.message.escapedForDisplay)",
+            [
+                ("result", .string(error.code.name)), ("path", .string(path)), ("message", .string(error.message)),
+                ("peer", .string(peer)),
+            ])
+        return isRepeated ? event : event.asClientsFault
+    }
+}

@@ -1,0 +1,274 @@
+package import TransferAccess
+import TransferCatalog
+package import TransferCodec
+import TransferConnection
+import TransferIntake
+import TransferModel
+import TransferProtocol
+import TransferStore
+
+/// The answer to a request, made step by step. Belongs to one task at a time.
+protocol RequestAnswer {
+    /// Of the request.
+    var id: UInt32 { get }
+
+    /// What the log calls it.
+    var subject: String { get }
+
+    /// Whether the client wants to hear of what comes later.
+    var watches: Bool { get }
+
+    /// Fills the chunk as far as it can, or does as much as is to be done in one turn.
+    ///
+    /// - Returns: how it ended, when that was all.
+    func fill(_ chunk: FrameChunk) throws(Failure) -> Outcome?
+
+    /// What there is to say of it in the log, when all is done.
+    func events(peer: String) -> [LogEvent]
+}
+
+extension RequestAnswer {
+    var watches: Bool { false }
+
+    func events(peer: String) -> [LogEvent] { [] }
+}
+
+/// What came of some work on requests.
+package struct RequestOutcome: Sendable {
+    /// For the client.
+    package var chunk: FrameChunk
+
+    /// What was done with the content in it.
+    package var compression: AnswerCompression
+
+    /// Whether content begins in it, of which nothing is known.
+    package var beginsContent = false
+
+    /// Requests that have their whole answer with it.
+    package var answered: [UInt32] = []
+
+    /// Whether there is more to do.
+    package var isBusy = false
+
+    /// Whether the client wants to hear of its mail from now on.
+    package var watches = false
+
+    /// Why the client may ask for nothing any more.
+    package var refusal: Refusal?
+
+    /// Between two steps.
+    static let nothing = RequestOutcome(
+        chunk: FrameChunk(room: 0), compression: AnswerCompression(.plain, CompressorPool()))
+}
+
+/// What a step of a worker does with the content that it sends, and what came of that.
+package struct AnswerCompression: Sendable {
+    /// Bytes of content of one file in a chunk, however small they become: some 8 ms of a thread.
+    private static let mostContent = 1 << 20
+
+    private let choice: CompressionGovernor.Choice
+    private let compressors: CompressorPool
+
+    /// What the methods did that were to be measured.
+    package private(set) var figures: [CompressionFigures] = []
+
+    /// Bytes of content that were to be compressed, and what they take now.
+    package private(set) var (before, after) = (0, 0)
+
+    init(_ choice: CompressionGovernor.Choice, _ compressors: CompressorPool) {
+        (self.choice, self.compressors) = (choice, compressors)
+    }
+
+    /// Bytes of content that another data frame is worth, and may hold.
+    func contentSizes(in chunk: FrameChunk, usual: (least: Int, most: Int)) -> (least: Int, most: Int) {
+        guard case .compress = choice else { return usual }
+        guard chunk.contentCount < Self.mostContent else { return (usual.most, 0) }
+        // What is left of a chunk is no place for a frame that would be far larger in another.
+        return (chunk.contentCount > 0 ? FrameCompressor.mostContent : usual.least, FrameCompressor.mostContent)
+    }
+
+    /// Compresses the data frame that was just appended to the chunk, or measures what that would have done.
+    mutating func apply(to content: UnsafeRawBufferPointer, in chunk: FrameChunk) {
+        switch choice {
+        case .plain: break
+        case .plainMeasuring(let methods, let bytes):
+            if figures.isEmpty { figures = compressors.measure(methods, with: content, bytes: bytes) }
+        case .compress(let method):
+            before += content.count
+            after += compressors.lend(method) { compressor in
+                guard let body = compressor.compress(content) else { return content.count }
+                chunk.replaceData(by: body, method.format.encoding)
+                return body.count
+            }
+        }
+    }
+}
+
+/// The answer to a `compare`: some files for each turn, because a folder may have any number of them.
+final class FolderAnswer: RequestAnswer {
+    /// What is compared with the client's digest.
+    enum Subject {
+        /// What was acknowledged.
+        case uploads(FolderComparison, isDurable: Bool)
+        /// What is there.
+        case entries(StoredListing)
+    }
+
+    private let request: CompareRequest
+    private let compared: Subject
+    private var entries = FolderDigester()
+    private var isSame = false
+
+    /// Files and folders looked at in one turn.
+    private static let entriesAtOnce = 512
+
+    init(_ request: CompareRequest, _ subject: Subject) {
+        (self.request, compared) = (request, subject)
+    }
+
+    var id: UInt32 { request.id }
+    var subject: String { request.path }
+
+    func fill(_ chunk: FrameChunk) throws(Failure) -> Outcome? {
+        guard chunk.takesMessage, let isSame = try step() else { return nil }
+        self.isSame = isSame
+        guard isSame else { return Outcome(id: id, code: .completed) }
+        var isDurable = false
+        if case .uploads(_, let durable) = compared { isDurable = durable }
+        return Outcome(id: id, code: .alreadyStored, isDurable: isDurable, count: UInt64(request.digest.count))
+    }
+
+    /// - Returns: whether it is the same, once that is known.
+    private func step() throws(Failure) -> Bool? {
+        switch compared {
+        case .uploads(let comparison, _): return comparison.step()
+        case .entries(let listing):
+            let found = try listing.forEach(Self.entriesAtOnce) { name, attributes in entries.add(name, attributes) }
+            guard found < Self.entriesAtOnce else { return entries.count > request.digest.count ? false : nil }
+            // The client has nothing that it could be the same as.
+            return listing.unlisted == 0 && entries.digest == request.digest
+        }
+    }
+
+    func events(peer: String) -> [LogEvent] {
+        guard isSame, case .uploads = compared else { return [] }
+        return [.known(Int(clamping: request.digest.count), peer: peer)]
+    }
+}
+
+/// The answer to a `list`: goes through a folder page by page. Belongs to one task at a time.
+final class FolderListing {
+    let request: ListRequest
+    private let listing: StoredListing?
+    private let known: KnownUploads
+    /// Parts of the trash that are still to be looked at.
+    private var batches: ArraySlice<TrashBatch> = []
+    private var waiting: ArraySlice<ListedEntry> = []
+
+    /// Entries that were sent.
+    private(set) var count: UInt64 = 0
+
+    /// What was left out because no path can have its name.
+    var unlisted: UInt64 { listing?.unlisted ?? 0 }
+
+    /// Entries looked at together: each page is one turn at the catalog.
+    private static let pageSize = 128
+
+    /// - Parameter listing: nothing for a folder that is not there yet.
+    init(_ request: ListRequest, _ listing: StoredListing?, _ known: KnownUploads) {
+        (self.request, self.listing, self.known) = (request, listing, known)
+    }
+
+    /// The answer to a question about one path.
+    init(_ request: ListRequest, about entry: ListedEntry, _ known: KnownUploads) {
+        (self.request, listing, self.known) = (request, nil, known)
+        waiting = [entry]
+    }
+
+    /// The answer to a question about the trash itself.
+    init(_ request: ListRequest, _ batches: [TrashBatch], _ known: KnownUploads) {
+        (self.request, listing, self.known) = (request, nil, known)
+        self.batches = batches[...]
+    }
+
+    /// Fills the chunk as far as it can.
+    ///
+    /// - Returns: whether that was all.
+    func fill(_ chunk: FrameChunk) throws(Failure) -> Bool {
+        while chunk.takesMessage {
+            if waiting.isEmpty { waiting = try nextPage()[...] }
+            guard !waiting.isEmpty else { return true }
+            chunk.append(.entries(Entries(id: request.id, takeFrame())))
+        }
+        return false
+    }
+
+    private func takeFrame() -> [ListedEntry] {
+        var room = Entries.room
+        let frame = waiting.prefix { entry in
+            room -= entry.encodedSize
+            return room >= 0
+        }
+        waiting = waiting.dropFirst(frame.count)
+        count += UInt64(frame.count)
+        return Array(frame)
+    }
+
+    private func nextPage() throws(Failure) -> [ListedEntry] {
+        if !batches.isEmpty {
+            defer { batches = batches.dropFirst(Self.pageSize) }
+            return batches.prefix(Self.pageSize).map { ListedEntry($0) }
+        }
+        guard !request.wantsAll else { return try nextWholePage() }
+        guard let page = try listing?.next(Self.pageSize), !page.isEmpty else { return [] }
+        let details = request.wantsDetails ? known.details(of: page.map { ($0.path, $0.attributes) }) : []
+        return page.enumerated().map { index, entry in
+            ListedEntry(
+                String(entry.path.name), entry.attributes, details.indices.contains(index) ? details[index] : nil)
+        }
+    }
+}
+
+extension FolderListing {
+    private func nextWholePage() throws(Failure) -> [ListedEntry] {
+        guard let page = try listing?.nextWhole(Self.pageSize), !page.isEmpty else { return [] }
+        let details = request.wantsDetails ? known.details(of: page.map { ($0.path, $0.attributes) }) : []
+        return page.enumerated().map { index, entry in
+            ListedEntry(entry, details.indices.contains(index) ? details[index] : nil)
+        }
+    }
+}
+
+extension ListedEntry {
+    /// A part of the trash, as a folder. Its time is in its name.
+    init(_ batch: TrashBatch) {
+        self.init(
+            .directory, name: batch.name, size: 0, modified: Timestamp(seconds: 0, nanoseconds: 0), permissions: 0o700)
+    }
+
+    /// - Parameter known: its entry in the catalog.
+    init(_ entry: WholeEntry, _ known: CatalogEntry?) {
+        self.init(String(entry.path.name), entry.attributes, known)
+        if entry.target != nil { form = .symbolicLink }
+        extras = Extras(
+            names: entry.names, attributes: entry.extra, target: entry.target ?? [], isPartial: entry.isPartial)
+    }
+
+    /// - Parameter known: its entry in the catalog.
+    init(_ name: String, _ attributes: StoredAttributes, _ known: CatalogEntry?) {
+        self.init(
+            attributes.isDirectory ? .directory : .file, name: name, size: attributes.size,
+            modified: attributes.modified, permissions: attributes.permissions, version: attributes.fileVersion,
+            kind: known?.kind ?? .file, digest: known?.digest,
+            stored: known.map { $0.committed / 1_000_000 })
+    }
+}
+
+extension KnownUploads {
+    /// What the catalog knows of files as they are now: an entry counts only for the file that was acknowledged.
+    func details(of files: [(path: RelativePath, attributes: StoredAttributes)]) -> [CatalogEntry?] {
+        zip(files, entries(at: files.map(\.path.string))).map { file, entries in
+            entries.last { $0.version == file.attributes.version }
+        }
+    }
+}

@@ -1,0 +1,314 @@
+import TransferAccess
+import TransferCatalog
+import TransferDatabase
+import TransferIntake
+import TransferKeys
+import TransferMail
+import TransferModel
+import TransferProtocol
+import TransferReceipts
+import TransferSealing
+import TransferStore
+
+/// Questions about people and mailboxes. A client sees what is for it and what it has sent, and nothing else.
+extension RequestWorker {
+    func begin(_ request: PeopleRequest) throws(Failure) -> PeopleListing {
+        let (mailroom, person) = try mailbox(toRead: !request.isAboutItself)
+        if request.isAboutItself {
+            let isHere = mailroom.isHere(person)
+            return PeopleListing(
+                request.id,
+                [
+                    ListedPerson(
+                        person, isHere: isHere, takesFromClient: mailroom.person(person)?.takes(from: person) ?? false,
+                        isClient: true, sealingKey: certificates(of: person, in: mailroom))
+                ])
+        }
+        return PeopleListing(
+            request.id,
+            mailroom.everybody.map { other in
+                ListedPerson(
+                    other.name, isHere: mailroom.isHere(other.name), takesFromClient: other.takes(from: person),
+                    isClient: other.name.hasSameBytes(as: person), isUnproven: other.isUnproven,
+                    sealingKey: certificates(of: other.name, in: mailroom))
+            })
+    }
+
+    func begin(_ request: MailRequest) throws(Failure) -> MailListing {
+        let (mailroom, person) = try mailbox(toRead: request.box == .inbox)
+        return MailListing(request, for: person, try ledger(of: mailroom))
+    }
+
+    func begin(_ request: IntroduceRequest) throws(Failure) -> DoneAnswer {
+        let (mailroom, person) = try mailbox(toRead: true)
+        try attemptMail { () throws(DatabaseError) in
+            try mailroom.introduce(person, sealingKey: request.sealingKey)
+        }
+        return DoneAnswer(outcome: Outcome(id: request.id, code: .completed), subject: "introduce")
+    }
+
+    /// What the client says is true for it: whoever received something has it, and what is delivered can be freed.
+    func begin(_ request: SettleRequest) throws(Failure) -> DoneAnswer {
+        let (mailroom, person) = try mailbox(toRead: true)
+        let state: DeliveryState = request.verdict == .delivered ? .delivered : .declined
+        // What was looked up before has ended now, perhaps.
+        lookedUp.removeAll(keepingCapacity: true)
+        let receipts = state == .delivered ? try self.receipts(for: request) : nil
+        let settled = try attemptMail { () throws(DatabaseError) in
+            try mailroom.settle(request.deliveries, by: person, as: state, receipts: receipts)
+        }
+        let ended: EndedDeliveries
+        switch settled {
+        case .ended(let some): ended = some
+        case .notForYou: throw .notForYou
+        case .badSignature: throw .badSignature
+        }
+        resources.intake.free(ended.freed)
+        return DoneAnswer(
+            outcome: Outcome(
+                id: request.id, code: .completed, isDurable: resources.store.durability == .commit,
+                count: UInt64(request.deliveries.count)),
+            subject: "settle", done: ended.deliveries)
+    }
+
+    /// The content of a delivery.
+    func begin(_ fetch: FetchRequest, of id: UploadID) throws(Failure) -> FileSending {
+        guard let found = try delivery(id), found.state.isOpen else { throw .notForYou }
+        // The name was checked when it came; a ledger that says anything else names nothing.
+        let name = (try? RelativePath(found.mail.name)) ?? found.mail.path
+        let content: StoredContent
+        do throws(Failure) {
+            content = try files.open(found.mail.path)
+        } catch {
+            throw error.code == .notFound ? .contentLost(name) : error
+        }
+        let digest = found.mail.digest
+        let isKnown = fetch.length == nil && digest.algorithm.function == fetch.digest
+        let sending = FileSending(
+            fetch, name, content, known: isKnown ? digest : nil, digester: files.digester(fetch.digest),
+            takesHoles: takesHoles, delivery: found)
+        guard sending.isWanted else { throw Failure(.fileChanged, "\(name) is not what it was.") }
+        outcome.chunk.append(.file(sending.beginning))
+        return sending
+    }
+
+    /// What the ledger knows of a delivery. It is asked once about this and some that are fetched next.
+    private func delivery(_ id: UploadID) throws(Failure) -> Delivery? {
+        let (mailroom, person) = try mailbox(toRead: true)
+        if let known = lookedUp[id] { return known }
+        let ids = Set([id] + nextFetched(Self.lookedUpAtOnce - 1)).filter { lookedUp[$0] == nil }
+        let ledger = try ledger(of: mailroom)
+        let found = try attemptMail { () throws(DatabaseError) in
+            try ledger.deliveries(of: Array(ids), to: person)
+        }
+        for id in ids { lookedUp[id] = .some(nil) }
+        for delivery in found { lookedUp[delivery.mail.id] = delivery }
+        return lookedUp[id] ?? nil
+    }
+
+    /// Deliveries that are looked up together: as many as fit into a chunk or two, so that few are looked up in vain.
+    private static let lookedUpAtOnce = 64
+
+    /// What a person's machines have published, without those whose keys are in its lines no more: what is sealed for these, a
+    /// machine could read that was thrown out.
+    private func certificates(of name: String, in mailroom: Mailroom) -> [UInt8]? {
+        guard let all = mailroom.sealingKey(of: name) else { return nil }
+        guard let keys = mailroom.person(name)?.keys else { return all }
+        let kept = SealingCertificate.list(all, of: keys)
+        return kept.isEmpty ? nil : kept
+    }
+
+    /// What somebody waits for is not what was acknowledged: whoever sends it again is not told that it is there.
+    func noteRotten(_ delivery: UploadID) { try? resources.intake.mailroom?.ledger.noteRotten(delivery) }
+
+    /// Says of what was sent that it was, all of a step together. Nothing depends on it.
+    func noteFetched() {
+        guard !fetched.isEmpty, let mailroom = resources.intake.mailroom else { return }
+        defer { fetched.removeAll(keepingCapacity: true) }
+        try? mailroom.fetched(fetched)
+    }
+
+    /// - Parameter toRead: whether only those who may see something have it.
+    private func mailbox(toRead: Bool) throws(Failure) -> (Mailroom, String) {
+        guard let mailroom = resources.intake.mailroom else { throw .noMailboxes }
+        guard let person = client.person else { throw Failure(MailRefusal.noName) }
+        guard !toRead || client.grant.options.rights.mayRead else {
+            throw Failure(.forbidden, "This client may not see what is stored: its access is for sending.")
+        }
+        return (mailroom, person)
+    }
+
+    private func ledger(of mailroom: Mailroom) throws(Failure) -> MailLedger {
+        try attemptMail { () throws(DatabaseError) in try mailroom.ledger }
+    }
+
+    private func attemptMail<T>(_ body: () throws(DatabaseError) -> T) throws(Failure) -> T {
+        do throws(DatabaseError) {
+            return try body()
+        } catch {
+            throw Failure(mail: error)
+        }
+    }
+
+    /// What makes of deliveries what the recipient has signed of them, as their senders get it.
+    ///
+    /// - Returns: nothing for a request without a signature.
+    /// - Throws: `forbidden` when it cannot be the client's.
+    private func receipts(for request: SettleRequest) throws(Failure) -> (([Delivery]) -> [[UInt8]]?)? {
+        guard let signature = request.signature else { return nil }
+        guard case .key(let key) = client.grant.source else { throw .badSignature }
+        let server = resources.intake.receiptKey
+        return { deliveries in
+            let receipts = deliveries.compactMap {
+                try? DeliveryReceipt($0, signed: request.time, by: key, server: server)
+            }
+            guard receipts.count == deliveries.count else { return nil }
+            return DeliveryBatch.lines(receipts, signature: signature)
+        }
+    }
+}
+
+extension Failure {
+    /// Of a delivery that was never for the client, or that it cannot have any more: it learns no more than that.
+    fileprivate static let notForYou = Failure(
+        .notFound, "There is no such delivery for this client, or not any more.")
+
+    fileprivate static let badSignature = Failure(
+        .forbidden, "The receipt is not signed with the key that this client has shown, or says something else.")
+}
+
+extension DeliveryReceipt {
+    /// What the recipient has to have signed.
+    ///
+    /// - Parameters:
+    ///   - time: by the recipient's clock; milliseconds since 1970.
+    ///   - server: the key of the server's receipts; nothing where it gives none.
+    fileprivate init(
+        _ delivery: Delivery, signed time: Int64, by key: PublicKey, server: [UInt8]?
+    ) throws(ReceiptFault) {
+        let mail = delivery.mail
+        guard let name = try? RelativePath(mail.name), let milliseconds = UInt64(exactly: time),
+            let time = ReceiptTime(milliseconds: milliseconds)
+        else { throw .malformed("a name or a time that no receipt has") }
+        try self.init(
+            delivery: mail.id, to: delivery.recipient, from: mail.sender, name: name, kind: mail.kind, size: mail.size,
+            digest: mail.digest, time: time, recipient: key, server: ServerKey(Bytes32(server ?? []) ?? Bytes32()))
+    }
+}
+
+/// Something that was done at once.
+struct DoneAnswer: RequestAnswer {
+    let outcome: Outcome
+    let subject: String
+    var done: [Delivery] = []
+
+    var id: UInt32 { outcome.id }
+
+    func fill(_ chunk: FrameChunk) -> Outcome? { chunk.takesMessage ? outcome : nil }
+
+    func events(peer: String) -> [LogEvent] { done.map { .settled($0, peer: peer) } }
+}
+
+/// What is in a mailbox, page by page.
+final class MailListing: RequestAnswer {
+    private let request: MailRequest
+    private let person: String
+    private let ledger: MailLedger
+    private var last: UInt64
+    private var waiting: ArraySlice<ListedDelivery> = []
+    private var isOver = false
+    private var count: UInt64 = 0
+
+    /// Deliveries looked at together: each page is one turn at the ledger.
+    private static let pageSize = 128
+
+    init(_ request: MailRequest, for person: String, _ ledger: MailLedger) {
+        (self.request, self.person, self.ledger) = (request, person, ledger)
+        last = request.after
+    }
+
+    var id: UInt32 { request.id }
+    var subject: String { "mail" }
+    var watches: Bool { request.watches }
+
+    func fill(_ chunk: FrameChunk) throws(Failure) -> Outcome? {
+        while chunk.takesMessage {
+            if waiting.isEmpty { waiting = try nextPage()[...] }
+            guard !waiting.isEmpty else { return Outcome(id: id, code: .completed, count: count) }
+            chunk.append(.deliveries(Deliveries(id: id, takeFrame())))
+        }
+        return nil
+    }
+
+    private func takeFrame() -> [ListedDelivery] {
+        var room = Deliveries.room
+        let frame = waiting.prefix { delivery in
+            room -= delivery.encodedSize
+            return room >= 0
+        }
+        waiting = waiting.dropFirst(frame.count)
+        count += UInt64(frame.count)
+        return Array(frame)
+    }
+
+    private func nextPage() throws(Failure) -> [ListedDelivery] {
+        guard !isOver else { return [] }
+        let page: [Delivery]
+        do throws(DatabaseError) {
+            switch request.box {
+            case .inbox:
+                page = try ledger.inbox(
+                    of: person, after: last, limit: Self.pageSize, withEnded: request.wantsEnded)
+            case .sent: page = try ledger.sent(by: person, after: last, limit: Self.pageSize)
+            }
+        } catch {
+            throw Failure(mail: error)
+        }
+        isOver = page.isEmpty
+        last = page.last?.number ?? last
+        return page.map { ListedDelivery($0, in: request.box, withReceipt: request.wantsReceipts) }
+    }
+}
+
+extension ListedDelivery {
+    /// - Parameter withReceipt: whether the recipient's receipt is wanted, which only the sender gets.
+    fileprivate init(_ delivery: Delivery, in box: MailRequest.Box, withReceipt: Bool) {
+        let mail = delivery.mail
+        let isSent = box == .sent
+        self.init(
+            number: delivery.number, id: mail.id, state: delivery.state,
+            person: isSent ? delivery.recipient : mail.sender, name: mail.name, kind: mail.kind, size: mail.size,
+            digest: mail.digest, queued: mail.queued / 1_000_000, changed: delivery.changed / 1_000_000,
+            modified: mail.modified, permissions: mail.permissions, note: mail.note,
+            receipt: isSent && withReceipt ? delivery.receipt : nil, isUnproven: !isSent && mail.isUnproven)
+        // Its sender knows what it is, and can do without; a frame that is too long nobody can read.
+        if encodedSize > Deliveries.room { note = nil }
+    }
+}
+
+/// Who has a mailbox.
+final class PeopleListing: RequestAnswer {
+    let id: UInt32
+    private var waiting: ArraySlice<ListedPerson>
+    private let count: UInt64
+
+    init(_ id: UInt32, _ persons: [ListedPerson]) {
+        (self.id, waiting, count) = (id, persons[...], UInt64(persons.count))
+    }
+
+    var subject: String { "people" }
+
+    func fill(_ chunk: FrameChunk) -> Outcome? {
+        while chunk.takesMessage {
+            guard !waiting.isEmpty else { return Outcome(id: id, code: .completed, count: count) }
+            var room = Persons.room
+            let frame = waiting.prefix { person in
+                room -= person.encodedSize
+                return room >= 0
+            }
+            waiting = waiting.dropFirst(frame.count)
+            chunk.append(.persons(Persons(id: id, Array(frame))))
+        }
+        return nil
+    }
+}

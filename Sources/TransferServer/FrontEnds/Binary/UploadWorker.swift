@@ -1,0 +1,354 @@
+import Synchronization
+import TransferAccess
+import TransferCatalog
+import TransferConnection
+import TransferIO
+package import TransferIntake
+import TransferModel
+import TransferProtocol
+import TransferReceipts
+import TransferStore
+import TransferSystem
+
+/// The pool's side of one connection: takes batches in order, makes calls of the frames that they hold, and publishes the
+/// uploads that each batch completes together, so that they share their syncs.
+///
+/// `@unchecked Sendable`: the session hands it one batch at a time and waits for the outcome, so no two threads are
+/// ever in it.
+package final class UploadWorker: @unchecked Sendable {
+    /// What becomes of the client's uploads.
+    package let uploads: ConnectionUploads
+
+    package var intake: IntakeSession { uploads.intake }
+
+    let resources: WorkerResources
+    private let expansion = DataExpansion()
+    /// Batches that are not worked through, and which step of the first one is next.
+    private var pending: [FrameBatch] = []
+    private var nextStep = 0
+    /// What the client has asked and nobody has answered whole.
+    var question: OpenQuestion?
+    let early: EarlyAnswers
+    /// Whether the session ends before its time, so that no question is read on for, and little else is worked on; set on its
+    /// loop.
+    let isEnding = Atomic(false)
+    /// Bytes of content that were taken in since.
+    private var late: UInt64 = 0
+    /// Whether the session has more for this worker already; set on its loop.
+    let hasMore = Atomic(false)
+    var outcome = WorkerOutcome()
+    private var lastReport: Int64 = 0
+
+    /// Nanoseconds between two reports of progress to the client.
+    private static let reportInterval: Int64 = 100_000_000
+
+    /// Bytes of content that are still taken in when the session ends before its time: some times what may wait in buffers as it
+    /// was sent. Of what is compressed, or stands for a hole, a few frames can be many times that, and nobody waits for them.
+    static let mostLate: UInt64 = 16 << 20
+
+    /// - Parameters:
+    ///   - connection: its number; they grow.
+    ///   - early: takes what cannot wait for the end of a batch.
+    ///   - progress: is told what the worker does.
+    package init(
+        _ resources: WorkerResources, connection: Int, peer: String, early: EarlyAnswers, progress: ConnectionProgress
+    ) {
+        self.resources = resources
+        self.early = early
+        uploads = ConnectionUploads(resources, connection: connection, peer: peer, progress: progress)
+        uploads.whenSettled = { [unowned self] upload, outcome in answer(upload, outcome) }
+    }
+
+    /// Works on batches until all is done or others have to have their turn; `isBusy` says that there is more.
+    package func process(_ batches: [FrameBatch]) -> WorkerOutcome {
+        pending += batches
+        if pending.contains(where: \.hasBeginnings) || uploads.mustRecheck { outcome.refusal = uploads.recheck() }
+        work()
+        outcome.isBusy = isBusy
+        // What is complete is made durable at once for all of it, and does not wait for an answer that takes long.
+        if pending.isEmpty || question != nil { uploads.publish() }
+        if !intake.pipeline.mayWait(moreFollows: outcome.isBusy || hasMore.load(ordering: .acquiring)) {
+            acknowledge()
+        }
+        report()
+        uploads.endTurn()
+        defer { outcome = WorkerOutcome() }
+        outcome.isWaiting = intake.pipeline.isWaiting
+        return outcome
+    }
+
+    private var isBusy: Bool { question != nil || !pending.isEmpty }
+
+    private func work() {
+        let turn = Turn(on: resources.pool)
+        while isBusy, !turn.isOver {
+            guard late <= Self.mostLate else { return drop() }
+            if question != nil {
+                goOnAnswering()
+            } else if let batch = pending.first {
+                takeStep(of: batch)
+            }
+        }
+    }
+
+    /// Nothing more is worked on.
+    private func drop() {
+        question = nil
+        pending.removeAll()
+        nextStep = 0
+    }
+
+    private func takeStep(of batch: FrameBatch) {
+        if nextStep < batch.operations.count {
+            perform(batch.operations[nextStep], batch)
+            nextStep += 1
+        }
+        guard nextStep >= batch.operations.count else { return }
+        pending.removeFirst()
+        nextStep = 0
+    }
+
+    /// The connection ended: what is not complete will not be.
+    package func cancel() {
+        question = nil
+        acknowledge()
+        uploads.leave()
+    }
+
+    private func perform(_ operation: FrameBatch.Operation, _ batch: FrameBatch) {
+        switch operation {
+        case .begin(let begin): start(begin)
+        case .resume(let begin): resume(begin)
+        case .lookup(let lookup): question = answer(lookup).map { .lookup($0) }
+        case .data(let piece):
+            uploads.take { (upload) throws(Failure) in try take(piece, batch.bytes(piece), upload) }
+        case .block(let block):
+            uploads.take { (upload) throws(Failure) in try upload.check(block.index, block.digest) }
+        case .end(let end): uploads.end(DeclaredEnd(size: end.size, digest: end.digest))
+        case .abort: uploads.abort()
+        }
+    }
+
+    private func take(
+        _ piece: DataPiece, _ bytes: UnsafeRawBufferPointer, _ upload: OpenUpload
+    ) throws(Failure) {
+        try expansion.expand(piece, bytes, fault: { Failure($0.code, $0.message) }) {
+            (content, isHole) throws(Failure) in
+            if isEnding.load(ordering: .relaxed) { late = late.addingClamped(UInt64(content.count)) }
+            try upload.append(content, isHole: isHole)
+        }
+    }
+
+    private func start(_ begin: Begin) {
+        guard uploads.begin(UploadIntent(begin, of: intake.caller), mayEnd: begin.expectsAccept) else { return }
+        if begin.expectsAccept { send(.accept(begin.id)) }
+        uploads.noteBeginning()
+    }
+
+    private func answer(_ upload: OpenUpload, _ result: UploadOutcome) {
+        let id = intake.caller.outer(upload.intent.id)
+        send(.result(UploadResult(result, of: id, askedFor: upload.intent.path, by: intake.caller)))
+        outcome.settled.append(id)
+        if upload.hasEndedMultipart { outcome.hasEndedMultipart = true }
+    }
+
+    /// Tells the client how far a long upload has come.
+    private func report() {
+        guard case .receiving(let upload) = uploads.current, upload.isLong else { return }
+        let now = monotonicNanoseconds()
+        guard now - lastReport >= Self.reportInterval else { return }
+        lastReport = now
+        send(.received(Received(id: intake.caller.outer(upload.intent.id), bytes: upload.size)))
+    }
+
+    func send(_ message: Message) {
+        message.encode(into: &outcome.frames)
+    }
+
+    /// Whether an upload in parts of this connection, or of another one of its push, is under way. Not to be asked while a
+    /// thread is in the worker.
+    var hasUnfinished: Bool { intake.hasUnfinished }
+
+    /// Answers for all that is published; the seal of their receipts leaves behind their results.
+    private func acknowledge() {
+        if let signedBatch = uploads.acknowledge() { Message.receipts(signedBatch).encode(into: &outcome.frames) }
+    }
+}
+
+/// What was acknowledged before, for a client that asks before it sends.
+extension UploadWorker {
+    /// Answers at once: the client may hold back what it has to send.
+    ///
+    /// - Returns: what is to be answered later, because files are read for it: others have their turn first.
+    func answer(_ lookup: Lookup) -> Lookup? {
+        let found = intake.lookup(lookup.ids.map(intake.caller.inner), lookup.digest)
+        let ids = Array(lookup.ids.prefix(found.count))
+        var frames: [UInt8] = []
+        var unknown: [UploadID] = []
+        for (id, acknowledgement) in zip(ids, found) {
+            guard let acknowledgement else {
+                unknown.append(id)
+                continue
+            }
+            let outcome = UploadOutcome.acknowledged(acknowledgement)
+            // The client has named no path and no kind, so it is told both.
+            var result = UploadResult(outcome, of: id, askedFor: nil, by: intake.caller)
+            result.kind = acknowledgement.kind
+            Message.result(result).encode(into: &frames)
+        }
+        let known = found.count - unknown.count
+        if known > 0 { uploads.events.append(.known(known, peer: uploads.peer)) }
+        if !unknown.isEmpty { Message.unknown(unknown).encode(into: &frames) }
+        early.send(frames, settled: ids)
+        guard !found.isEmpty, ids.count < lookup.ids.count else { return nil }
+        return Lookup(Array(lookup.ids.dropFirst(ids.count)), digest: lookup.digest)
+    }
+}
+
+/// A client's question, as long as it is being answered.
+enum OpenQuestion {
+    /// What there is of an upload.
+    case presence(OpenQuery)
+
+    /// What was acknowledged of uploads, the rest of them.
+    case lookup(Lookup)
+}
+
+/// A client's question what there is of an upload.
+struct OpenQuery {
+    fileprivate var query: PresenceQuery
+    fileprivate var report: BlockReport
+
+    /// As the client knows it.
+    fileprivate let id: UploadID
+
+    fileprivate init(_ query: PresenceQuery, _ id: UploadID) {
+        (self.query, self.id) = (query, id)
+        report = BlockReport(id, query.upload.intent.function)
+    }
+}
+
+/// What there is of an upload already.
+extension UploadWorker {
+    /// Begins to answer with the blocks that are there, and `accept`; or answers with a result.
+    func resume(_ begin: Begin) {
+        switch intake.have(UploadIntent(begin, of: intake.caller)) {
+        case .ended(let upload, let outcome): uploads.settle(upload, outcome)
+        case .query(let query): question = .presence(OpenQuery(query, begin.id))
+        }
+    }
+
+    /// Reads on for the open question: some blocks or files for each call, because others wait.
+    func goOnAnswering() {
+        switch question.take() {
+        case .presence(let open): goOn(with: open)
+        case .lookup(let lookup):
+            guard !isEnding.load(ordering: .relaxed), intake.sender?.isGone() != true else { return }
+            question = answer(lookup).map { .lookup($0) }
+        case nil: return
+        }
+    }
+
+    /// With all threads only where nobody waits, and no further than the first blocks for a client that has gone.
+    private func goOn(with open: OpenQuery) {
+        var open = open
+        do throws(Failure) {
+            guard !isEnding.load(ordering: .relaxed), open.query.count == 0 || intake.sender?.isGone() != true else {
+                return
+            }
+            let threads = resources.pool.isContended ? 1 : resources.digestThreads
+            guard let blocks = try open.query.step(threads: threads) else { return end(open) }
+            var frames: [UInt8] = []
+            for block in blocks { open.report.add(block.index, block.digest, to: &frames) }
+            open.report.finish(to: &frames)
+            early.send(frames)
+            question = .presence(open)
+        } catch {
+            uploads.settle(open.query.upload, .refused(error, size: 0))
+        }
+    }
+
+    private func end(_ open: OpenQuery) {
+        let query = open.query
+        if query.count > 0, query.isFirst {
+            uploads.events.append(.resumed(query.upload.intent, blocks: query.count, peer: uploads.peer))
+        }
+        var frame: [UInt8] = []
+        Message.accept(open.id).encode(into: &frame)
+        early.send(frame, settled: [open.id])
+    }
+}
+
+/// Makes `have` frames of blocks that come in order.
+struct BlockReport {
+    private let id: UploadID
+    private let function: DigestFunction
+    private var first: UInt64 = 0
+    private var digests: [Digest] = []
+
+    init(_ id: UploadID, _ function: DigestFunction) {
+        self.id = id
+        self.function = function
+    }
+
+    mutating func add(_ index: UInt64, _ digest: [UInt8], to frames: inout [UInt8]) {
+        if index != first + UInt64(digests.count) || digests.count == Have.mostBlocks { finish(to: &frames) }
+        if digests.isEmpty { first = index }
+        digests.append(Digest(function.plain, digest))
+    }
+
+    mutating func finish(to frames: inout [UInt8]) {
+        guard !digests.isEmpty else { return }
+        Message.have(Have(id: id, first: first, digests: digests)).encode(into: &frames)
+        digests = []
+    }
+}
+
+extension UploadIntent {
+    /// What a `begin` declares, with the server's ids.
+    init(_ begin: Begin, of caller: Caller) {
+        let extent: Extent =
+            switch begin.scope {
+            case .whole: .whole
+            case .part(let part):
+                .part(UploadPart(of: caller.inner(part.upload), offset: part.offset, total: part.total))
+            case .multipart: .multipart
+            }
+        self.init(
+            id: caller.inner(begin.id), path: begin.path, size: begin.size, kind: begin.kind, function: begin.digest,
+            conflict: begin.conflict, modified: begin.modified, permissions: begin.permissions, extent: extent,
+            recipients: begin.recipients?.names ?? [], note: begin.note)
+        (keepsPermissions, attributes) = (begin.keepsPermissions, caller.allowed(begin.attributes))
+        (filled, replaceable) = (begin.filled, begin.version)
+    }
+}
+
+extension UploadResult {
+    /// Milliseconds after which a client may try again what the server had no room for.
+    private static let patience: UInt32 = 1000
+
+    /// - Parameters:
+    ///   - id: as the client knows it.
+    ///   - path: that the client asked for, in the server's directory; nothing where it named none.
+    init(_ outcome: UploadOutcome, of id: UploadID, askedFor path: String?, by caller: Caller) {
+        let pause = outcome.retryAfter.map { UInt32(clamping: $0.nanoseconds / 1_000_000) } ?? Self.patience
+        self.init(
+            id: id, code: outcome.code, isDurable: outcome.isDurable, size: outcome.size, digest: outcome.digest,
+            message: caller.redacted(outcome.message), retryAfter: outcome.code == .busy ? pause : nil)
+        guard case .acknowledged(let acknowledgement) = outcome else { return }
+        receipt = acknowledgement.receipt
+        hasReplaced = acknowledgement.replaced == .other
+        trash = acknowledgement.trash
+        let isAsAsked = path.map { acknowledgement.path.string.hasSameBytes(as: $0) } ?? false
+        storedPath = isAsAsked ? nil : caller.clientPath(acknowledgement.path)?.string
+    }
+}
+
+extension Caller {
+    /// How a request ended, as the client understands it.
+    func outer(_ outcome: Outcome) -> Outcome {
+        var outcome = outcome
+        outcome.message = redacted(outcome.message)
+        return outcome
+    }
+}
