@@ -19,7 +19,7 @@ package struct RequestQuery: Equatable, Sendable {
     /// Decoded, in their order; UTF-8 without NUL.
     package let pairs: [Pair]
 
-    init() { pairs = [] }
+    package init() { pairs = [] }
 
     /// - Parameter text: behind the question mark.
     /// - Throws: 400 that says what is wrong.

@@ -22,16 +22,10 @@ struct UploadAddress {
     /// The folder that it is to be stored in, where it is made; without slashes around it.
     let folder: String
 
-    /// - Returns: nothing for any other path.
-    init?(_ target: HTTPTarget) {
-        // Few paths are the server's own, and each is looked at.
-        guard target.path.utf8.first == UInt8(ascii: ".") else { return nil }
-        let names = target.path.split(separator: "/", omittingEmptySubsequences: false)
-        guard names.count >= 2, String(names[0]).hasSameBytes(as: RelativePath.reservedName),
-            let family = Family.allCases.first(where: { $0.rawValue.hasSameBytes(as: String(names[1])) })
-        else { return nil }
+    /// - Parameter target: one below the family's folder, or that itself.
+    init(_ target: HTTPTarget, _ family: Family) {
         self.family = family
-        let rest = names.dropFirst(2)
+        let rest = target.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2)
         id = target.isFolder || rest.count != 1 ? nil : rest.first.flatMap { UploadID(hexadecimal: $0) }
         folder = rest.joined(separator: "/")
     }

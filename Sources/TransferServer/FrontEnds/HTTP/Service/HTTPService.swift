@@ -8,28 +8,8 @@ import TransferStore
 
 /// What is asked for below the server's own name, which no file can have.
 extension HTTPWorker {
-    private static let events = Array("\(RelativePath.reservedName)/events".utf8)
-
-    private static let receipts = Array("\(RelativePath.reservedName)/receipt".utf8)
-
-    /// - Returns: whether the request was about something of these, and has its answer.
-    func answerOwn(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) -> Bool {
-        let isEvents = target.path.utf8.elementsEqual(Self.events) && !target.isFolder
-        let isReceipt = target.path.utf8.starts(with: Self.receipts)
-        guard isEvents || isReceipt else { return false }
-        guard [.get, .head].contains(request.head.method) else {
-            throw HTTPRefusal(405, .wrongForm, "This is only asked for.", [("Allow", "GET, HEAD")])
-        }
-        if isEvents {
-            tellEvents(request, target)
-            return true
-        }
-        let text = target.path.utf8.dropFirst(Self.receipts.count + 1)
-        try giveReceipt(request, of: UploadID(hexadecimal: text))
-        return true
-    }
-
-    private func tellEvents(_ request: HTTPRequest, _ target: HTTPTarget) {
+    /// `/.transfer/events`.
+    func tellEvents(_ request: HTTPRequest, _ target: HTTPTarget) {
         let last = request.head.fields.values("last-event-id").last.flatMap { EventID($0) }
         let answer = HTTPEvents(
             target.path, service, uploads, last: last, isChunked: request.head.version != .http10)
@@ -37,9 +17,10 @@ extension HTTPWorker {
         begin(answer, to: request)
     }
 
-    /// - Parameter id: the client's; nothing for what is none.
-    private func giveReceipt(_ request: HTTPRequest, of id: UploadID?) throws(HTTPRefusal) {
-        guard let id, let receipt = uploads.intake.receipt(of: client.inner(id)) else {
+    /// `/.transfer/receipt/ID`, with the client's id of an upload.
+    func giveReceipt(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) {
+        let text = target.path.utf8.dropFirst("\(RelativePath.reservedName)/receipt/".utf8.count)
+        guard let id = UploadID(hexadecimal: text), let receipt = uploads.intake.receipt(of: client.inner(id)) else {
             throw HTTPRefusal(404, .notFound, "There is no receipt of such an upload.")
         }
         reply(

@@ -80,6 +80,9 @@ struct HTTPTarget {
         (self.path, self.isFolder, self.query) = (path, isFolder, query)
     }
 
+    /// The client's top.
+    static let top = HTTPTarget("", isFolder: true, RequestQuery())
+
     /// A file in this folder.
     func file(_ name: String) -> HTTPTarget {
         HTTPTarget(path.isEmpty ? name : "\(path)/\(name)", isFolder: false, query)

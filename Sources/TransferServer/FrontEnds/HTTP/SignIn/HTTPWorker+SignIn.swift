@@ -5,8 +5,6 @@ import TransferModel
 
 /// Sessions of browsers: where they begin and end, and what they may not do.
 extension HTTPWorker {
-    private static let signOutPath = "\(RelativePath.reservedName)/out"
-
     /// Answers a browser that has shown a link.
     func conclude(_ outcome: SignInOutcome, of request: HTTPRequest) {
         let words = PageWords(request.head)
@@ -34,13 +32,8 @@ extension HTTPWorker {
         }
     }
 
-    /// Whether a request is to end the session that it shows.
-    func isSignOut(_ target: HTTPTarget) -> Bool { !target.isFolder && target.path.hasSameBytes(as: Self.signOutPath) }
-
+    /// `/.transfer/out`: ends the session that the request shows.
     func signOut(_ request: HTTPRequest) throws(HTTPRefusal) {
-        guard request.head.method == .post else {
-            throw HTTPRefusal(405, .wrongForm, "This ends a session when it is posted to.", [("Allow", "POST")])
-        }
         guard let session = request.session, let gate = resources.gate else {
             throw HTTPRefusal(404, .notFound, "The request shows no session that could end.")
         }
