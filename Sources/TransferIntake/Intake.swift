@@ -139,15 +139,6 @@ extension Intake {
         known.forgetUnfinished { [store, multiparts] in multiparts[$0] != nil || store.hasPart($0) }
     }
 
-    /// What is known of an upload that a caller has begun.
-    func unfinished(_ id: UploadID, for caller: Caller) -> KnownIntent? {
-        guard let upload = known.unfinished(id), upload.client == caller.id, let part = store.part(id) else {
-            return nil
-        }
-        let (expires, isNever) = part.written.addingReportingOverflow(keepUnfinished)
-        return KnownIntent(upload, expires: isNever ? .max : expires, for: caller)
-    }
-
     /// Finds a place for one more unfinished upload of a client. Where it has its share, or none is free, an older one gives way that
     /// nobody works on.
     ///

@@ -248,19 +248,6 @@ extension IntakeSession {
         }
     }
 
-    /// The same for a caller that names the upload by its id alone, also under a later server than the one that it has begun
-    /// under.
-    ///
-    /// - Parameter id: the server's.
-    /// - Returns: nothing for one that the caller has not begun, or that is over.
-    package func have(_ id: UploadID) -> Presence? { unfinished(id).map { have($0.intent) } }
-
-    /// What is known of an upload that the caller has begun.
-    ///
-    /// - Parameter id: the server's.
-    /// - Returns: nothing for one that the caller has not begun, that is over, or that nothing is left of.
-    package func unfinished(_ id: UploadID) -> KnownIntent? { intake.unfinished(id, for: caller) }
-
     private func look(_ intent: UploadIntent) throws(Failure) -> PresenceQuery.Source {
         let multipart = try enter(intent.id, total: intent.size, intent)
         let presence = try multipart.takeOver(connection: connection.number, run: run) {

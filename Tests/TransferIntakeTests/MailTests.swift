@@ -166,7 +166,7 @@ import Testing
         _ = try acknowledged(session.outcomes())
         #expect(try ledger.openPaths() == Set(mailFiles))
         #expect(mailFiles.count == 1)
-        #expect(session.unfinished(intent().id) == nil)
+        #expect(fixture.intake.known.unfinished(intent().id) == nil)
     }
 
     /// What a failed sync has left nobody may take for delivered, and what was written twice goes.

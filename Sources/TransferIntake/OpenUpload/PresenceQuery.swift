@@ -22,9 +22,6 @@ package struct PresenceQuery {
     /// Blocks that were found.
     package private(set) var count = 0
 
-    /// Bytes at the front of the upload that are there, as far as was looked. Whoever can only append goes on here.
-    package private(set) var offset: UInt64 = 0
-
     /// Nothing when all was told.
     private var source: Source?
 
@@ -44,14 +41,12 @@ package struct PresenceQuery {
             var blocks: [Block] = []
             parts.forEachBlock(digestSize: upload.intent.function.size) { blocks.append(($0, Array($1))) }
             count = blocks.count
-            offset = parts.contiguousEnd
             return blocks
         case .content(var survey, let multipart):
             guard let found = try survey.step(threads: threads) else { return nil }
             source = .content(survey, multipart)
             multipart.add(found)
             count += found.count
-            for block in found where block.range.lowerBound == offset { offset = block.range.upperBound }
             return found.map { ($0.index, $0.digest) }
         }
     }

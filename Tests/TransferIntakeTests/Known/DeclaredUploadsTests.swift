@@ -9,7 +9,7 @@ import TransferTestSupport
 @testable import TransferIntake
 
 /// What a later server knows of an upload that was begun under an earlier one.
-@Suite struct KnownIntentTests {
+@Suite struct DeclaredUploadsTests {
     private static let content = SplitMix64.bytes(seed: 5, 2 * Limits.blockSize + 9)
     private static let hour: Int64 = 3_600_000_000_000
 
@@ -35,13 +35,15 @@ import TransferTestSupport
         store.unlock()
     }
 
-    private func session(
-        _ intake: Intake, token: String = "a", folder: String? = "mine", number: Int = 1
-    ) throws -> IntakeSession {
+    private func session(_ intake: Intake, number: Int = 1) throws -> IntakeSession {
+        let caller = try caller(token: "a", folder: "mine")
+        return IntakeSession(intake, .init(number: number) { $0() }, caller: caller)
+    }
+
+    private func caller(token: String, folder: String?) throws -> Caller {
         var options = AccessOptions()
         options.folder = try folder.map { try RelativePath($0) }
-        let caller = Caller(Grant(.token(token), name: "guest", options: options), UploadScope(), peer: "")
-        return IntakeSession(intake, .init(number: number) { $0() }, caller: caller)
+        return Caller(Grant(.token(token), name: "guest", options: options), UploadScope(), peer: "")
     }
 
     private var intent: UploadIntent {
@@ -60,76 +62,50 @@ import TransferTestSupport
         #expect(session.send(part, Array(Self.content[..<size]), end: DeclaredEnd()).code == .staged)
     }
 
-    /// Looks for all that there is.
-    private func offset(_ presence: IntakeSession.Presence?) throws -> UInt64? {
-        guard case .query(var query) = presence else { return nil }
-        while try query.step(threads: 1) != nil {}
-        return query.offset
-    }
-
     @Test func allThatWasDeclaredOutlivesTheServer() throws {
         let before = utcNanoseconds()
+        var known: UnfinishedUpload?
         try serving { intake in
             let session = try session(intake)
-            #expect(session.unfinished(id) == nil)
+            #expect(intake.known.unfinished(id) == nil)
             try sendFront(1, session, total: intent.size)
-            let known = try #require(session.unfinished(id))
-            #expect(known.intent == intent)
-            #expect(try offset(session.have(id)) == UInt64(Limits.blockSize))
+            known = intake.known.unfinished(id)
             session.leave()
         }
-        try serving { intake in
-            let session = try session(intake, number: 2)
-            let known = try #require(session.unfinished(id))
-            #expect(known.intent == intent)
-            #expect((before...utcNanoseconds()).contains(known.begun))
-            // A file system may give files the time of a clock that ticks slowly.
-            #expect((before - 1_000_000_000...utcNanoseconds()).contains(known.expires - Self.hour))
-            #expect(try offset(session.have(id)) == UInt64(Limits.blockSize))
-            session.leave()
-        }
+        let upload = try #require(known)
+        #expect((before...utcNanoseconds()).contains(upload.begun))
+        let client = try caller(token: "a", folder: nil).id
+        #expect(upload.path == "mine/d/big" && upload.client == client)
+        #expect(upload.size == intent.size && upload.kind == .picture && upload.function == .sha256)
+        #expect(upload.conflict == .overwrite && upload.modified == intent.modified && upload.permissions == 0o600)
+        try serving { intake in #expect(intake.known.unfinished(id) == upload) }
     }
 
-    /// Whoever goes on by the id alone comes to the acknowledgement that was asked for at first.
-    @Test func anAppendingCallerGoesOnAfterARestart() throws {
+    /// The size of a stream is declared with its last part.
+    @Test func aSizeThatIsDeclaredLaterIsKnownToLaterServers() throws {
         try serving { intake in
             let session = try session(intake)
             try sendFront(2, session, total: nil)
-            #expect(session.unfinished(id)?.intent.size == nil)
+            #expect(intake.known.unfinished(id) != nil && intake.known.unfinished(id)?.size == nil)
             session.leave()
         }
         try serving { intake in
             let session = try session(intake, number: 2)
-            let known = try #require(session.unfinished(id)).intent
-            let offset = try #require(try offset(session.have(id)))
-            #expect(offset == UInt64(2 * Limits.blockSize))
-            var rest = known
-            let content = Array(Self.content[Int(offset)...])
+            // The parts of an earlier server count once they were read.
+            guard case .query(var query) = session.have(intent) else { return #expect(Bool(false)) }
+            while try query.step(threads: 1) != nil {}
+            #expect(query.count == 2)
+            let offset = 2 * Limits.blockSize
+            let content = Array(Self.content[offset...])
+            var rest = intent
             (rest.id, rest.size) = (.random(), UInt64(content.count))
-            rest.extent = .part(UploadPart(of: id, offset: offset, total: intent.size))
+            rest.extent = .part(UploadPart(of: id, offset: UInt64(offset), total: intent.size))
             #expect(session.send(rest, content, end: DeclaredEnd()).code == .staged)
-            // Its size is known now, and to later servers.
-            #expect(session.unfinished(id)?.intent == intent)
-            var end = known
-            end.size = intent.size
-            let outcome = session.send(end, end: DeclaredEnd())
-            guard case .acknowledged(let acknowledgement) = outcome else { return #expect(outcome.code == .committed) }
-            #expect(acknowledgement.path.string == "mine/d/big" && acknowledgement.size == intent.size)
-            #expect(acknowledgement.kind == .picture && acknowledgement.digest.algorithm == .sha256Tree)
-            #expect(session.unfinished(id) == nil && session.have(id) == nil)
+            #expect(intake.known.unfinished(id)?.size == intent.size)
+            #expect(session.send(intent, end: DeclaredEnd()).code == .committed)
+            #expect(intake.known.unfinished(id) == nil)
         }
-        try serving { intake throws in #expect(try session(intake).unfinished(id) == nil) }
-    }
-
-    @Test func onlyWhoHasBegunItIsTold() throws {
-        try serving { intake in
-            try sendFront(1, session(intake), total: nil)
-            #expect(try session(intake, token: "b").unfinished(id) == nil)
-            #expect(try session(intake, token: "b").have(id) == nil)
-            // Its path has no name in another folder.
-            #expect(try session(intake, folder: "other").unfinished(id) == nil)
-            #expect(try session(intake, folder: nil).unfinished(id)?.intent.path == "mine/d/big")
-        }
+        try serving { intake in #expect(intake.known.unfinished(id) == nil) }
     }
 
     @Test func whatWasTakenBackOrIsTooOldIsNotKnown() throws {
@@ -140,10 +116,10 @@ import TransferTestSupport
             intake.multiparts.letGo(desertedUpTo: .max)
             intake.keepUnfinished = -2_000_000_000
             _ = try intake.expire(leftovers: false)
-            #expect(session.unfinished(id) == nil && session.have(id) == nil)
+            #expect(intake.store.part(id) == nil)
             intake.forgetUnfinished()
         }
-        try serving { intake throws in #expect(try session(intake).unfinished(id) == nil) }
+        try serving { intake in #expect(intake.known.unfinished(id) == nil) }
     }
 
     /// Otherwise whoever begins uploads and gives them up could fill the list of them, for everybody.
@@ -179,10 +155,10 @@ import TransferTestSupport
     /// The catalog could not be read when the server came.
     @Test func whatCouldNotBeLearntAtTheStartIsLearntLater() throws {
         try serving { intake in try sendFront(1, session(intake), total: nil) }
-        try serving(loads: false) { intake throws in
-            #expect(try session(intake).unfinished(id) == nil)
+        try serving(loads: false) { intake in
+            #expect(intake.known.unfinished(id) == nil)
             intake.known.settle()
-            #expect(try session(intake).unfinished(id) != nil)
+            #expect(intake.known.unfinished(id) != nil)
         }
     }
 
