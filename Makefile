@@ -143,11 +143,12 @@ test-deb: deb ## install the package beside this system, use it, purge it
 format: ## format the Swift sources in place
 	$(swift) format --in-place --parallel --recursive Sources Tests Benchmarks Fuzz Package.swift
 
-lint: ## check the format of the Swift sources, their keys and traps, that mutants fit them, how old proofs are, and scripts by shellcheck
+lint: ## check the format of the Swift sources, their keys, traps and imports, that mutants fit them, how old proofs are, and scripts by shellcheck
 	$(swift) format lint --strict --parallel --recursive Sources Tests Benchmarks Fuzz Package.swift
 	scripts/lint-text-keys.sh
 	scripts/lint-tests.sh
 	scripts/lint-source-paths.sh
+	scripts/lint-imports.sh
 	scripts/test-check-traps.sh
 	scripts/check-traps.sh Sources/Transfer*
 	python3 -m unittest discover -q -s Tests/mutants/tests -t Tests

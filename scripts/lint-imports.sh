@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Compares the table of targets in docs/ARCHITECTURE.md with what the sources import: the third column has the targets of this project
+# without their prefix, in the order of the table, and the C modules.
+#
+#   scripts/lint-imports.sh           says which rows are wrong; exit status 1 when one is
+#   scripts/lint-imports.sh --write   writes the third column
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+table=docs/ARCHITECTURE.md
+
+rows() {
+    sed -n 's/^| `\(Transfer[A-Za-z]*\)` |.*/\1/p' "$table"
+}
+
+# What a target imports, as a cell of the table.
+imports() {
+    local found target cell=""
+    found=$(find "Sources/$1" -name '*.swift' -exec sed -nE \
+        's/^(@[A-Za-z_]+ )*((public|package|internal|private|fileprivate) )?import ((Transfer|C)[A-Za-z]+)$/\4/p' {} + | sort -u)
+    for target in $(rows); do
+        if grep -qx "$target" <<<"$found"; then cell+="${target#Transfer}, "; fi
+    done
+    for target in $(grep -E '^C' <<<"$found"); do cell+="\`$target\`, "; done
+    echo "${cell%, }"
+}
+
+failed=0
+for target in Sources/Transfer*; do
+    target=${target#Sources/}
+    cell=$(imports "$target")
+    if grep -qF "| $cell |" < <(grep "^| \`$target\` |" "$table"); then continue; fi
+    if [[ ${1:-} == --write ]]; then
+        sed -i "s#^\(| \`$target\` | [^|]* |\).*#\1 $cell |#" "$table"
+    else
+        echo "$table: the row of $target has to say: $cell" >&2
+        failed=1
+    fi
+done
+if ((failed)); then
+    echo "scripts/lint-imports.sh --write writes them." >&2
+    exit 1
+fi
