@@ -50,7 +50,7 @@ import TransferTestSupport
             (.keeps, "keeps"), (.kind, "kind"), (.token, "token"), (.clientName, "clientName"),
             (.signature, "signature"), (.replaced, "replaced"), (.unlisted, "unlisted"), (.filled, "filled"),
             (.directory, "directory"), (.kept, "kept"), (.serverKeyProof, "serverKeyProof"), (.check, "check"),
-            (.part, "part"), (.multipart, "assembly"), (.recipients, "recipients"), (.delivery, "delivery"),
+            (.part, "part"), (.multipart, "multipart"), (.recipients, "recipients"), (.delivery, "delivery"),
             (.note, "note"), (.target, "target"), (.attributes, "attributes"), (.trash, "trash"),
             (.version, "version"),
         ]

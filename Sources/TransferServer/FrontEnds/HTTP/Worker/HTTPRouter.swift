@@ -105,8 +105,10 @@ struct HTTPRouter: Sendable {
     /// - Throws: 405 with the methods that the resource has (RFC 9110, section 15.5.6).
     /// - Returns: the position of the row that answers.
     func row(for head: RequestHead, _ target: HTTPTarget?) throws(HTTPRefusal) -> Int {
-        let own = routes.indices.filter { routes[$0].resource.isOwn(target) }
-        let rows = own.isEmpty && target != nil ? routes.indices.filter { routes[$0].resource.isStored } : own
+        let isOwn = target == nil || routes.contains { $0.resource.isOwn(target) }
+        let rows = routes.indices.lazy.filter {
+            isOwn ? routes[$0].resource.isOwn(target) : routes[$0].resource.isStored
+        }
         guard let row = rows.first(where: { routes[$0].answers(head) }) else {
             let methods = rows.map { routes[$0] }.filter { !$0.isForResumption }.flatMap { $0.methods ?? [] }
             throw HTTPRefusal(
