@@ -65,9 +65,8 @@ package final class AppendableFile: AppendableContent, @unchecked Sendable {
     }
 
     package func discard() {
-        // Without its sheet it would be a part like any other one.
-        staged.discard()
-        sheet.remove()
+        // Without its sheet it would be a part like any other one, and what a failed sync has lost of it would count.
+        if staged.remove() { sheet.remove() }
     }
 
     package func forgetIfGone() {

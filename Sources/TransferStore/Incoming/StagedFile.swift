@@ -306,14 +306,26 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
     }
 
     /// Throws the bytes away.
-    package func discard() {
+    package func discard() { remove() }
+
+    /// The same.
+    ///
+    /// - Returns: false where the file may have its name still, because the disk has failed.
+    @discardableResult func remove() -> Bool {
+        var isGone = true
         switch place {
-        case .named(let name), .resumable(let name), .withdrawn(let name, _): try? incoming.directory.unlink(name)
+        case .named(let name), .resumable(let name), .withdrawn(let name, _):
+            do throws(SystemError) {
+                try incoming.directory.unlink(name)
+            } catch {
+                isGone = error.errno == ENOENT
+            }
         case .anonymous where isPristine: incoming.spares.withLock { $0.put(file) }
         case .anonymous, .none: break
         }
         leave()
         hold?.giveBack()
+        return isGone
     }
 
     /// Whether it is as it was made.

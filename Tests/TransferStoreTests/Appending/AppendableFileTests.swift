@@ -48,8 +48,8 @@ import TransferTestSupport
         private let refused = Locked(Refused.nothing)
         private let readsLeft = Locked(Int?.none)
 
-        /// What cannot be done, because there is no room.
-        enum Refused { case nothing, writing, renaming }
+        /// What cannot be done: writing, renaming, or removing a part.
+        enum Refused { case nothing, writing, renaming, removing }
 
         func refuse(_ refused: Refused) { self.refused.withLock { $0 = refused } }
 
@@ -71,6 +71,7 @@ import TransferTestSupport
         func refuses(_ call: DiskCall) -> Bool {
             switch (call, refused.withLock { $0 }) {
             case (.write, .writing), (.rename, .renaming): true
+            case (.unlink(_, let name), .removing): name.hasSuffix(StagedFile.partSuffix)
             default: false
             }
         }
@@ -253,6 +254,29 @@ import TransferTestSupport
             #expect(Files.names(machine.incoming).isEmpty)
             #expect(try store.appendable(id: Self.id) == nil)
         }
+    }
+
+    /// Where what a sync has lost cannot be removed, it keeps its sheet: without one it would be a part that is gone on with, by bytes
+    /// that only memory has.
+    @Test func whatASyncHasLostIsNoPart() throws {
+        let machine = try Machine()
+        let failure = FailingSync()
+        let store = try machine.store(failure)
+        let file = try store.makeAppendable(id: Self.id, size: nil, declaration: [])
+        try file.keep(try Self.write(file, to: 100))
+        failure.arm(after: 0)
+        let lost = try Self.write(file, to: 300, from: 100)
+        #expect(throws: Failure.self) { try file.keep(lost) }
+        failure.refuse(.removing)
+        file.discard()
+        failure.refuse(.nothing)
+        #expect(throws: Failure.taken) { try store.resume(id: Self.id, size: nil) }
+        store.unlock()
+        let next = try machine.store()
+        #expect(throws: Failure.taken) { try next.resume(id: Self.id, size: nil) }
+        // What was told before is there, and nothing behind it.
+        #expect(try #require(try next.appendable(id: Self.id)).kept == Self.mark(100))
+        #expect(Files.read(machine.part)?.count == 100)
     }
 
     /// What could not be written takes nothing back that was, and can be written later. Nor does a sync that could not begin, because
