@@ -276,6 +276,9 @@ final class SimulatedCatalog: @unchecked Sendable {
         entries.contains { $0.path == path && $0.version?.object == object }
     }
 
+    /// Where it says that an object is.
+    func paths(of object: UInt64) -> [String] { entries.filter { $0.version?.object == object }.map(\.path) }
+
     /// Whether it has an upload for a file as it is, whose times and content nobody has changed since.
     func knows(_ path: String, _ file: ContentVersion) -> Bool {
         entries.contains { $0.path == path && $0.version?.hasSameContent(as: file) ?? false }

@@ -83,8 +83,8 @@ extension World {
     private func perform(_ step: Step, _ changes: [TreeChange]) throws {
         guard busy == nil, let session = session(step.a), let intake, let store, !changes.isEmpty else { return }
         if step.c >> 4 % 4 == 0 { records.mayDie(step.c >> 6) }
-        (changing, moves) = (changes, [])
-        defer { (changing, moves, changer) = ([], [], nil) }
+        (changing, moves, misplaced) = (changes, [], findMisplaced())
+        defer { (changing, moves, misplaced, changer) = ([], [], [], nil) }
         var results: [Result<TreeChange.Done, Failure>] = []
         let making = TreeChanges(intake, store, trash: newTrash(), keepsReplaced: mix.keepsReplaced)
         if mix.hasCommands {
@@ -118,6 +118,18 @@ extension World {
             case .set, .link: break
             }
         }
+    }
+
+    /// Files of which the catalog says nothing but that they are where they are not: a server was killed when something had taken their
+    /// paths and they were in the trash, and had not recorded it (docs/design/store.md, What gives way).
+    private func findMisplaced() -> Set<Medium.Object> {
+        let names = disk.medium.seenPaths.merging(disk.medium.trashedPaths) { a, _ in a }
+        let paths = Dictionary(grouping: names.keys) { names[$0] }
+        return Set(
+            names.values.filter { object in
+                let known = records.paths(of: UInt64(object))
+                return !known.isEmpty && Set(known).isDisjoint(with: paths[object] ?? [])
+            })
     }
 
     /// What a connection puts into the trash goes to one of its parts, which are numbered.
@@ -184,10 +196,12 @@ extension World {
         if commandFiles[move.object]?.caller != changer?.caller { commandFiles[move.object] = nil }
         for path in [move.path, move.target] { forgetAnswers(at: path) }
         let number = UInt64(move.object)
-        let isKnown = records.says(number, at: move.path) || records.says(number, at: move.target)
+        // What says that it was elsewhere may have come to its path meanwhile, with another file that was moved there behind it.
+        let isMisplaced = misplaced.contains(move.object) && promises.known[move.object] == nil
+        let isSaid = records.says(number, at: move.path) || records.says(number, at: move.target)
         // Who is about to be recorded says where it was when it was stored.
         let isComing = (sessions.compactMap(\.self) + ghosts).contains { $0.intake.pipeline.isWaiting }
-        promises.moved(move.object, from: move.path, to: move.target, isKnown: isKnown && !isComing)
+        promises.moved(move.object, from: move.path, to: move.target, isKnown: isSaid && !isMisplaced && !isComing)
         // The target may have had the same content before the disk lost it.
         if rotten[move.target] != nil { promises.changed(move.target) }
     }

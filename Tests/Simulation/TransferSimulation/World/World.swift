@@ -137,6 +137,8 @@ final class World {
     /// Changes of names that are made in this step, and what has moved in it so far.
     var changing: [TreeChange] = []
     var moves: [SimulatedDisk.Move] = []
+    /// Files that the catalog had only under paths of others when these changes began.
+    var misplaced: Set<Medium.Object> = []
     /// The connection whose command makes them, where they belong to one.
     var changer: Session?
     /// When something was moved to a path for the last time, in changes as promises count them.
