@@ -103,6 +103,11 @@ struct Promises {
         forgetEarlier(path)
     }
 
+    /// The disk has lost what was acknowledged there. What has come behind it may be there, and is promised when it is acknowledged.
+    mutating func lost(at path: String) {
+        paths[path]?.isPromised = false
+    }
+
     mutating func noteChange(of path: String) {
         changes += 1
         lastChanges[path] = changes

@@ -11,6 +11,14 @@ extension Medium {
 
     /// What may be at a path after a power cut now: contents, and nothing for no file.
     func possibilities(at path: String) -> [Possibility] {
+        possibleObjects(at: path).map { object in
+            guard let object, let file = files[object] else { return .nothing }
+            return file.pending.isEmpty ? .content(file.certain) : .uncertain
+        }
+    }
+
+    /// What may be at a path after a power cut now; nil for no file.
+    func possibleObjects(at path: String) -> [Object?] {
         var places: [Object?] = [root]
         for component in path.split(separator: "/") {
             places = places.flatMap { place -> [Object?] in
@@ -19,10 +27,7 @@ extension Medium {
                 return [directory.certain[String(component)]] + later
             }
         }
-        return places.map { object in
-            guard let object, let file = files[object] else { return .nothing }
-            return file.pending.isEmpty ? .content(file.certain) : .uncertain
-        }
+        return places
     }
 
     /// A path that a power cut now may leave to a file which is not all there; nothing where there is none. What others

@@ -159,6 +159,10 @@ extension World {
             promises.changed(name)
             rotten[name] = false
         }
+        // A name that it has lost to another file, and that a power cut would give back to it.
+        for path in promises.paths.keys.sorted() where names[path] == nil {
+            if disk.medium.possibleObjects(at: path).contains(object) { promises.lost(at: path) }
+        }
         disk.change { $0.rot(name, to: content) }
     }
 
