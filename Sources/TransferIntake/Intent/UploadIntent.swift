@@ -150,7 +150,8 @@ package struct UploadAppend: Equatable, Sendable {
 
     package var ending: Ending
 
-    /// Whether the upload begins with it.
+    /// Whether the upload begins with it. Its id must be one that no append upload had before: where a power cut undoes the removal of an
+    /// earlier one's sheet, that sheet would say of bytes that were never synced that they are durable.
     package var isNew: Bool
 
     /// Whether it counts only as a whole, because its sender says at its end what it is.
