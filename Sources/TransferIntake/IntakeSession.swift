@@ -59,7 +59,7 @@ package final class IntakeSession {
         set { pipeline.trash = newValue }
     }
 
-    /// Tells whether anybody still waits for what is sealed.
+    /// Tells whether anybody still waits for what is verified.
     package var sender: Sender?
 
     /// Why the caller may begin nothing any more.
@@ -371,7 +371,7 @@ extension IntakeSession {
     /// Whether so much is sealed that it is to be published.
     package var hasMuchVerified: Bool { pipeline.verifiedCount >= intake.filesAtOnce || pipeline.hasLongNames }
 
-    /// Publishes what is sealed: one sync pass for all of it.
+    /// Publishes what is verified: one sync pass for all of it.
     package func publish() -> CommitPipeline.Publishing {
         pipeline.publish(for: caller, run: run, receipts: &receipts) { [self] (upload) throws(Failure) in
             try reauthorize(upload)

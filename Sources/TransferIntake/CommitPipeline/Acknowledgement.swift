@@ -42,7 +42,7 @@ package struct Acknowledgement: Equatable, Sendable {
         case other
     }
 
-    /// A receipt that comes with this acknowledgement alone. Those that are made together have one seal instead.
+    /// A receipt that comes with this acknowledgement alone. Those that are made together have one signature instead.
     package internal(set) var receipt: [UInt8]?
 
     /// - Parameter recorded: only `CommitPipeline` makes one.

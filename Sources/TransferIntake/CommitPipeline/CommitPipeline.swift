@@ -100,7 +100,7 @@ package final class CommitPipeline {
     /// Bytes of names in them.
     private var unsignedNames = 0
     /// Of those that wait to be published.
-    private var sealedNames = 0
+    private var verifiedNames = 0
     /// `RecentChanges.moment` before the first of them was published.
     private var changes = 0
     /// Whether a publication ended since it was last asked for.
@@ -120,7 +120,7 @@ package final class CommitPipeline {
     package var verifiedCount: Int { verified.count }
 
     /// Whether their names take so much memory that they are to be published.
-    var hasLongNames: Bool { sealedNames >= Self.mostNames }
+    var hasLongNames: Bool { verifiedNames >= Self.mostNames }
 
     /// Whether uploads are published and have no outcome so far.
     package var isWaiting: Bool { !published.isEmpty }
@@ -129,10 +129,10 @@ package final class CommitPipeline {
     func add(_ upload: VerifiedUpload) {
         verified.append(upload)
         if !upload.upload.intent.isMail { verified[verified.count - 1].publication.trash = trash }
-        sealedNames += upload.upload.bytesOfNames
+        verifiedNames += upload.upload.bytesOfNames
     }
 
-    /// Nobody waits for what is sealed and not published. What came in parts stays for whoever goes on with it.
+    /// Nobody waits for what is verified and not published. What came in parts stays for whoever goes on with it.
     func giveUp() {
         for verified in verified {
             if let multipart = verified.upload.multipart {
@@ -142,7 +142,7 @@ package final class CommitPipeline {
             }
         }
         verified.removeAll()
-        sealedNames = 0
+        verifiedNames = 0
     }
 
     /// Whether acknowledgements may wait for those of the next batch, to have one signature with them: only while each
@@ -167,7 +167,7 @@ extension CommitPipeline {
         package fileprivate(set) var healed: [RelativePath] = []
     }
 
-    /// Publishes what is sealed: one sync pass for all of it.
+    /// Publishes what is verified: one sync pass for all of it.
     ///
     /// - Parameter authorize: throws for an upload that the client may not store any more.
     func publish(
@@ -179,7 +179,7 @@ extension CommitPipeline {
         takeShares(for: caller, &report)
         claim(for: caller, run: run, receipts: &receipts, &report)
         guard !verified.isEmpty else {
-            sealedNames = 0
+            verifiedNames = 0
             return report
         }
         if published.isEmpty { changes = intake.known.recentChanges.moment }
@@ -201,7 +201,7 @@ extension CommitPipeline {
             if case .success(.healed(let path, _)) = outcome { report.healed.append(path) }
         }
         verified.removeAll(keepingCapacity: true)
-        sealedNames = 0
+        verifiedNames = 0
         hasPublished = true
         return report
     }
@@ -234,7 +234,7 @@ extension CommitPipeline {
         }
     }
 
-    /// Takes a sealed upload out and throws away what it has brought.
+    /// Takes a verified upload out and throws away what it has brought.
     private func withdraw(_ index: Int) -> (upload: OpenUpload, publication: Publication) {
         let (upload, publication) = { ($0.upload, $0.publication) }(verified.remove(at: index))
         publication.content.discard()
@@ -266,7 +266,7 @@ extension CommitPipeline {
 extension CommitPipeline {
     /// What all that was published came to.
     package struct Ended {
-        /// In the order in which their receipts are in the seal.
+        /// In the order in which their receipts are signed.
         package let uploads: [EndedUpload]
         /// Of the receipts of all that was acknowledged; nothing where there are none.
         package let signedBatch: SignedBatch?

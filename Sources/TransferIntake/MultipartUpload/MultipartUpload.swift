@@ -34,7 +34,7 @@ package final class MultipartUpload: Sendable {
         var parts = VerifiedParts()
         /// Bytes of them that were sent, and not as holes; all where an earlier server has left some.
         var brought: UInt64 = 0
-        /// Of an append upload, and has no parts.
+        /// What is appended to; nil for an upload in parts.
         var appendUpload: AppendUpload?
         /// Being written: each connection has one at most.
         var claims: [Held] = []

@@ -38,13 +38,13 @@ package final class OpenUpload {
     /// The push that the connection is part of.
     let run: UInt64?
 
-    /// What has to have the path when it is published; nil for anything. To be set before the upload is sealed.
+    /// What has to have the path when it is published; nil for anything. To be set before the upload is finished.
     package var condition: PublicationCondition?
 
-    /// The command that it is part of; nil for the push of `run`. To be set before the upload is sealed.
+    /// The command that it is part of; nil for the push of `run`. To be set before the upload is finished.
     package var command: StoringCommand?
 
-    /// Of an append upload.
+    /// What it appends to; nil for any other upload.
     var appendUpload: AppendUpload?
 
     /// Whether its sender can go on with it over another connection.

@@ -61,7 +61,7 @@ package final class ReceiptIssuer: Sendable {
     /// Makes receipts again that were given before.
     ///
     /// - Parameters:
-    ///   - seal: what was said of them then.
+    ///   - signedBatch: what was said of them then.
     ///   - uploads: as they were then, in order.
     /// - Returns: nothing unless they come out the same, which the signature tells: Ed25519 has one for each text (RFC 8032,
     ///   section 5.1.6).

@@ -15,7 +15,7 @@ package final class BatchVerifier {
     }
 
     /// - Parameters:
-    ///   - seal: what the server says of all of them.
+    ///   - signedBatch: what the server says of all of them.
     ///   - uploads: `signedBatch.count` of them, in the order of their results.
     /// - Returns: a receipt for each, all good.
     /// - Throws: `notSigned` when the server has signed something else; `unknownVersion`, `malformed`.

@@ -119,7 +119,7 @@ package struct ServerConfiguration: Sendable {
     package var maximumConnections = 4096
 
     /// Connections at once from one IPv4 address or IPv6 /64; more are turned away. Eight users behind one address can
-    /// have 32 workers each, as over a line that loses much, and sixteen addresses are needed to take all places. This
+    /// have 32 lanes each, as over a line that loses much, and sixteen addresses are needed to take all places. This
     /// machine's own addresses are not counted.
     package var maximumPerNetwork = 256
 

@@ -423,7 +423,7 @@ extension ServerStatus.Connection {
 }
 
 extension ServerStatus.Upload {
-    /// - Parameter multipart upload: where it comes in parts.
+    /// - Parameter multipart: where it comes in parts.
     fileprivate init(
         _ current: ConnectionProgress.Current, _ connection: ConnectionProgress.State, _ rate: Double,
         of multipart: MultipartUpload? = nil, at now: Int64

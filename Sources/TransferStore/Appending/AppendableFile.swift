@@ -113,7 +113,7 @@ extension AppendableFile {
     private func sync(_ request: SharedSync.Request) throws(SystemError) {
         let begun = incoming.committer.syncsBegun
         do throws(SystemError) {
-            try incoming.appendUpload.run(request)
+            try incoming.appendSyncs.run(request)
         } catch {
             isLost = isLost || incoming.committer.syncsBegun != begun
             throw error

@@ -9,8 +9,8 @@ final class Incoming: Sendable {
     let fileSystem: FileSystem
     let committer: Committer
 
-    /// Syncs of what grows.
-    let appendUpload: SharedSync
+    /// Syncs of append uploads, which several share.
+    let appendSyncs: SharedSync
 
     /// Held while a file that has a final name loses it to another, so that whoever looks at it first replaces what they
     /// saw. Knows who did that last.
@@ -52,14 +52,14 @@ final class Incoming: Sendable {
         self.fileSystem = fileSystem
         room = RoomMaker()
         committer = try Committer(durability, of: directory, on: fileSystem, doubtsIn: folder)
-        appendUpload = SharedSync(committer)
+        appendSyncs = SharedSync(committer)
     }
 
     /// Another directory on the file system of one.
     init(_ directory: DirectoryHandle, beside other: Incoming) {
         self.directory = directory
         (fileSystem, room) = (other.fileSystem, other.room)
-        (committer, appendUpload) = (other.committer, other.appendUpload)
+        (committer, appendSyncs) = (other.committer, other.appendSyncs)
     }
 
     /// Counts the parts of earlier servers. Call it before the first upload.

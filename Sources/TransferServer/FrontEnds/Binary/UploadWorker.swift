@@ -169,7 +169,7 @@ package final class UploadWorker: @unchecked Sendable {
     /// thread is in the worker.
     var hasUnfinished: Bool { intake.hasUnfinished }
 
-    /// Answers for all that is published; the seal of their receipts leaves behind their results.
+    /// Answers for all that is published; the signature of their receipts leaves behind their results.
     private func acknowledge() {
         if let signedBatch = uploads.acknowledge() { Message.receipts(signedBatch).encode(into: &outcome.frames) }
     }

@@ -226,7 +226,7 @@ extension ConnectionUploads {
 
     /// Settles all that is published.
     ///
-    /// - Returns: the seal of the receipts, where the client wants them.
+    /// - Returns: the signature of the receipts, where the client wants them.
     func acknowledge() -> SignedBatch? {
         let ended = intake.acknowledge()
         for upload in ended.uploads { settle(upload.upload, upload.outcome) }
