@@ -124,6 +124,8 @@ extension World {
         copied.insert(upload.content)
         isMiscounted = true
         promises.changed(name)
+        // It may go from there to the trash, and from the trash to another path.
+        note(foreign: contents[upload.content], at: name)
         disk.change { [path, contents] in $0.replace(name, in: path, by: contents[upload.content], synced: false) }
         promises.published(upload.content, at: name)
     }
