@@ -24,6 +24,10 @@ extension World {
             // What has given way leaves its name to what is kept behind it.
             for (path, gone) in lostFromTrash where path == naming.path { promises.removed(path, gone) }
             noteOrigin(of: naming.path)
+            // It may be restored from here, also where a server died before the file gave way, and whoever made the file.
+            if let content = disk.medium.seen(of: object).flatMap(number) {
+                promises.kept(content, at: naming.path, isPromised: false)
+            }
             return true
         }
         guard let gone = naming.replacedObject, disk.medium.seen(of: gone) != nil else { return false }
