@@ -56,17 +56,20 @@ package final class UploadWorker: @unchecked Sendable {
         self.resources = resources
         self.early = early
         uploads = ConnectionUploads(resources, connection: connection, peer: peer, progress: progress)
-        uploads.whenSettled = { [unowned self] upload, outcome in answer(upload, outcome) }
     }
 
     /// Works on batches until all is done or others have to have their turn; `isBusy` says that there is more.
     package func process(_ batches: [FrameBatch]) -> WorkerOutcome {
         pending += batches
-        if pending.contains(where: \.hasBeginnings) || uploads.mustRecheck { outcome.refusal = uploads.recheck() }
+        if pending.contains(where: \.hasBeginnings) || uploads.mustRecheck {
+            let (refusal, settled) = uploads.recheck()
+            outcome.refusal = refusal
+            answer(settled)
+        }
         work()
         outcome.isBusy = isBusy
         // What is complete is made durable at once for all of it, and does not wait for an answer that takes long.
-        if pending.isEmpty || question != nil { uploads.publish() }
+        if pending.isEmpty || question != nil { answer(uploads.publish()) }
         if !intake.pipeline.mayWait(moreFollows: outcome.isBusy || hasMore.load(ordering: .acquiring)) {
             acknowledge()
         }
@@ -121,11 +124,11 @@ package final class UploadWorker: @unchecked Sendable {
         case .resume(let begin): resume(begin)
         case .lookup(let lookup): question = answer(lookup).map { .lookup($0) }
         case .data(let piece):
-            uploads.take { (upload) throws(Failure) in try take(piece, batch.bytes(piece), upload) }
+            answer(uploads.take { (upload) throws(Failure) in try take(piece, batch.bytes(piece), upload) })
         case .block(let block):
-            uploads.take { (upload) throws(Failure) in try upload.check(block.index, block.digest) }
-        case .end(let end): uploads.end(DeclaredEnd(size: end.size, digest: end.digest))
-        case .abort: uploads.abort()
+            answer(uploads.take { (upload) throws(Failure) in try upload.check(block.index, block.digest) })
+        case .end(let end): answer(uploads.end(DeclaredEnd(size: end.size, digest: end.digest)))
+        case .abort: answer(uploads.abort())
         }
     }
 
@@ -140,16 +143,25 @@ package final class UploadWorker: @unchecked Sendable {
     }
 
     private func start(_ begin: Begin) {
-        guard uploads.begin(UploadIntent(begin, of: intake.caller), mayEnd: begin.expectsAccept) else { return }
+        if let settled = uploads.begin(UploadIntent(begin, of: intake.caller), mayEnd: begin.expectsAccept) {
+            return answer(settled)
+        }
         if begin.expectsAccept { send(.accept(begin.id)) }
         uploads.noteBeginning()
     }
 
-    private func answer(_ upload: OpenUpload, _ result: UploadOutcome) {
-        let id = intake.caller.outer(upload.intent.id)
-        send(.result(UploadResult(result, of: id, askedFor: upload.intent.path, by: intake.caller)))
+    private func answer(_ settled: [ConnectionUploads.Settled]) {
+        for settled in settled { answer(settled) }
+    }
+
+    /// - Parameter settled: nil if no upload has its result.
+    private func answer(_ settled: ConnectionUploads.Settled?) {
+        guard let settled else { return }
+        let intent = settled.upload.intent
+        let id = intake.caller.outer(intent.id)
+        send(.result(UploadResult(settled.outcome, of: id, askedFor: intent.path, by: intake.caller)))
         outcome.settled.append(id)
-        if upload.hasEndedMultipart { outcome.hasEndedMultipart = true }
+        if settled.upload.hasEndedMultipart { outcome.hasEndedMultipart = true }
     }
 
     /// Tells the client how far a long upload has come.
@@ -171,7 +183,9 @@ package final class UploadWorker: @unchecked Sendable {
 
     /// Answers for all that is published; the signature of their receipts leaves behind their results.
     private func acknowledge() {
-        if let signedBatch = uploads.acknowledge() { Message.receipts(signedBatch).encode(into: &outcome.frames) }
+        let (settled, signedBatch) = uploads.acknowledge()
+        answer(settled)
+        if let signedBatch { send(.receipts(signedBatch)) }
     }
 }
 
@@ -233,7 +247,7 @@ extension UploadWorker {
     /// Begins to answer with the blocks that are there, and `accept`; or answers with a result.
     func resume(_ begin: Begin) {
         switch intake.have(UploadIntent(begin, of: intake.caller)) {
-        case .ended(let upload, let outcome): uploads.settle(upload, outcome)
+        case .ended(let upload, let outcome): answer(uploads.settle(upload, outcome))
         case .query(let query): question = .presence(OpenQuery(query, begin.id))
         }
     }
@@ -264,7 +278,7 @@ extension UploadWorker {
             early.send(frames)
             question = .presence(open)
         } catch {
-            uploads.settle(open.query.upload, .refused(error, size: 0))
+            answer(uploads.settle(open.query.upload, .refused(error, size: 0)))
         }
     }
 

@@ -52,18 +52,17 @@ final class ClassicWorker: @unchecked Sendable {
     ) {
         (self.resources, self.hasDigests, self.guests) = (resources, hasDigests, guests)
         uploads = ConnectionUploads(resources, connection: connection, peer: peer, progress: progress)
-        uploads.whenSettled = { [unowned self] upload, outcome in note(upload, outcome) }
     }
 
     /// Works on batches until all is done or others have to have their turn; `isBusy` says that there is more.
     func process(_ batches: [ClassicBatch]) -> ClassicOutcome {
         pending += batches
-        if pending.contains(where: \.hasBeginnings) || uploads.mustRecheck { _ = uploads.recheck() }
+        if pending.contains(where: \.hasBeginnings) || uploads.mustRecheck { note(uploads.recheck().settled) }
         work()
         outcome.isBusy = !pending.isEmpty
-        if pending.isEmpty { uploads.publish() }
+        if pending.isEmpty { note(uploads.publish()) }
         if !uploads.intake.pipeline.mayWait(moreFollows: outcome.isBusy || hasMore.load(ordering: .acquiring)) {
-            _ = uploads.acknowledge()
+            note(uploads.acknowledge().settled)
         }
         uploads.endTurn()
         outcome.isWaiting = uploads.intake.pipeline.isWaiting
@@ -77,7 +76,7 @@ final class ClassicWorker: @unchecked Sendable {
     func cancel() -> ClassicOutcome {
         // So that the log has a line for it.
         if case .opening(let begun, let head) = state { open(begun, head, isWhole: false) }
-        _ = uploads.acknowledge()
+        note(uploads.acknowledge().settled)
         uploads.endTurn()
         uploads.leave()
         defer { outcome = ClassicOutcome() }
@@ -164,10 +163,11 @@ extension ClassicWorker {
     }
 
     private func append(_ bytes: UnsafeRawBufferPointer, _ hasher: BlockHasher?) {
-        uploads.take { (upload) throws(Failure) in
-            hasher?.update(bytes)
-            try upload.append(bytes)
-        }
+        note(
+            uploads.take { (upload) throws(Failure) in
+                hasher?.update(bytes)
+                try upload.append(bytes)
+            })
     }
 
     private func open(_ begun: BegunUpload, _ head: [UInt8], isWhole: Bool) {
@@ -176,10 +176,10 @@ extension ClassicWorker {
         let id = UploadID.random()
         places[id] = begun.place
         let intent = UploadIntent(begun.upload, id: id, beginning: head, isWhole: isWhole)
-        guard uploads.begin(intent, mayEnd: false) else { return }
+        if let settled = uploads.begin(intent, mayEnd: false) { return note(settled) }
         let late = isEnding.load(ordering: .relaxed) ? Failure.serverStopping : nil
         if let refusal = begun.refusal ?? late {
-            return uploads.take { (_) throws(Failure) in throw refusal }
+            return note(uploads.take { (_) throws(Failure) in throw refusal })
         }
         uploads.noteBeginning()
         head.withUnsafeBytes { append($0, hasher) }
@@ -190,21 +190,26 @@ extension ClassicWorker {
         guard case .open(let hasher) = state else { return }
         state = .idle
         if let declared = end.digest, let hasher, Digest(.sha256, hasher.finish()) != declared {
-            uploads.take { (_) throws(Failure) in throw .wrongDigest }
+            note(uploads.take { (_) throws(Failure) in throw .wrongDigest })
         }
-        uploads.end(DeclaredEnd(size: end.size))
+        note(uploads.end(DeclaredEnd(size: end.size)))
     }
 
     private func abort() {
         if case .opening(let begun, let head) = state { open(begun, head, isWhole: false) }
         state = .idle
-        uploads.abort()
+        note(uploads.abort())
     }
 
-    private func note(_ upload: OpenUpload, _ result: UploadOutcome) {
-        guard let place = places.removeValue(forKey: upload.intent.id) else { return }
-        let caller = uploads.intake.caller
-        outcome.results.append((place, ClassicResult(result, askedFor: upload.intent.path, by: caller)))
+    private func note(_ settled: [ConnectionUploads.Settled]) {
+        for settled in settled { note(settled) }
+    }
+
+    /// - Parameter settled: nil if no upload has its result.
+    private func note(_ settled: ConnectionUploads.Settled?) {
+        guard let settled, let place = places.removeValue(forKey: settled.upload.intent.id) else { return }
+        let path = settled.upload.intent.path
+        outcome.results.append((place, ClassicResult(settled.outcome, askedFor: path, by: uploads.intake.caller)))
     }
 }
 

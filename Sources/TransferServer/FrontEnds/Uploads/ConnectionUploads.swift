@@ -9,10 +9,24 @@ package import TransferStore
 import TransferSystem
 
 /// The uploads of one connection, whatever is spoken on it: hands them to the intake one after the other, asks again what
-/// the client may do, and tells the log and the status what became of them. How results travel is the front end's.
+/// the client may do, and tells the log and the status what became of them. Each call returns the uploads that have their results
+/// with it, in the order in which the client gets them; how results travel is the front end's.
 ///
-/// Used by one thread at a time.
+/// Used by one thread at a time, in this order:
+///
+/// ```
+///                     begin                   end
+///   recheck ──► none ───────► receiving (take) ───► none ──► publish ──► acknowledge ──► endTurn
+///                │ its result is known    │ take fails, abort
+///                └──► rejected ◄──────────┘ what still comes of it is ignored
+/// ```
 package final class ConnectionUploads {
+    /// An upload that has its result.
+    struct Settled {
+        let upload: OpenUpload
+        let outcome: UploadOutcome
+    }
+
     /// What has become of the upload whose content is coming.
     enum Current {
         case none
@@ -34,9 +48,6 @@ package final class ConnectionUploads {
         get { payer.account.withLock { $0 } }
         set { payer.account.withLock { $0 = newValue } }
     }
-
-    /// Called with each upload that has its result.
-    var whenSettled: (OpenUpload, UploadOutcome) -> Void = { _, _ in }
 
     /// What is to be logged at the end of the turn.
     var events: [LogEvent] = []
@@ -115,14 +126,14 @@ extension ConnectionUploads {
     /// Asks what the client may do now, and gives up the upload under way if the client may not send it any more. To be called before
     /// anything begins, and where `mustRecheck` says so. `publish` calls it for what is complete.
     ///
-    /// - Returns: why the client may do nothing any more.
-    func recheck() -> Refusal? {
+    /// - Returns: why the client may do nothing any more, and the upload that was given up.
+    func recheck() -> (refusal: Refusal?, settled: Settled?) {
         (accessAsked, wasAccessAsked) = (monotonicNanoseconds(), true)
         let refusal = resources.gate?.recheck(&intake.caller)
         intake.refusal = refusal
-        guard case .receiving(let upload) = current else { return refusal }
-        do throws(Failure) { try intake.reauthorize(upload) } catch { reject(upload, error) }
-        return refusal
+        guard case .receiving(let upload) = current else { return (refusal, nil) }
+        do throws(Failure) { try intake.reauthorize(upload) } catch { return (refusal, reject(upload, error)) }
+        return (refusal, nil)
     }
 }
 
@@ -132,16 +143,15 @@ extension ConnectionUploads {
     /// Begins an upload, a part of one, or its end.
     ///
     /// - Parameter mayEnd: whether its sender waits for an answer before the content, which need not come then.
-    /// - Returns: whether its content is wanted; if not, it is settled.
-    func begin(_ intent: UploadIntent, mayEnd: Bool) -> Bool {
+    /// - Returns: nil if its content is wanted.
+    func begin(_ intent: UploadIntent, mayEnd: Bool) -> Settled? {
         let begun = intake.begin(intent, mayEnd: mayEnd)
-        if let outcome = begun.outcome {
-            current = .rejected
-            settle(begun.upload, outcome)
-            return false
+        guard let outcome = begun.outcome else {
+            current = .receiving(begun.upload)
+            return nil
         }
-        current = .receiving(begun.upload)
-        return true
+        current = .rejected
+        return settle(begun.upload, outcome)
     }
 
     /// Says in the log that the upload has begun, where that is worth a line.
@@ -151,41 +161,46 @@ extension ConnectionUploads {
     }
 
     /// Gives content, or what is known of it, to the upload that is under way; a failure is its result.
-    func take(_ body: (OpenUpload) throws(Failure) -> Void) {
-        guard case .receiving(let upload) = current else { return }
+    func take(_ body: (OpenUpload) throws(Failure) -> Void) -> Settled? {
+        guard case .receiving(let upload) = current else { return nil }
         do throws(Failure) {
             let before = upload.size
             try body(upload)
             meter.took(upload.size - min(before, upload.size))
+            return nil
         } catch {
-            reject(upload, error)
+            return reject(upload, error)
         }
     }
 
-    /// All content of the upload that is under way has come.
-    func end(_ end: DeclaredEnd) {
-        take { (upload) throws(Failure) in
-            if let outcome = try intake.finish(upload, end) { settle(upload, outcome) }
+    /// All content of the upload that is under way has come. Publishes what is complete where much of it waits.
+    func end(_ end: DeclaredEnd) -> [Settled] {
+        var ended: Settled?
+        let rejected = take { (upload) throws(Failure) in
+            ended = try intake.finish(upload, end).map { settle(upload, $0) }
         }
         current = .none
-        if intake.hasMuchVerified { publish() }
+        let settled = (rejected ?? ended).map { [$0] } ?? []
+        return intake.hasMuchVerified ? settled + publish() : settled
     }
 
     /// The sender doesn't want the upload any more.
-    func abort() {
-        if case .receiving(let upload) = current { settle(upload, intake.discard(upload)) }
-        current = .none
+    func abort() -> Settled? {
+        defer { current = .none }
+        guard case .receiving(let upload) = current else { return nil }
+        return settle(upload, intake.discard(upload))
     }
 
     /// Gives up the upload that is under way.
-    func reject(_ upload: OpenUpload, _ error: Failure) {
+    private func reject(_ upload: OpenUpload, _ error: Failure) -> Settled {
         current = .rejected
-        settle(upload, intake.refuse(upload, error))
+        return settle(upload, intake.refuse(upload, error))
     }
 
-    func settle(_ upload: OpenUpload, _ result: UploadOutcome) {
-        whenSettled(upload, result)
-        guard result.code != .staged else { return }
+    /// Tells the log and the status what became of an upload.
+    func settle(_ upload: OpenUpload, _ result: UploadOutcome) -> Settled {
+        let settled = Settled(upload: upload, outcome: result)
+        guard result.code != .staged else { return settled }
         if result.code.isSuccess { meter.stored() }
         count(upload, result)
         let isRepeated = !result.code.isSuccess && failures.add(result.code) > 1
@@ -193,6 +208,7 @@ extension ConnectionUploads {
             .settled(
                 result, upload.intent.id, path: result.path?.string ?? upload.intent.path,
                 for: upload.intent.recipients, began: upload.began, peer: peer, isRepeated: isRepeated))
+        return settled
     }
 }
 
@@ -214,23 +230,26 @@ extension ConnectionUploads {
 
 extension ConnectionUploads {
     /// Publishes what is complete, so that all of it shares its syncs.
-    func publish() {
+    ///
+    /// - Returns: uploads that have their results without being acknowledged here.
+    func publish() -> [Settled] {
         let began = monotonicNanoseconds()
         let mustPublish = intake.pipeline.verifiedCount > 0
-        if mustPublish, !wasAccessAsked { _ = recheck() }
+        var settled: [Settled] = []
+        if mustPublish, !wasAccessAsked, let rejected = recheck().settled { settled.append(rejected) }
         let report = intake.publish()
         if mustPublish { progress.committed(after: monotonicNanoseconds() - began) }
-        for upload in report.ended { settle(upload.upload, upload.outcome) }
+        for ended in report.ended { settled.append(settle(ended.upload, ended.outcome)) }
         for path in report.healed { events.append(.healed(path, peer: peer)) }
+        return settled
     }
 
-    /// Settles all that is published.
+    /// Acknowledges all that is published.
     ///
-    /// - Returns: the signature of the receipts, where the client wants them.
-    func acknowledge() -> SignedBatch? {
+    /// - Returns: these uploads, and the signature of their receipts, where the client wants them.
+    func acknowledge() -> (settled: [Settled], signedBatch: SignedBatch?) {
         let ended = intake.acknowledge()
-        for upload in ended.uploads { settle(upload.upload, upload.outcome) }
-        return ended.signedBatch
+        return (ended.uploads.map { settle($0.upload, $0.outcome) }, ended.signedBatch)
     }
 }
 

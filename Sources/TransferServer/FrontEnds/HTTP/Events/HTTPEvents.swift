@@ -69,7 +69,7 @@ final class HTTPEvents: HTTPAnswer {
         if !hasBegun { text += "retry: \(Self.retry)\n\n" }
         hasBegun = true
         // What somebody may see is asked before anything is said.
-        let mayGoOn = uploads.recheck() == nil && !service.core.intake.isStopping.load(ordering: .relaxed)
+        let mayGoOn = uploads.recheck().refusal == nil && !service.core.intake.isStopping.load(ordering: .relaxed)
         let hasMore = mayGoOn && tellNews()
         if mayGoOn { tellProgress(at: now) }
         if text.isEmpty, now - lastWord >= Self.intervals.silence { text = ":\n\n" }

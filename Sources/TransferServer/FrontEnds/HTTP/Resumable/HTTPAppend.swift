@@ -192,11 +192,10 @@ final class HTTPConcatenation: HTTPAnswer {
             try take(from: piece)
             return whole.outcome != nil
         }
-        uploads.take { (open) throws(Failure) in try whole.checkConditions(files, open) }
+        settled(uploads.take { (open) throws(Failure) in try whole.checkConditions(files, open) })
         if whole.outcome == nil {
-            uploads.end(DeclaredEnd())
-            uploads.publish()
-            _ = uploads.acknowledge()
+            let ended = uploads.end(DeclaredEnd()) + uploads.publish() + uploads.acknowledge().settled
+            for upload in ended { settled(upload) }
         }
         return true
     }
@@ -205,10 +204,10 @@ final class HTTPConcatenation: HTTPAnswer {
         let end = min(piece.size, taken.addingClamped(Self.step))
         if taken < end {
             let isThere = try uploads.intake.read(append: piece.id, taken..<end) { (bytes) in
-                uploads.take { (open) throws(Failure) in try open.append(bytes) }
+                settled(uploads.take { (open) throws(Failure) in try open.append(bytes) })
             }
             guard isThere else {
-                uploads.abort()
+                settled(uploads.abort())
                 throw Failure(.notFound, "A piece of the upload has gone.")
             }
         }
@@ -216,6 +215,10 @@ final class HTTPConcatenation: HTTPAnswer {
         guard taken == piece.size else { return }
         pieces = pieces.dropFirst()
         taken = 0
+    }
+
+    private func settled(_ settled: ConnectionUploads.Settled?) {
+        if let settled { whole.outcome = settled.outcome }
     }
 
     func events(peer: String) -> [LogEvent] { [] }

@@ -9,9 +9,9 @@ extension HTTPWorker {
     /// Lets the content of a request come.
     func begin(_ append: HTTPAppend) {
         incoming = .append(append)
-        let isWanted = uploads.begin(append.intent, mayEnd: true)
+        settled(uploads.begin(append.intent, mayEnd: true))
         uploads.noteBeginning()
-        guard isWanted else { return conclude(append) }
+        guard append.outcome == nil else { return conclude(append) }
         announce(append)
         sayContinue(to: append.request)
     }
@@ -33,14 +33,15 @@ extension HTTPWorker {
     }
 
     func take(_ bytes: UnsafeRawBufferPointer, _ append: HTTPAppend) {
-        uploads.take { (open) throws(Failure) in
-            append.take(bytes)
-            try open.append(bytes)
-            guard open.kept > append.told else { return }
-            append.told = open.kept
-            guard let interop = append.dialect.interop, append.request.head.version == .http11 else { return }
-            tell([("Upload-Offset", "\(open.kept)"), ("Upload-Draft-Interop-Version", interop.text)])
-        }
+        settled(
+            uploads.take { (open) throws(Failure) in
+                append.take(bytes)
+                try open.append(bytes)
+                guard open.kept > append.told else { return }
+                append.told = open.kept
+                guard let interop = append.dialect.interop, append.request.head.version == .http11 else { return }
+                tell([("Upload-Offset", "\(open.kept)"), ("Upload-Draft-Interop-Version", interop.text)])
+            })
         if append.outcome != nil { conclude(append) }
     }
 
@@ -50,15 +51,16 @@ extension HTTPWorker {
     }
 
     private func settle(_ append: HTTPAppend, _ trailers: HTTPFields) {
-        uploads.take { (open) throws(Failure) in
-            try append.check(trailers, open)
-            try append.checkConditions(files, open)
-        }
+        settled(
+            uploads.take { (open) throws(Failure) in
+                try append.check(trailers, open)
+                try append.checkConditions(files, open)
+            })
         guard append.outcome == nil else { return }
-        uploads.end(DeclaredEnd())
+        settled(uploads.end(DeclaredEnd()))
         guard append.outcome == nil else { return }
-        uploads.publish()
-        _ = uploads.acknowledge()
+        settled(uploads.publish())
+        settled(uploads.acknowledge().settled)
     }
 
     /// Ends an upload of which all is there, and whose last request did not live to do that.
@@ -68,7 +70,8 @@ extension HTTPWorker {
     func complete(_ append: HTTPAppend) throws(HTTPRefusal) {
         incoming = .append(append)
         defer { incoming = .ignored }
-        if uploads.begin(append.intent, mayEnd: true) { settle(append, HTTPFields()) }
+        settled(uploads.begin(append.intent, mayEnd: true))
+        if append.outcome == nil { settle(append, HTTPFields()) }
         switch append.outcome {
         case .acknowledged: return
         case let outcome?: throw append.refusal(outcome, client)

@@ -243,7 +243,8 @@ extension HTTPWorker {
         // What comes is what the pieces have, not what the request brings.
         bare.size = nil
         incoming = .append(whole)
-        guard uploads.begin(bare, mayEnd: true) else { return end(whole, HTTPFields()) }
+        settled(uploads.begin(bare, mayEnd: true))
+        guard whole.outcome == nil else { return end(whole, HTTPFields()) }
         begin(HTTPConcatenation(whole, pieces, uploads, files), to: whole.request)
     }
 }

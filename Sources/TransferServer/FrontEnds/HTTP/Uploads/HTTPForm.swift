@@ -59,9 +59,14 @@ final class HTTPForm {
         wantsReceipts = HTTPReceipt.isWanted(request.head.fields)
     }
 
-    func settle(_ id: UploadID, _ outcome: UploadOutcome) {
-        guard let place = places[id] else { return }
-        files[place].outcome = outcome
+    func settle(_ settled: [ConnectionUploads.Settled]) {
+        for settled in settled { settle(settled) }
+    }
+
+    /// - Parameter settled: nil if no file has its result.
+    func settle(_ settled: ConnectionUploads.Settled?) {
+        guard let settled, let place = places[settled.upload.intent.id] else { return }
+        files[place].outcome = settled.outcome
         files[place].seconds = Double(monotonicNanoseconds() - files[place].began) / 1e9
     }
 
@@ -95,11 +100,11 @@ final class HTTPForm {
             case .content(let range):
                 guard isInFile else { continue }
                 let content = UnsafeRawBufferPointer(rebasing: rest[range])
-                uploads.take { (open) throws(Failure) in try open.append(content) }
+                settle(uploads.take { (open) throws(Failure) in try open.append(content) })
             case .endOfPart:
                 if isInFile {
-                    uploads.take { (open) throws(Failure) in open.command = command }
-                    uploads.end(DeclaredEnd())
+                    settle(uploads.take { (open) throws(Failure) in open.command = command })
+                    settle(uploads.end(DeclaredEnd()))
                 }
                 isInFile = false
             }
@@ -121,8 +126,9 @@ final class HTTPForm {
         places[id] = files.count
         // No longer one can be stored, and all of them are kept until the answer.
         files.append(File(name: String(decoding: name.prefix(Limits.pathComponent), as: UTF8.self), id: id))
-        _ = uploads.begin(
-            UploadIntent(id: id, path: path, size: nil, kind: .file, conflict: conflict), mayEnd: false)
+        settle(
+            uploads.begin(
+                UploadIntent(id: id, path: path, size: nil, kind: .file, conflict: conflict), mayEnd: false))
         uploads.noteBeginning()
     }
 }

@@ -9,9 +9,9 @@ extension HTTPWorker {
         if target.isFolder, !target.path.isEmpty { return try makeFolder(request, target) }
         let upload = try HTTPUpload(request, target, as: newID(), for: client, files)
         incoming = .upload(upload)
-        let isWanted = uploads.begin(upload.intent, mayEnd: request.head.expectsContinue)
+        settled(uploads.begin(upload.intent, mayEnd: request.head.expectsContinue))
         uploads.noteBeginning()
-        guard isWanted else { return conclude(upload) }
+        guard upload.outcome == nil else { return conclude(upload) }
         sayContinue(to: request)
     }
 
@@ -25,10 +25,11 @@ extension HTTPWorker {
     }
 
     private func take(_ bytes: UnsafeRawBufferPointer, _ upload: HTTPUpload) {
-        uploads.take { (open) throws(Failure) in
-            upload.hash(bytes)
-            try open.append(bytes)
-        }
+        settled(
+            uploads.take { (open) throws(Failure) in
+                upload.hash(bytes)
+                try open.append(bytes)
+            })
         if upload.outcome != nil { conclude(upload) }
     }
 
@@ -45,15 +46,16 @@ extension HTTPWorker {
     }
 
     private func end(_ upload: HTTPUpload, _ trailers: HTTPFields) {
-        uploads.take { (open) throws(Failure) in
-            try upload.check(trailers)
-            try upload.conditions.demand(of: open, files)
-        }
+        settled(
+            uploads.take { (open) throws(Failure) in
+                try upload.check(trailers)
+                try upload.conditions.demand(of: open, files)
+            })
         if upload.outcome == nil {
             uploads.intake.giveReceipts(upload.wantsReceipt)
-            uploads.end(DeclaredEnd())
-            uploads.publish()
-            _ = uploads.acknowledge()
+            settled(uploads.end(DeclaredEnd()))
+            settled(uploads.publish())
+            settled(uploads.acknowledge().settled)
             uploads.intake.giveReceipts(false)
         }
         conclude(upload)
@@ -92,8 +94,8 @@ extension HTTPWorker {
 
     /// Stores the files of a form that are there, and keeps their results for its answer.
     func settleForm() {
-        uploads.publish()
-        _ = uploads.acknowledge()
+        settled(uploads.publish())
+        settled(uploads.acknowledge().settled)
     }
 
     /// - Parameter isLast: whether that was all of the form.
@@ -102,7 +104,7 @@ extension HTTPWorker {
             try form.take(bytes, isLast: isLast, into: uploads)
         } catch {
             // Files before the fault are whole, and nobody has heard of them: they are stored, and the answer says so.
-            uploads.abort()
+            settled(uploads.abort())
             form.fault = error
         }
         guard isLast || form.fault != nil else { return }

@@ -68,13 +68,22 @@ final class HTTPWorker: @unchecked Sendable {
         (self.resources, self.service, self.peer) = (resources, service, peer)
         files = ConnectionFiles(resources)
         uploads = ConnectionUploads(resources, connection: connection, peer: peer, progress: progress)
-        uploads.whenSettled = { [unowned self] upload, outcome in
-            switch incoming {
-            case .ignored: break
-            case .upload(let own): own.outcome = outcome
-            case .form(let form): form.settle(upload.intent.id, outcome)
-            case .append(let append): append.outcome = outcome
-            }
+    }
+
+    func settled(_ uploads: [ConnectionUploads.Settled]) {
+        for upload in uploads { settled(upload) }
+    }
+
+    /// Keeps the result of an upload for the answer to the request that it came with.
+    ///
+    /// - Parameter settled: nil if no upload has its result.
+    func settled(_ settled: ConnectionUploads.Settled?) {
+        guard let settled else { return }
+        switch incoming {
+        case .ignored: break
+        case .upload(let upload): upload.outcome = settled.outcome
+        case .form(let form): form.settle(settled)
+        case .append(let append): append.outcome = settled.outcome
         }
     }
 
@@ -86,7 +95,7 @@ final class HTTPWorker: @unchecked Sendable {
     func process(_ batches: [HTTPBatch], room: Int, isStopping: Bool) -> HTTPOutcome {
         outcome = HTTPOutcome(room: room)
         for batch in batches { take(batch) }
-        if uploads.mustRecheck { _ = uploads.recheck() }
+        if uploads.mustRecheck { settled(uploads.recheck().settled) }
         self.isStopping = isStopping
         recheckAnswer()
         work()
@@ -182,7 +191,7 @@ extension HTTPWorker {
     func admit(_ client: HTTPRequest.Client) throws(HTTPRefusal) {
         uploads.intake.caller = client.caller
         uploads.intake.accountHolder = client.holder
-        if let refusal = uploads.recheck() { throw HTTPRefusal(refusal) }
+        if let refusal = uploads.recheck().refusal { throw HTTPRefusal(refusal) }
         self.client = uploads.intake.caller
     }
 }
@@ -306,7 +315,7 @@ extension HTTPWorker {
     /// Whoever has lost his access gets no more of a long answer. An upload that has begun is finished.
     func recheckAnswer() {
         guard let answer, !answer.watchesAccess, case .ignored = incoming, uploads.isAccessOld,
-            let refusal = uploads.recheck()
+            let refusal = uploads.recheck().refusal
         else { return }
         giveUp(answer, Failure(refusal.code, refusal.message))
     }
