@@ -3,7 +3,18 @@ import TransferModel
 package import TransferProtocol
 
 /// One end of a connection, on one loop for life: what it says, and what it makes of the other end's silence, faults and end.
-package protocol DrivenSession: LingeringSession {
+package protocol DrivenSession: Actor {
+    /// Where the session lives.
+    nonisolated var loop: EventLoop { get }
+
+    var driver: ConnectionDriver { get }
+
+    /// Whether something waits for the socket.
+    var hasUnsent: Bool { get }
+
+    /// Closes the socket.
+    func close()
+
     /// Whether the session reads no more.
     var isEnding: Bool { get }
 
@@ -138,62 +149,11 @@ extension DrivenSession {
     }
 }
 
-/// One end of a connection, on one loop for life, which says its last words and goes.
-package protocol LingeringSession: Actor {
-    /// Where the session lives.
-    nonisolated var loop: EventLoop { get }
-
-    var driver: ConnectionDriver { get }
-
-    /// Whether something waits for the socket.
-    var hasUnsent: Bool { get }
-
-    /// Closes the socket.
-    func close()
-}
-
-extension LingeringSession {
-    /// How long the last words may take to leave.
-    private static var longest: Interval { .seconds(2) }
-
-    /// Bytes read at once to be dropped.
-    private static var scratchSize: Int { 16 << 10 }
-
-    /// Waits until the other end has taken the last words, and closes. Closing a socket with unread bytes resets the
-    /// connection, and a reset can overtake what was sent last; so what still comes is read and dropped until the other end
-    /// closes too.
-    package func linger() async {
-        guard !driver.isOver else { return }
-        let deadline = loop.schedule(at: (MonotonicTime.now + Self.longest).nanoseconds) { [weak self] in
-            self?.assumeIsolated { $0.close() }
-        }
-        var hasEnded = false
-        // Not from a pool: who lingers must not take the buffers of those that upload.
-        let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.scratchSize, alignment: 64)
-        defer { scratch.deallocate() }
-        while !driver.isOver {
-            if !hasUnsent, !hasEnded {
-                driver.socket?.endSending()
-                hasEnded = true
-            }
-            do throws(StreamError) {
-                switch try driver.socket?.discard(into: scratch) ?? .end {
-                case .bytes(let count): await driver.letOthers(after: count)
-                case .wouldBlock: await driver.wake.wait()
-                case .end: if hasEnded { close() } else { await driver.wake.wait() }
-                }
-            } catch {
-                close()
-            }
-        }
-        loop.cancel(deadline)
-    }
-}
-
 /// What every end of a connection has, whatever it is there for and whatever is spoken on it: the socket, the times of what
-/// was said and heard, and its turns. What is done with it is written once, in `DrivenSession` and `PipedSession`.
+/// was said and heard, and its turns. `WireConnection` and the client's sessions each have one.
 ///
-/// Belongs to a session, and like it to one loop.
+/// Belongs to an actor on one loop. The order of calls: `open`, `receive` and `pauseReading` in any order, `linger` at most once,
+/// `close`.
 package final class ConnectionDriver {
     /// Fired when something has come, and by whoever else wants the session to look.
     package let wake: Signal
@@ -242,6 +202,47 @@ package final class ConnectionDriver {
     /// Gives way from time to time: a peer that always has more to say must not keep the loop from the others.
     func letOthers(after count: Int) async {
         if turns.isOver(after: count) { await Task.yield() }
+    }
+}
+
+// MARK: Lingering
+
+extension ConnectionDriver {
+    /// How long the last words may take to leave.
+    private static let longestLinger = Interval.seconds(2)
+
+    /// Bytes read at once to be dropped.
+    private static let scratchSize = 16 << 10
+
+    /// Waits until the other end has taken the last words, or for two seconds. Closing a socket with unread bytes resets the
+    /// connection, and a reset can overtake what was sent last; so what still comes is read and dropped until the other end
+    /// closes too. The socket is to be closed afterwards.
+    ///
+    /// - Parameter hasUnsent: whether something waits for the socket still. `wake` is to be fired when that changes.
+    package func linger(on loop: EventLoop, while hasUnsent: () -> Bool) async {
+        guard !isOver else { return }
+        let end = MonotonicTime.now + Self.longestLinger
+        let timer = loop.schedule(at: end.nanoseconds) { [wake] in wake.fire() }
+        defer { loop.cancel(timer) }
+        // Not from a pool: who lingers must not take the buffers of those that upload.
+        let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.scratchSize, alignment: 64)
+        defer { scratch.deallocate() }
+        var hasEnded = false
+        while !isOver, MonotonicTime.now < end {
+            if !hasUnsent(), !hasEnded {
+                socket?.endSending()
+                hasEnded = true
+            }
+            do throws(StreamError) {
+                switch try socket?.discard(into: scratch) ?? .end {
+                case .bytes(let count): await letOthers(after: count)
+                case .end where hasEnded: return
+                case .wouldBlock, .end: await wake.wait()
+                }
+            } catch {
+                return
+            }
+        }
     }
 }
 

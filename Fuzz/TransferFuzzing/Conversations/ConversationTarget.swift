@@ -5,7 +5,7 @@ import TransferProtocol
 /// two), whether what is said waits to be sent with what comes next (the highest), and three arguments. The bytes that one
 /// step says as they are follow it.
 ///
-/// The server is the real one from the parser to the store: `FrameParser`, `FrameConversation`, `UploadWorker`, `RequestWorker`
+/// The server is the real one from the parser to the store: `FrameParser`, `BinaryWire`, `UploadWorker`, `RequestWorker`
 /// and the intake, on a disk that fails and loses power.
 enum ConversationTarget {
     /// Steps of one script at most; more say nothing that fewer don't.

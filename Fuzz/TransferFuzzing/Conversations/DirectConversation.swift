@@ -24,7 +24,7 @@ final class DirectConversation {
     private let early = EarlyAnswers()
     private let worker: UploadWorker
     private let requestWorker: RequestWorker
-    private var conversation = FrameConversation()
+    private var wire = BinaryWire()
     private var parser = FrameParser()
     private var unparsed: [UInt8] = []
     private var requests: [Request] = []
@@ -36,7 +36,7 @@ final class DirectConversation {
     private(set) var hasEnded = false
 
     /// Whether an upload is open whose content is coming.
-    var isReceiving: Bool { conversation.isReceiving }
+    var isReceiving: Bool { wire.isReceiving }
 
     /// Told of every message that the server takes.
     private let watch: (Message) -> Void
@@ -85,7 +85,7 @@ final class DirectConversation {
             Message.result(UploadResult(error)).encode(into: &answers)
         }
         unparsed.removeFirst(batch.input.parsed)
-        answers += conversation.takeAnswers()
+        answers += wire.takeAnswers()
         let wasEmpty = batch.input.parsed == 0
         try work(on: batch)
         try answerRequests()
@@ -99,17 +99,15 @@ final class DirectConversation {
             case .message(let message, let consumed):
                 batch.consumed(consumed)
                 watch(message)
-                take(
-                    try conversation.take(
-                        message, batch, isStopping: intake.isStopping.load(ordering: .relaxed)))
+                take(try wire.take(message, batch, isStopping: intake.isStopping.load(ordering: .relaxed)))
             case .data(let piece, let consumed):
-                try conversation.take(piece, batch)
+                try wire.take(piece, batch)
                 batch.consumed(consumed)
             }
         }
     }
 
-    private func take(_ demand: FrameConversation.Demand) {
+    private func take(_ demand: BinaryWire.Demand) {
         switch demand {
         // Everybody may come in.
         case .decide(let hello):
@@ -118,7 +116,7 @@ final class DirectConversation {
         case .answer(let request): requests.append(request)
         case .cancel(let id): cancelled.append(id)
         case .close: hasEnded = true
-        case .begun, .asked, .nothing: break
+        case .needsMore, .content, .begun, .asked, .nothing: break
         }
     }
 
@@ -129,8 +127,8 @@ final class DirectConversation {
             let outcome = worker.process(batches)
             batches = []
             let (frames, settled) = early.take()
-            conversation.settled(settled)
-            conversation.settled(outcome.settled)
+            wire.settled(settled)
+            wire.settled(outcome.settled)
             answers += frames + outcome.frames
             if outcome.left == .nothing { return }
         }
@@ -145,7 +143,7 @@ final class DirectConversation {
                 requests, cancelled: cancelled, room: Self.answerRoom,
                 isStopping: intake.isStopping.load(ordering: .relaxed))
             (requests, cancelled) = ([], [])
-            conversation.answered(outcome.answered)
+            wire.answered(outcome.answered)
             answers += Array(outcome.chunk.filled)
             isBusy = outcome.isBusy
         }

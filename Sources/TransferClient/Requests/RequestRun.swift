@@ -1,3 +1,4 @@
+import TransferConnection
 import TransferIO
 import TransferModel
 import TransferProtocol
@@ -34,7 +35,7 @@ actor RequestRun {
 
     private let context: RequestContext
     private let plan: any RequestPlan
-    private var sessions: [RequestSession] = []
+    private var sessions: [WireConnection<RequestSession>] = []
     private var address: SocketAddress?
     private(set) var isCancelled = false
     private var isOver = false
@@ -100,8 +101,8 @@ actor RequestRun {
     }
 
     private func help(_ address: SocketAddress) async {
-        let session = makeSession(isFirst: false)
-        let ending = await session.converse(with: address, hasConnectedBefore: true)
+        let session = makeSession(isFirst: false, to: RequestSession.Target(address: address, hasConnected: true))
+        let ending = await session.run().ending
         sessions.removeAll { $0 === session }
         helpers -= 1
         if ending != .complete { losses += 1 }
@@ -110,16 +111,15 @@ actor RequestRun {
         for session in sessions { await session.resume() }
     }
 
-    private func makeSession(isFirst: Bool) -> RequestSession {
+    private func makeSession(isFirst: Bool, to target: RequestSession.Target) -> WireConnection<RequestSession> {
         let loop = context.loop
-        let session = RequestSession(
-            context, on: context.loops.loop(for: sessions.count), plan.makeSource(isFirst: isFirst),
-            run: number
-        ) {
+        let session = RequestSession(context, plan.makeSource(isFirst: isFirst), run: number, to: target) {
             Task(executorPreference: loop) { await self.welcomed() }
         }
-        sessions.append(session)
-        return session
+        let connection = WireConnection(
+            ConnectionDriver(context.configuration.timeouts), on: context.loops.loop(for: sessions.count), session)
+        sessions.append(connection)
+        return connection
     }
 
     private func welcomed() async {
@@ -135,12 +135,12 @@ actor RequestRun {
 
 extension RequestRun: ReconnectingRun {
     func attempt(at address: SocketAddress, within limit: Interval?) async -> Reconnector.Attempt {
-        let session = makeSession(isFirst: true)
+        let target = RequestSession.Target(address: address, limit: limit, hasConnected: hasConnected)
+        let session = makeSession(isFirst: true, to: target)
         self.address = address
-        let ending = await session.converse(with: address, within: limit, hasConnectedBefore: hasConnected)
+        let attempt = await session.run()
         sessions.removeAll { $0 === session }
-        return Reconnector.Attempt(
-            ending: ending, hasConnected: await session.hasConnected, hasProgressed: await session.hasProgressed)
+        return attempt
     }
 
     /// What was asked for and not answered.

@@ -7,20 +7,33 @@ import TransferSystem
 
 /// One connection that asks: sends what its source wants to know, as much as the server takes at once, and hands the
 /// answers to the pool, a buffer full at a time. While the pool is behind, it doesn't read. Lives on one of the client's loops.
-actor RequestSession {
+///
+/// ```
+///   connect ──► greet ──► ask ◄──► answers ──► all asked and answered, or lost
+/// ```
+final class RequestSession: WireSession {
+    typealias Batch = ReceivedBatch
+    typealias Chunk = Never
     typealias Ending = ClientSession.Ending
 
-    nonisolated let loop: EventLoop
-    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    /// Where to connect to, and what is known of the server.
+    struct Target: Sendable {
+        let address: SocketAddress
+
+        /// What connecting and the handshake may take together; nil for what they always may.
+        var limit: Interval?
+
+        /// Whether the server has answered before.
+        let hasConnected: Bool
+    }
 
     private let context: RequestContext
     private let source: any RequestSource
     /// Tells the server which connections are of one command.
     private let run: UInt64
-    let driver: ConnectionDriver
-    var parser = FrameParser()
+    private let target: Target
+    private var parser = FrameParser()
     private var machine: ClientConnection
-    private var outbound = Outbound<Never>()
     private let expansion = DataExpansion()
     /// Whether the server has broken the protocol in what is not looked at before it is worked on. What follows is worth
     /// nothing: content is missing in front of it.
@@ -32,92 +45,84 @@ actor RequestSession {
     private var asked: [PendingRequest] = []
     private var firstAsked = 0
     private var number: UInt32 = 0
-    /// What is received on its way to the source.
-    var pipe = BatchPipe<ReceivedBatch>()
     /// Counts what may have given the source something to ask.
     private var news = 0
-    private var ending: Ending?
-    /// Whether it is woken when the rate lets more come.
-    private var isWaitingForTime = false
+    /// Set while the session waits until the rate lets more come.
+    private var pause: EventLoop.Timer?
 
-    /// Whether the server has answered.
-    private(set) var hasConnected = false
+    /// What the server has done so far.
+    private var progress = Progress.none
 
-    /// Whether any answer came; then the next attempt starts with patience anew.
-    private(set) var hasProgressed = false
+    private enum Progress: Comparable {
+        case none
+        /// It has let this client in.
+        case connected
+        /// It has answered; then the next attempt starts with patience anew.
+        case answered
+    }
 
     /// Called when the server has let this client in.
     private let welcomed: @Sendable () -> Void
 
     init(
-        _ context: RequestContext, on loop: EventLoop, _ source: any RequestSource, run: UInt64,
+        _ context: RequestContext, _ source: any RequestSource, run: UInt64, to target: Target,
         welcomed: @escaping @Sendable () -> Void = {}
     ) {
-        self.context = context
-        self.loop = loop
-        (self.source, self.run) = (source, run)
+        (self.context, self.source, self.run, self.target) = (context, source, run, target)
         self.welcomed = welcomed
-        driver = ConnectionDriver(context.configuration.timeouts)
         machine = ClientConnection(features: context.configuration.contentFeatures)
     }
 
-    /// Lives through the connection. Whoever waits for an answer that will not come is told before it returns.
-    func converse(
-        with address: SocketAddress, within limit: Interval? = nil, hasConnectedBefore: Bool
-    ) async -> Ending {
+    /// Lives through the connection. Each request whose answer will not come is told so before it returns.
+    func run(on connection: isolated Connection) async -> Reconnector.Attempt {
         let timeouts = context.configuration.timeouts
-        if let reason = await connect(to: address, timeouts, within: limit) { return ending ?? .lost(reason) }
-        await greet(hasConnectedBefore)
-        let reader = Task(executorPreference: loop) { await self.readLoop() }
-        let writer = Task(executorPreference: loop) { await self.writeLoop() }
-        await askLoop()
-        await finish()
+        if let reason = await connection.connect(to: target.address, timeouts, within: target.limit) {
+            return attempt(ending: connection.ending ?? .lost(reason))
+        }
+        await greet(on: connection)
+        let reader = Task(executorPreference: connection.loop) { await connection.readLoop() }
+        let writer = Task(executorPreference: connection.loop) { await connection.writeLoop() }
+        await askLoop(on: connection)
+        await finish(on: connection)
         await reader.value
         await writer.value
-        return ending ?? .complete
+        return attempt(ending: connection.ending ?? .complete)
     }
 
-    private func greet(_ hasConnectedBefore: Bool) async {
-        guard let socket = driver.socket, ending == nil else { return }
+    private func attempt(ending: Ending) -> Reconnector.Attempt {
+        Reconnector.Attempt(
+            ending: ending, hasConnected: progress >= .connected, hasProgressed: progress >= .answered)
+    }
+
+    private func greet(on connection: isolated Connection) async {
+        guard let socket = connection.driver.socket, connection.ending == nil else { return }
         let greeting = ServerGreeting(server: context.server, security: context.security, pool: context.pool)
-        if let reason = await greeting.secure(socket, hasConnected: hasConnectedBefore, unless: { ending != nil }) {
-            return end(reason)
-        }
-        guard ending == nil else { return }
+        let reason = await greeting.secure(
+            socket, hasConnected: target.hasConnected, unless: { connection.ending != nil })
+        if let reason { return connection.end(reason) }
+        guard connection.ending == nil else { return }
         let features = context.configuration.contentFeatures
-        send(.hello(greeting.hello(context.configuration, features: features, run: run)))
-    }
-
-    /// Ends at once.
-    func cancel() {
-        end(.cancelled)
+        send(.hello(greeting.hello(context.configuration, features: features, run: run)), on: connection)
     }
 
     /// The source may have something to ask, or want answers again.
-    func resume() {
+    func resume(on connection: isolated Connection) {
         news += 1
         mayAsk.fire()
-        driver.wake.fire()
+        connection.driver.wake.fire()
     }
 
-    private func end(_ reason: Ending) {
-        guard ending == nil else { return }
-        ending = reason
+    func ended(for reason: Ending, on connection: isolated Connection) {
         mayAsk.fire()
-        driver.wake.fire()
-        if reason != .complete { close() }
+        if reason != .complete { connection.close() }
     }
 
-    func close() {
-        driver.close()
-    }
-
-    private func finish() async {
-        stopTimer()
-        if ending == .complete { send(.goodbye(Goodbye(.committed))) }
-        close()
+    private func finish(on connection: isolated Connection) async {
+        connection.stopTimer()
+        if connection.ending == .complete { send(.goodbye(Goodbye(.committed)), on: connection) }
+        connection.close()
         // What has arrived counts, also when the connection is lost.
-        await finishWork()
+        await connection.finishWork()
         let lost = self.lost
         (asked, withheld) = ([], [])
         firstAsked = 0
@@ -126,6 +131,14 @@ actor RequestSession {
             source.settle()
         }
     }
+}
+
+extension WireConnection<RequestSession> {
+    /// Ends at once.
+    func cancel() { end(.cancelled) }
+
+    /// The source may have something to ask, or want answers again.
+    func resume() { session.resume(on: self) }
 }
 
 // MARK: Asking
@@ -140,15 +153,15 @@ extension RequestSession {
 
     private var openCount: Int { asked.count - firstAsked }
 
-    private func askLoop() async {
+    private func askLoop(on connection: isolated Connection) async {
         var hasNothing = false
         var newsBefore = 0
-        while ending == nil {
+        while connection.ending == nil {
             let free = Limits.requests - openCount
             // Few at a time would cost a hop to the pool each.
             guard machine.isWelcomed, free >= Limits.requests / 2, !hasNothing || news != newsBefore else {
-                if machine.isWelcomed, openCount == 0, pipe.isDrained, source.isOver {
-                    return end(.complete)
+                if machine.isWelcomed, openCount == 0, connection.pipe.isDrained, source.isOver {
+                    return connection.end(.complete)
                 }
                 await mayAsk.wait()
                 continue
@@ -157,12 +170,12 @@ extension RequestSession {
             let room = Limits.requestBytes - asked[firstAsked...].reduce(0) { $0 + $1.request.cost }
             let next = await context.pool.run { [source] in source.next(free, room) }
             hasNothing = next.isEmpty
-            ask(next)
+            ask(next, on: connection)
         }
     }
 
-    private func ask(_ next: [PendingRequest]) {
-        guard ending == nil else {
+    private func ask(_ next: [PendingRequest], on connection: isolated Connection) {
+        guard connection.ending == nil else {
             asked += next
             return
         }
@@ -173,15 +186,15 @@ extension RequestSession {
             guard machine.allows(request) else {
                 // The server leaves; another connection asks again.
                 asked.append(one)
-                end(.lost("the server is stopping"))
+                connection.end(.lost("the server is stopping"))
                 continue
             }
             machine.requested(request)
             request.message.encode(into: &frames)
             asked.append(one)
         }
-        outbound.append(frames)
-        flush()
+        connection.outbound.append(frames)
+        connection.flush()
     }
 
     /// The id that a request was sent with.
@@ -200,16 +213,16 @@ extension RequestSession {
 
 // MARK: Receiving
 
-extension RequestSession: PipedFrameSession {
-    var isEnding: Bool { ending != nil }
-
+extension RequestSession {
     var buffers: BufferPool { context.buffers }
 
     /// They are all of one client.
     var bufferAccount: BufferAccount? { nil }
 
-    var takesAnswers: Bool {
-        source.mayRead(openCount > 0 ? asked[firstAsked].request : nil) && isTimeForMore
+    var expectsContent: Bool { true }
+
+    func takesAnswers(on connection: isolated Connection) -> Bool {
+        source.mayRead(openCount > 0 ? asked[firstAsked].request : nil) && isTimeForMore(on: connection)
     }
 
     var mostReceived: Int { context.bandwidth?.mostReceived ?? .max }
@@ -218,15 +231,12 @@ extension RequestSession: PipedFrameSession {
 
     /// Whether the rate lets more come now; otherwise the session looks again when it does. What is not read holds the server
     /// back.
-    private var isTimeForMore: Bool {
+    private func isTimeForMore(on connection: isolated Connection) -> Bool {
         guard let time = context.bandwidth?.pause else { return true }
-        guard !isWaitingForTime else { return false }
-        isWaitingForTime = true
-        _ = loop.schedule(at: time.nanoseconds) { [weak self] in
-            self?.assumeIsolated { session in
-                session.isWaitingForTime = false
-                session.driver.wake.fire()
-            }
+        guard pause == nil else { return false }
+        pause = connection.schedule(at: time) { connection in
+            connection.session.pause = nil
+            connection.driver.wake.fire()
         }
         return false
     }
@@ -234,34 +244,52 @@ extension RequestSession: PipedFrameSession {
     /// What the server says needs no decision.
     var isUndecided: Bool { false }
 
-    func decide() async {}
+    func decide(on connection: isolated Connection) async {}
 
-    func lost(_ reason: String) { end(.lost(reason)) }
+    func lost(_ reason: String, on connection: isolated Connection) { connection.end(.lost(reason)) }
 
     /// What was damaged on its way may arrive whole the next time.
-    func broke(_ fault: ProtocolFault) { end(fault.code.isRetryable ? .lost(fault.message) : .fault(fault)) }
+    func broke(_ fault: ProtocolFault, on connection: isolated Connection) {
+        connection.end(fault.code.isRetryable ? .lost(fault.message) : .fault(fault))
+    }
 
-    func ended() { end(.lost("the server closed the connection")) }
+    func peerEnded(on connection: isolated Connection) { connection.end(.lost("the server closed the connection")) }
 
-    func parsed() {}
+    func parsed(on connection: isolated Connection) {}
 
-    func take(_ piece: DataPiece, _ batch: ReceivedBatch) throws(ProtocolFault) {
+    func step(_ batch: ReceivedBatch, on connection: isolated Connection) throws(ProtocolFault) -> FoundStep {
+        let bytes = batch.unparsed
+        guard !bytes.isEmpty else { return .needsMore }
+        switch try parser.next(bytes.bytes) {
+        case .needsMore: return .needsMore
+        case .message(let message, let consumed):
+            batch.consumed(consumed)
+            try take(message, batch, on: connection)
+            return connection.isEnding ? .lastStep : .step
+        case .data(let piece, let consumed):
+            try take(piece, batch, connection.driver)
+            batch.consumed(consumed)
+            return .step
+        }
+    }
+
+    /// - Parameter piece: its range counts from the first unparsed byte.
+    private func take(
+        _ piece: DataPiece, _ batch: ReceivedBatch, _ driver: ConnectionDriver
+    ) throws(ProtocolFault) {
         try machine.receiveData(piece.encoding, piece.range.count)
         if !piece.range.isEmpty { driver.liveness.answered(now: .now) }
         if piece.encoding != .hole { context.configuration.traffic?.add(piece.range.count) }
         batch.append(piece, of: asked[firstAsked])
     }
 
-    func take(_ message: Message, _ batch: ReceivedBatch) throws(ProtocolFault) -> Bool {
-        try handle(message, batch)
-        return ending == nil
-    }
-
-    private func handle(_ message: Message, _ batch: ReceivedBatch) throws(ProtocolFault) {
+    private func take(
+        _ message: Message, _ batch: ReceivedBatch, on connection: isolated Connection
+    ) throws(ProtocolFault) {
         let action = try machine.receive(message)
-        if action.isAnswer { driver.liveness.answered(now: .now) }
+        if action.isAnswer { connection.driver.liveness.answered(now: .now) }
         switch action {
-        case .welcomed(let welcome): welcomed(welcome)
+        case .welcomed(let welcome): welcomed(welcome, on: connection)
         case .entries(let entries) where action.isAnswer:
             batch.pieces.append((asked[firstAsked], .entries(entries.entries)))
         case .persons(let persons) where action.isAnswer:
@@ -272,26 +300,29 @@ extension RequestSession: PipedFrameSession {
         case .entries, .persons, .deliveries: break
         case .arrived(let number):
             source.arrived(number)
-            resume()
+            resume(on: connection)
         case .file(let file): batch.pieces.append((asked[firstAsked], .file(file)))
         case .block(let block): batch.pieces.append((asked[firstAsked], .block(block)))
         case .fetched(let end): batch.pieces.append((asked[firstAsked], .end(end)))
         // Nothing after this one is answered otherwise; another connection asks again.
-        case .outcome(let outcome) where outcome.code == .shuttingDown: return end(.lost(outcome.message))
+        case .outcome(let outcome) where outcome.code == .shuttingDown:
+            return connection.end(.lost(outcome.message))
         case .outcome(let outcome): batch.pieces.append((asked[firstAsked], .outcome(outcome.withReason)))
-        case .reply(let reply): send(reply)
+        case .reply(let reply): send(reply, on: connection)
         case .leaving(let goodbye):
-            if openCount == 0 { end(.lost(goodbye.message)) }
+            if openCount == 0 { connection.end(.lost(goodbye.message)) }
         case .refused(let result):
             // A server may go, and may tire of a client that waits for long: neither is the end of what was asked.
-            guard result.code != .shuttingDown, result.code != .timedOut else { return end(.lost(result.message)) }
-            end(result.code == .busy && result.retryAfter != nil ? .paused(result) : .refused(result))
+            guard result.code != .shuttingDown, result.code != .timedOut else {
+                return connection.end(.lost(result.message))
+            }
+            connection.end(result.code == .busy && result.retryAfter != nil ? .paused(result) : .refused(result))
         case .known(let result):
             source.known(result)
-            lookedUp()
+            lookedUp(on: connection)
         case .unknown(let ids):
             source.unknown(ids)
-            lookedUp()
+            lookedUp(on: connection)
         // No upload was begun here, so the machine lets nothing about one pass.
         case .accepted, .found, .progress, .finished, .acknowledged, .receipts, .nothing: break
         }
@@ -306,25 +337,27 @@ extension RequestSession: PipedFrameSession {
         if Limits.requests - openCount >= Limits.requests / 2 { mayAsk.fire() }
     }
 
-    private func lookedUp() {
-        hasProgressed = true
-        lookUp()
+    private func lookedUp(on connection: isolated Connection) {
+        progress = .answered
+        lookUp(on: connection)
         mayAsk.fire()
     }
 
     /// One question after the other.
-    private func lookUp() {
+    private func lookUp(on connection: isolated Connection) {
         guard machine.lookups == 0, let lookup = source.lookup else { return }
         machine.lookedUp(lookup.ids)
-        send(.lookup(lookup))
+        send(.lookup(lookup), on: connection)
     }
 
-    private func welcomed(_ welcome: Welcome) {
-        hasConnected = true
-        established(heartbeat: welcome.heartbeat, silence: context.configuration.silenceTimeout)
-        guard welcome.features.isSuperset(of: source.needs) else { return end(.unsupported(source.needs.absence)) }
-        source.welcomed(welcome, by: ProvenServer(welcome, over: driver.socket))
-        lookUp()
+    private func welcomed(_ welcome: Welcome, on connection: isolated Connection) {
+        progress = max(progress, .connected)
+        connection.established(heartbeat: welcome.heartbeat, silence: context.configuration.silenceTimeout)
+        guard welcome.features.isSuperset(of: source.needs) else {
+            return connection.end(.unsupported(source.needs.absence))
+        }
+        source.welcomed(welcome, by: ProvenServer(welcome, over: connection.driver.socket))
+        lookUp(on: connection)
         welcomed()
         mayAsk.fire()
     }
@@ -333,27 +366,27 @@ extension RequestSession: PipedFrameSession {
 // MARK: Working
 
 extension RequestSession {
-    func work() async {
-        let arrived = pipe.take()
+    func work(on connection: isolated Connection) async {
+        let arrived = connection.pipe.take()
         if hasBadAnswers { withheld += arrived.flatMap(\.withheld) }
         let batches = hasBadAnswers ? [] : arrived
         let work = await context.pool.run { [source, expansion] in Self.work(on: batches, source, expansion) }
         withheld += work.withheld
         // An answer that was refused is asked for again. If it counted as progress, a server could have that go on for ever.
-        if work.hasAnswer { hasProgressed = true }
+        if work.hasAnswer { progress = .answered }
         if let fault = work.fault {
             hasBadAnswers = true
             // The server may have closed the connection behind its fault, which is the reason then.
-            if case .lost = ending, !fault.code.isRetryable { ending = nil }
-            broke(fault)
+            if case .lost = connection.ending, !fault.code.isRetryable { connection.ending = nil }
+            broke(fault, on: connection)
         }
-        for one in work.unwanted { cancel(one) }
+        for one in work.unwanted { cancel(one, on: connection) }
         news += 1
-        pipe.worked()
+        connection.pipe.worked()
         mayAsk.fire()
     }
 
-    func rested() {
+    func rested(on connection: isolated Connection) {
         mayAsk.fire()
     }
 
@@ -377,36 +410,32 @@ extension RequestSession {
         return (unwanted, withheld, hasAnswer, fault)
     }
 
-    private func cancel(_ one: PendingRequest) {
-        guard ending == nil, let id = id(of: one) else { return }
-        send(.cancel(id))
+    private func cancel(_ one: PendingRequest, on connection: isolated Connection) {
+        guard connection.ending == nil, let id = id(of: one) else { return }
+        send(.cancel(id), on: connection)
     }
 }
 
 // MARK: Sending
 
 extension RequestSession {
-    func send(_ message: Message) {
+    private func send(_ message: Message, on connection: isolated Connection) {
         var frame: [UInt8] = []
         message.encode(into: &frame)
-        outbound.append(frame)
-        flush()
+        connection.send(frame)
     }
 
-    var hasUnsent: Bool { !outbound.isEmpty }
+    func isOwedAnswer(on connection: isolated Connection) -> Bool { openCount > 0 || machine.lookups > 0 }
 
-    var isOwedAnswer: Bool { openCount > 0 || machine.lookups > 0 }
+    func sendPing(on connection: isolated Connection) { send(.ping(0), on: connection) }
 
-    func drain(into socket: StreamSocket) throws(StreamError) -> Bool {
-        let before = outbound.count
-        try outbound.drain { (bytes) throws(StreamError) in try socket.send(bytes) }
-        return outbound.count < before
-    }
-
-    func flushed() {}
+    func flushed(on connection: isolated Connection) {}
 
     /// The server may have said why before it closed; the reader will find that, or the end.
-    func sendingFailed(_ error: StreamError) {
-        outbound = Outbound()
-    }
+    func sendingFailed(_ error: StreamError, on connection: isolated Connection) { connection.outbound = Outbound() }
+
+    func holds(unsent count: Int) {}
+
+    /// A client ends by itself when it has its answers.
+    func draining(on connection: isolated Connection) {}
 }

@@ -25,7 +25,7 @@ package actor Server {
     /// What to say of it when the server starts to listen.
     private let identity: [LogEvent]
     private var listeners: [Listener] = []
-    private var connections: [Int: Connection] = [:]
+    private var connections: [Int: AcceptedConnection] = [:]
     private var connectionNumber = 0
     private var isStopping = false
     private let ended = Signal()
@@ -310,7 +310,7 @@ extension Server {
     ) {
         let loop = loops[number % loops.count]
         let wasRefused = refusal != nil
-        let connection = Connection(number, from: origin, on: terms, loop: loop, core, refusal: refusal) {
+        let connection = AcceptedConnection(number, from: origin, on: terms, loop: loop, core, refusal: refusal) {
             await self.over(number, wasRefused: wasRefused)
         }
         connections[number] = connection

@@ -15,9 +15,9 @@ protocol FrontEnd: Sendable {
     /// - Parameter opening: the first bytes of a connection, none of them at the beginning.
     func recognise(_ opening: [UInt8]) -> Recognition
 
-    /// Makes the session that has a connection from now on. One that is to be turned away hears why in the words of this
+    /// Makes the connection with the session of this front end. A client that is to be turned away hears why in the words of this
     /// front end.
-    func session(for handover: Handover, of core: ServerCore) -> any Session
+    func connection(for handover: Handover, of core: ServerCore) -> any ServedConnection
 }
 
 /// What a front end makes of the first bytes of a connection.

@@ -23,11 +23,13 @@ struct LineFrontEnd: FrontEnd {
         return beginning.starts(with: opening) ? .needsMore : .no
     }
 
-    func session(for handover: Handover, of core: ServerCore) -> any Session { LineSession(handover, core, greeting) }
+    func connection(for handover: Handover, of core: ServerCore) -> any ServedConnection {
+        LineConnection(handover, core, greeting)
+    }
 }
 
 /// One conversation of it.
-private actor LineSession: Session, LingeringSession {
+private actor LineConnection: ServedConnection {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -45,7 +47,7 @@ private actor LineSession: Session, LingeringSession {
         (self.core, self.greeting) = (core, greeting)
     }
 
-    func run() async {
+    func run() async -> (any RestingSession)? {
         if let refusal {
             say("no: \(refusal.message)\n")
         } else {
@@ -54,8 +56,9 @@ private actor LineSession: Session, LingeringSession {
             say(received)
             await echo()
         }
-        await linger()
-        close()
+        await driver.linger(on: loop) { false }
+        driver.close()
+        return nil
     }
 
     private func echo() async {
@@ -90,12 +93,6 @@ private actor LineSession: Session, LingeringSession {
 
     func evict(for fault: ProtocolFault) {
         isEnding = true
-        close()
-    }
-
-    var hasUnsent: Bool { false }
-
-    func close() {
         driver.close()
     }
 }

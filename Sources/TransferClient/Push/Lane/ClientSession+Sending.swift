@@ -28,6 +28,8 @@ extension ClientSession: DrivenSession {
         flush()
     }
 
+    func sendPing() { send(.ping(0)) }
+
     /// The governor also learns from there being nothing.
     var hasUnsent: Bool { !hasSendFailed }
 

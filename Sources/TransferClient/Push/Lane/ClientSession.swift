@@ -44,9 +44,6 @@ actor ClientSession {
     private static let noReceipts =
         "The server gives no receipts: it is older, or was told not to make uploads durable. Nothing was sent."
 
-    /// Bytes received at once; results are short.
-    static let receiveSize = 64 << 10
-
     nonisolated let unownedExecutor: UnownedSerialExecutor
     nonisolated var loop: EventLoop { run.loop }
 
@@ -58,7 +55,7 @@ actor ClientSession {
     private var isFirst: Bool { number == 0 }
     let producer: LaneProducer
     let driver: ConnectionDriver
-    var parser = FrameParser()
+    private var parser = FrameParser()
     var machine: ClientConnection
     var queue = SendQueue()
     var governor: CompressionGovernor
@@ -391,12 +388,38 @@ extension ClientSession {
 
 // MARK: Receiving
 
-extension ClientSession: MessageSession {
-    func gather(_ body: () -> Int) -> Int { run.channel.gather(body) }
+extension ClientSession {
+    /// Bytes received at once; results are short.
+    private static let receiveSize = 64 << 10
 
-    func ended() { end(.lost("the server closed the connection")) }
+    /// Reads until the session is ending.
+    private func readLoop() async {
+        let hasEnded = await read(holding: Self.receiveSize) { bytes in
+            run.channel.gather { parse(bytes.bytes) }
+        }
+        if hasEnded { end(.lost("the server closed the connection")) }
+    }
 
-    func take(_ message: Message) throws(ProtocolFault) {
+    /// - Returns: how many bytes were taken.
+    private func parse(_ bytes: RawSpan) -> Int {
+        var consumed = 0
+        do throws(ProtocolFault) {
+            while !isEnding {
+                switch try parser.next(bytes.extracting(consumed..<bytes.byteCount)) {
+                case .needsMore: return consumed
+                case .message(let message, let count):
+                    consumed += count
+                    try take(message)
+                case .data: throw ProtocolFault(.unexpectedFrame, "The server sent data.")
+                }
+            }
+        } catch {
+            broke(error)
+        }
+        return consumed
+    }
+
+    private func take(_ message: Message) throws(ProtocolFault) {
         let action = try machine.receive(message)
         if action.isAnswer { driver.liveness.answered(now: .now) }
         switch action {

@@ -11,83 +11,82 @@ import TransferSystem
 /// Whether the client may come in. Until that is known nothing behind its `hello` is looked at.
 extension BinarySession {
     /// Decides about the client that has said hello. Afterwards it has its welcome, or the session is ending.
-    func decide(_ hello: Hello) async {
-        guard let gate = transport.gate else { return welcome(hello) }
+    func decide(_ hello: Hello, on connection: isolated Connection) async {
+        guard let gate = client.transport.gate else { return welcome(hello, on: connection) }
         let began = MonotonicTime.now
-        let credentials = credentials(hello)
-        let decision = await transport.accessPool.run {
+        let credentials = credentials(hello, connection.driver.socket)
+        let decision = await client.transport.accessPool.run {
             Result { () throws(Refusal) in try gate.authenticate(credentials) }
         }
         switch decision {
         case .success(let admission):
-            observability.log.write([.admitted(peer: peer, admission)])
+            client.log(.admitted(peer: client.origin.name, admission))
             do throws(Refusal) {
-                let scope = try UploadScope(admission.grant.source, secret: transport.uploadSecret)
-                worker.intake.caller = Caller(admission.grant, scope, peer: peer)
-                requestWorker.client = worker.intake.caller
-                pay(as: AccountHolder(admission.grant, origin))
-                welcome(hello)
+                let scope = try UploadScope(admission.grant.source, secret: client.transport.uploadSecret)
+                worker.intake.caller = Caller(admission.grant, scope, peer: client.origin.name)
+                requests.worker.client = worker.intake.caller
+                pay(as: AccountHolder(admission.grant, client.origin))
+                welcome(hello, on: connection)
             } catch {
-                await refuse(error, since: began)
+                await refuse(error, since: began, on: connection)
             }
         case .failure(let refusal):
-            await refuse(refusal, since: began)
+            await refuse(refusal, since: began, on: connection)
         }
     }
 
-    private func welcome(_ hello: Hello) {
+    private func welcome(_ hello: Hello, on connection: isolated Connection) {
         // Before the first upload, so that no thread is in the worker yet.
         worker.intake.run = hello.run
-        requestWorker.run = hello.run
+        requests.worker.run = hello.run
         let caller = worker.intake.caller
-        progress.established(client: caller.grant.source == .everyone ? nil : caller.sender)
-        transport.limits.withLock { $0.establish(number) }
-        driver.liveness.established(now: .now)
+        client.progress.established(client: caller.grant.source == .everyone ? nil : caller.sender)
+        client.establish()
+        connection.driver.liveness.established(now: .now)
         // From here other deadlines count, and they may come before that of the handshake.
-        armTimer()
+        connection.armTimer()
         if hello.features.contains(.receipts) { worker.intake.giveReceipts() }
-        requestWorker.takesHoles = hello.features.contains(.holes)
-        let formats = hello.features.compressionFormats
-        if !formats.isEmpty { governor = CompressionGovernor(.auto, formats: formats) }
+        requests.worker.takesHoles = hello.features.contains(.holes)
+        requests.compress(as: hello.features.compressionFormats)
+        send(.welcome(welcome(for: caller, on: connection.driver.socket)), on: connection)
+        if let person = caller.person { mail.enter(person, of: client) }
+    }
+
+    private func welcome(for caller: Caller, on socket: StreamSocket?) -> Welcome {
+        let (intake, settings, resources) = (client.intake, client.settings, requests.worker.resources)
         let timeouts = settings.timeouts
         var features: Features = [.files, .folders, .trees, .zstd, .holes, .versions]
         if caller.hasMailbox(in: intake) { features.insert(.mail) }
         if intake.takesPieces { features.insert(.pieces) }
-        if caller.mayReplaceAll, requestWorker.resources.offersOwners { features.insert(.owners) }
-        if requestWorker.resources.trashes { features.insert(.trashes) }
-        send(
-            .welcome(
-                Welcome(
-                    uploadSize: caller.maximumUpload(of: settings.maximumUpload),
-                    heartbeat: timeouts.heartbeat.wireMilliseconds,
-                    silence: timeouts.silence.wireMilliseconds, agent: transport.agent,
-                    keeps: UInt32(clamping: settings.keepUnfinished.nanoseconds / 1_000_000_000),
-                    serverKey: intake.receiptKey,
-                    serverKeyProof: driver.socket?.channelBinding.flatMap { intake.receiptKeyProof(on: $0) },
-                    directory: requestWorker.resources.directory, features: features)))
-        enterMailroom()
+        if caller.mayReplaceAll, resources.offersOwners { features.insert(.owners) }
+        if resources.trashes { features.insert(.trashes) }
+        return Welcome(
+            uploadSize: caller.maximumUpload(of: settings.maximumUpload),
+            heartbeat: timeouts.heartbeat.wireMilliseconds,
+            silence: timeouts.silence.wireMilliseconds, agent: client.transport.agent,
+            keeps: UInt32(clamping: settings.keepUnfinished.nanoseconds / 1_000_000_000),
+            serverKey: intake.receiptKey,
+            serverKeyProof: socket?.channelBinding.flatMap { intake.receiptKeyProof(on: $0) },
+            directory: resources.directory, features: features)
     }
 
     /// Work on the pool is the client's from now on.
     private func pay(as holder: AccountHolder) {
-        guard holder != accountHolder else { return }
-        transport.accounts.leave(accountHolder)
-        accountHolder = holder
-        account = transport.accounts.enter(holder)
-        (worker.uploads.account, worker.intake.accountHolder) = (account, holder)
+        guard client.pay(as: holder) else { return }
+        (worker.uploads.account, worker.intake.accountHolder) = (client.account, holder)
     }
 
-    /// Not at once, so that nobody can try much.
-    private func refuse(_ refusal: Refusal, since began: MonotonicTime) async {
+    /// Not at once, so that a client cannot try many secrets.
+    private func refuse(_ refusal: Refusal, since began: MonotonicTime, on connection: isolated Connection) async {
         let end = began + refusal.delay
-        if ending == nil { await loop.wait(until: end.nanoseconds) }
-        self.end(.refused(refusal))
+        if connection.ending == nil { await connection.loop.wait(until: end.nanoseconds) }
+        connection.end(.refused(refusal))
     }
 
-    private func credentials(_ hello: Hello) -> Credentials {
+    private func credentials(_ hello: Hello, _ socket: StreamSocket?) -> Credentials {
         Credentials(
-            network: origin.network, isLocal: origin.isLocal,
-            key: driver.socket?.security?.peerKey.flatMap { PublicKey($0) },
+            network: client.origin.network, isLocal: client.origin.isLocal,
+            key: socket?.security?.peerKey.flatMap { PublicKey($0) },
             token: hello.token, hostName: hello.clientName.isEmpty ? nil : hello.clientName)
     }
 }

@@ -20,23 +20,23 @@ extension ClassicSession {
     private static let forever = Interval.seconds(100 * 365 * 86_400)
 
     /// Silence is a fault at any time, and so is taking nothing of what is sent.
-    func expectHeartbeats() {
-        driver.liveness.timeouts.heartbeat = settings.timeouts.silence
-        driver.liveness.timeouts.silence = settings.timeouts.silence
+    func expectHeartbeats(on driver: ConnectionDriver) {
+        driver.liveness.timeouts.heartbeat = client.settings.timeouts.silence
+        driver.liveness.timeouts.silence = client.settings.timeouts.silence
         driver.liveness.timeouts.idle = Self.forever
     }
 
     /// Sends words of the server's own as soon as that is possible.
-    func say(_ bytes: [UInt8]) {
-        guard chat != nil else { return send(bytes) }
+    func say(_ bytes: [UInt8], on connection: isolated Connection) {
+        guard chat != nil else { return connection.send(bytes) }
         guard !bytes.isEmpty else { return }
         chat?.say(bytes)
-        saySentences()
+        saySentences(on: connection)
     }
 
-    private func saySentences() {
-        guard hasRoomForAnswers, let said = chat?.takeSaid() else { return }
-        send(said)
+    private func saySentences(on connection: isolated Connection) {
+        guard client.hasRoom(behind: connection.outbound.count), let said = chat?.takeSaid() else { return }
+        connection.send(said)
     }
 }
 
@@ -44,14 +44,18 @@ extension ClassicSession {
 
 extension ClassicSession {
     /// A heartbeat has come: one each second, of thousands of clients.
-    func heard(_ name: String, in batch: ClassicBatch) throws(ProtocolFault) {
+    func heard(
+        _ name: String, in batch: ClassicBatch, on connection: isolated Connection
+    ) throws(ProtocolFault) {
         guard chat != nil else { return }
         try introduce(name, in: batch)
-        guard chat?.awaitsHeartbeat ?? false, let unacknowledged = driver.socket?.unacknowledged else { return }
-        let waiting = unacknowledged + outbound.count
+        guard chat?.awaitsHeartbeat ?? false, let socket = connection.driver.socket,
+            let unacknowledged = socket.unacknowledged
+        else { return }
+        let waiting = unacknowledged + connection.outbound.count
         let now = MonotonicTime.now
-        let arrived = now + Interval(nanoseconds: -(driver.socket?.timeSinceData ?? 0))
-        if chat?.heard(at: now, arrived: arrived, waiting: waiting) ?? false { handOn() }
+        let arrived = now + Interval(nanoseconds: -(socket.timeSinceData ?? 0))
+        if chat?.heard(at: now, arrived: arrived, waiting: waiting) ?? false { handOn(on: connection) }
     }
 
     /// The client says its name, for the first time or again.
@@ -59,7 +63,7 @@ extension ClassicSession {
         guard let chat else { return }
         if let known = chat.name {
             guard known.hasSameBytes(as: name) else {
-                throw broken(ClassicFault(.malformedFrame, "A client has one name, and here come two."))
+                throw wire.broken(ClassicFault(.malformedFrame, "A client has one name, and here come two."))
             }
             return
         }
@@ -68,86 +72,83 @@ extension ClassicSession {
     }
 
     /// The pool has decided about the name.
-    func signedIn(_ signIn: Result<String, Failure>) {
+    func signedIn(_ signIn: Result<String, Failure>, on connection: isolated Connection) {
         switch signIn {
-        case .failure(let error): end(.fault(ProtocolFault(error.code, error.message)))
-        case .success(let name): enter(as: name)
+        case .failure(let error): connection.end(.fault(ProtocolFault(error.code, error.message)))
+        case .success(let name): enter(as: name, on: connection)
         }
     }
 
-    private func enter(as name: String) {
-        guard ending == nil, let guests = chat?.guests else { return }
+    private func enter(as name: String, on connection: isolated Connection) {
+        guard connection.ending == nil, let guests = chat?.guests else { return }
         chat?.worker = ChatWorker(name, guests, names, worker.resources)
         establish(as: name)
-        names.enter(name, number) { [weak self, loop] in
-            Task(executorPreference: loop) { await self?.displaced() }
+        names.enter(name, client.number) { [weak connection] in
+            connection?.start { $0.end(.lost("a client with the same name has come")) }
         }
-        guests.mailroom.enter(name, number)
-        guests.mailroom.watch(name, number) { [weak self, loop, bell] in
-            if bell.ring() { Task(executorPreference: loop) { await self?.mailCame() } }
+        guests.mailroom.enter(name, client.number)
+        guests.mailroom.watch(name, client.number) { [weak connection, bell] in
+            if bell.ring() { connection?.start { $0.session.mailCame(on: $0) } }
         }
-        // What came before anybody watched.
-        mailCame()
+        // What came before the mailroom was watched.
+        mailCame(on: connection)
     }
 
-    private func displaced() {
-        end(.lost("a client with the same name has come"))
-    }
-
-    private func mailCame() {
+    private func mailCame(on connection: isolated Connection) {
         bell.heard()
         chat?.hasNews = true
-        handOn()
+        handOn(on: connection)
     }
 }
 
 // MARK: Handing on
 
 extension ClassicSession {
-    func handOn() {
-        saySentences()
+    func handOn(on connection: isolated Connection) {
+        saySentences(on: connection)
         guard let chat, chat.worker != nil, !chat.isWorking else { return }
         self.chat?.isWorking = true
-        Task(executorPreference: loop) { await self.handOnLoop() }
+        connection.start { await $0.session.handOnLoop(on: $0) }
     }
 
-    private func handOnLoop() async {
-        while let worker = chat?.worker, let order = chat?.order(room: roomForMessages, isLast: isDraining) {
-            let outcome = await transport.pool.run(for: account) { worker.step(order) }
-            take(outcome)
+    private func handOnLoop(on connection: isolated Connection) async {
+        while let worker = chat?.worker,
+            let order = chat?.order(room: roomForMessages(on: connection), isLast: connection.isDraining)
+        {
+            let outcome = await onPool { worker.step(order) }
+            take(outcome, on: connection)
         }
         chat?.isWorking = false
-        endIfDrained()
-        driver.wake.fire()
+        endIfDone(on: connection)
+        connection.driver.wake.fire()
     }
 
     /// Bytes of messages that can be made for the client now.
-    private var roomForMessages: Int {
-        let isCrowded = transport.isCrowded
-        guard ending == nil, !driver.isOver, outbound.count < (isCrowded ? Self.ahead.crowded : Self.ahead.usual) else {
-            return 0
-        }
+    private func roomForMessages(on connection: isolated Connection) -> Int {
+        let isCrowded = client.transport.isCrowded
+        let ahead = isCrowded ? Self.ahead.crowded : Self.ahead.usual
+        guard connection.ending == nil, !connection.driver.isOver, connection.outbound.count < ahead else { return 0 }
         return isCrowded ? Self.room.crowded : Self.room.usual
     }
 
-    private func take(_ outcome: ChatWorker.Outcome) {
+    private func take(_ outcome: ChatWorker.Outcome, on connection: isolated Connection) {
         chat?.took(outcome)
-        if let chunk = outcome.chunk, chunk.count > 0, !driver.isOver {
-            progress.answered(chunk.count)
-            outbound.append(chunk)
-            flush()
+        if let chunk = outcome.chunk, chunk.count > 0, !connection.driver.isOver {
+            client.progress.answered(chunk.count)
+            connection.outbound.append(chunk)
+            connection.flush()
         }
-        if let fault = outcome.fault { end(.fault(ProtocolFault(fault.code, fault.message))) }
-        saySentences()
+        if let fault = outcome.fault { connection.end(.fault(ProtocolFault(fault.code, fault.message))) }
+        saySentences(on: connection)
     }
 
     /// Lets what is under way come to an end, and gives the name back.
-    func endHandingOn() async {
+    func endHandingOn(on connection: isolated Connection) async {
         guard let chat, let name = chat.worker?.name else { return }
-        handOn()
-        while self.chat?.isWorking ?? false { await driver.wake.wait() }
-        names.leave(name, number)
-        chat.guests.mailroom.leave(name, number)
+        handOn(on: connection)
+        while self.chat?.isWorking ?? false { await connection.driver.wake.wait() }
+        names.leave(name, client.number)
+        chat.guests.mailroom.leave(name, client.number)
     }
 }
 

@@ -186,60 +186,60 @@ extension HTTPSession {
     private static let silence = Interval.seconds(365 * 86_400)
 
     /// The answer rests; it goes on with what is stored from now on, and once a second.
-    func watch() {
+    func watch(on connection: isolated Connection) {
         guard watching == nil else { return }
         watching = EventWatch(lastTold: monotonicNanoseconds())
-        driver.liveness.timeouts.silence = Self.silence
-        driver.liveness.timeouts.heartbeat = Self.silence
-        armTimer()
-        worker.service.shared.news.watch(number) { [weak self, loop, bell] in
-            if bell.ring() { Task(executorPreference: loop) { await self?.newsCame() } }
+        connection.driver.liveness.timeouts.silence = Self.silence
+        connection.driver.liveness.timeouts.heartbeat = Self.silence
+        connection.armTimer()
+        worker.service.shared.news.watch(client.number) { [weak connection, bell] in
+            if bell.ring() { connection?.start { $0.session.newsCame(on: $0) } }
         }
         // It may have come while the answer was made.
         watching?.hasNews = true
-        scheduleTick()
+        scheduleTick(on: connection)
     }
 
     func unwatch() {
         guard watching != nil else { return }
         watching = nil
-        worker.service.shared.news.leave(number)
+        worker.service.shared.news.leave(client.number)
     }
 
-    private func newsCame() {
-        guard let watching, !watching.isDelayed, ending == nil else { return }
+    private func newsCame(on connection: isolated Connection) {
+        guard let watching, !watching.isDelayed, connection.ending == nil else { return }
         let next = watching.lastTold + Self.tellingInterval
-        guard monotonicNanoseconds() < next else { return tell() }
+        guard monotonicNanoseconds() < next else { return tell(on: connection) }
         self.watching?.isDelayed = true
-        _ = loop.schedule(at: next) { [weak self] in
-            self?.assumeIsolated { session in
-                session.watching?.isDelayed = false
-                session.tell()
-            }
+        _ = connection.schedule(at: MonotonicTime(nanoseconds: next)) { connection in
+            connection.session.watching?.isDelayed = false
+            connection.session.tell(on: connection)
         }
     }
 
     /// Lets the answer go on, unless the client has not taken what it was told: then the next look will.
-    func tell() {
+    func tell(on connection: isolated Connection) {
         bell.heard()
-        guard watching != nil, ending == nil, !driver.isOver, outbound.count < Self.mostUntold else { return }
+        guard watching != nil, connection.ending == nil, !connection.driver.isOver,
+            connection.outbound.count < Self.mostUntold
+        else { return }
         watching?.hasNews = true
         watching?.lastTold = monotonicNanoseconds()
-        resumeWork()
+        connection.resumeWork()
     }
 
-    private func scheduleTick() {
-        _ = loop.schedule(at: (MonotonicTime.now + Self.tick).nanoseconds) { [weak self] in
-            self?.assumeIsolated { $0.ticked() }
+    private func scheduleTick(on connection: isolated Connection) {
+        _ = connection.schedule(at: .now + Self.tick) { $0.session.ticked(on: $0) }
+    }
+
+    private func ticked(on connection: isolated Connection) {
+        guard let watching, connection.ending == nil, !connection.driver.isOver else { return }
+        self.watching?.stuck = connection.hasUnsent ? watching.stuck + 1 : 0
+        guard watching.stuck < Self.patience else {
+            return connection.end(.lost("the client takes no events"))
         }
-    }
-
-    private func ticked() {
-        guard let watching, ending == nil, !driver.isOver else { return }
-        self.watching?.stuck = outbound.isEmpty ? 0 : watching.stuck + 1
-        guard watching.stuck < Self.patience else { return end(.lost("the client takes no events")) }
-        tell()
-        scheduleTick()
+        tell(on: connection)
+        scheduleTick(on: connection)
     }
 }
 

@@ -171,8 +171,8 @@ struct ProbesFrontEnd: FrontEnd {
 
     func recognise(_ opening: [UInt8]) -> Recognition { .yes }
 
-    func session(for handover: Handover, of core: ServerCore) -> any Session {
-        HTTPSession(handover, core, isPlain: false, isForProbes: true)
+    func connection(for handover: Handover, of core: ServerCore) -> any ServedConnection {
+        handover.connection(HTTPSession(handover, core, isPlain: false, isForProbes: true))
     }
 }
 

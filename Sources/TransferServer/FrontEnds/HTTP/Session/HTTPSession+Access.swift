@@ -27,9 +27,9 @@ struct KnownClient: Sendable {
 
 /// Who asks. Until that is known, nothing behind the head of a request is looked at.
 extension HTTPSession {
-    /// The request that is undecided, of somebody who has shown the same before.
-    func repeated() -> HTTPRequest? {
-        guard let undecided, let known, known.shown == undecided.shown, known.origin == undecided.way.origin,
+    /// The request, of a client that has shown the same before.
+    func repeated(_ undecided: UndecidedRequest) -> HTTPRequest? {
+        guard let known, known.shown == undecided.shown, known.origin == undecided.way.origin,
             SignInLink(undecided.head) == nil
         else { return nil }
         return HTTPRequest(
@@ -38,58 +38,56 @@ extension HTTPSession {
 
     /// In a task of its own, whose memory goes with it: the one that reads lasts as long as the connection, and keeps what the
     /// deepest of its calls has taken.
-    func decide() async {
-        await Task(executorPreference: loop) { await self.findClient() }.value
+    func decide(on connection: isolated Connection) async {
+        await connection.start { await $0.session.findClient(on: $0) }.value
     }
 
-    private func findClient() async {
-        guard let undecided else { return }
-        if let request = await signedIn(undecided) {
-            (decided, self.undecided) = (request, nil)
-            return
-        }
-        // Who asks whether the server is there need not show anything, and has not tried to come in.
+    private func findClient(on connection: isolated Connection) async {
+        guard let undecided = wire.undecided else { return }
+        if let request = await signedIn(undecided, on: connection) { return wire.decided(request) }
+        // A client that asks whether the server is there need not show anything, and has not tried to come in.
         let isProbe = worker.service.isForAnybody(undecided.head)
-        let client = isProbe ? .failure(.nothingShown) : await client(of: undecided)
-        if case .success(let client) = client {
-            known = KnownClient(shown: undecided.shown, origin: undecided.way.origin, client: client)
-            pay(as: client.holder)
-            let caller = client.caller
-            progress.asks(undecided.way.origin.name)
-            progress.established(client: caller.grant.source == .everyone ? nil : caller.sender)
-            establish()
+        let found = isProbe ? .failure(.nothingShown) : await client(of: undecided, on: connection)
+        if case .success(let found) = found {
+            known = KnownClient(shown: undecided.shown, origin: undecided.way.origin, client: found)
+            pay(as: found.holder)
+            let caller = found.caller
+            client.progress.asks(undecided.way.origin.name)
+            client.progress.established(client: caller.grant.source == .everyone ? nil : caller.sender)
+            establish(on: connection)
         }
-        // There are no handshakes where nobody shows anything.
+        // There are no handshakes where no client shows anything.
         if worker.service.isForProbes {
-            progress.established(client: nil)
-            establish()
+            client.progress.established(client: nil)
+            establish(on: connection)
         }
-        decided = HTTPRequest(head: undecided.head, body: undecided.body, way: undecided.way, client: client)
-        self.undecided = nil
+        wire.decided(HTTPRequest(head: undecided.head, body: undecided.body, way: undecided.way, client: found))
     }
 
     /// From here other deadlines count than that of the handshake. Who may not come in gets his answer, and can show something
     /// else as long as that one lasts: he holds a place that others may need.
-    private func establish() {
-        guard !isEstablished else { return }
-        isEstablished = true
-        transport.limits.withLock { $0.establish(number) }
-        driver.liveness.established(now: .now)
-        armTimer()
+    private func establish(on connection: isolated Connection) {
+        guard handshake == .open else { return }
+        handshake = .over
+        client.establish()
+        connection.driver.liveness.established(now: .now)
+        connection.armTimer()
     }
 
-    private func client(of request: UndecidedRequest) async -> Result<HTTPRequest.Client, Refusal> {
-        let (origin, peer, secret) = (request.way.origin, request.way.origin.name, transport.uploadSecret)
-        guard let gate = transport.gate else {
+    private func client(
+        of request: UndecidedRequest, on connection: isolated Connection
+    ) async -> Result<HTTPRequest.Client, Refusal> {
+        let (origin, peer, secret) = (request.way.origin, request.way.origin.name, client.transport.uploadSecret)
+        guard let gate = client.transport.gate else {
             return .success(HTTPRequest.Client(caller: Caller(peer: peer), holder: AccountHolder(origin)))
         }
         let began = MonotonicTime.now
         let shown = request.shown
         var credentials = Credentials(
-            network: origin.network, isLocal: origin.isLocal, key: clientKey,
+            network: origin.network, isLocal: origin.isLocal, key: clientKey(connection.driver.socket),
             token: HTTPCredentials.token(shown.authorization))
         credentials.session = shown.session
-        let decision = await transport.accessPool.run { [credentials] in
+        let decision = await client.transport.accessPool.run { [credentials] in
             Result { () throws(Refusal) in
                 let admission = try gate.authenticate(credentials)
                 let scope = try UploadScope(admission.grant.source, secret: secret)
@@ -100,21 +98,21 @@ extension HTTPSession {
             }
         }
         switch decision {
-        case .success(let (client, admission)):
-            observability.log.write([.admitted(peer: peer, admission)])
-            return .success(client)
+        case .success(let (found, admission)):
+            client.log(.admitted(peer: peer, admission))
+            return .success(found)
         case .failure(let refusal):
-            observability.log.write([.notAdmitted(peer: peer, refusal)])
+            client.log(.notAdmitted(peer: peer, refusal))
             // Not at once, so that nobody can try much. Who has shown nothing has tried nothing: browsers begin like that.
             let hasTried = credentials.token != nil || credentials.key != nil || credentials.session != nil
             let end = began + refusal.delay
-            if hasTried, ending == nil { await loop.wait(until: end.nanoseconds) }
+            if hasTried, connection.ending == nil { await connection.loop.wait(until: end.nanoseconds) }
             return .failure(refusal)
         }
     }
 
-    private var clientKey: PublicKey? {
-        driver.socket?.security?.peerKey.flatMap { $0.isEd25519 ? PublicKey($0.bytes) : nil }
+    private func clientKey(_ socket: StreamSocket?) -> PublicKey? {
+        socket?.security?.peerKey.flatMap { $0.isEd25519 ? PublicKey($0.bytes) : nil }
     }
 }
 
@@ -127,24 +125,26 @@ extension Grant {
 extension HTTPSession {
     /// Answers a request for a link.
     ///
-    /// - Returns: nothing for any other request.
-    func signedIn(_ request: UndecidedRequest) async -> HTTPRequest? {
+    /// - Returns: nil for any other request.
+    private func signedIn(_ request: UndecidedRequest, on connection: isolated Connection) async -> HTTPRequest? {
         guard !request.way.isMisdirected, let link = SignInLink(request.head) else { return nil }
-        let outcome = await outcome(of: link, request)
+        let outcome = await outcome(of: link, request, on: connection)
         return HTTPRequest(
             head: request.head, body: request.body, way: request.way, client: .failure(.wrongLink), signIn: outcome)
     }
 
-    private func outcome(of link: SignInLink, _ request: UndecidedRequest) async -> SignInOutcome {
+    private func outcome(
+        of link: SignInLink, _ request: UndecidedRequest, on connection: isolated Connection
+    ) async -> SignInOutcome {
         let (head, way) = (request.head, request.way)
         let isUse = head.method == .post
         guard isUse || head.method == .get || head.method == .head else { return .unknownMethod }
         // Otherwise a page of another site could have its reader work here under its own name.
         guard !isUse || way.isFromOwnPage(head) else { return .foreign }
-        guard let gate = transport.gate else { return .refused(.wrongLink) }
+        guard let gate = client.transport.gate else { return .refused(.wrongLink) }
         let began = MonotonicTime.now
         let credentials = Credentials(network: way.origin.network, isLocal: way.origin.isLocal)
-        let result = await transport.accessPool.run {
+        let result = await client.transport.accessPool.run {
             Result { () throws(Refusal) -> SignInOutcome in
                 guard isUse else { return .offered(try gate.link(link.secret, credentials)) }
                 let (secret, session) = try gate.beginSession(link.secret, credentials)
@@ -154,12 +154,14 @@ extension HTTPSession {
         switch result {
         case .success(let outcome):
             if case .begun(_, let session) = outcome {
-                observability.log.write([.sessionBegan(session.name, session.id, peer: way.origin.name)])
+                client.log(.sessionBegan(session.name, session.id, peer: way.origin.name))
             }
             return outcome
         case .failure(let refusal):
-            observability.log.write([.notAdmitted(peer: way.origin.name, refusal)])
-            if ending == nil { await loop.wait(until: (began + refusal.delay).nanoseconds) }
+            client.log(.notAdmitted(peer: way.origin.name, refusal))
+            if connection.ending == nil {
+                await connection.loop.wait(until: (began + refusal.delay).nanoseconds)
+            }
             return .refused(refusal)
         }
     }

@@ -14,95 +14,99 @@ extension HTTPSession {
     /// Bytes of content in one chunk, also where too much waits for all clients together.
     private static let chunkRoom = (usual: Transport.chunkSize, crowded: 32 << 10)
 
-    func work() async {
-        while !driver.isOver, outbound.count >= (transport.isCrowded ? 1 : Self.answersAhead) {
+    func work(on connection: isolated Connection) async {
+        let transport = client.transport
+        while !connection.driver.isOver, connection.outbound.count >= (transport.isCrowded ? 1 : Self.answersAhead) {
             // Nobody waits for more than what waits already.
-            guard ending == nil else { return abandon() }
+            guard connection.ending == nil else {
+                _ = connection.pipe.take()
+                // No thread is in the worker now.
+                worker.abandon()
+                return connection.pipe.worked()
+            }
             await roomForAnswers.wait()
         }
         let room = transport.isCrowded ? Self.chunkRoom.crowded : Self.chunkRoom.usual
-        let batches = pipe.take()
+        let batches = connection.pipe.take()
         watching?.hasNews = false
-        let isStopping = isDraining || intake.isStopping.load(ordering: .relaxed)
-        let outcome = await transport.pool.run(for: account) { [worker] in
-            worker.process(batches, room: room, isStopping: isStopping)
-        }
-        driver.liveness.active(now: .now)
-        answer(outcome)
-        if outcome.isWaiting, ending == nil { watch() }
+        let isStopping = isStopping(on: connection)
+        let outcome = await onPool { [worker] in worker.process(batches, room: room, isStopping: isStopping) }
+        connection.driver.liveness.active(now: .now)
+        answer(outcome, on: connection)
+        if outcome.isWaiting, connection.ending == nil { watch(on: connection) }
         let goesOn = outcome.isBusy || outcome.isWaiting && watching?.hasNews == true
-        pipe.worked(leaving: goesOn && isWorthwhile(outcome) ? .work : .nothing)
+        connection.pipe.worked(leaving: goesOn && isWorthwhile(outcome, on: connection) ? .work : .nothing)
     }
 
-    /// Whether there is somebody for whom the pool can go on.
-    private func isWorthwhile(_ outcome: HTTPOutcome) -> Bool {
-        if outcome.isForClientAlone, case .lost? = ending { return false }
-        return !driver.isOver
+    /// Whether there is still a client for which the pool can go on.
+    private func isWorthwhile(_ outcome: HTTPOutcome, on connection: isolated Connection) -> Bool {
+        if outcome.isForClientAlone, case .lost? = connection.ending { return false }
+        return !connection.driver.isOver
     }
 
-    private func abandon() {
-        _ = pipe.take()
-        // No thread is in the worker now.
-        worker.abandon()
-        pipe.worked()
-    }
-
-    private func answer(_ outcome: HTTPOutcome) {
-        unanswered -= min(unanswered, outcome.answered)
+    private func answer(_ outcome: HTTPOutcome, on connection: isolated Connection) {
         for piece in outcome.pieces {
             switch piece {
-            case .bytes(let bytes): outbound.append(bytes)
+            case .bytes(let bytes): connection.outbound.append(bytes)
             case .chunk(let chunk):
-                progress.answered(chunk.count)
-                outbound.append(chunk)
+                client.progress.answered(chunk.count)
+                connection.outbound.append(chunk)
             }
         }
-        if !outcome.pieces.isEmpty { flush() }
+        wire.answered(outcome.answered)
+        if !outcome.pieces.isEmpty { connection.flush() }
         switch outcome.ending {
         case nil: break
         // The client has time to take it, as with every answer.
         case .said:
-            hasSaidLast = true
-            endIfDone()
-        case .broken(let reason): end(.lost(reason))
+            wire.saidLast()
+            endIfDone(on: connection)
+        case .broken(let reason): connection.end(.lost(reason))
         }
     }
+}
+
+// MARK: Ending
+
+extension HTTPSession {
+    func draining(on connection: isolated Connection) {
+        tell(on: connection)
+        endIfDone(on: connection)
+    }
+
+    func ended(for reason: SessionEnding, on connection: isolated Connection) { roomForAnswers.fire() }
+
+    func abandon() {}
+
+    func farewell(for fault: ProtocolFault) -> [UInt8] { [] }
 
     /// Answers what was received whole. Nothing is left on the pool behind it.
-    func leave() async {
+    func leave(on connection: isolated Connection) async {
         unwatch()
-        await finishWork()
-        await transport.pool.run(for: account) { [worker] in worker.leave() }
-        stopTimer()
-        if let restTimer { loop.cancel(restTimer) }
+        await connection.finishWork()
+        await onPool { [worker] in worker.leave() }
+        connection.stopTimer()
+        stopWaitingForRest(on: connection)
     }
 
     /// Says the last words, and closes.
-    func finish() async {
-        sayGoodbye()
-        await linger()
-        close()
+    func finish(on connection: isolated Connection) async {
+        client.log(connection.ending)
+        sayGoodbye(on: connection)
+        await connection.linger()
     }
 
-    /// Whoever asks has an answer of his own to wait for, or none: an answer that nobody has asked for would be taken for that
-    /// to the next request.
-    private func sayGoodbye() {
-        // What goes wrong in content whose request has its answer already is nobody's question.
-        let isOwed = isTurningAway || unanswered > 0 || !hasSaidLast && !isInContent && !reader.isBetweenRequests
-        switch ending {
-        case .fault(let fault):
-            observability.log.write([.refused(peer: peer, fault)])
-            let answer = self.fault ?? HTTPFault(fault.code.httpStatus, fault.message)
-            if isOwed, worker.mayAnswer { send(HTTPAnswers.last(answer, code: fault.code)) }
-        case .refused(let refusal):
-            observability.log.write([.notAdmitted(peer: peer, refusal)])
-        case .shutdown:
-            observability.log.write([.closed(peer: peer, reason: "the server is stopping")])
-            if unanswered > 0, worker.mayAnswer {
-                send(HTTPAnswers.last(HTTPFault(503, "The server is stopping."), code: .shuttingDown))
-            }
-        case .lost(let reason): observability.log.write([.closed(peer: peer, reason: reason)])
-        case .done, nil: observability.log.write([.closed(peer: peer, reason: "the client is done")])
+    /// A client that has asked has an answer to wait for, and any other client none: an answer that was not asked for would be taken
+    /// for that to the next request.
+    private func sayGoodbye(on connection: isolated Connection) {
+        guard worker.mayAnswer else { return }
+        switch connection.ending {
+        case .fault(let fault) where wire.owesAnswer:
+            let answer = wire.fault ?? HTTPFault(fault.code.httpStatus, fault.message)
+            connection.send(HTTPAnswers.last(answer, code: fault.code))
+        case .shutdown where wire.unanswered > 0:
+            connection.send(HTTPAnswers.last(HTTPFault(503, "The server is stopping."), code: .shuttingDown))
+        case .fault, .shutdown, .refused, .lost, .done, nil: break
         }
     }
 }

@@ -4,11 +4,21 @@ package import TransferIO
 package import TransferModel
 package import TransferProtocol
 
-/// What a client says in frames, by the rules of the protocol: what is work for the worker becomes steps of a batch, what can be
+/// What a client says in frames, by the rules of the protocol: what is work for the pool becomes steps of a batch, what can be
 /// answered at once is, and the rest is for the session to see to. It neither sends, waits nor works itself.
-package struct FrameConversation {
-    /// What a message asks of the session.
+///
+/// ```
+///   greeting ──hello──► undecided ──decided──► decided
+/// ```
+///
+/// The order of calls: `step` until it needs more, `takeAnswers` behind that; `settled` and `answered` whenever the pool has results.
+package struct BinaryWire {
+    /// What was found, and what it asks of the session.
     package enum Demand {
+        /// More bytes are needed for the next frame.
+        case needsMore
+        /// A piece of content; whether it stands for zeros that did not travel.
+        case content(isHole: Bool)
         /// Decide whether this client may come in, and look at nothing else before.
         case decide(Hello)
         /// An upload has begun, whose size may be known.
@@ -22,29 +32,72 @@ package struct FrameConversation {
         case nothing
     }
 
+    private enum Greeting {
+        case awaited
+        /// The client has said who it is, and the server has not said whether it may come in.
+        case undecided(Hello)
+        case decided
+    }
+
+    private var parser = FrameParser()
     private var machine = ServerConnection()
+    private var greeting = Greeting.awaited
 
     /// For the client, when all that was received is parsed: thousands of pings must not cost a call each.
     private var answers: [UInt8] = []
 
     package init() {}
 
+    /// What the client says of itself, as long as that is not decided.
+    package var undecided: Hello? { if case .undecided(let hello) = greeting { hello } else { nil } }
+
+    /// Whether the client was let in, or turned away.
+    package var isDecided: Bool { if case .decided = greeting { true } else { false } }
+
     /// Whether an upload is open, accepted or not.
     package var isReceiving: Bool { machine.isReceiving }
+
+    /// Whether the client says nothing that it has not said whole, and has no upload open.
+    package var isBetweenUploads: Bool { !isReceiving && parser.isBetweenFrames }
 
     /// Whether every upload that was begun has its result, and every request its answer.
     package var isSettled: Bool { machine.isSettled }
 
+    /// The session has said whether the client may come in.
+    package mutating func decided() { greeting = .decided }
+
+    /// Takes the next frame, or piece of one, from what is unparsed.
+    ///
+    /// - Parameter isStopping: whether nothing new is taken in.
+    package mutating func step(
+        _ batch: FrameBatch, isStopping: @autoclosure () -> Bool
+    ) throws(ProtocolFault) -> Demand {
+        let bytes = batch.unparsed
+        guard !bytes.isEmpty else { return .needsMore }
+        switch try parser.next(bytes.bytes) {
+        case .needsMore: return .needsMore
+        case .message(let message, let consumed):
+            batch.consumed(consumed)
+            return try take(message, batch, isStopping: isStopping())
+        case .data(let piece, let consumed):
+            try take(piece, batch)
+            batch.consumed(consumed)
+            return .content(isHole: piece.encoding == .hole)
+        }
+    }
+
+    /// - Parameter piece: its range counts from the first unparsed byte.
     package mutating func take(_ piece: DataPiece, _ batch: FrameBatch) throws(ProtocolFault) {
         if try machine.receiveData() == .store { batch.append(piece) }
     }
 
-    /// - Parameter isStopping: whether nothing new is taken in.
     package mutating func take(
         _ message: Message, _ batch: FrameBatch, isStopping: @autoclosure () -> Bool
     ) throws(ProtocolFault) -> Demand {
         switch try machine.receive(message) {
-        case .welcome(let hello): return .decide(hello)
+        case .welcome(let hello):
+            greeting = .undecided(hello)
+            return .decide(hello)
         case .begin(let begin):
             // Whether it is some of an upload that was under way, the worker knows.
             guard begin.scope != .whole || !isStopping() else { return refuse(begin) }

@@ -14,7 +14,7 @@ import TransferSystem
 ///      └──► ended, without a word ◄── too long, the server stops ──────────────┼──────────────────┘ │
 ///                                                                              └─────── bytes ──────┘
 /// ```
-actor Connection {
+actor AcceptedConnection {
     /// Why there is no session.
     private enum Ending {
         /// The client has gone before it said anything.
@@ -43,7 +43,7 @@ actor Connection {
     /// Nothing where connections are not encrypted.
     private let tls: TLSContext?
     private var choice: FrontEndChoice
-    private var session: (any Session)?
+    private var served: (any ServedConnection)?
     private var resting: (any RestingSession)?
     private var ending: Ending?
     /// Whether the server is going, whatever the session makes of that.
@@ -85,25 +85,25 @@ actor Connection {
     /// Lets the session come to its end. Without one nothing is under way.
     func drain() async {
         isLeaving = true
-        guard let session else { return end(.shutdown) }
-        await session.drain()
+        guard let served else { return end(.shutdown) }
+        await served.drain()
     }
 
     /// Waits for nothing more.
     func stop() async {
         isLeaving = true
-        guard let session else { return end(.shutdown) }
-        await session.stop()
+        guard let served else { return end(.shutdown) }
+        await served.stop()
     }
 
     /// Ends at once, because others need the place.
     ///
     /// - Parameter fault: what the client is told.
     func evict(for fault: ProtocolFault) async {
-        if let session { return await session.evict(for: fault) }
+        if let served { return await served.evict(for: fault) }
         end(.fault(fault))
         // It may not have begun to run; then it will find its end.
-        if driver.socket != nil { close() }
+        if driver.socket != nil { driver.close() }
     }
 
     private func end(_ reason: Ending) {
@@ -126,12 +126,12 @@ actor Connection {
         }
     }
 
-    private func begin(_ frontEnd: any FrontEnd) -> any Session {
+    private func begin(_ frontEnd: any FrontEnd) -> any ServedConnection {
         progress.speaks(ServerMetrics.Wire(frontEnd: frontEnd.name))
         if !frontEnds.others.isEmpty { log(.recognised(frontEnd.name, peer: peer)) }
         var refusal: ProtocolFault?
         if case .fault(let fault)? = ending { refusal = fault }
-        return frontEnd.session(for: handover(choice.takeOpening(), refusal), of: core)
+        return frontEnd.connection(for: handover(choice.takeOpening(), refusal), of: core)
     }
 
     private func handover(_ received: [UInt8] = [], _ refusal: ProtocolFault? = nil) -> Handover {
@@ -141,13 +141,12 @@ actor Connection {
     }
 
     /// Hands the connection over, until it is over or the client rests.
-    private func lead(_ session: any Session) async {
+    private func lead(_ served: any ServedConnection) async {
         disarm()
-        self.session = session
-        if case .shutdown? = ending { await session.stop() }
-        await session.run()
-        let rest = await session.rest
-        self.session = nil
+        self.served = served
+        if case .shutdown? = ending { await served.stop() }
+        let rest = await served.run()
+        self.served = nil
         guard let rest else { return await whenOver() }
         self.rest(rest)
     }
@@ -159,7 +158,7 @@ actor Connection {
 
 // MARK: Choosing
 
-extension Connection {
+extension AcceptedConnection {
     /// The first byte of a record of a TLS handshake (RFC 8446, section 5.1).
     private static let handshakeRecord: UInt8 = 22
 
@@ -238,7 +237,7 @@ extension Connection {
 
 // MARK: Resting
 
-extension Connection {
+extension AcceptedConnection {
     /// Waits for the client to say something, with as little memory as that takes.
     private func rest(_ session: any RestingSession) {
         resting = session
@@ -257,13 +256,13 @@ extension Connection {
     }
 
     private func goOn(with rest: any RestingSession) async {
-        if ending == nil { await lead(rest.session(for: handover(), of: core)) } else { await finish() }
+        if ending == nil { await lead(rest.connection(for: handover(), of: core)) } else { await finish() }
     }
 }
 
 // MARK: Time
 
-extension Connection {
+extension AcceptedConnection {
     private func armTimer() {
         disarm()
         timer = loop.schedule(at: driver.liveness.deadline.nanoseconds) { [weak self] in
@@ -287,14 +286,7 @@ extension Connection {
 
 // MARK: Ending without a session
 
-extension Connection: LingeringSession {
-    /// Nobody has said anything.
-    var hasUnsent: Bool { false }
-
-    func close() {
-        driver.close()
-    }
-
+extension AcceptedConnection {
     private func finish() async {
         disarm()
         switch ending {
@@ -304,8 +296,9 @@ extension Connection: LingeringSession {
         case .lost(let reason): log(.closed(peer: peer, reason: reason))
         case .done, nil: log(.closed(peer: peer, reason: "the client is done"))
         }
-        await linger()
-        close()
+        // Nothing was said.
+        await driver.linger(on: loop) { false }
+        driver.close()
         await whenOver()
     }
 }

@@ -1,0 +1,433 @@
+package import TransferIO
+package import TransferModel
+package import TransferProtocol
+
+/// What one end of a connection does with what the other end says. It belongs to one `WireConnection`, which calls it on its loop: it
+/// has what is spoken (its wire, a value without I/O), and what that asks of the rest of the program.
+///
+/// The order of calls: `run` first, which calls `WireConnection.readLoop`. While that reads, `step` is called for each step in what has
+/// come, `parsed` behind the last one, `work` whenever batches wait for the pool, and `rested` when it has done all of them. `end` of the
+/// connection may be called at any time; then `readLoop` returns, and `run` lets the work come to an end and closes.
+package protocol WireSession: AnyObject, SendableMetatype {
+    associatedtype Batch: ReceivedSteps
+
+    /// Memory with answers in it; `Never` where there are only messages.
+    associatedtype Chunk: OutboundChunk
+
+    /// Why the session reads no more.
+    associatedtype Ending: Sendable
+
+    /// What is left when the session has run.
+    associatedtype Remainder: Sendable
+
+    typealias Connection = WireConnection<Self>
+
+    /// Lives through the whole connection.
+    func run(on connection: isolated Connection) async -> Remainder
+
+    // MARK: Reading
+
+    /// Where what is received goes.
+    var buffers: BufferPool { get }
+
+    /// What pays for the buffers, where several clients share them.
+    var bufferAccount: BufferAccount? { get }
+
+    /// Whether content may come next, which is worth a buffer of the pool. A client that only asks gets little memory of its own: it
+    /// may leave the answers unread for as long as it likes, and would keep others from being read.
+    var expectsContent: Bool { get }
+
+    /// Bytes that are received at once at most.
+    var mostReceived: Int { get }
+
+    /// Whether there is room for the answers to more of what comes.
+    func takesAnswers(on connection: isolated Connection) -> Bool
+
+    /// Bytes have come.
+    func received(_ count: Int)
+
+    /// Takes the next step from what is unparsed. There may be none of it: what came before can be several steps.
+    func step(_ batch: Batch, on connection: isolated Connection) throws(ProtocolFault) -> FoundStep
+
+    /// All that was received is parsed, as far as that goes now.
+    func parsed(on connection: isolated Connection)
+
+    /// What parsing since the last call has cost, in bytes that would have cost as much: a few that were received can be more
+    /// work than many.
+    func takeParsingCost() -> Int
+
+    /// Whether something has to be decided before the next step is looked at.
+    var isUndecided: Bool { get }
+
+    /// Decides about that.
+    func decide(on connection: isolated Connection) async
+
+    /// Whether the session is to end, because the other end has said nothing for long. Asked when there is nothing to receive.
+    func mayRest(on connection: isolated Connection) -> Bool
+
+    /// The other end says no more.
+    func peerEnded(on connection: isolated Connection)
+
+    // MARK: Working
+
+    /// Has the pool work on what it can take from the pipe, once.
+    func work(on connection: isolated Connection) async
+
+    /// The pool has nothing more to do.
+    func rested(on connection: isolated Connection)
+
+    // MARK: Time and ending
+
+    /// Whether the other end owes an answer.
+    func isOwedAnswer(on connection: isolated Connection) -> Bool
+
+    /// Sends a sign of life that the other end answers, where what is spoken has one.
+    func sendPing(on connection: isolated Connection)
+
+    /// What waited was offered to the socket.
+    func flushed(on connection: isolated Connection)
+
+    /// The socket takes no more, and never will.
+    func sendingFailed(_ error: StreamError, on connection: isolated Connection)
+
+    /// The other end broke the protocol, or has been silent or slow for too long.
+    func broke(_ fault: ProtocolFault, on connection: isolated Connection)
+
+    /// The connection broke; a reason for people.
+    func lost(_ reason: String, on connection: isolated Connection)
+
+    /// The connection has just got its ending; whatever waits for it is to be woken.
+    func ended(for reason: Ending, on connection: isolated Connection)
+
+    /// Bytes that wait for the socket now, for whatever counts them; 0 when the socket is closed.
+    func holds(unsent count: Int)
+
+    /// Nothing new is to be begun, and the connection is to end when all is done.
+    func draining(on connection: isolated Connection)
+}
+
+extension WireSession {
+    package func takeParsingCost() -> Int { 0 }
+
+    package func mayRest(on connection: isolated Connection) -> Bool { false }
+}
+
+/// One end of a connection, on one loop for life, whose work is done on a pool. It has the socket with its times (`driver`), what is
+/// received on its way to the pool (`pipe`), what waits to be sent (`outbound`), and the session that knows what is spoken. While the
+/// pool is behind, this connection alone is not read.
+///
+/// ```
+///   socket ──► pipe.filling ──session.step──► batch ──► session.work ──► pool
+///      ▲                                                                  │
+///      └───────── outbound ◄──────────── send ◄──────── results ──────────┘
+///
+///   reading ──end──► ending ──finishWork, linger──► closed
+///      └──drain──► draining ──all is done──► ending
+/// ```
+///
+/// The order of calls: `run` once. `drain`, `end` and `evict` may come at any time from elsewhere. The session calls the rest.
+package actor WireConnection<Session: WireSession> {
+    package nonisolated let loop: EventLoop
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    package let driver: ConnectionDriver
+    package let session: Session
+
+    /// What is received on its way to the pool.
+    package var pipe: BatchPipe<Session.Batch>
+
+    /// What waits for the socket.
+    package var outbound = Outbound<Session.Chunk>()
+
+    /// Why nothing more is read; nil while it is.
+    package var ending: Session.Ending?
+
+    /// Whether nothing new is begun, and the connection ends when all is done.
+    package private(set) var isDraining = false
+
+    /// - Parameters:
+    ///   - received: what has come before the connection had a session.
+    ///   - ending: why it is not served, where that is known already.
+    package init(
+        _ driver: sending ConnectionDriver, on loop: EventLoop, received: [UInt8] = [], ending: Session.Ending? = nil,
+        _ session: sending Session
+    ) {
+        (self.driver, self.loop, self.session) = (driver, loop, session)
+        pipe = BatchPipe(received: received)
+        self.ending = ending
+    }
+
+    /// Lives through the whole connection.
+    package func run() async -> Session.Remainder { await session.run(on: self) }
+
+    /// Lets what is under way finish, and takes nothing else.
+    package func drain() {
+        isDraining = true
+        session.draining(on: self)
+    }
+
+    package func end(_ reason: Session.Ending) {
+        guard ending == nil else { return }
+        ending = reason
+        session.ended(for: reason, on: self)
+        driver.wake.fire()
+    }
+
+    /// Has something done on the loop, in a task of its own. It holds the connection until it is done.
+    @discardableResult
+    package nonisolated func start(_ job: @escaping @Sendable (isolated WireConnection) async -> Void) -> Task<
+        Void, Never
+    > {
+        Task(executorPreference: loop) { await job(self) }
+    }
+
+    /// Has something called on the loop at that time, unless the connection is gone by then.
+    package func schedule(
+        at time: MonotonicTime, _ action: @escaping @Sendable (isolated WireConnection) -> Void
+    ) -> EventLoop.Timer {
+        loop.schedule(at: time.nanoseconds) { [weak self] in self?.assumeIsolated { action($0) } }
+    }
+}
+
+// MARK: Reading
+
+/// Bytes of memory for what comes of a client that only asks: the longest frame without content, and some more.
+private let ownMemory = 32 << 10
+
+extension WireConnection {
+    /// Reads until the session is ending, or rests.
+    package func readLoop() async {
+        reading: while !isEnding {
+            guard !session.isUndecided else {
+                pipe.setAside()
+                await session.decide(on: self)
+                continue
+            }
+            switch reading {
+            case .wait:
+                // A connection that isn't read must not keep a buffer.
+                handOver()
+                if pipe.isBehind { pipe.setAside() }
+                pauseReading(true)
+                await driver.wake.wait()
+            case .takeBuffer:
+                pauseReading(false)
+                pipe.begin(in: await takeBuffer())
+            case .parse:
+                pauseReading(false)
+                await driver.letOthers(after: catchUp())
+            case .receive:
+                pauseReading(false)
+                switch pump() {
+                case 0 where session.mayRest(on: self): break reading
+                case 0: await driver.wake.wait()
+                case let count: await driver.letOthers(after: count)
+                }
+            }
+        }
+        // Lingering waits for the end of what comes.
+        driver.pauseReading(false)
+    }
+
+    /// A client that is read again can be given up for its silence again, which may be sooner than the timer is due.
+    private func pauseReading(_ isPaused: Bool) {
+        driver.pauseReading(isPaused)
+        if !isPaused { armTimer() }
+    }
+
+    private var reading: BatchPipe<Session.Batch>.Reading {
+        let account = session.bufferAccount
+        return pipe.reading(
+            isScarce: !session.expectsContent || (account.map { session.buffers.isScarce(for: $0) } ?? false),
+            takesAnswers: session.takesAnswers(on: self))
+    }
+
+    /// While the buffers are all in use, this side doesn't read.
+    private func takeBuffer() async -> BlockBuffer {
+        let (buffers, account) = (session.buffers, session.bufferAccount)
+        guard session.expectsContent, pipe.carried <= buffers.size else {
+            return BlockBuffer(ownOf: max(ownMemory, pipe.carried + ownMemory / 2))
+        }
+        if let buffer = buffers.takeNow(for: account) { return buffer }
+        pauseReading(true)
+        defer { pauseReading(false) }
+        return await buffers.take(for: account)
+    }
+
+    /// Receives once. Not part of the loop, whose variables would hold the buffer while it waits.
+    ///
+    /// - Returns: how many bytes came; 0 when there is nothing to receive now.
+    private func pump() -> Int {
+        guard let steps = pipe.filling else { return 0 }
+        let free = steps.input.free
+        switch receive(into: UnsafeMutableRawBufferPointer(rebasing: free[..<min(free.count, session.mostReceived)])) {
+        case .wouldBlock:
+            handOver()
+            return 0
+        case .bytes(let count):
+            session.received(count)
+            steps.received(count)
+            parse(steps)
+            handOver()
+            return max(count, session.takeParsingCost())
+        case .end:
+            session.peerEnded(on: self)
+            // Where the other end says no more and waits for answers, what waits here goes to the pool as at any other time.
+            handOver()
+            return 0
+        }
+    }
+
+    /// Parses what came with a batch that had all its steps.
+    ///
+    /// - Returns: how many bytes that took, or 1: there may be more to receive, and nothing else to wake this up.
+    private func catchUp() -> Int {
+        guard let steps = pipe.filling else { return 1 }
+        let before = steps.input.parsed
+        parse(steps)
+        handOver()
+        return max(1, steps.input.parsed - before, session.takeParsingCost())
+    }
+
+    private func parse(_ steps: Session.Batch) {
+        var found = FoundStep.step
+        do throws(ProtocolFault) {
+            while found == .step, !steps.isComplete { found = try session.step(steps, on: self) }
+        } catch {
+            broke(error)
+        }
+        let isAll = found == .needsMore || found == .lastStep && steps.unparsed.isEmpty
+        pipe.parsed(isAll && !session.isUndecided ? .everything : .untilFull)
+        session.parsed(on: self)
+    }
+}
+
+/// What one step of parsing came to.
+package enum FoundStep: Sendable {
+    /// More bytes are needed for the next one.
+    case needsMore
+    case step
+    /// No other one may be looked at now.
+    case lastStep
+}
+
+// MARK: Working
+
+extension WireConnection {
+    package var isWorking: Bool { pipe.isWorking }
+
+    /// Hands over what was received whole, and waits until the pool has done with all of it.
+    package func finishWork() async {
+        if pipe.finish() { startWork() }
+        while pipe.isWorking { await driver.rested.wait() }
+    }
+
+    /// Lets the pool go on with what it has left, where it has nothing to do now.
+    package func resumeWork() {
+        if pipe.resume() { startWork() }
+    }
+
+    private func handOver() {
+        if pipe.handOver() { startWork() }
+    }
+
+    private func startWork() {
+        Task(executorPreference: loop) { await self.workLoop() }
+    }
+
+    private func workLoop() async {
+        while pipe.hasWork {
+            await session.work(on: self)
+            // Behind the last of it that is said below: each word is a look at the socket.
+            if pipe.hasWork { driver.wake.fire() }
+        }
+        pipe.rest()
+        session.rested(on: self)
+        driver.rested.fire()
+        driver.wake.fire()
+    }
+}
+
+// MARK: Sending
+
+extension WireConnection {
+    /// Sends as much as the socket takes now, and the rest later.
+    package func send(_ bytes: [UInt8]) {
+        guard !bytes.isEmpty, !driver.isOver else { return }
+        outbound.append(bytes)
+        flush()
+    }
+}
+
+extension WireConnection: DrivenSession {
+    package var isEnding: Bool { ending != nil }
+
+    package var hasUnsent: Bool { !outbound.isEmpty }
+
+    package var isOwedAnswer: Bool { session.isOwedAnswer(on: self) }
+
+    package func drain(into socket: StreamSocket) throws(StreamError) -> Bool {
+        let before = outbound.count
+        defer { session.holds(unsent: outbound.count) }
+        try outbound.drain { (bytes) throws(StreamError) in try socket.send(bytes) }
+        return outbound.count < before
+    }
+
+    package func flushed() {
+        session.flushed(on: self)
+        // Reading may wait for room for answers, and lingering until nothing is left to send.
+        if driver.socket?.isReadingPaused == true || isEnding, session.takesAnswers(on: self) { driver.wake.fire() }
+    }
+
+    package func sendingFailed(_ error: StreamError) { session.sendingFailed(error, on: self) }
+
+    package func sendPing() { session.sendPing(on: self) }
+
+    package func broke(_ fault: ProtocolFault) { session.broke(fault, on: self) }
+
+    package func lost(_ reason: String) { session.lost(reason, on: self) }
+
+    package func close() {
+        driver.close()
+        session.holds(unsent: 0)
+    }
+
+    /// Says nothing more, waits until the other end has taken what was said last, and closes.
+    package func linger() async {
+        await driver.linger(on: loop) { hasUnsent }
+        close()
+    }
+}
+
+/// One receive buffer on its way to the pool, with what was found in it, in order.
+package protocol ReceivedSteps: AnyObject, Sendable {
+    /// The buffer, and how far it was parsed.
+    var input: ReceiveBuffer { get set }
+
+    /// Received bytes that were not parsed yet.
+    var unparsed: UnsafeRawBufferPointer { get }
+
+    func received(_ count: Int)
+
+    func consumed(_ count: Int)
+
+    /// Whether nothing was found that is to be worked on.
+    var isEmpty: Bool { get }
+
+    /// Whether no more steps may be added. There may be whole frames left in the buffer.
+    var isComplete: Bool { get }
+
+    /// - Parameter carry: what is received already, and belongs in front.
+    init(_ buffer: BlockBuffer, carry: [UInt8])
+
+    /// Goes on in the buffer of one that has all its steps. The two read and write different bytes of it.
+    init(after steps: Self)
+}
+
+extension ReceivedSteps {
+    package var unparsed: UnsafeRawBufferPointer { input.unparsed }
+
+    package func received(_ count: Int) { input.received(count) }
+
+    package func consumed(_ count: Int) { input.consumed(count) }
+}

@@ -1,0 +1,168 @@
+import TransferCodec
+import TransferConnection
+import TransferIO
+import TransferModel
+import TransferProtocol
+
+/// What clients ask of the files: the pool makes one chunk of answers while the one before it leaves.
+///
+/// Part of a `BinarySession`. `admit` and `cancel` are called for what the client says, in order; `flushed` whenever it has taken some of
+/// what waits for it; `end` once, behind all of them.
+final class BinaryRequests {
+    /// Bytes of content in one chunk, also where too much waits for all clients together. Half of it costs a tenth more.
+    private static let chunkRoom = (usual: Transport.chunkSize, crowded: 32 << 10)
+
+    /// Bytes of answers that may wait for the client before more are made: a chunk and what is left of the one before it.
+    private static let answersAhead = 3 * Transport.chunkSize / 2
+
+    /// Chunks that may wait, however little is in each.
+    private static let mostChunks = 3
+
+    /// The pool's side.
+    let worker: RequestWorker
+
+    /// Decides whether content is compressed for the client; not at all before it has said what it takes.
+    private var governor = CompressionGovernor(.none)
+    private var answers = AnswersOnTheirWay()
+    private var waiting: (requests: [Request], cancelled: [UInt32]) = ([], [])
+    /// Whether a task has the pool work on requests.
+    private(set) var isServing = false
+    /// Whether the worker has more to do than what waits here.
+    private var isBusy = false
+    /// Fired when the client has taken some of what waits for it.
+    private let roomForAnswers = Signal()
+
+    init(_ worker: RequestWorker) {
+        self.worker = worker
+    }
+
+    /// The client has said what it can read.
+    func compress(as formats: Set<CompressionFormat>) {
+        if !formats.isEmpty { governor = CompressionGovernor(.auto, formats: formats) }
+    }
+
+    func admit(_ request: Request, on connection: isolated BinarySession.Connection) {
+        connection.driver.liveness.active(now: .now)
+        waiting.requests.append(request)
+        serve(on: connection)
+    }
+
+    func cancel(_ id: UInt32, on connection: isolated BinarySession.Connection) {
+        waiting.cancelled.append(id)
+        serve(on: connection)
+    }
+
+    private func serve(on connection: isolated BinarySession.Connection) {
+        guard !isServing else { return }
+        isServing = true
+        connection.start { await $0.session.requests.serveLoop(on: $0) }
+    }
+
+    private func serveLoop(on connection: isolated BinarySession.Connection) async {
+        let session = connection.session
+        while connection.ending == nil, !connection.driver.isOver,
+            isBusy || !waiting.requests.isEmpty || !waiting.cancelled.isEmpty
+        {
+            let isCrowded = session.client.transport.isCrowded
+            guard connection.outbound.count < (isCrowded ? 1 : Self.answersAhead),
+                connection.outbound.chunks < Self.mostChunks
+            else {
+                await roomForAnswers.wait()
+                continue
+            }
+            let room = isCrowded ? Self.chunkRoom.crowded : Self.chunkRoom.usual
+            let (requests, cancelled) = waiting
+            waiting = ([], [])
+            let (choice, epoch, isStopping) = (governor.choose(), governor.epoch, connection.isDraining)
+            let outcome = await session.onPool { [worker] in
+                worker.step(requests, cancelled: cancelled, room: room, compression: choice, isStopping: isStopping)
+            }
+            isBusy = outcome.isBusy
+            session.wire.answered(outcome.answered)
+            connection.driver.liveness.active(now: .now)
+            learn(from: outcome)
+            queue(outcome.chunk, epoch, on: connection)
+            if outcome.watches { session.mail.watch(session.client, on: connection) }
+            if let refusal = outcome.refusal { connection.end(.refused(refusal)) }
+        }
+        isServing = false
+        session.endIfDone(on: connection)
+        connection.driver.wake.fire()
+    }
+
+    /// Sends in a task of its own, so that the pool can begin with the next chunk before that.
+    private func queue(_ chunk: FrameChunk, _ epoch: Int, on connection: isolated BinarySession.Connection) {
+        guard chunk.count > 0, !connection.driver.isOver else { return }
+        connection.session.client.progress.answered(chunk.count)
+        let start = connection.outbound.appended
+        connection.outbound.append(chunk)
+        answers.append(start..<connection.outbound.appended, content: chunk.contentCount, epoch: epoch)
+        connection.start { $0.flush() }
+    }
+
+    private func learn(from outcome: RequestOutcome) {
+        if outcome.beginsContent { governor.contentChanged() }
+        let compression = outcome.compression
+        if !compression.figures.isEmpty { governor.measured(compression.figures) }
+        if compression.before > 0 { governor.compressed(before: compression.before, after: compression.after) }
+    }
+
+    /// Tells the governor what has left, and whether the client's link is what holds up the rest.
+    func flushed(_ outbound: borrowing Outbound<FrameChunk>) {
+        let now = MonotonicTime.now
+        for (content, epoch) in answers.left(upTo: outbound.appended - outbound.count) {
+            governor.sent(content: content, epoch: epoch, now: now)
+        }
+        if outbound.isEmpty { governor.starved() } else { governor.blocked(now: now) }
+        roomForAnswers.fire()
+    }
+
+    /// Lets the work on requests come to an end.
+    func end(on connection: isolated BinarySession.Connection) async {
+        isBusy = false
+        roomForAnswers.fire()
+        while isServing { await connection.driver.wake.wait() }
+        await connection.session.onPool { [worker] in worker.end() }
+    }
+}
+
+/// Which of the bytes that wait for a client are content, and what was decided about them.
+struct AnswersOnTheirWay {
+    private struct Span {
+        let bytes: Range<Int>
+        let content: Int
+        let epoch: Int
+        var sent = 0
+    }
+
+    /// In the order in which they leave.
+    private var spans: [Span] = []
+
+    /// A chunk is appended.
+    ///
+    /// - Parameters:
+    ///   - bytes: where it lies in all that was ever sent.
+    ///   - content: bytes of content in it, taken as spread evenly.
+    ///   - epoch: the governor's, when it decided about the chunk.
+    mutating func append(_ bytes: Range<Int>, content: Int, epoch: Int) {
+        guard content > 0, !bytes.isEmpty else { return }
+        spans.append(Span(bytes: bytes, content: content, epoch: epoch))
+    }
+
+    /// All up to that place has left.
+    ///
+    /// - Returns: the content that has left since the last call.
+    mutating func left(upTo place: Int) -> [(content: Int, epoch: Int)] {
+        var left: [(content: Int, epoch: Int)] = []
+        while let span = spans.first, place > span.bytes.lowerBound {
+            let bytes = min(place, span.bytes.upperBound) - span.bytes.lowerBound
+            // Trap: a chunk has some MiB of content in some hundred KiB.
+            let content = span.content * bytes / span.bytes.count
+            left.append((content - span.sent, span.epoch))
+            spans[0].sent = content
+            guard place >= span.bytes.upperBound else { break }
+            spans.removeFirst()
+        }
+        return left
+    }
+}
