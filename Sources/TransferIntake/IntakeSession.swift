@@ -8,6 +8,13 @@ package import TransferStore
 
 /// One caller's way into the intake, for as long as its connection lasts: takes its calls one after the other.
 ///
+/// A front end has one of each connection. It begins an upload, gives it content, and finishes it or gives it up; what is verified
+/// it publishes and acknowledges, many uploads at once.
+///
+///     begin ─► OpenUpload.append* ─► finish ─► publish ─► acknowledge
+///       │               └─► refuse, discard       └─► an outcome, where another connection was faster
+///       └─► an outcome                                                       leave: the connection has gone
+///
 /// Used by one thread at a time.
 package final class IntakeSession {
     /// What is needed of whoever has the connection.
@@ -39,9 +46,6 @@ package final class IntakeSession {
         case query(PresenceQuery)
     }
 
-    /// Uploads in parts that one connection may have under way: each holds a descriptor and a file.
-    private static let mostMultiparts = 64
-
     package let intake: Intake
 
     /// Whose uploads these are; renewed whenever its rights are looked at again.
@@ -69,19 +73,18 @@ package final class IntakeSession {
     package let pipeline: CommitPipeline
 
     private let connection: Connection
-    /// The upload whose content is coming, if any: all of them share the digesters.
+    /// The upload whose content is coming, if any.
     private var current: OpenUpload?
+    private var multiparts: SessionMultiparts
     var receipts: RepeatedReceipts
-    private var digesters: [DigestFunction: ContentDigester] = [:]
-    /// Of the uploads that parts of came here.
-    private var multiparts: [UploadID: MultipartUpload] = [:]
-    /// That the upload at hand appends to.
-    private var appending: MultipartUpload?
+    /// All uploads share it, because only one of them has content coming.
+    private var digester: ContentDigester?
 
     package init(_ intake: Intake, _ connection: Connection, caller: Caller) {
         (self.intake, self.connection, self.caller) = (intake, connection, caller)
         pipeline = CommitPipeline(intake)
         receipts = RepeatedReceipts(intake.known)
+        multiparts = SessionMultiparts(intake, connection)
     }
 
     /// The caller wants a receipt with every acknowledgement.
@@ -92,79 +95,121 @@ package final class IntakeSession {
         receipts.issuer = pipeline.issuer
     }
 
-    /// The caller has gone. What is published is recorded, though nobody hears of it; what it has begun and not finished stays
-    /// for whoever goes on with it.
+    /// The caller has gone. What is published is recorded, though no client hears of it; what it has begun and not finished stays
+    /// for a connection that goes on with it.
     package func leave() {
-        current?.suspend()
-        current = nil
-        leaveAppend()
+        loseCurrent()
         _ = pipeline.acknowledge(to: caller)
         pipeline.giveUp()
-        let now = intake.clock.monotonic()
-        for multipart in multiparts.values { intake.multiparts.leave(multipart, now: now) }
-        multiparts = [:]
+        multiparts.leaveAll()
+    }
+
+    /// Whether a multipart upload that parts of came here, or over another connection of its push, is neither complete nor given
+    /// up: the next part may be on its way. Not to be asked while a thread is in the session.
+    package var hasUnfinished: Bool {
+        multiparts.hasUnfinished || run.map { intake.multiparts.areUnfinished(of: $0) } ?? false
     }
 }
 
 // MARK: One upload
 
 extension IntakeSession {
-    /// Begins an upload, a part of one, or its end.
+    /// Begins an upload, a part or a request of one, or its end. An upload that was under way here and has no end is lost.
     ///
     /// - Parameters:
     ///   - intent: with the server's ids, and the path as the caller knows it.
     ///   - mayEnd: whether its sender waits for an answer before the content, which need not come then.
     package func begin(_ intent: UploadIntent, mayEnd: Bool) -> Begun {
-        let upload = open(intent)
+        loseCurrent()
+        var admission = UploadAdmission(intent, in: intake, for: caller, run: run)
+        var multipart: MultipartUpload?
         do throws(Failure) {
-            try authorize(upload)
-            try refuseIfStopping(upload.intent)
-            let path = try upload.checkDeclaration()
-            upload.multipart = try multipart(upload.intent)
-            let outcome = try upload.admit(path, mayEnd: mayEnd)
-            if outcome == nil { try upload.openEnd() } else { leaveAppend() }
-            if let outcome {
-                removeParts(of: upload, outcome)
-                leaveEmpty(upload)
+            // Authorize: the path becomes the one in the server's directory.
+            try authorize(&admission)
+            try refuseIfStopping(intent)
+            // Check the declaration, before anything is remembered of the upload.
+            try admission.checkDeclaration()
+            // Find what it is a part or a request of, or ends.
+            multipart = try multiparts.multipart(of: admission, for: accountHolder)
+            // Admit it: is it over already, or has no chance?
+            let upload: OpenUpload
+            switch try admission.admit(mayEnd: mayEnd) {
+            case .over(let outcome):
+                let answered = OpenUpload(admission, of: multipart)
+                multiparts.leaveAppend()
+                removeParts(of: answered, outcome)
+                multiparts.leaveEmpty(intent)
+                return Begun(upload: answered, outcome: withReceipt(outcome))
+            case .repeated:
+                upload = RepeatedUpload(admission, of: multipart, digester(intent.function))
+            // Make the place for the content, where that is due before it comes.
+            case .wanted(let makesPlace):
+                upload = try open(admission, of: multipart, makesPlace: makesPlace)
             }
-            return Begun(upload: upload, outcome: outcome.map(withReceipt))
+            // Answer that the content is wanted.
+            current = upload
+            return Begun(upload: upload, outcome: nil)
         } catch {
-            defer { leaveEmpty(upload) }
-            return Begun(upload: upload, outcome: refuse(upload, error))
+            multiparts.leaveAppend()
+            multiparts.leaveEmpty(intent)
+            return Begun(upload: OpenUpload(admission, of: multipart), outcome: .refused(error, size: 0))
+        }
+    }
+
+    /// The upload that takes the content, with its place if that is made now. A request always claims the end of its append upload.
+    private func open(
+        _ admission: UploadAdmission, of multipart: MultipartUpload?, makesPlace: Bool
+    ) throws(Failure) -> OpenUpload {
+        switch (admission.intent.extent, multipart) {
+        case (.whole, _):
+            let upload = WholeUpload(admission, digester(admission.intent.function))
+            if makesPlace { try upload.makePlace() }
+            return upload
+        case (.part(let part), let multipart?):
+            let upload = PartUpload(
+                admission, part, of: multipart, connection: connection.number, digester(admission.intent.function))
+            if makesPlace { try upload.claimRange() }
+            return upload
+        case (.append(let append), let multipart?):
+            return try AppendRequest.begin(admission, append, to: multipart)
+        case (.multipart, let multipart):
+            return MultipartEnd(admission, of: multipart)
+        case (.part, nil), (.append, nil):
+            throw .notAdmitted
         }
     }
 
     /// Gives an upload up.
     package func refuse(_ upload: OpenUpload, _ error: Failure) -> UploadOutcome {
         upload.discard()
-        leaveAppend()
+        multiparts.leaveAppend()
         return .refused(error, size: upload.size)
     }
 
     /// All of its content has come.
     ///
-    /// - Returns: nothing for an upload that is to be published.
+    /// - Returns: nil for an upload that is to be published.
     /// - Throws: why it is to be refused.
     package func finish(_ upload: OpenUpload, _ end: DeclaredEnd) throws(Failure) -> UploadOutcome? {
         current = nil
-        defer { leaveAppend() }
+        defer { multiparts.leaveAppend() }
         switch try upload.finish(end) {
-        case .ended(let outcome):
+        case .over(let outcome):
             removeParts(of: upload, outcome)
             return withReceipt(outcome)
-        case .publish(var publication):
-            publication.sender = sender
-            pipeline.add(VerifiedUpload(upload: upload, publication: publication))
+        case .verified(var verified):
+            verified.publication.sender = sender
+            pipeline.add(verified)
             return nil
         }
     }
 
-    /// Its sender doesn't want it any more. What has arrived of one in parts goes, too.
+    /// Its sender doesn't want it any more. What has arrived of a multipart upload goes, too.
     package func discard(_ upload: OpenUpload) -> UploadOutcome {
         var error = Failure(.aborted, "The client took the upload back.")
         if upload.intent.extent == .multipart {
             do throws(Failure) {
-                try throwAway(upload.intent)
+                try throwAway(upload)
             } catch let failure {
                 error = failure
             }
@@ -172,33 +217,45 @@ extension IntakeSession {
         return refuse(upload, error)
     }
 
-    /// One that was under way and has no end is lost.
-    private func open(_ intent: UploadIntent) -> OpenUpload {
+    private func loseCurrent() {
         current?.suspend()
-        leaveAppend()
-        let upload = OpenUpload(
-            intent, in: intake, for: caller, connection: connection.number, run: run,
-            digester: digester(intent.function))
-        current = upload
-        return upload
+        current = nil
+        multiparts.leaveAppend()
     }
 
-    private func authorize(_ upload: OpenUpload) throws(Failure) {
+    private func authorize(_ admission: inout UploadAdmission) throws(Failure) {
         if let refusal { throw Failure(refusal.code, refusal.message) }
-        try upload.authorize()
+        try admission.authorize()
     }
 
     /// Of uploads in parts an intake that has to end takes what belongs to one that it works on.
     private func refuseIfStopping(_ intent: UploadIntent) throws(Failure) {
         guard intake.isStopping.load(ordering: .relaxed) else { return }
-        let upload: UploadID
         switch intent.extent {
         // The front end has refused those that came too late.
         case .whole, .append: return
-        case .part(let part): upload = part.upload
-        case .multipart: upload = intent.id
+        case .part, .multipart: if intake.multiparts[intent.wholeID] == nil { throw .serverStopping }
         }
-        if intake.multiparts[upload] == nil { throw .serverStopping }
+    }
+
+    /// A client that did not ask before may have sent parts of what is there already. They would only take room.
+    private func removeParts(of upload: OpenUpload, _ outcome: UploadOutcome) {
+        guard upload.intent.extent == .multipart, upload.multipart != nil, outcome.code.isSuccess else { return }
+        do throws(Failure) {
+            try throwAway(upload)
+        } catch {
+            // Another connection works on it, or the disk fails: it goes when it is too old.
+        }
+    }
+
+    private func throwAway(_ upload: OpenUpload) throws(Failure) {
+        let id = upload.intent.id
+        let multipart = try multiparts.enter(id, total: nil, upload.admission, for: accountHolder, isBegun: false)
+        // Its file has no name any more, or nobody can say so.
+        defer { if multipart.isFinished { intake.multiparts.remove(multipart) } }
+        try multipart.takeBack(connection: connection.number, run: run) { [intake] () throws(Failure) in
+            try intake.store.removePart(id)
+        }
     }
 
     private func withReceipt(_ outcome: UploadOutcome) -> UploadOutcome {
@@ -206,10 +263,14 @@ extension IntakeSession {
         return .acknowledged(receipts.added(to: acknowledgement, of: caller, run: run))
     }
 
+    /// The digester, reset for an upload.
     private func digester(_ function: DigestFunction) -> ContentDigester {
-        let digester = digesters[function] ?? ContentDigester(function)
-        digesters[function] = digester
-        digester.reset()
+        guard let digester else {
+            let made = ContentDigester(function)
+            digester = made
+            return made
+        }
+        digester.reset(to: function)
         return digester
     }
 }
@@ -236,131 +297,31 @@ extension IntakeSession {
     ///
     /// - Parameter intent: as that of its end.
     package func have(_ intent: UploadIntent) -> Presence {
-        let upload = open(intent)
+        loseCurrent()
+        var admission = UploadAdmission(intent, in: intake, for: caller, run: run)
         do throws(Failure) {
-            try authorize(upload)
-            let path = try upload.checkDeclaration()
-            if let outcome = try upload.admit(path, mayEnd: true) { return .ended(upload, withReceipt(outcome)) }
-            let isKnown = hasEntered(intent.id)
-            return .query(PresenceQuery(upload, try look(upload.intent), isFirst: !isKnown))
+            try authorize(&admission)
+            try admission.checkDeclaration()
+            if case .over(let outcome) = try admission.admit(mayEnd: true) {
+                return .ended(OpenUpload(admission), withReceipt(outcome))
+            }
+            let isKnown = multiparts.contains(intent.id)
+            return .query(PresenceQuery(OpenUpload(admission), try look(admission), isFirst: !isKnown))
         } catch {
-            return .ended(upload, .refused(error, size: 0))
+            return .ended(OpenUpload(admission), .refused(error, size: 0))
         }
     }
 
-    private func look(_ intent: UploadIntent) throws(Failure) -> PresenceQuery.Source {
-        let multipart = try enter(intent.id, total: intent.size, intent)
+    private func look(_ admission: UploadAdmission) throws(Failure) -> PresenceQuery.Source {
+        let intent = admission.intent
+        let multipart = try multiparts.enter(intent.id, total: intent.size, admission, for: accountHolder)
         let presence = try multipart.takeOver(connection: connection.number, run: run) {
-            [intake, caller] () throws(Failure) in
-            try intake.store.resume(
-                id: intent.id, size: intent.size, filled: intent.filled, quota: intake.quotas.quota(for: caller.grant))
+            [store = intake.store] () throws(Failure) in
+            try store.resume(id: intent.id, size: intent.size, filled: intent.filled, quota: admission.quota)
         }
         switch presence {
         case .known(let parts): return .memory(parts)
         case .unread(let staged, let total): return .content(try staged.survey(of: total, intent.function), multipart)
-        }
-    }
-}
-
-// MARK: Uploads in parts
-
-extension IntakeSession {
-    /// Whether an upload that parts of came here, or over another connection of its push, is neither complete nor given
-    /// up: the next part may be on its way. Not to be asked while a thread is in the session.
-    package var hasUnfinished: Bool {
-        if multiparts.values.contains(where: { !$0.isFinished }) { return true }
-        return run.map { intake.multiparts.areUnfinished(of: $0) } ?? false
-    }
-
-    /// What a part belongs to, or a multipart upload's end is about; nothing for whole uploads and ids that aren't known.
-    private func multipart(_ intent: UploadIntent) throws(Failure) -> MultipartUpload? {
-        switch intent.extent {
-        case .whole: return nil
-        case .multipart: return intake.multiparts[intent.id]
-        case .part(let part): return try enter(part.upload, total: part.total, intent)
-        case .append(let append):
-            if append.isNew { try intake.makePlace(for: caller) }
-            let multipart = try intake.multiparts.enter(
-                intent.id, total: nil, AppendMark.function, accountHolder: accountHolder,
-                now: intake.clock.monotonic())
-            appending = multipart
-            if append.isNew { noteUnfinished(intent.id, total: append.total, intent) }
-            return multipart
-        }
-    }
-
-    /// What a part was refused of before anything of it came is not the connection's: those that it may have are few.
-    private func leaveEmpty(_ upload: OpenUpload) {
-        guard case .part(let part) = upload.intent.extent, let multipart = multiparts[part.upload], multipart.isEmpty
-        else {
-            return
-        }
-        multiparts[part.upload] = nil
-        intake.multiparts.leave(multipart, now: intake.clock.monotonic())
-    }
-
-    /// Unlike those in parts, it is the connection's no longer than a request lasts: the next one may come over another.
-    private func leaveAppend() {
-        guard let multipart = appending else { return }
-        appending = nil
-        intake.multiparts.leave(multipart, now: intake.clock.monotonic())
-    }
-
-    /// Whether the connection has worked on the upload, and it goes on.
-    private func hasEntered(_ id: UploadID) -> Bool { multiparts[id].map { !$0.isFinished } ?? false }
-
-    /// - Parameters:
-    ///   - intent: of a part, or a question about the whole.
-    ///   - isBegun: whether the upload is begun with it.
-    private func enter(
-        _ id: UploadID, total: UInt64?, _ intent: UploadIntent, isBegun: Bool = true
-    ) throws(Failure) -> MultipartUpload {
-        let function = intent.function
-        if let known = multiparts[id], !known.isFinished {
-            try known.check(total: total, function)
-            if isBegun { noteUnfinished(id, total: total, intent) }
-            return known
-        }
-        multiparts = multiparts.filter { !$0.value.isFinished }
-        guard multiparts.count < Self.mostMultiparts else {
-            throw Failure(.busy, "Too many uploads in parts are unfinished on this connection.")
-        }
-        if isBegun, intake.multiparts[id] == nil, intake.known.unfinished(id) == nil {
-            try intake.makePlace(for: caller)
-        }
-        let multipart = try intake.multiparts.enter(
-            id, total: total, function, accountHolder: accountHolder, now: intake.clock.monotonic())
-        multiparts[id] = multipart
-        if isBegun { noteUnfinished(id, total: total, intent) }
-        return multipart
-    }
-
-    /// Lets the catalog say that the upload is unfinished, and what is declared of it now. Nobody waits for that.
-    private func noteUnfinished(_ id: UploadID, total: UInt64?, _ intent: UploadIntent) {
-        let upload = UnfinishedUpload(
-            id: id, path: intent.path, size: total, kind: intent.kind, function: intent.function,
-            conflict: intent.conflict, modified: intent.modified, permissions: intent.permissions,
-            sender: caller.sender, client: caller.id, begun: intake.clock.utc(), run: run)
-        guard intake.known.begin(upload) else { return }
-        connection.later { [known = intake.known] in known.recordUnfinished() }
-    }
-
-    /// Whoever did not ask before may have sent parts of what is there already. They would only take room.
-    private func removeParts(of upload: OpenUpload, _ outcome: UploadOutcome) {
-        guard upload.intent.extent == .multipart, upload.multipart != nil, outcome.code.isSuccess else { return }
-        do throws(Failure) {
-            try throwAway(upload.intent)
-        } catch {
-            // Somebody else works on it, or the disk fails: it goes when it is too old.
-        }
-    }
-
-    private func throwAway(_ intent: UploadIntent) throws(Failure) {
-        let multipart = try enter(intent.id, total: nil, intent, isBegun: false)
-        // Its file has no name any more, or nobody can say so.
-        defer { if multipart.isFinished { intake.multiparts.remove(multipart) } }
-        try multipart.takeBack(connection: connection.number, run: run) { [intake] () throws(Failure) in
-            try intake.store.removePart(intent.id)
         }
     }
 }
@@ -384,7 +345,7 @@ extension IntakeSession {
     /// - Throws: why it may not.
     package func reauthorize(_ upload: OpenUpload) throws(Failure) {
         if let refusal { throw Failure(refusal.code, refusal.message) }
-        try upload.reauthorize(for: caller)
+        try upload.admission.reauthorize(for: caller, size: upload.size)
     }
 
     /// Signs for what is published, records it and acknowledges it.

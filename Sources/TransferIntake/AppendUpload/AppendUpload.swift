@@ -103,9 +103,9 @@ final class AppendUpload: @unchecked Sendable {
 /// The right to append to an upload, of one request. A newer request for the upload takes it, and waits until this one is not
 /// just at it.
 final class AppendClaim: Sendable {
+    let multipart: MultipartUpload
+    let appendUpload: AppendUpload
     private let claim: PartClaim
-    private let multipart: MultipartUpload
-    private let appendUpload: AppendUpload
 
     init(_ claim: PartClaim, on multipart: MultipartUpload, _ appendUpload: AppendUpload) {
         (self.claim, self.multipart, self.appendUpload) = (claim, multipart, appendUpload)
@@ -140,7 +140,7 @@ extension MultipartUpload {
     /// - Throws: `incomplete` when a newer request has it; `busy` when it is being completed; what `open` throws, and the disk.
     func claimEnd(
         request: Int, now: Int64, _ open: () throws(Failure) -> (any AppendableContent)?
-    ) throws(Failure) -> (claim: AppendClaim, appendUpload: AppendUpload)? {
+    ) throws(Failure) -> AppendClaim? {
         guard let (claim, appendUpload) = try takeEnd(request, now: now, open) else { return nil }
         let appending = AppendClaim(claim, on: self, appendUpload)
         do throws(Failure) {
@@ -154,7 +154,7 @@ extension MultipartUpload {
             if appendUpload.isLost { discard(appendUpload) }
             throw error
         }
-        return (appending, appendUpload)
+        return appending
     }
 
     private func takeEnd(

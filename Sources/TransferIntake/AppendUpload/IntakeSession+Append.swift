@@ -26,9 +26,9 @@ extension IntakeSession {
     private static let mostQuestions = 4
 
     private func lookAtEnd(of id: UploadID) throws(Failure) -> UnfinishedAppend? {
-        try withEnd(of: id) { (_, claim, appendUpload) throws(Failure) in
+        try withEnd(of: id) { (claim) throws(Failure) in
             defer { claim.withdraw() }
-            guard let declaration = AppendDeclaration(appendUpload.content.declaration) else { return nil }
+            guard let declaration = AppendDeclaration(claim.appendUpload.content.declaration) else { return nil }
             // Nobody is told of one whose names a power cut could take.
             let mark = try claim.use { (appendUpload) throws(Failure) in
                 try appendUpload.keep(now: intake.clock.monotonic())
@@ -48,9 +48,9 @@ extension IntakeSession {
     /// - Returns: whether there was one.
     package func takeBack(append id: UploadID) throws(Failure) -> Bool {
         let wasKnown = intake.multiparts[id] != nil || intake.store.hasPart(id)
-        return try withEnd(of: id, bringsBack: false) { (multipart, claim, appendUpload) in
+        return try withEnd(of: id, bringsBack: false) { (claim) in
             claim.withdraw()
-            multipart.discard(appendUpload)
+            claim.multipart.discard(claim.appendUpload)
             return true
         } ?? wasKnown
     }
@@ -62,7 +62,7 @@ extension IntakeSession {
     package func read(
         append id: UploadID, _ range: Range<UInt64>, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) -> Bool {
-        try withEnd(of: id) { (_, claim, _) throws(Failure) in
+        try withEnd(of: id) { (claim) throws(Failure) in
             defer { claim.withdraw() }
             return try claim.use { (appendUpload) throws(Failure) in
                 guard range.upperBound <= appendUpload.mark.offset else { return false }
@@ -74,8 +74,7 @@ extension IntakeSession {
 
     /// - Parameter bringsBack: whether one that was published and never ended is made unfinished again; if not, it is forgotten.
     private func withEnd<T>(
-        of id: UploadID, bringsBack: Bool = true,
-        _ body: (MultipartUpload, AppendClaim, AppendUpload) throws(Failure) -> T?
+        of id: UploadID, bringsBack: Bool = true, _ body: (AppendClaim) throws(Failure) -> T?
     ) throws(Failure) -> T? {
         if let refusal { throw Failure(refusal.code, refusal.message) }
         guard intake.multiparts[id] != nil || intake.store.hasPart(id) else { return nil }
@@ -86,18 +85,18 @@ extension IntakeSession {
             if multipart.isDiscarded { intake.multiparts.remove(multipart) }
             intake.multiparts.leave(multipart, now: now)
         }
-        let found = try multipart.claimEnd(request: intake.nextRequest(), now: now) { () throws(Failure) in
+        let claim = try multipart.claimEnd(request: intake.nextRequest(), now: now) { () throws(Failure) in
             try intake.appendable(id, for: caller, bringsBack: bringsBack)
         }
         if multipart.isFinished { intake.multiparts.remove(multipart) }
-        guard let (claim, appendUpload) = found else { return nil }
+        guard let claim else { return nil }
         do throws(Failure) {
-            return try body(multipart, claim, appendUpload)
+            return try body(claim)
         } catch {
             // A sync that has failed leaves nothing that may be gone on with.
-            if appendUpload.isLost {
+            if claim.appendUpload.isLost {
                 claim.withdraw()
-                multipart.discard(appendUpload)
+                multipart.discard(claim.appendUpload)
             }
             throw error
         }
@@ -157,6 +156,7 @@ package struct AppendDeclaration: Equatable, Sendable {
         return bytes
     }
 
+    /// - Parameter intent: with the path as its sender names it.
     init(_ intent: UploadIntent, _ append: UploadAppend, begun: Int64) {
         (path, conflict, kind, total) = (intent.path, intent.conflict, intent.kind, append.total)
         (modified, permissions, note) = (intent.modified, intent.permissions, append.note)

@@ -12,6 +12,9 @@ struct VerifiedUpload {
     let upload: OpenUpload
     var publication: Publication
 
+    /// What it claims before it is published; nil if no other connection can complete its id.
+    let claim: RecentResults.Claim?
+
     /// What it may leave beside its content, of a client that has limits.
     var share: ClientShare?
 }
@@ -129,7 +132,7 @@ package final class CommitPipeline {
     func add(_ upload: VerifiedUpload) {
         verified.append(upload)
         if !upload.upload.intent.isMail { verified[verified.count - 1].publication.trash = trash }
-        verifiedNames += upload.upload.bytesOfNames
+        verifiedNames += upload.upload.admission.bytesOfNames
     }
 
     /// Nobody waits for what is verified and not published. What came in parts stays for whoever goes on with it.
@@ -194,7 +197,7 @@ extension CommitPipeline {
                     verified, outcome, isDurable: intake.store.durability == .commit, caller, begun: begun, at: utc))
             verified.share.map(published[published.count - 1].keep)
             unsignedBytes += min(verified.publication.size, Self.mostUnsigned.bytes)
-            unsignedNames += verified.upload.bytesOfNames
+            unsignedNames += verified.upload.admission.bytesOfNames
             if let kept = verified.publication.content.kept {
                 intake.known.recentKeeps.add(kept, of: verified.publication.path)
             }
@@ -226,7 +229,7 @@ extension CommitPipeline {
         for index in verified.indices.reversed() {
             do throws(Failure) {
                 verified[index].share = try intake.quotas.share(
-                    for: verified[index].publication, verified[index].upload.mailed, of: caller.grant)
+                    for: verified[index].publication, verified[index].upload.admission.mailed, of: caller.grant)
             } catch {
                 let (upload, publication) = withdraw(index)
                 report.ended.append(EndedUpload(upload: upload, outcome: .refused(error, size: publication.size)))
@@ -245,13 +248,13 @@ extension CommitPipeline {
     /// A client that lost its connection and comes again may be faster than what it sent over the first one. Then it has
     /// to come once more, and gets the acknowledgement of that.
     private func claim(for caller: Caller, run: UInt64?, receipts: inout RepeatedReceipts, _ report: inout Publishing) {
-        let claiming = verified.indices.filter { verified[$0].upload.claim != nil }
-        let refused = intake.known.recent.claim(claiming.compactMap { verified[$0].upload.claim })
+        let claiming = verified.indices.filter { verified[$0].claim != nil }
+        let refused = intake.known.recent.claim(claiming.compactMap { verified[$0].claim })
         for index in refused.lazy.map({ claiming[$0] }).reversed() {
             let (upload, publication) = withdraw(index)
             let outcome: UploadOutcome
             do throws(Failure) {
-                let found = try upload.acknowledgedElsewhere(publication)
+                let found = try upload.admission.acknowledgedElsewhere(publication)
                 outcome = .acknowledged(receipts.added(to: found, of: caller, run: run))
             } catch {
                 outcome = .refused(error, size: publication.size)
@@ -320,10 +323,7 @@ extension CommitPipeline {
 
     private func release(_ recorded: Recorded) -> Ended {
         intake.known.recent.release(recorded.uploads.lazy.map(\.upload.intent.id))
-        for published in recorded.uploads {
-            published.upload.appendUpload?.content.forgetIfGone()
-            if let multipart = published.upload.multipart { intake.multiparts.remove(multipart) }
-        }
+        for published in recorded.uploads { published.upload.forgetUnfinished() }
         let uploads = recorded.uploads.map { published in
             EndedUpload(upload: published.upload, outcome: Self.outcome(of: published, in: recorded))
         }
@@ -367,12 +367,13 @@ extension CommitPipeline.Published {
         }
         let entry = file.entry(
             of: publication, upload.intent.kind, isDurable: isDurable, by: caller, begun: begun, at: moment,
-            run: upload.run)
-        let mail = upload.intent.isMail ? upload.mail(publication, at: file.path, from: caller, queued: moment) : nil
+            run: upload.admission.run)
+        let mail =
+            upload.intent.isMail ? upload.admission.mail(publication, at: file.path, from: caller, queued: moment) : nil
         ending = .stored(
             Stored(
                 isNew: file.isNew, replaced: file.replaced, trash: file.kept?.batch,
-                path: mail == nil ? file.path : upload.statedPath ?? file.path, size: size,
+                path: mail == nil ? file.path : upload.admission.statedPath ?? file.path, size: size,
                 digest: publication.digest, isDurable: isDurable, entry: entry, mail: mail))
     }
 

@@ -84,6 +84,18 @@ extension UploadIntent {
         if case .part(let part) = extent { part.upload } else { id }
     }
 
+    /// Whether the content has, or may have, more than one block. Short uploads are over as soon as they have begun.
+    var isLong: Bool {
+        if case .multipart = extent { return false }
+        return size.map { $0 > UInt64(Limits.blockSize) } ?? true
+    }
+
+    /// Bytes of an append upload of which all is there, so that this request only ends it; nil for any other upload.
+    var sizeOfAll: UInt64? {
+        guard case .append(let append) = extent, !append.isNew, append.total == append.offset else { return nil }
+        return append.total
+    }
+
     /// Bytes of the upload that this opens, or opens a part of.
     package var uploadSize: UInt64? {
         switch extent {

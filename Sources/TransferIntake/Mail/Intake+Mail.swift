@@ -130,8 +130,8 @@ extension Intake {
     }
 }
 
-extension OpenUpload {
-    /// As it goes into mailboxes.
+extension UploadAdmission {
+    /// The upload as it goes into mailboxes.
     ///
     /// - Parameters:
     ///   - path: where its content is.

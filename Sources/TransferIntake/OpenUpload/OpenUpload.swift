@@ -1,467 +1,296 @@
-import TransferAccess
-import TransferCatalog
 import TransferCodec
 package import TransferModel
 package import TransferStore
-import TransferSystem
 
-/// An upload, or the part of one, whose content is coming: it goes to its place and through the digest as it comes.
+/// One upload of a session, from its intent to its end.
+///
+/// `IntakeSession.begin` makes it, as one of the classes below. The front end gives it content with `append` and `check`, and then
+/// gives it to `IntakeSession.finish`, or to `refuse` or `discard`. `suspend` is for a connection that is lost.
+///
+///     begin ─┬─► WholeUpload     all of the content, in order        ─┬─► finish ─► VerifiedUpload ─► CommitPipeline
+///            ├─► PartUpload      blocks of a multipart upload        ─┤
+///            ├─► AppendRequest   what one request appends            ─┤        └──► UploadOutcome
+///            ├─► MultipartEnd    no content: its parts have come     ─┤
+///            ├─► RepeatedUpload  compared with what is acknowledged  ─┘
+///            └─► an outcome: the upload takes no content, as this class does      suspend, discard ─► over
 ///
 /// Used by one thread at a time.
-package final class OpenUpload {
-    /// Where the bytes go.
-    enum Target {
-        case none
-        case content(any StagedContent)
-        case part(PartClaim)
-        case append(AppendClaim)
+package class OpenUpload {
+    /// What its client declared, with its path in the server's directory. It is stored here, too, because front ends read single
+    /// fields of it, and a computed property would copy all of them each time.
+    package final let intent: UploadIntent
+
+    /// What was checked before the content.
+    final let admission: UploadAdmission
+
+    /// The upload that this is a part or a request of, or ends; nil for a whole upload.
+    final let multipart: MultipartUpload?
+
+    /// Bytes of content that have come.
+    package internal(set) final var size: UInt64 = 0
+
+    /// What has to have the path when the upload is published; nil for anything. To be set before the upload is finished.
+    package final var condition: PublicationCondition?
+
+    /// The command that the upload is part of; nil for the push of the connection. To be set before the upload is finished.
+    package final var command: StoringCommand?
+
+    init(_ admission: UploadAdmission, of multipart: MultipartUpload? = nil) {
+        (intent, self.admission, self.multipart) = (admission.intent, admission, multipart)
     }
 
-    /// Its path becomes that in the server's directory when the caller is found to may use it.
-    package private(set) var intent: UploadIntent
-
-    /// As its sender names it.
-    private(set) var statedIntent: UploadIntent
-
-    /// When the caller came with it, in nanoseconds of the monotonic clock.
-    package let started: Int64
-
-    /// Who sends it; nothing for one that cannot be told from others.
-    package var client: UInt64? { caller.id }
-
-    /// What a part belongs to, or whose end this is; set before anything else is asked for.
-    var multipart: MultipartUpload?
-
-    /// The acknowledgement that this id already has: then nothing is stored, only compared.
-    private var earlier: Acknowledgement?
-
-    /// The push that the connection is part of.
-    let run: UInt64?
-
-    /// What has to have the path when it is published; nil for anything. To be set before the upload is finished.
-    package var condition: PublicationCondition?
-
-    /// The command that it is part of; nil for the push of `run`. To be set before the upload is finished.
-    package var command: StoringCommand?
-
-    /// What it appends to; nil for any other upload.
-    var appendUpload: AppendUpload?
-
-    /// Whether its sender can go on with it over another connection.
-    var isAnnounced = false
-
-    let intake: Intake
-    let caller: Caller
-    private let connection: Int
-    /// Of the acknowledged uploads, before this one was looked for among them.
-    private let moment: Int
-    private let digester: ContentDigester
-    /// Where it is to be stored, once that is checked.
-    package private(set) var path: RelativePath?
-    /// What its acknowledgement calls it: the same place, but for what is for somebody.
-    private(set) var statedPath: RelativePath?
-    var target = Target.none
-    private var lastBlock: (index: UInt64, digest: [UInt8])?
-    /// Of a part's blocks, one after the other.
-    private var blockDigests: [UInt8] = []
-
-    /// Whether nothing more is taken, because the connection has gone or the upload was given up.
-    private var isOver = false
-
-    /// Bytes of content taken in.
-    package internal(set) var size: UInt64 = 0
-
-    /// - Parameters:
-    ///   - connection: the number of the one it comes over.
-    ///   - run: the push that the connection is part of.
-    ///   - digester: reset; the session's, used by one upload at a time.
-    init(
-        _ intent: UploadIntent, in intake: Intake, for caller: Caller, connection: Int, run: UInt64?,
-        digester: ContentDigester
-    ) {
-        (self.intent, statedIntent, self.intake, self.caller) = (intent, intent, intake, caller)
-        (self.connection, self.run, self.digester) = (connection, run, digester)
-        started = intake.clock.monotonic()
-        moment = intake.known.recent.moment
-    }
-
-    /// Whether the content has, or may have, more than one block. Short uploads are over as soon as they have begun.
-    package var isLong: Bool {
-        guard intent.extent != .multipart else { return false }
-        return intent.size.map { $0 > UInt64(Limits.blockSize) } ?? true
-    }
-
-    /// Whether this is the first that is heard of a long upload.
-    package var opensLongUpload: Bool {
-        if case .part(let part) = intent.extent { part.offset == 0 } else { isLong }
-    }
-
-    /// When the upload began that this is, or is a part of, in nanoseconds of the monotonic clock.
-    package var began: Int64 { multipart?.started ?? started }
-
-    /// Whether the upload that this is a part of is complete or given up.
-    package var hasEndedMultipart: Bool { multipart?.isFinished ?? false }
-
-    /// To be asked for before it is published: one that came whole over a connection that was lost may come in parts over the next.
-    /// Nothing for one that grows, whose id nobody else has.
-    var claim: RecentResults.Claim? {
-        switch intent.extent {
-        case .whole, .multipart: .init(id: intent.id, begun: moment)
-        case .part, .append: nil
-        }
-    }
-
-    /// What is for somebody: the name that its sender gives it, and bytes of its note.
-    var mailed: (name: String, note: Int)? {
-        intent.isMail ? (statedIntent.path, intent.note?.count ?? 0) : nil
-    }
-
-    /// Bytes of its names in memory, and of its note: each path stands there as its sender and as the server calls it.
-    var bytesOfNames: Int { statedIntent.path.utf8.count + intent.path.utf8.count + (intent.note?.count ?? 0) }
-
-    var limit: UInt64 { caller.maximumUpload(of: intake.maximumUpload) }
-}
-
-// MARK: Before the content
-
-extension OpenUpload {
-    /// Before anything else is done about it: lets it have its place in the server's directory.
-    func authorize() throws(Failure) {
-        statedIntent = intent
-        intent.path = try caller.pathForUpload(intent.path)
-    }
-
-    /// Compares where it goes, and how large it may be, with what the client may do by now.
-    func reauthorize(for caller: Caller) throws(Failure) {
-        // The same place: another folder has other owners.
-        guard try caller.pathForUpload(statedIntent.path) == intent.path else { throw .accessChanged }
-        let limit = caller.maximumUpload(of: intake.maximumUpload)
-        guard max(size, intent.leastSize) <= limit else { throw .uploadTooLarge(limit) }
-    }
-
-    /// Checks what is declared; before anything else is known of the upload, or remembered.
-    ///
-    /// - Returns: where it is to be stored.
-    func checkDeclaration() throws(Failure) -> RelativePath {
-        let stated = try checkedPath()
-        if intent.leastSize > limit { throw tooLarge }
-        if intent.isMail { try intake.admitMail(intent, from: caller) }
-        // Nobody else can have that place, so nothing there is replaced.
-        let path = intent.isMail ? RelativePath.mail(intent.wholeID) : stated
-        (self.path, statedPath) = (path, stated)
-        if intent.isMail { intent.conflict = .keepBoth }
-        guard intake.store.abilities.replacesNothing || intent.conflict == .overwrite else { throw .onlyReplacing }
-        return path
-    }
-
-    /// Checks what can be known before the content.
-    ///
-    /// - Parameters:
-    ///   - path: where it is to be stored.
-    ///   - mayEnd: whether the sender waits for an answer, so that the content need not come. Otherwise it does, and can be
-    ///     compared with what was stored before.
-    /// - Returns: the outcome, when the upload is over already.
-    func admit(_ path: RelativePath, mayEnd: Bool) throws(Failure) -> UploadOutcome? {
-        earlier = try acknowledgement()
-        if let earlier { return mayEnd ? .acknowledged(earlier) : nil }
-        if mayEnd, let interval = intake.isChecked(for: intent.wholeID) { throw .isChecked(path, interval) }
-        guard mayEnd || !isAdmittedAnyway else { return nil }
-        // What has its name may come from itself, under a server that has died: it is compared.
-        if let size = sizeOfAll, intake.store.version(at: path)?.size == size { return nil }
-        try checkReplacing(path)
-        try checkVersion(path)
-        guard try intake.store.admit(path, size: intent.uploadSize, conflict: intent.conflict) == .skipped,
-            !isToBeHealed(path)
-        else {
-            if isLong { try open() }
-            return nil
-        }
-        // What stands there may come from this very upload, over a connection that was lost.
-        guard !isBeingCompleted else { throw .beingCompleted }
-        // A file is not known as it is now before its change is durable and the catalog was told.
-        guard !intake.changing.hold(path), intake.known.tellUntold() == nil else { throw .isChanging(path) }
-        earlier = try acknowledgement()
-        if let earlier { return mayEnd ? .acknowledged(earlier) : nil }
-        return .skipped(size: 0, message: "\(path) was there already.")
-    }
-
-    /// Whether nothing of what is under the path could end the upload now: nothing keeps one out that takes another name, and what
-    /// keeps out a short one that replaces what is there is found when it is published. To look twice costs more than its content.
-    private var isAdmittedAnyway: Bool {
-        switch intent.conflict {
-        case .keepBoth: true
-        case .overwrite: intent.extent == .whole && !isLong
-        case .skip, .fail: false
-        }
-    }
-
-    /// Whether another connection has brought all of the upload, and has no acknowledgement yet.
-    private var isBeingCompleted: Bool {
-        intake.known.recent.isClaimed(intent.wholeID) || intake.multiparts[intent.wholeID]?.isFinished ?? false
-    }
-
-    /// The acknowledgement that the id already has, as long as the stored file is surely what was acknowledged.
-    ///
-    /// - Throws: `contentMismatch` when the content cannot be the same.
-    private func acknowledgement() throws(Failure) -> Acknowledgement? {
-        // The id of a part is never acknowledged.
-        if case .part = intent.extent { return nil }
-        if intent.isMail { return try mailAcknowledgement() }
-        guard let found = intake.stillStored(intent.id, intent.function, for: caller, hasRotten: true) else {
-            return nil
-        }
-        guard intent.uploadSize ?? found.entry.size == found.entry.size else { throw .otherContent }
-        return Acknowledgement(again: found, run: run, kind: intent.kind)
-    }
-
-    /// The same for what is for somebody: all of them have it or can still have it.
-    private func mailAcknowledgement() throws(Failure) -> Acknowledgement? {
-        guard let statedPath, let found = try intake.stillDelivered(intent, at: statedPath) else { return nil }
-        guard intent.size ?? found.size == found.size else { throw .otherContent }
-        return Acknowledgement(again: found, kind: intent.kind)
-    }
-
-    /// Asked again when it is published; this spares the way to content that has no chance. One of the same size may be the
-    /// same.
-    private func checkReplacing(_ path: RelativePath) throws(Failure) {
-        guard intent.conflict == .overwrite, !caller.mayReplaceAll, let file = intake.store.version(at: path),
-            intent.uploadSize.map({ $0 != file.size }) ?? false, try !intake.hasStored(caller, path, file)
-        else { return }
-        throw .notYours(path)
-    }
-
-    /// Spares content that could not be published: it is compared again when the upload gets its path. What has its size may have its
-    /// content.
-    private func checkVersion(_ path: RelativePath) throws(Failure) {
-        guard let version = intent.replaceable, let file = intake.store.version(at: path), file.told != version,
-            intent.uploadSize.map({ $0 != file.size }) ?? false
-        else { return }
-        throw .isNotSeen(path)
-    }
-
-    /// What is rotten is not left as it is before it is known whether this is what it was.
-    private func isToBeHealed(_ path: RelativePath) -> Bool {
-        intake.store.version(at: path).map { intake.known.isRotten($0) } ?? false
-    }
-
-    private func checkedPath() throws(Failure) -> RelativePath {
-        do throws(RelativePath.Fault) {
-            return try RelativePath(intent.path)
-        } catch {
-            throw Failure(.invalidPath, error.message)
-        }
-    }
-
-    var tooLarge: Failure { .uploadTooLarge(limit) }
-}
-
-// MARK: Content
-
-extension OpenUpload {
     /// Takes the next bytes of the content.
     ///
     /// - Parameter isHole: whether they are zeros that need no room.
     /// - Throws: `sizeMismatch`, `uploadTooLarge`, and what the store does. The upload is to be refused then.
-    package func append(_ bytes: UnsafeRawBufferPointer, isHole: Bool = false) throws(Failure) {
-        guard !bytes.isEmpty else { return }
-        guard !isOver else { throw .notAdmitted }
-        guard intent.extent != .multipart else {
-            throw Failure(.sizeMismatch, "The end of a multipart upload has no content.")
-        }
-        let offset = size
-        let (end, overflow) = offset.addingReportingOverflow(UInt64(bytes.count))
-        guard !overflow, end <= intent.size ?? end else {
-            throw Failure(.sizeMismatch, "More than the declared \(intent.size ?? 0) bytes arrived.")
-        }
-        if case .append(let claim) = target { return try appendToEnd(bytes, claim) }
-        guard end <= limit else { throw tooLarge }
-        digester.update(bytes) { index, digest in
-            lastBlock = (index, digest)
-            if multipart != nil { blockDigests += digest }
-        }
-        size = end
-        try open()
-        switch target {
-        case .none, .append: break
-        case .content(let staged): try isHole ? staged.clear(offset..<end) : staged.write(bytes, at: offset)
-        case .part(let claim): try isHole ? claim.clear(offset..<end) : claim.write(bytes, at: offset)
-        }
+    package final func append(_ bytes: UnsafeRawBufferPointer, isHole: Bool = false) throws(Failure) {
+        if !bytes.isEmpty { try write(bytes, isHole: isHole) }
     }
 
-    /// Makes the place to write to, where the bytes are wanted at all.
-    private func open() throws(Failure) {
-        guard earlier == nil, case .none = target else { return }
-        let quota = intake.quotas.quota(for: caller.grant)
-        switch intent.extent {
-        case .whole:
-            target = .content(
-                try intake.store.stage(
-                    id: intent.id, size: intent.size, filled: intent.filled, permissions: intent.permissions,
-                    quota: quota))
-        case .part(let part):
-            guard let multipart, let range = part.range(size: intent.size ?? 0) else { throw .declaredOtherwise }
-            try checkLength(range, part, of: multipart)
-            target = .part(
-                try multipart.claim(
-                    range, connection: connection, run: run, isInOrder: !intake.store.abilities.writesAnywhere
-                ) { [intake, intent] () throws(Failure) in
-                    try intake.store.resume(
-                        id: part.upload, size: part.total, filled: intent.filled, quota: quota)
-                })
-        case .multipart, .append: break
-        }
-    }
-
-    /// A part that is shorter than the store takes can only be the last one: where nobody knows the size yet, it ends the upload.
-    private func checkLength(_ range: Range<UInt64>, _ part: UploadPart, of multipart: MultipartUpload) throws(Failure)
-    {
-        let least = intake.store.abilities.leastPart
-        guard range.upperBound - range.lowerBound < least, range.upperBound != part.total else { return }
-        guard part.total == nil else { throw .shortPart(least) }
-        try multipart.check(total: range.upperBound, intent.function)
-    }
+    /// - Parameter bytes: one or more.
+    func write(_ bytes: UnsafeRawBufferPointer, isHole: Bool) throws(Failure) { throw .notAdmitted }
 
     /// Compares the last block with what its sender says of it.
     ///
     /// - Throws: `digestMismatch`.
-    package func check(_ index: UInt64, _ digest: Digest) throws(Failure) {
-        guard let lastBlock, lastBlock.index == index, digest.algorithm.function == intent.function,
-            lastBlock.digest == digest.bytes
-        else { throw Failure(.digestMismatch, "Block \(index) arrived with another digest than declared.") }
-    }
+    package func check(_ index: UInt64, _ digest: Digest) throws(Failure) { throw .otherBlock(index) }
 
-    /// The connection has gone. Of a part, whole blocks stay: they arrived as they were sent, as far as anybody knows.
-    package func suspend() { discard(keepingBlocks: true) }
+    /// Compares what arrived with what the sender declared.
+    func finish(_ end: DeclaredEnd) throws(Failure) -> UploadEnding { throw .notAdmitted }
+
+    /// The connection has gone: of a part whole blocks stay, and of an append upload what has come.
+    package func suspend() { discard() }
 
     /// Throws away what was received.
-    func discard(keepingBlocks: Bool = false) {
-        switch target {
-        case .none: break
-        case .content(let staged): staged.discard()
-        case .part(let claim): claim.withdraw(digests: keepingBlocks ? blockDigests : [])
-        case .append(let claim): leaveEnd(claim, keeps: keepingBlocks)
+    func discard() {}
+
+    /// The upload is recorded: what was kept to go on with it goes.
+    func forgetUnfinished() {
+        if let multipart { admission.intake.multiparts.remove(multipart) }
+    }
+
+    /// The sender may tell its client where to go on with the upload. Only an append upload can be gone on with so.
+    package func announce() {}
+
+    /// Bytes of an append upload that are durable.
+    package var kept: UInt64 { 0 }
+
+    /// The digest of all that there is of an append upload, by another function than the server's own.
+    package func digest(by function: DigestFunction) throws(Failure) -> [UInt8] { throw .notAdmitted }
+}
+
+/// How the content of an upload ended that was as its sender declared.
+enum UploadEnding {
+    case verified(VerifiedUpload)
+    case over(UploadOutcome)
+}
+
+extension OpenUpload {
+    /// When its client came with it, in nanoseconds of the monotonic clock.
+    package final var started: Int64 { admission.started }
+
+    /// When the upload began that this is, or is a part of, in nanoseconds of the monotonic clock.
+    package final var began: Int64 { multipart?.started ?? started }
+
+    /// Who sends it; nil for a client that cannot be told from others.
+    package final var client: UInt64? { admission.caller.id }
+
+    package final var isLong: Bool { intent.isLong }
+
+    /// Whether this is the first that is heard of a long upload.
+    package final var opensLongUpload: Bool {
+        if case .part(let part) = intent.extent { part.offset == 0 } else { isLong }
+    }
+
+    /// Whether the upload that this is a part of is complete or given up.
+    package final var hasEndedMultipart: Bool { multipart?.isFinished ?? false }
+
+    /// Bytes that have come with some more.
+    ///
+    /// - Throws: `sizeMismatch` when that is more than was declared.
+    final func checkedSize(with bytes: UnsafeRawBufferPointer) throws(Failure) -> UInt64 {
+        let (end, overflow) = size.addingReportingOverflow(UInt64(bytes.count))
+        guard !overflow, end <= intent.size ?? end else {
+            throw Failure(.sizeMismatch, "More than the declared \(intent.size ?? 0) bytes arrived.")
         }
-        target = .none
-        isOver = true
+        return end
+    }
+
+    /// - Parameter end: bytes of content with those that have just come.
+    /// - Throws: `uploadTooLarge`.
+    final func checkLimit(_ end: UInt64) throws(Failure) {
+        let limit = admission.limit
+        guard end <= limit else { throw .uploadTooLarge(limit) }
+    }
+
+    /// The upload as it goes to the pipeline.
+    ///
+    /// - Parameter claim: what it claims before it is published; nil where no other connection can complete its id.
+    final func verified(
+        _ staged: any StagedContent, _ size: UInt64, _ digest: Digest, claim: RecentResults.Claim?
+    ) throws(Failure) -> UploadEnding {
+        var publication = try admission.publication(staged, size, digest)
+        publication.condition = condition
+        publication.command = command ?? admission.run.map { StoringCommand(id: $0, mayRepeat: true) }
+        return .verified(VerifiedUpload(upload: self, publication: publication, claim: claim))
     }
 }
 
-// MARK: The end
-
-extension OpenUpload {
-    /// What came of content that is all there and as declared.
-    enum Finish {
-        case publish(Publication)
-        case ended(UploadOutcome)
-    }
-
-    /// Compares what arrived with what the sender declared.
-    func finish(_ end: DeclaredEnd) throws(Failure) -> Finish {
-        if earlier != nil {
-            // While the content came, the stored file may have been removed, replaced, or found rotten.
-            guard let still = try acknowledgement() else { throw .changedMeanwhile }
-            return .ended(.acknowledged(try compare(still, end)))
-        }
-        switch intent.extent {
-        case .whole:
-            let digest = try checked(end, size: size, digest: digester.finish().digest)
-            try open()
-            guard case .content(let staged) = target, let publication = publication(staged, size, digest) else {
-                throw .notAdmitted
-            }
-            target = .none
-            return .publish(publication)
-        case .part: return .ended(try stage(end))
-        case .multipart: return try finishParts(end)
-        case .append(let append): return try finishAppend(append, end)
-        }
-    }
-
-    /// Only parts that were verified here count. That the content is under its name already proves nothing of this client,
-    /// who may know no more of it than its size and its digest; and to look would be to read all of it for a few bytes.
-    private func finishParts(_ end: DeclaredEnd) throws(Failure) -> Finish {
-        guard let total = intent.size, let multipart, let (staged, computed) = try multipart.finish(total: total) else {
-            throw .missingParts
-        }
-        do throws(Failure) {
-            let digest = try checked(end, size: total, digest: computed)
-            try staged.trim(to: total)
-            guard let publication = publication(staged, total, digest) else { throw .notAdmitted }
-            return .publish(publication)
-        } catch {
-            // What the disk could not do now it may do later.
-            if error.code.class != .server { staged.discard() }
-            intake.multiparts.remove(multipart)
-            throw error
-        }
-    }
-
+extension DeclaredEnd {
+    /// Compares what arrived with what its sender declared.
+    ///
+    /// - Parameter beginning: bytes that were declared before the content.
     /// - Returns: the digest.
-    private func checked(_ end: DeclaredEnd, size: UInt64, digest: Digest) throws(Failure) -> Digest {
-        guard end.size ?? size == size, size == intent.size ?? size else {
-            throw Failure(
-                .sizeMismatch, "\(size) bytes arrived; \(intent.size ?? end.size ?? size) were declared.")
+    /// - Throws: `sizeMismatch`, `digestMismatch`.
+    func checked(_ size: UInt64, _ digest: Digest, beginning: UInt64?) throws(Failure) -> Digest {
+        guard self.size ?? size == size, size == beginning ?? size else {
+            throw Failure(.sizeMismatch, "\(size) bytes arrived; \(beginning ?? self.size ?? size) were declared.")
         }
-        guard digest == end.digest ?? digest else {
+        guard digest == self.digest ?? digest else {
             throw Failure(
                 .digestMismatch,
-                "The content arrived with the digest \(digest); \(end.digest ?? digest) was declared.")
+                "The content arrived with the digest \(digest); \(self.digest ?? digest) was declared.")
         }
         return digest
     }
+}
 
-    /// For an id that has its acknowledgement. Who only sends the end of a multipart upload again has no content to compare.
-    private func compare(_ earlier: Acknowledgement, _ end: DeclaredEnd) throws(Failure) -> Acknowledgement {
-        guard intent.extent != .multipart else {
-            return try compare(earlier, size: end.size ?? earlier.size, end.digest ?? earlier.digest)
-        }
-        let digest = try checked(end, size: size, digest: digester.finish().digest)
-        return try compare(earlier, size: size, digest)
-    }
+/// Size and digest of content as it comes, compared with what its sender says of it.
+struct ContentCheck {
+    /// The session's, reset; used by one upload at a time.
+    private let digester: ContentDigester
+    private var lastBlock: (index: UInt64, digest: [UInt8])?
 
-    private func compare(
-        _ earlier: Acknowledgement, size: UInt64, _ digest: Digest
-    ) throws(Failure) -> Acknowledgement {
-        guard earlier.size == size, earlier.digest == digest else { throw .otherContent }
-        return earlier
-    }
+    init(_ digester: ContentDigester) { self.digester = digester }
 
-    /// The acknowledgement of an upload that may not be completed here, because another connection is at it or was faster.
+    /// Counts and digests the next bytes of an upload.
     ///
-    /// - Throws: `busy` when there is none yet, or none any more; `contentMismatch`.
-    func acknowledgedElsewhere(_ publication: Publication) throws(Failure) -> Acknowledgement {
-        guard let earlier = try acknowledgement() else { throw .beingCompleted }
-        return try compare(earlier, size: publication.size, publication.digest)
+    /// - Parameter blockFinished: is given the digest of each block that they fill.
+    /// - Returns: where they are in the content.
+    mutating func take(
+        _ bytes: UnsafeRawBufferPointer, of upload: OpenUpload, blockFinished: ([UInt8]) -> Void = { _ in }
+    ) throws(Failure) -> Range<UInt64> {
+        let (offset, end) = (upload.size, try upload.checkedSize(with: bytes))
+        try upload.checkLimit(end)
+        digester.update(bytes) { index, digest in
+            lastBlock = (index, digest)
+            blockFinished(digest)
+        }
+        upload.size = end
+        return offset..<end
     }
 
-    private func stage(_ end: DeclaredEnd) throws(Failure) -> UploadOutcome {
+    func check(_ index: UInt64, _ digest: Digest, _ function: DigestFunction) throws(Failure) {
+        guard let lastBlock, lastBlock.index == index, digest.algorithm.function == function,
+            lastBlock.digest == digest.bytes
+        else { throw .otherBlock(index) }
+    }
+
+    /// Compares all that has come with what was declared.
+    ///
+    /// - Returns: its digest, and that of a last block which is not full and comes after others.
+    func finish(_ end: DeclaredEnd, of upload: OpenUpload) throws(Failure) -> (digest: Digest, lastBlock: [UInt8]?) {
         let (computed, last) = digester.finish()
-        let digest = try checked(end, size: size, digest: computed)
-        if let last { blockDigests += last.digest }
-        // Less than a block: its digest is the content's.
-        if blockDigests.isEmpty { blockDigests = digest.bytes }
-        guard case .part(let claim) = target else { throw .notAdmitted }
-        target = .none
-        try claim.complete(digests: blockDigests)
-        return .staged(size: size, digest)
+        return (try end.checked(upload.size, computed, beginning: upload.intent.size), last?.digest)
+    }
+}
+
+/// An upload whose content comes in order over one connection.
+///
+/// The first byte makes the place that the content is written to, or `begin` makes it for a long upload.
+///
+///     unmade ─► made ─► over
+final class WholeUpload: OpenUpload {
+    private enum Place {
+        case unmade
+        case made(any StagedContent)
+        /// The content is verified, or was thrown away.
+        case over
     }
 
-    /// - Returns: nothing for an upload that was not admitted.
-    func publication(_ staged: any StagedContent, _ size: UInt64, _ digest: Digest) -> Publication? {
-        path.map {
-            var publication = Publication(
-                staged: staged, id: intent.id, path: $0, size: size, digest: digest, conflict: intent.conflict,
-                modified: intent.modified, permissions: intent.permissions)
-            publication.keepsPermissions = intent.keepsPermissions
-            publication.attributes = intent.attributes
-            (publication.condition, publication.replaceable) = (condition, intent.replaceable)
-            publication.command = command ?? run.map { StoringCommand(id: $0, mayRepeat: true) }
-            if !caller.mayReadAll {
-                publication.mayCompare = { [intake, caller] in !intake.known.isOfAnother(than: caller, $0, $1) }
-            }
-            return publication
+    private var place = Place.unmade
+    private var content: ContentCheck
+
+    /// - Parameter digester: reset.
+    init(_ admission: UploadAdmission, _ digester: ContentDigester) {
+        content = ContentCheck(digester)
+        super.init(admission)
+    }
+
+    override func write(_ bytes: UnsafeRawBufferPointer, isHole: Bool) throws(Failure) {
+        if case .over = place { throw .notAdmitted }
+        let range = try content.take(bytes, of: self)
+        let staged = try makePlace()
+        try isHole ? staged.clear(range) : staged.write(bytes, at: range.lowerBound)
+    }
+
+    /// Makes the place for the content, where there is none.
+    @discardableResult func makePlace() throws(Failure) -> any StagedContent {
+        switch place {
+        case .made(let staged): return staged
+        case .over: throw .notAdmitted
+        case .unmade:
+            let staged: any StagedContent = try admission.intake.store.stage(
+                id: intent.id, size: intent.size, filled: intent.filled, permissions: intent.permissions,
+                quota: admission.quota)
+            place = .made(staged)
+            return staged
         }
     }
+
+    override func check(_ index: UInt64, _ digest: Digest) throws(Failure) {
+        try content.check(index, digest, intent.function)
+    }
+
+    override func finish(_ end: DeclaredEnd) throws(Failure) -> UploadEnding {
+        let digest = try content.finish(end, of: self).digest
+        let verified = try verified(makePlace(), size, digest, claim: admission.claim)
+        place = .over
+        return verified
+    }
+
+    override func discard() {
+        if case .made(let staged) = place { staged.discard() }
+        place = .over
+    }
+}
+
+/// An upload whose id is acknowledged already, and whose content comes all the same: it is compared with what was acknowledged,
+/// and stored nowhere.
+final class RepeatedUpload: OpenUpload {
+    private var content: ContentCheck
+    /// Whether the session's digester may be another upload's by now.
+    private var isOver = false
+
+    /// - Parameter digester: reset.
+    init(_ admission: UploadAdmission, of multipart: MultipartUpload?, _ digester: ContentDigester) {
+        content = ContentCheck(digester)
+        super.init(admission, of: multipart)
+    }
+
+    override func write(_ bytes: UnsafeRawBufferPointer, isHole: Bool) throws(Failure) {
+        guard !isOver else { throw .notAdmitted }
+        if case .multipart = intent.extent { throw .contentOfEnd }
+        _ = try content.take(bytes, of: self)
+    }
+
+    override func check(_ index: UInt64, _ digest: Digest) throws(Failure) {
+        try content.check(index, digest, intent.function)
+    }
+
+    /// A client that sends only the end of a multipart upload again has no content to compare.
+    override func finish(_ end: DeclaredEnd) throws(Failure) -> UploadEnding {
+        // While the content came, the stored file may have been removed, replaced, or found rotten.
+        guard let earlier = try admission.acknowledgement() else { throw .changedMeanwhile }
+        if case .multipart = intent.extent {
+            let (size, digest) = (end.size ?? earlier.size, end.digest ?? earlier.digest)
+            return .over(.acknowledged(try earlier.compared(size: size, digest)))
+        }
+        let digest = try content.finish(end, of: self).digest
+        return .over(.acknowledged(try earlier.compared(size: size, digest)))
+    }
+
+    override func discard() { isOver = true }
 }
 
 extension Failure {
@@ -470,27 +299,12 @@ extension Failure {
     static let notAdmitted = Failure(
         .storageFailed, "The server lost track of the upload, by a mistake of its own. The upload may be sent again.")
 
-    /// To whoever wants to keep what has a name, where the store cannot see to that.
-    fileprivate static let onlyReplacing = Failure(
-        .forbidden,
-        "The server's store can only replace what has a name: push with the conflict policy that overwrites.")
+    static let contentOfEnd = Failure(.sizeMismatch, "The end of a multipart upload has no content.")
 
-    fileprivate static func shortPart(_ least: UInt64) -> Failure {
-        Failure(.sizeMismatch, "The server's store takes parts of \(least) bytes or more, but for the last one.")
+    fileprivate static func otherBlock(_ index: UInt64) -> Failure {
+        Failure(.digestMismatch, "Block \(index) arrived with another digest than declared.")
     }
 
-    /// - Parameter limit: bytes that the client may store at once.
-    package static func uploadTooLarge(_ limit: UInt64) -> Failure {
-        Failure(.uploadTooLarge, "The server takes no more than \(limit) bytes.")
-    }
-
-    fileprivate static let accessChanged = Failure(
-        .forbidden, "What this client may do was changed while the upload came: send it again, to where it may go now.")
-
-    static let otherContent = Failure(.contentMismatch, "The upload id was used for other content.")
-}
-
-extension Failure {
     fileprivate static let changedMeanwhile = Failure(
         .busy, "What was stored of the upload was changed while it came once more: send it again.")
 }
