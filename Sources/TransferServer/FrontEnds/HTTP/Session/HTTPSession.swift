@@ -62,6 +62,9 @@ final class HTTPSession: ServedSession {
         case resting
     }
 
+    /// The deadline of the handshake counts until the client has asked for something that it may have.
+    enum Handshake { case open, over }
+
     let client: ServedClient
     let worker: HTTPWorker
     var wire: HTTPWire
@@ -70,7 +73,6 @@ final class HTTPSession: ServedSession {
     private let web: HTTPWays
     /// Who asked last, and what that client showed.
     var known: KnownClient?
-    /// Whether the deadline of the handshake is past, because the client has asked for something or there is no handshake.
     var handshake: Handshake
     /// Fired when the client has taken some of what waits for it.
     let roomForAnswers = Signal()
@@ -79,8 +81,6 @@ final class HTTPSession: ServedSession {
     /// Of an answer that goes on when there is something to tell.
     var watching: EventWatch?
     let bell = MailBell()
-
-    enum Handshake { case open, over }
 
     /// - Parameters:
     ///   - isPlain: whether clients come over a proxy, without encryption.
