@@ -105,7 +105,7 @@ package final class Intake: Sendable {
         quotas = CallerQuotas(known, store, mailroom, adoption)
         multiparts = MultipartUploads(limit: configuration.maximumMultiparts) { id in
             guard known.unfinished(id) != nil else { return }
-            known.forgetUnfinished([id]) { store.hasPart($0) }
+            known.forgetUnfinished([id]) { store.parts?.hasPart($0) ?? false }
         }
     }
 
@@ -122,7 +122,9 @@ package final class Intake: Sendable {
     }
 
     /// Whether a part of an upload may be a piece of a block.
-    package var takesPieces: Bool { store.abilities.writesAnywhere && store.abilities.leastPart <= Limits.pieceSize }
+    package var takesPieces: Bool {
+        store.parts != nil && store.abilities.writesAnywhere && store.abilities.leastPart <= Limits.pieceSize
+    }
 
     /// What receipts are verified with; nothing where none are given.
     package var receiptKey: [UInt8]? { issuer?.key.raw.bytes }
@@ -134,9 +136,24 @@ package final class Intake: Sendable {
 // MARK: Unfinished uploads
 
 extension Intake {
+    /// Whether there is a part of the upload in the store, or what says what has become of it.
+    func hasPart(_ id: UploadID) -> Bool { store.parts?.hasPart(id) ?? false }
+
+    /// - Throws: `forbidden` where the store takes no uploads in parts.
+    func partStore() throws(Failure) -> any PartStore {
+        guard let parts = store.parts else { throw .noParts }
+        return parts
+    }
+
+    /// - Throws: `forbidden` where the store takes no append uploads.
+    func appendStore() throws(Failure) -> any AppendStore {
+        guard let appends = store.appends else { throw .noAppends }
+        return appends
+    }
+
     /// Lets the catalog forget the unfinished uploads whose parts are gone: taken back, refused, or too old.
     package func forgetUnfinished() {
-        known.forgetUnfinished { [store, multiparts] in multiparts[$0] != nil || store.hasPart($0) }
+        known.forgetUnfinished { [self] in multiparts[$0] != nil || hasPart($0) }
     }
 
     /// Finds a place for one more unfinished upload of a client. Where it has its share, or none is free, an older one gives way that
@@ -153,11 +170,11 @@ extension Intake {
     private func giveUp(_ id: UploadID) -> Bool {
         guard multiparts.forget(id) else { return false }
         do throws(Failure) {
-            try store.removePart(id)
+            try store.parts?.removePart(id)
         } catch {
             return false
         }
-        known.forgetUnfinished([id]) { [store, multiparts] id in store.hasPart(id) || multiparts[id] != nil }
+        known.forgetUnfinished([id]) { [self] id in hasPart(id) || multiparts[id] != nil }
         return true
     }
 
@@ -171,17 +188,25 @@ extension Intake {
     package func expire(
         leftovers: Bool, age: ((Int64) -> Int64)? = nil
     ) throws(Failure) -> (removed: UnfinishedContent, left: UnfinishedContent) {
-        var removed = leftovers ? try store.removeLeftovers() : UnfinishedContent()
+        guard let parts = store.parts else { return (UnfinishedContent(), UnfinishedContent()) }
+        var removed = leftovers ? try parts.removeLeftovers() : UnfinishedContent()
         let keep = keepUnfinished / 1_000_000_000
         let now = clock.utc() / 1_000_000_000
         let isOld = { (written: Int) in
             let moment = Int64(written)
             return (age?(moment) ?? now.subtractingReportingOverflow(moment).partialValue) > keep
         }
-        let old = try store.removeUnfinished(where: isOld, unless: { [multiparts] in multiparts[$0] != nil })
+        let old = try parts.removeUnfinished(where: isOld, unless: { [multiparts] in multiparts[$0] != nil })
         removed.add(old)
-        return (removed, try store.unfinished())
+        return (removed, try parts.unfinished())
     }
+}
+
+extension Failure {
+    fileprivate static let noParts = Failure(.forbidden, "The server's store takes no uploads in parts: send it whole.")
+
+    fileprivate static let noAppends = Failure(
+        .forbidden, "The server's store takes no uploads that grow: send it whole.")
 }
 
 /// What an operator has to hear of, which no caller is told.

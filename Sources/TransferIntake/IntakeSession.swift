@@ -17,7 +17,7 @@ package import TransferStore
 ///
 /// Used by one thread at a time.
 package final class IntakeSession {
-    /// What is needed of whoever has the connection.
+    /// What the session needs of its connection.
     package struct Connection {
         /// Its number; they grow.
         package let number: Int
@@ -34,7 +34,7 @@ package final class IntakeSession {
     package struct Begun {
         package let upload: OpenUpload
 
-        /// Nothing while its content is wanted.
+        /// Nil while its content is wanted.
         package let outcome: UploadOutcome?
     }
 
@@ -42,7 +42,7 @@ package final class IntakeSession {
     package enum Presence {
         /// It is over.
         case ended(OpenUpload, UploadOutcome)
-        /// Somebody has to look.
+        /// What there is has to be told, and perhaps read first.
         case query(PresenceQuery)
     }
 
@@ -63,7 +63,7 @@ package final class IntakeSession {
         set { pipeline.trash = newValue }
     }
 
-    /// Tells whether anybody still waits for what is verified.
+    /// Tells whether the client still waits for what is verified.
     package var sender: Sender?
 
     /// Why the caller may begin nothing any more.
@@ -254,7 +254,7 @@ extension IntakeSession {
         // Its file has no name any more, or nobody can say so.
         defer { if multipart.isFinished { intake.multiparts.remove(multipart) } }
         try multipart.takeBack(connection: connection.number, run: run) { [intake] () throws(Failure) in
-            try intake.store.removePart(id)
+            try intake.partStore().removePart(id)
         }
     }
 
@@ -281,7 +281,7 @@ extension IntakeSession {
     /// What was acknowledged before, for a caller that asks before it sends.
     ///
     /// - Parameter ids: the server's.
-    /// - Returns: for each what still holds; nothing where the content has to be sent. In a copy of the directory files are read, and
+    /// - Returns: for each what still holds; nil where the content has to be sent. In a copy of the directory files are read, and
     ///   perhaps only the first of them are answered, at least one.
     package func lookup(_ ids: [UploadID], _ function: DigestFunction) -> [Acknowledgement?] {
         guard refusal == nil else { return ids.map { _ in nil } }
@@ -316,8 +316,9 @@ extension IntakeSession {
         let intent = admission.intent
         let multipart = try multiparts.enter(intent.id, total: intent.size, admission, for: accountHolder)
         let presence = try multipart.takeOver(connection: connection.number, run: run) {
-            [store = intake.store] () throws(Failure) in
-            try store.resume(id: intent.id, size: intent.size, filled: intent.filled, quota: admission.quota)
+            [intake] () throws(Failure) in
+            try intake.partStore().resume(
+                id: intent.id, size: intent.size, filled: intent.filled, quota: admission.quota)
         }
         switch presence {
         case .known(let parts): return .memory(parts)
@@ -329,7 +330,7 @@ extension IntakeSession {
 // MARK: The end
 
 extension IntakeSession {
-    /// Whether so much is sealed that it is to be published.
+    /// Whether so much is verified that it is to be published.
     package var hasMuchVerified: Bool { pipeline.verifiedCount >= intake.filesAtOnce || pipeline.hasLongNames }
 
     /// Publishes what is verified: one sync pass for all of it.
@@ -357,11 +358,11 @@ extension Failure {
 }
 
 extension IntakeSession {
-    /// The receipt of an upload that is stored still, for whoever has sent it or may see it: the one that its acknowledgement
+    /// The receipt of an upload that is stored still, for a client that has sent it or may see it: the one that its acknowledgement
     /// came with where that can be made again, and otherwise one of now.
     ///
     /// - Parameter id: the server's.
-    /// - Returns: nothing for an upload that the caller may know nothing of, that is not what it was, or that no receipt can
+    /// - Returns: nil for an upload that the caller may know nothing of, that is not what it was, or that no receipt can
     ///   promise.
     package func receipt(of id: UploadID) -> SignedReceipt? {
         guard refusal == nil, let issuer = intake.issuer,
@@ -376,7 +377,7 @@ extension IntakeSession {
 }
 
 extension Caller {
-    /// Whether it may know that somebody has sent this; its path is another question.
+    /// Whether it may know that this was sent; its path is another question.
     fileprivate func mayKnow(_ entry: CatalogEntry) -> Bool {
         grant.options.rights.mayRead || id != nil && entry.client == id
     }

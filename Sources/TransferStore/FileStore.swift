@@ -5,7 +5,7 @@ package import TransferSystem
 
 /// Where accepted bytes live: a directory of plain files, with the server's own folder `.transfer` at its top.
 /// Synchronous and safe to call from any thread; called on the blocking pool.
-package final class FileStore: ContentStore {
+package final class FileStore: ContentStore, PartStore, AppendStore, RereadStore {
     let tree: DirectoryTree
     let incoming: Incoming
 
@@ -17,6 +17,9 @@ package final class FileStore: ContentStore {
 
     /// Everything that a file system can.
     package let abilities = StoreAbilities()
+    package var parts: (any PartStore)? { self }
+    package var appends: (any AppendStore)? { self }
+    package var rereads: (any RereadStore)? { self }
 
     /// Which directory of this machine it is; nil where that cannot be said.
     package let identity: [UInt8]?

@@ -87,3 +87,8 @@ extension CatalogEntry {
         return (receipts, entries)
     }
 }
+
+extension UploadRecords {
+    /// - Returns: nil for an id that it doesn't know.
+    func entry(for id: UploadID) throws(DatabaseError) -> CatalogEntry? { try entries(for: [id]).first ?? nil }
+}

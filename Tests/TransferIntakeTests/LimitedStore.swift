@@ -6,10 +6,16 @@ import TransferSystem
 final class LimitedStore: ContentStore {
     let abilities: StoreAbilities
     private let store: FileStore
+    private let takesOnlyWhole: Bool
 
-    init(_ store: FileStore, _ abilities: StoreAbilities) {
-        (self.store, self.abilities) = (store, abilities)
+    /// - Parameter takesOnlyWhole: whether it has neither parts nor append uploads, and reads nothing again.
+    init(_ store: FileStore, _ abilities: StoreAbilities, takesOnlyWhole: Bool = false) {
+        (self.store, self.abilities, self.takesOnlyWhole) = (store, abilities, takesOnlyWhole)
     }
+
+    var parts: (any PartStore)? { takesOnlyWhole ? nil : store }
+    var appends: (any AppendStore)? { takesOnlyWhole ? nil : store }
+    var rereads: (any RereadStore)? { takesOnlyWhole ? nil : store }
 
     var durability: Durability { store.durability }
 
@@ -39,30 +45,10 @@ final class LimitedStore: ContentStore {
         store.versions(of: names, in: folder)
     }
 
-    func reread(_ queries: [ContentQuery], progress: (Int) -> Bool) throws(Failure) -> [ContentReading] {
-        try store.reread(queries, progress: progress)
-    }
-
     func stage(
         id: UploadID, size: UInt64?, filled: UInt64?, permissions: UInt16?, quota: Quota?
     ) throws(Failure) -> StagedFile {
         try store.stage(id: id, size: size, filled: filled, permissions: permissions, quota: quota)
-    }
-
-    func resume(id: UploadID, size: UInt64?, filled: UInt64?, quota: Quota?) throws(Failure) -> StagedFile {
-        try store.resume(id: id, size: size, filled: filled, quota: quota)
-    }
-
-    func makeAppendable(id: UploadID, size: UInt64?, declaration: [UInt8], quota: Quota?) throws(Failure)
-        -> AppendableFile
-    {
-        try store.makeAppendable(id: id, size: size, declaration: declaration, quota: quota)
-    }
-
-    func appendable(
-        id: UploadID, quota: Quota?, to target: ([UInt8]) throws(Failure) -> UploadTarget?
-    ) throws(Failure) -> AppendableFile? {
-        try store.appendable(id: id, quota: quota, to: target)
     }
 
     func publish(
@@ -72,23 +58,7 @@ final class LimitedStore: ContentStore {
         store.publish(batch, acknowledged: acknowledged, mayReplace: mayReplace, touched: touched)
     }
 
-    func hasPart(_ id: UploadID) -> Bool { store.hasPart(id) }
-
-    func part(_ id: UploadID) -> UnfinishedPart? { store.part(id) }
-
-    func removePart(_ id: UploadID) throws(Failure) { try store.removePart(id) }
-
     func removeMail(_ paths: [RelativePath]) { store.removeMail(paths) }
 
     func mailFiles() -> [RelativePath] { store.mailFiles() }
-
-    func unfinished() throws(Failure) -> UnfinishedContent { try store.unfinished() }
-
-    func removeLeftovers() throws(Failure) -> UnfinishedContent { try store.removeLeftovers() }
-
-    func removeUnfinished(
-        where isOld: (Int) -> Bool, unless isInUse: (UploadID) -> Bool
-    ) throws(Failure) -> UnfinishedContent {
-        try store.removeUnfinished(where: isOld, unless: isInUse)
-    }
 }

@@ -117,10 +117,3 @@ package protocol UploadRecords: AnyObject, Sendable, IntendedChanges {
     /// Brings everything in order and lets go of it, so that another server may use it.
     func close() throws(DatabaseError)
 }
-
-extension UploadRecords {
-    /// - Returns: nothing for an id that it doesn't know.
-    package func entry(for id: UploadID) throws(DatabaseError) -> CatalogEntry? {
-        try entries(for: [id]).first ?? nil
-    }
-}

@@ -36,7 +36,7 @@ final class AppendRequest: OpenUpload {
             var stated = admission.intent
             stated.path = admission.clientPath
             let declaration = AppendDeclaration(stated, append, begun: clock.utc())
-            return try intake.store.makeAppendable(
+            return try intake.appendStore().makeAppendable(
                 id: id, size: append.total, declaration: declaration.bytes, quota: admission.quota)
         }
         guard let claim else { throw .noSuchUpload }
@@ -88,7 +88,7 @@ final class AppendRequest: OpenUpload {
         size = requestEnd
     }
 
-    /// All of it is read for that, once: a client that says again that it is another one costs no more.
+    /// The content is read for that, once: a client that declares a wrong digest again costs no more.
     override func digest(by function: DigestFunction) throws(Failure) -> [UInt8] {
         guard !isOver else { throw .notAdmitted }
         return try claim.use { (appendUpload) throws(Failure) in

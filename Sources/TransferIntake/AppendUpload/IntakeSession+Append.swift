@@ -34,7 +34,7 @@ extension IntakeSession {
                 try appendUpload.keep(now: intake.clock.monotonic())
                 return appendUpload.mark
             }
-            let written = intake.store.part(id)?.written ?? intake.clock.utc()
+            let written = intake.store.parts?.part(id)?.written ?? intake.clock.utc()
             let (expires, isNever) = written.addingReportingOverflow(intake.keepUnfinished)
             return UnfinishedAppend(
                 id, declaration, offset: mark.offset, total: mark.total ?? declaration.total,
@@ -47,7 +47,7 @@ extension IntakeSession {
     /// - Parameter id: the server's.
     /// - Returns: whether there was one.
     package func takeBack(append id: UploadID) throws(Failure) -> Bool {
-        let wasKnown = intake.multiparts[id] != nil || intake.store.hasPart(id)
+        let wasKnown = intake.multiparts[id] != nil || intake.hasPart(id)
         return try withEnd(of: id, bringsBack: false) { (claim) in
             claim.withdraw()
             claim.multipart.discard(claim.appendUpload)
@@ -77,7 +77,7 @@ extension IntakeSession {
         of id: UploadID, bringsBack: Bool = true, _ body: (AppendClaim) throws(Failure) -> T?
     ) throws(Failure) -> T? {
         if let refusal { throw Failure(refusal.code, refusal.message) }
-        guard intake.multiparts[id] != nil || intake.store.hasPart(id) else { return nil }
+        guard intake.multiparts[id] != nil || intake.hasPart(id) else { return nil }
         let now = intake.clock.monotonic()
         let multipart = try intake.multiparts.enter(
             id, total: nil, AppendMark.function, accountHolder: accountHolder, now: now)
@@ -108,7 +108,7 @@ extension Intake {
     func appendable(
         _ id: UploadID, for caller: Caller, bringsBack: Bool = true
     ) throws(Failure) -> (any AppendableContent)? {
-        try store.appendable(id: id, quota: quotas.quota(for: caller.grant)) { (declaration) throws(Failure) in
+        try appendStore().appendable(id: id, quota: quotas.quota(for: caller.grant)) { (declaration) throws(Failure) in
             // A crash behind the end of an upload has left its sheet.
             guard bringsBack, stillStored(id, AppendMark.function, for: caller, hasRotten: true) == nil else {
                 return nil

@@ -328,10 +328,10 @@ extension Adoption {
     ///
     /// - Returns: whether all of them were read, as far as they can be.
     private func judge(_ candidates: [Candidate], _ progress: (Int) -> Bool) throws(Failure) -> Bool {
-        guard !candidates.isEmpty else { return true }
+        guard !candidates.isEmpty, let rereads = store.rereads else { return true }
         var read: UInt64 = 0
         let unread = candidates.filter { !$0.functions.isEmpty }
-        var readings = try store.reread(
+        var readings = try rereads.reread(
             unread.map { ContentQuery(path: $0.path, functions: $0.functions) },
             progress: { count in
                 read = read.addingClamped(UInt64(clamping: count))

@@ -49,11 +49,12 @@ final class PartUpload: OpenUpload {
         case .unclaimed(let multipart):
             guard let range = part.range(size: intent.size ?? 0) else { throw .declaredOtherwise }
             try checkLength(range, of: multipart)
-            let store = admission.intake.store
+            let parts = try admission.intake.partStore()
+            let isInOrder = !admission.intake.store.abilities.writesAnywhere
             let claim = try multipart.claim(
-                range, connection: connection, run: admission.run, isInOrder: !store.abilities.writesAnywhere
+                range, connection: connection, run: admission.run, isInOrder: isInOrder
             ) { [quota = admission.quota] () throws(Failure) in
-                try store.resume(id: part.upload, size: part.total, filled: intent.filled, quota: quota)
+                try parts.resume(id: part.upload, size: part.total, filled: intent.filled, quota: quota)
             }
             place = .claimed(claim)
             return claim

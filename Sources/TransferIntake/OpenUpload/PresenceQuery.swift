@@ -22,7 +22,7 @@ package struct PresenceQuery {
     /// Blocks that were found.
     package private(set) var count = 0
 
-    /// Nothing when all was told.
+    /// Nil when all was told.
     private var source: Source?
 
     init(_ upload: OpenUpload, _ source: Source, isFirst: Bool) {
@@ -32,7 +32,7 @@ package struct PresenceQuery {
     /// Finds some blocks more.
     ///
     /// - Parameter threads: that may read.
-    /// - Returns: nothing at the end.
+    /// - Returns: nil at the end.
     package mutating func step(threads: Int) throws(Failure) -> [Block]? {
         switch source {
         case nil: return nil

@@ -108,6 +108,11 @@ extension UploadAdmission {
         }
         statedPath = stated
         guard intake.store.abilities.replacesNothing || intent.conflict == .overwrite else { throw .onlyReplacing }
+        switch intent.extent {
+        case .whole: break
+        case .part, .multipart: _ = try intake.partStore()
+        case .append: _ = try intake.appendStore()
+        }
     }
 }
 
@@ -140,8 +145,8 @@ extension UploadAdmission {
         return .over(.skipped(size: 0, message: "\(path) was there already."))
     }
 
-    /// Whether nothing of what is under the path could end the upload now: nothing keeps one out that takes another name, and what
-    /// keeps out a short one that replaces what is there is found when it is published. To look twice costs more than its content.
+    /// Whether no file under the path could end the upload now. One that keeps both takes another name, and a short one that replaces
+    /// what is there is compared when it is published: to look twice would cost more than its content.
     private var isAdmittedAnyway: Bool {
         switch intent.conflict {
         case .keepBoth: true
@@ -172,7 +177,7 @@ extension UploadAdmission {
         throw .isNotSeen(path)
     }
 
-    /// What is rotten is not left as it is before it is known whether this is what it was.
+    /// A rotten file does not end the upload, which may bring back what the file was.
     private func isToBeHealed(_ path: RelativePath) -> Bool {
         intake.store.version(at: path).map { intake.known.isRotten($0) } ?? false
     }

@@ -143,7 +143,7 @@ extension CallerQuotas {
     /// - Returns: nil where catalog or ledger cannot say.
     private func use(of account: Account, _ parts: [UploadID]) -> Use? {
         var use = Use()
-        for id in parts + known.unfinished(of: account.client).map(\.id) { use.parts[id] = store.part(id)?.size }
+        for id in parts + known.unfinished(of: account.client).map(\.id) { use.parts[id] = store.parts?.part(id)?.size }
         var made = account.made.paths
         var folders = FolderCount(below: account.top)
         // What has the path of the last entry.

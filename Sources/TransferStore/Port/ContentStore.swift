@@ -1,9 +1,13 @@
 package import TransferModel
 
 /// Where accepted content lives. Synchronous and safe to call from any thread.
+///
+/// The intake admits a path, stages content and publishes it: that every store can. What one can and another cannot is asked for:
+/// `parts`, `appends` and `rereads` are nil where a store has no such thing, and `abilities` says what else it cannot do.
+///
+///     admit ─► stage ─► StagedContent.write* ─► publish
 package protocol ContentStore: AnyObject, Sendable {
     associatedtype Staged: StagedContent
-    associatedtype Appendable: AppendableContent
 
     /// What acknowledgements of uploads to this store promise.
     var durability: Durability { get }
@@ -14,12 +18,33 @@ package protocol ContentStore: AnyObject, Sendable {
     /// What this store can, and others cannot.
     var abilities: StoreAbilities { get }
 
-    /// Whether an upload with this path has a chance, before its content travels.
+    /// Keeps the parts of multipart uploads; nil for a store that takes no uploads in parts.
+    var parts: (any PartStore)? { get }
+
+    /// Keeps append uploads; nil for a store that takes none. A store with append uploads has parts.
+    var appends: (any AppendStore)? { get }
+
+    /// Reads stored content again; nil for a store in which a copy cannot be told from what was acknowledged.
+    var rereads: (any RereadStore)? { get }
+
+    // MARK: What is stored
+
+    /// What has the path, without a look at its content.
     ///
-    /// - Parameter size: what the client declared, if it did.
-    /// - Returns: `skipped` when the client asked to leave the name as it is and it is taken; nothing to go on.
-    /// - Throws: `invalidPath`, `pathConflict`, `storageFailed`.
-    func admit(_ path: RelativePath, size: UInt64?, conflict: ConflictPolicy) throws(Failure) -> PublicationOutcome?
+    /// - Returns: nil when nothing has it, or something that is no file.
+    func version(at path: RelativePath) -> ContentVersion?
+
+    /// The same for many paths at once, in their order. Those of one folder should stand together.
+    func versions(at paths: [RelativePath]) -> [ContentVersion?]
+
+    /// What has these names in one folder, in their order; nil for each where there is no such folder.
+    ///
+    /// - Parameter folder: nil for the top of the store.
+    func versions(of names: [String], in folder: RelativePath?) -> [ContentVersion?]
+
+    /// Whether a file is another version of what it was only because something is about to replace it, and has its content. What has been
+    /// said of the version that is known holds until something else has the path.
+    func isAboutToGiveWay(_ version: ContentVersion, knownAs before: ContentVersion) -> Bool
 
     /// Whether something has the path.
     func exists(_ path: RelativePath) -> Bool
@@ -27,68 +52,33 @@ package protocol ContentStore: AnyObject, Sendable {
     /// The folders that are not there of one and those above it, the lowest first.
     ///
     /// - Parameters:
-    ///   - folder: nil for the store's directory itself.
+    ///   - folder: nil for the top of the store.
     ///   - top: one of those above, which does not count; nil for none.
     func missingFolders(_ folder: RelativePath?, below top: RelativePath?) -> [RelativePath]
 
-    /// Whether as much of the disk is free as has to stay free, before something is written that is no content.
+    // MARK: Storing
+
+    /// Whether an upload with this path has a chance, before its content travels.
+    ///
+    /// - Parameter size: what the client declared, if it did.
+    /// - Returns: `skipped` when the client asked to leave the name as it is and it is taken; nil to go on.
+    /// - Throws: `invalidPath`, `pathConflict`, `storageFailed`.
+    func admit(_ path: RelativePath, size: UInt64?, conflict: ConflictPolicy) throws(Failure) -> PublicationOutcome?
+
+    /// Whether as much room is free as has to stay free, before something is written that is no content.
     ///
     /// - Throws: `insufficientStorage`.
     func checkRoom() throws(Failure)
 
-    /// What has the path, without a look at its content.
-    ///
-    /// - Returns: nothing when there is none, or something that is no file.
-    func version(at path: RelativePath) -> ContentVersion?
-
-    /// Whether a file is another version of what it was only because something is about to replace it, and has its content. What has been
-    /// said of the version that is known holds until something else has the path.
-    func isAboutToGiveWay(_ version: ContentVersion, knownAs before: ContentVersion) -> Bool
-
-    /// The same for many paths at once, in their order. Those of one folder should stand together.
-    func versions(at paths: [RelativePath]) -> [ContentVersion?]
-
-    /// What has these names in one folder, in their order; nothing in it where there is no such folder.
-    ///
-    /// - Parameter folder: nothing for the store's directory itself.
-    func versions(of names: [String], in folder: RelativePath?) -> [ContentVersion?]
-
-    /// Reads stored files again, from the disk, once they and their names are as durable as the store is.
-    ///
-    /// - Parameter progress: is told of every piece that was read, in bytes; false ends it.
-    /// - Returns: one reading for each query, in their order.
-    /// - Throws: where nothing that is read proves anything now.
-    func reread(_ queries: [ContentQuery], progress: (Int) -> Bool) throws(Failure) -> [ContentReading]
-
-    /// A place for the bytes of one upload, which goes with whoever holds it.
+    /// A place for the bytes of one upload, which goes with whatever holds it.
     ///
     /// - Parameters:
-    ///   - size: what the client declared, or nothing; for more than one block space is reserved.
+    ///   - size: what the client declared, or nil; for more than one block space is reserved.
     ///   - filled: bytes that are not in holes, as far as the client can tell, of content that has any; then nothing is reserved.
     ///   - quota: of the client, where it has one.
     func stage(
         id: UploadID, size: UInt64?, filled: UInt64?, permissions: UInt16?, quota: Quota?
     ) throws(Failure) -> Staged
-
-    /// The part of an upload, with what has arrived of it before, perhaps under an earlier server. Whoever asks must see
-    /// to it that nobody else has it.
-    ///
-    /// - Parameter filled: as in `stage`.
-    func resume(id: UploadID, size: UInt64?, filled: UInt64?, quota: Quota?) throws(Failure) -> Staged
-
-    /// Makes a place for an append upload. Nothing of it is durable before it is first kept.
-    ///
-    /// - Parameter declaration: what `AppendableContent.declaration` gives back, also under a later server.
-    func makeAppendable(id: UploadID, size: UInt64?, declaration: [UInt8], quota: Quota?) throws(Failure) -> Appendable
-
-    /// One that was begun before, perhaps under an earlier server. Whoever asks must see to it that nobody else has it.
-    ///
-    /// - Parameter target: where an upload that was declared so goes; nothing for one that has ended, or goes nowhere. There the
-    ///   one is found that was published and never ended, because the server has died.
-    /// - Returns: nothing where there is none.
-    func appendable(
-        id: UploadID, quota: Quota?, to target: (_ declaration: [UInt8]) throws(Failure) -> UploadTarget?
-    ) throws(Failure) -> Appendable?
 
     /// Publishes verified uploads. When this returns, those that succeeded are under the paths it names, durably if the
     /// store is, and nothing is visible of the others.
@@ -105,37 +95,79 @@ package protocol ContentStore: AnyObject, Sendable {
         touched: ([TouchedFile]) -> Void
     ) -> [Result<PublicationOutcome, Failure>]
 
-    /// Whether there is a part of the upload that somebody could go on with, or what says what has become of it. One that cannot
-    /// be looked at counts.
-    func hasPart(_ id: UploadID) -> Bool
+    // MARK: Mail
 
-    /// The part of an unfinished upload, without a look at its content; nothing when there is none.
-    func part(_ id: UploadID) -> UnfinishedPart?
-
-    /// Throws the part of an upload away, if there is one. Whoever asks must see to it that nobody else has it.
-    func removePart(_ id: UploadID) throws(Failure)
-
-    /// Removes content in places that `RelativePath.mail(_:)` has made, as far as that is possible. Nobody is told what of it
+    /// Removes content in places that `RelativePath.mail(_:)` has made, as far as that is possible. The caller is not told what of it
     /// was there, and it need not be durable.
     func removeMail(_ paths: [RelativePath])
 
     /// The places that `RelativePath.mail(_:)` has made and that have content.
     func mailFiles() -> [RelativePath]
+}
+
+/// Keeps what has come of uploads that are not complete, also for a later server.
+package protocol PartStore: AnyObject, Sendable {
+    associatedtype Staged: StagedContent
+
+    /// The part of an upload, with what has arrived of it before, perhaps under an earlier server. The caller must see to it that no
+    /// other thread has it.
+    ///
+    /// - Parameter filled: as in `ContentStore.stage`.
+    func resume(id: UploadID, size: UInt64?, filled: UInt64?, quota: Quota?) throws(Failure) -> Staged
+
+    /// Whether there is a part of the upload that a client could go on with, or what says what has become of it. One that cannot
+    /// be looked at counts.
+    func hasPart(_ id: UploadID) -> Bool
+
+    /// The part of an unfinished upload, without a look at its content; nil when there is none.
+    func part(_ id: UploadID) -> UnfinishedPart?
+
+    /// Throws the part of an upload away, if there is one. The caller must see to it that no other thread has it.
+    func removePart(_ id: UploadID) throws(Failure)
 
     /// What there is of unfinished uploads.
     func unfinished() throws(Failure) -> UnfinishedContent
 
-    /// Removes what nobody can resume. To be called before the first upload.
+    /// Removes what no client can resume. To be called before the first upload.
     func removeLeftovers() throws(Failure) -> UnfinishedContent
 
     /// Removes unfinished uploads that nothing was added to for long.
     ///
     /// - Parameters:
     ///   - isOld: whether what was written last at a moment goes: seconds since 1970.
-    ///   - isInUse: whether somebody works on the upload.
+    ///   - isInUse: whether a connection works on the upload.
     func removeUnfinished(
         where isOld: (Int) -> Bool, unless isInUse: (UploadID) -> Bool
     ) throws(Failure) -> UnfinishedContent
+}
+
+/// Keeps uploads that grow at their end, and how far each is durable. Its uploads are among the parts of `PartStore`.
+package protocol AppendStore: AnyObject, Sendable {
+    associatedtype Appendable: AppendableContent
+
+    /// Makes a place for an append upload. Nothing of it is durable before it is first kept.
+    ///
+    /// - Parameter declaration: what `AppendableContent.declaration` gives back, also under a later server.
+    func makeAppendable(id: UploadID, size: UInt64?, declaration: [UInt8], quota: Quota?) throws(Failure) -> Appendable
+
+    /// One that was begun before, perhaps under an earlier server. The caller must see to it that no other thread has it.
+    ///
+    /// - Parameter target: where an upload that was declared so goes; nil for one that has ended, or goes nowhere. There the
+    ///   one is found that was published and never ended, because the server has died.
+    /// - Returns: nil where there is none.
+    func appendable(
+        id: UploadID, quota: Quota?, to target: (_ declaration: [UInt8]) throws(Failure) -> UploadTarget?
+    ) throws(Failure) -> Appendable?
+}
+
+/// Reads stored content again, so that what was acknowledged can hold in a copy of it.
+package protocol RereadStore: AnyObject, Sendable {
+    /// Reads stored files again, once they and their names are as durable as the store is.
+    ///
+    /// - Parameter progress: is told of every piece that was read, in bytes; false ends it.
+    /// - Returns: one reading for each query, in their order.
+    /// - Throws: where nothing that is read proves anything now.
+    func reread(_ queries: [ContentQuery], progress: (Int) -> Bool) throws(Failure) -> [ContentReading]
 }
 
 /// What a store can, and others cannot.

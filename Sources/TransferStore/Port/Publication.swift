@@ -1,4 +1,3 @@
-import Glibc
 package import TransferModel
 import TransferSystem
 
@@ -86,15 +85,6 @@ package struct Publication {
     }
 }
 
-extension Publication {
-    /// - Parameter found: what has the path; where nothing has, nothing can be lost.
-    /// - Throws: `pathConflict` when it is another version than the client has seen.
-    func checkVersion(_ found: stat?) throws(Failure) {
-        guard let replaceable, let found, ContentVersion(found).told != replaceable else { return }
-        throw .isNotSeen(path)
-    }
-}
-
 /// What has to have a path at the moment a publication gets it. A condition that is compared earlier may hold no more by then.
 package struct PublicationCondition: Sendable {
     private let holds: @Sendable (StoredAttributes?) -> Bool
@@ -108,14 +98,8 @@ package struct PublicationCondition: Sendable {
 
     /// - Parameter found: what has the path; nil if nothing has it.
     /// - Throws: `conditionFails`.
-    func check(_ found: stat?) throws(Failure) {
-        guard let found else { return try require(holds(nil)) }
-        let attributes = StoredAttributes(found)
-        try require(attributes != nil && holds(attributes))
-    }
-
-    private func require(_ isMet: Bool) throws(Failure) {
-        guard isMet else { throw .conditionFails }
+    func check(_ found: StoredAttributes?) throws(Failure) {
+        guard holds(found) else { throw .conditionFails }
     }
 }
 

@@ -116,7 +116,7 @@ import TransferTestSupport
             intake.multiparts.letGo(desertedUpTo: .max)
             intake.keepUnfinished = -2_000_000_000
             _ = try intake.expire(leftovers: false)
-            #expect(intake.store.part(id) == nil)
+            #expect(intake.store.parts?.part(id) == nil)
             intake.forgetUnfinished()
         }
         try serving { intake in #expect(intake.known.unfinished(id) == nil) }
