@@ -73,7 +73,7 @@ final class ServerCore: Sendable {
             StoreFigures.Figures(catalog: intake.known.totals(), unfinished: try? store.unfinished())
         }
         observability = Observability(of: configuration.directory, log: log, figures, metrics)
-        http = HTTPShared(observability.connections)
+        http = HTTPShared(observability.connections, foundations.router)
         transport.pool.submit {
             intake.known.load()
             intake.forgetUnfinished()

@@ -8,6 +8,9 @@ import TransferStore
 struct ServerFoundations: Sendable {
     var frontEnds = FrontEnds(BinaryFrontEnd())
 
+    /// What is answered over HTTP.
+    var router = HTTPRouter.standard
+
     /// What may be spoken where a server listens.
     func frontEnds(_ http: HTTPUse) -> FrontEnds {
         switch http {

@@ -58,7 +58,7 @@ import TransferHTTP
 
     /// All that a new endpoint takes beside its handler.
     @Test func aNewEndpointIsOneRow() throws {
-        let row = HTTPRoute(.own("new"), [.get]) { _, _, _ in }
+        let row = HTTPRoute(.own("new"), [.get], by: OptionsHandler.offer)
         let router = HTTPRouter(routes: HTTPRouter.standard.routes + [row])
         #expect(try self.row(.get, "/.transfer/new", of: router) == 12)
         #expect(allowed(.put, "/.transfer/new", of: router) == "GET")

@@ -8,7 +8,7 @@ import TransferStore
 import TransferSystem
 
 /// An answer that is made piece by piece, because it is long. Belongs to one task at a time.
-protocol HTTPAnswer {
+protocol HTTPAnswer: AnyObject {
     /// As the log calls what it is about.
     var path: String { get }
 
@@ -36,8 +36,11 @@ protocol HTTPAnswer {
     /// Whether it goes on until one of both sides ends it, so that nothing comes behind it.
     var isEndless: Bool { get }
 
-    /// What the client gets in its place, when it is made; nothing where it is itself what the client gets.
+    /// What the client gets in its place, when it is made; nil where it is itself what the client gets.
     var successor: (any HTTPAnswer)? { get }
+
+    /// An upload that the answer is about has its result while others have their turn.
+    func settled(_ settled: ConnectionUploads.Settled)
 
     /// What there is to say of it in the log, when all is made.
     func events(peer: String) -> [LogEvent]
@@ -50,6 +53,7 @@ extension HTTPAnswer {
     var suspect: RottenFile? { nil }
     var isEndless: Bool { false }
     var successor: (any HTTPAnswer)? { nil }
+    func settled(_ settled: ConnectionUploads.Settled) {}
 }
 
 /// A short answer.
@@ -57,11 +61,29 @@ struct HTTPReply {
     var status: Int
     var fields: [(String, String)]
     var body: [UInt8]
-    /// Nothing for one without a body.
+    /// Nil for one without a body.
     var type: String?
+
+    /// Whether the content of the request is not wanted: where much of it may still come, the connection ends behind the answer.
+    var rejectsContent = false
 
     init(_ status: Int, _ fields: [(String, String)] = [], _ body: [UInt8] = [], type: String? = nil) {
         (self.status, self.fields, self.body, self.type) = (status, fields, body, type)
+    }
+
+    /// Says why a request is not met (RFC 9457).
+    ///
+    /// - Parameter client: is told nothing of what is above its own folder.
+    init(_ refusal: HTTPRefusal, for client: Caller) {
+        if let page = refusal.page {
+            self = .page(refusal.status, page, refusal.fields)
+        } else {
+            let details = ProblemDetails(refusal.status, refusal.code, client.redacted(refusal.message))
+            self.init(
+                refusal.status, refusal.fields + [("Cache-Control", "no-store")], details.bytes,
+                type: ProblemDetails.contentType)
+        }
+        rejectsContent = true
     }
 
     /// - Parameter isLast: whether the connection is closed behind it.
@@ -114,7 +136,7 @@ enum HTTPAnswers {
     static func keepingOpen(_ answer: [UInt8]) -> [UInt8] { adding("Connection: keep-alive", to: answer) }
 
     /// - Parameter answer: with its head in front.
-    /// - Returns: the same, which nobody keeps: it was for one who may be gone, on a machine that others use after him.
+    /// - Returns: the same, which no browser keeps: it may be on a machine that others use later.
     static func forgotten(_ answer: [UInt8]) -> [UInt8] { adding("Cache-Control: no-store", to: answer) }
 
     /// Adds a field in front of the others.
@@ -209,7 +231,12 @@ struct HTTPRefusal: Error {
         self.init(fault.status, .malformedFrame, fault.message)
     }
 
-    /// A browser was led here under a name of somebody else (RFC 9110, section 15.5.20).
+    /// - Parameter fault: of conditions that cannot be read, or do not hold.
+    init(conditions fault: HTTPFault) {
+        self.init(fault.status, fault.status == 412 ? .pathConflict : .malformedFrame, fault.message)
+    }
+
+    /// A browser was led here under the name of another host (RFC 9110, section 15.5.20).
     static let misdirected = HTTPRefusal(
         421, .forbidden,
         "This server doesn't know itself under that name. Ask for its address, or have it told its name with --advertise."

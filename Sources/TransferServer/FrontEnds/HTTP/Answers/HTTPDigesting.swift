@@ -104,7 +104,7 @@ final class HTTPDigesting: HTTPAnswer {
     func events(peer: String) -> [LogEvent] { [] }
 }
 
-/// Digests of stored files that somebody has asked for, so that asking again costs no reading. By the versions of files: what is
+/// Digests of stored files that clients have asked for, so that asking again costs no reading. By the versions of files: what is
 /// changed is another one.
 final class ReprDigests: Sendable {
     private struct Key: Hashable {
@@ -148,81 +148,5 @@ extension DigestField {
         case .sha256: self.init(sha256: digest)
         case .sha512: self.init(sha512: digest)
         }
-    }
-}
-
-/// The answer to a removal of what has gone to the trash, which is given when that is durable. Belongs to one task at a time.
-final class HTTPDiscard: HTTPAnswer {
-    let path: String
-    let headComesFirst = false
-    private let changes: ConnectionChanges
-
-    /// - Parameter path: as the client knows it.
-    init(_ path: String, _ changes: ConnectionChanges) {
-        (self.path, self.changes) = (path, changes)
-    }
-
-    func head(isLast: Bool) -> [UInt8] { HTTPAnswers.head(204, [], isLast: isLast) }
-
-    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(Failure) -> Bool {
-        for result in changes.commit() { _ = try result.get() }
-        return true
-    }
-
-    func events(peer: String) -> [LogEvent] { [.discarded(path, peer: peer)] }
-}
-
-/// The answer to a removal, which is given when it is durable that all is gone. Belongs to one task at a time.
-final class HTTPRemoval: HTTPAnswer {
-    let path: String
-    let headComesFirst = false
-    private let removal: Removal
-    private let files: ConnectionFiles
-    private var gone: UInt64 = 0
-    private var isGone = false
-
-    /// - Parameter path: as the client knows it.
-    init(_ path: String, _ removal: Removal, _ files: ConnectionFiles) {
-        (self.path, self.removal, self.files) = (path, removal, files)
-    }
-
-    func head(isLast: Bool) -> [UInt8] { HTTPAnswers.head(204, [], isLast: isLast) }
-
-    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(Failure) -> Bool {
-        if !isGone { isGone = try files.goOn(removal, gone: &gone) }
-        // A large folder is removed some names at a time, and others have their turn between.
-        guard isGone else { return false }
-        try files.commit([removal])
-        return true
-    }
-
-    func events(peer: String) -> [LogEvent] { [.removed(path, gone, peer: peer)] }
-}
-
-/// Receipts in answers.
-enum HTTPReceipt {
-    /// Bytes of a receipt that a field may have: those of long paths with many escapes have more than clients read in a field, and
-    /// are to be asked for.
-    private static let longest = 6 << 10
-
-    /// As a client says that it wants one (RFC 7240).
-    private static let preference = "transfer-receipt"
-
-    static func isWanted(_ fields: HTTPFields) -> Bool {
-        fields.list("prefer").contains { HTTPCharacter.areSame($0.utf8, preference) }
-    }
-
-    static func fields(_ receipt: SignedReceipt) -> [(String, String)] {
-        let line = receipt.jsonBytes
-        guard line.count <= longest else { return [] }
-        return [("Transfer-Receipt", ":\(Base64Text.encode(line)):"), applied]
-    }
-
-    /// Says that the client has what it wanted.
-    static var applied: (String, String) { ("Preference-Applied", preference) }
-
-    /// For the object of one of several files: the line of a receipts file, as a text.
-    static func member(_ receipt: SignedReceipt?) -> JSONValue {
-        receipt.map { .string(String(decoding: $0.jsonBytes, as: UTF8.self)) } ?? .null
     }
 }

@@ -47,7 +47,7 @@ final class HTTPListing: HTTPAnswer {
 
     /// - Parameters:
     ///   - path: as the client knows it; empty for its top.
-    ///   - listing: nothing for a folder that is not there yet.
+    ///   - listing: nil for a folder that is not there yet.
     ///   - isChunked: whether the client knows chunks; otherwise the end of the connection is that of the answer.
     init(
         _ path: String, _ listing: StoredListing?, _ form: Form, fields: [(String, String)], isChunked: Bool,

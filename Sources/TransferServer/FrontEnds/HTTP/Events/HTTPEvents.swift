@@ -9,7 +9,20 @@ import TransferProtocol
 import TransferStore
 import TransferSystem
 
-/// The answer to who wants to hear of uploads as they are stored: events (HTML, section 9.2), until one of both sides ends it. It holds
+/// `/.transfer/events`.
+struct EventsHandler: HTTPHandler {
+    let context: HTTPContext
+
+    func tell(_ request: HTTPRequest, _ target: HTTPTarget) -> HTTPResponse {
+        let last = request.head.fields.values("last-event-id").last.flatMap { EventID($0) }
+        return .long(
+            HTTPEvents(
+                target.path, context.service, context.uploads, last: last,
+                isChunked: request.head.version != .http10))
+    }
+}
+
+/// The answer to a client that wants to hear of uploads as they are stored: events (HTML, section 9.2), until one of both sides ends it. It holds
 /// nothing but its place among the news; when there are none, it rests. Belongs to one task at a time.
 final class HTTPEvents: HTTPAnswer {
     /// Events that are looked at together.
@@ -47,7 +60,7 @@ final class HTTPEvents: HTTPAnswer {
     init(_ path: String, _ service: HTTPService, _ uploads: ConnectionUploads, last: EventID?, isChunked: Bool) {
         (self.path, self.service, self.uploads, self.isChunked) = (path, service, uploads, isChunked)
         let news = service.shared.news
-        // What was there under another server, nobody can say any more.
+        // What there was under another server is not known any more.
         mustReset = last.map { $0.epoch != news.epoch || $0.number > news.newest } ?? false
         seen = mustReset ? news.newest : last?.number ?? news.newest
     }
@@ -68,7 +81,7 @@ final class HTTPEvents: HTTPAnswer {
         let now = monotonicNanoseconds()
         if !hasBegun { text += "retry: \(Self.retry)\n\n" }
         hasBegun = true
-        // What somebody may see is asked before anything is said.
+        // What the client may see is asked before anything is said.
         let mayGoOn = uploads.recheck().refusal == nil && !service.core.intake.isStopping.load(ordering: .relaxed)
         let hasMore = mayGoOn && tellNews()
         if mayGoOn { tellProgress(at: now) }
@@ -122,7 +135,7 @@ extension HTTPEvents {
 
     /// As `push --json` has it.
     ///
-    /// - Returns: nothing for what the client may not know of.
+    /// - Returns: nil for what the client may not know of.
     private func document(of item: UploadNews.Item) -> String? {
         let stored = item.acknowledgement
         guard mayKnow(item.client), let path = client.clientPath(stored.path)?.string else { return nil }
@@ -252,7 +265,7 @@ struct EventID: Equatable, Sendable {
         (self.epoch, self.number) = (epoch, number)
     }
 
-    /// - Returns: nothing for what `text` does not give.
+    /// - Returns: nil for what `text` does not give.
     init?(_ text: some Collection<UInt8>) {
         let parts = text.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         guard parts.count == 2, parts.allSatisfy({ (1...20).contains($0.count) }),

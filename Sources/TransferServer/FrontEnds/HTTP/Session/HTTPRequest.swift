@@ -47,6 +47,17 @@ final class HTTPRequest: Sendable {
 
     /// Whether the connection may be used for another one.
     var isPersistent: Bool { head.isPersistent }
+
+    /// Reads what its fields say.
+    ///
+    /// - Throws: the fault that `body` finds, as the reason why the request is refused.
+    func reading<Value>(_ body: (HTTPFields) throws(HTTPFault) -> Value) throws(HTTPRefusal) -> Value {
+        do throws(HTTPFault) {
+            return try body(head.fields)
+        } catch {
+            throw HTTPRefusal(error)
+        }
+    }
 }
 
 extension RequestHead {

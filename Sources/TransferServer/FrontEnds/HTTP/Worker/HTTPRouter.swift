@@ -39,9 +39,6 @@ enum HTTPResource: Sendable {
 
 /// A row of the table: which requests a handler answers.
 struct HTTPRoute: Sendable {
-    /// Makes the answer, or begins to take the content.
-    typealias Handler = @Sendable (HTTPWorker, HTTPRequest, HTTPTarget) throws(HTTPRefusal) -> Void
-
     let resource: HTTPResource
 
     /// What the handler answers; nil where it tells methods apart itself, as tus does with a field.
@@ -50,14 +47,18 @@ struct HTTPRoute: Sendable {
     /// Whether it is for uploads alone that can be gone on with (draft-ietf-httpbis-resumable-upload).
     let isForResumption: Bool
 
-    let handle: Handler
+    /// Answers a request, or begins to take its content.
+    let handle: @Sendable (HTTPContext, HTTPRequest, HTTPTarget) throws(HTTPRefusal) -> HTTPResponse
 
-    init(
+    /// - Parameter handle: a method of a handler, as `FileHandler.read`.
+    init<Handler: HTTPHandler>(
         _ resource: HTTPResource, _ methods: [HTTPMethod]? = nil, isForResumption: Bool = false,
-        _ handle: @escaping Handler
+        by handle: @escaping @Sendable (Handler) -> (HTTPRequest, HTTPTarget) throws(HTTPRefusal) -> HTTPResponse
     ) {
-        (self.resource, self.methods) = (resource, methods)
-        (self.isForResumption, self.handle) = (isForResumption, handle)
+        (self.resource, self.methods, self.isForResumption) = (resource, methods, isForResumption)
+        self.handle = { (context, request, target) throws(HTTPRefusal) in
+            try handle(Handler(context: context))(request, target)
+        }
     }
 
     fileprivate func answers(_ head: RequestHead) -> Bool {
@@ -70,36 +71,40 @@ struct HTTPRouter: Sendable {
     /// The first row that fits answers.
     let routes: [HTTPRoute]
 
-    /// What this server answers, once the client is admitted. Probes are answered before that (`HTTPProbe`).
+    /// What this server answers, once the client is admitted. Probes are answered before that (`ProbeHandler`).
     static let standard = HTTPRouter(routes: [
-        HTTPRoute(.server, [.options]) { (worker, request, _) in worker.offer(request) },
-        HTTPRoute(.own("out"), [.post]) { (worker, request, _) throws(HTTPRefusal) in try worker.signOut(request) },
-        HTTPRoute(.own("events"), [.get, .head]) { (worker, request, target) in worker.tellEvents(request, target) },
-        HTTPRoute(.below("receipt"), [.get, .head]) { (worker, request, target) throws(HTTPRefusal) in
-            try worker.giveReceipt(request, target)
-        },
-        HTTPRoute(.below("tus")) { (worker, request, target) throws(HTTPRefusal) in
-            try worker.answerTus(request, UploadAddress(target, .tus), target)
-        },
-        HTTPRoute(.below("up")) { (worker, request, target) throws(HTTPRefusal) in
-            try worker.answerResumable(request, UploadAddress(target, .up))
-        },
-        HTTPRoute(.stored, isForResumption: true) { (worker, request, target) throws(HTTPRefusal) in
-            try worker.createResumable(request, target)
-        },
-        HTTPRoute(.stored, [.get, .head]) { (worker, request, target) throws(HTTPRefusal) in
-            try worker.read(request, target)
-        },
-        HTTPRoute(.stored, [.put]) { (worker, request, target) throws(HTTPRefusal) in try worker.store(request, target)
-        },
-        HTTPRoute(.stored, [.post]) { (worker, request, target) throws(HTTPRefusal) in
-            try worker.storeForm(request, target)
-        },
-        HTTPRoute(.stored, [.delete]) { (worker, request, target) throws(HTTPRefusal) in
-            try worker.remove(request, target)
-        },
-        HTTPRoute(.stored, [.options]) { (worker, request, _) in worker.offer(request) },
+        HTTPRoute(.server, [.options], by: OptionsHandler.offer),
+        HTTPRoute(.own("out"), [.post], by: SignInHandler.signOut),
+        HTTPRoute(.own("events"), [.get, .head], by: EventsHandler.tell),
+        HTTPRoute(.below("receipt"), [.get, .head], by: ReceiptHandler.give),
+        HTTPRoute(.below("tus"), by: TusHandler.answer),
+        HTTPRoute(.below("up"), by: ResumableHandler.answer),
+        HTTPRoute(.stored, isForResumption: true, by: ResumableHandler.create),
+        HTTPRoute(.stored, [.get, .head], by: FileHandler.read),
+        HTTPRoute(.stored, [.put], by: PutHandler.store),
+        HTTPRoute(.stored, [.post], by: FormHandler.store),
+        HTTPRoute(.stored, [.delete], by: FileHandler.remove),
+        HTTPRoute(.stored, [.options], by: OptionsHandler.offer),
     ])
+
+    /// Has a request answered by the handler of its route.
+    func answer(_ request: HTTPRequest, _ context: HTTPContext) throws(HTTPRefusal) -> HTTPResponse {
+        let head = request.head
+        let isOfServer = head.method == .options && head.resource.utf8.elementsEqual("*".utf8)
+        let target = isOfServer ? nil : try HTTPTarget(head)
+        try Self.checkOrigin(request)
+        return try routes[row(for: head, target)].handle(context, request, target ?? .top)
+    }
+
+    /// A page of another site must not have a browser write here in its user's name: browsers say whose page it is.
+    private static func checkOrigin(_ request: HTTPRequest) throws(HTTPRefusal) {
+        let head = request.head
+        let origins = head.fields.values("origin")
+        guard ![.get, .head, .options].contains(head.method), !origins.isEmpty else { return }
+        guard origins.count == 1, request.way.isOwn(origins[0], head) else {
+            throw HTTPRefusal(403, .forbidden, "A page of another site may not write here.")
+        }
+    }
 
     /// - Parameter target: nil for the server as a whole.
     /// - Throws: 405 with the methods that the resource has (RFC 9110, section 15.5.6).
@@ -118,33 +123,15 @@ struct HTTPRouter: Sendable {
     }
 }
 
-extension HTTPWorker {
-    /// Has a request answered by the handler of its route.
-    func route(_ request: HTTPRequest) throws(HTTPRefusal) {
-        let head = request.head
-        let isOfServer = head.method == .options && head.resource.utf8.elementsEqual("*".utf8)
-        let target = isOfServer ? nil : try HTTPTarget(head)
-        try checkOrigin(request)
-        let router = HTTPRouter.standard
-        try router.routes[router.row(for: head, target)].handle(self, request, target ?? .top)
-    }
+/// What can be done with files and folders.
+struct OptionsHandler: HTTPHandler {
+    let context: HTTPContext
 
-    /// A page of another site must not have a browser write here in its user's name: browsers say whose page it is.
-    private func checkOrigin(_ request: HTTPRequest) throws(HTTPRefusal) {
-        let head = request.head
-        let origins = head.fields.values("origin")
-        guard ![.get, .head, .options].contains(head.method), !origins.isEmpty else { return }
-        guard origins.count == 1, request.way.isOwn(origins[0], head) else {
-            throw HTTPRefusal(403, .forbidden, "A page of another site may not write here.")
-        }
-    }
-
-    /// Says what can be done with files and folders.
-    fileprivate func offer(_ request: HTTPRequest) {
+    func offer(_ request: HTTPRequest, _ target: HTTPTarget) -> HTTPResponse {
         let fields = [
             ("Allow", "GET, HEAD, PUT, POST, DELETE, OPTIONS"),
             (PutUpload.policiesField, "overwrite, keep-both, skip, fail"),
         ]
-        reply(request, HTTPReply(204, fields + uploadLimit))
+        return .reply(HTTPReply(204, fields + context.uploadLimit))
     }
 }

@@ -6,54 +6,34 @@ import TransferModel
 import TransferStore
 import TransferSystem
 
-/// The pool's side of a connection on which HTTP is spoken: does what requests ask for, and makes the answers, one after the
-/// other.
+/// The pool's side of a connection on which HTTP is spoken: has one request after the other answered by the handler of its route,
+/// and makes long answers piece by piece.
+///
+/// The session uses it in this order. `mayAnswer` alone is asked from its loop.
+///
+/// ```
+///   process ──► process ──► … ──► leave
+///      │ each request: begin ──► a handler ──► reply                          say
+///      │                                  ├──► long answer    sayHead, goOn … goOn
+///      │                                  └──► receiver       write … write, finish ──► say
+///      └ abandon: the client takes nothing more
+/// ```
 ///
 /// `@unchecked Sendable`: the session hands it one batch at a time and waits for the outcome, so no two threads are ever in it.
 final class HTTPWorker: @unchecked Sendable {
-    /// What is done with the content of the request that came last.
-    enum Incoming {
-        /// There is none, or nobody wants it.
-        case ignored
-        case upload(HTTPUpload)
-        case form(HTTPForm)
-        case append(HTTPAppend)
-    }
+    /// What handlers work with.
+    private let context: HTTPContext
 
-    let uploads: ConnectionUploads
-    let files: ConnectionFiles
-    let resources: WorkerResources
-    /// The address of who asks.
-    var peer: String
-    var failures = FailureTally()
+    /// The request that came last, and how far its answer is; nil before the first.
+    private var exchange: HTTPExchange?
 
-    /// Who asks.
-    var client = Caller(peer: "")
-    /// What is asked of the server itself.
-    let service: HTTPService
-    var incoming = Incoming.ignored
-    /// The answer that is being made; what comes behind its request waits.
-    var answer: (any HTTPAnswer)?
-    var isAnswerLast = false
-    /// Whether the content of the request that came last was asked for.
-    var hasContinued = false
-    /// Whether all content has come of the request that came last.
-    var hasAllContent = false
-    /// What it answers.
-    var answering: HTTPRequest?
-    /// Whether nothing is taken any more, because the client was told so.
-    var isOver = false
-    /// What is not worked through. Only content keeps the buffer that it lies in: whoever takes no answers must not hold
+    private var failures = FailureTally()
+    /// What is not worked through. Only content keeps the buffer that it lies in: a client that takes no answers must not hold
     /// buffers with the requests that wait behind them.
-    var pending: [(operation: HTTPBatch.Operation, batch: HTTPBatch?)] = []
-    var nextStep = 0
-    var isStopping = false
-    var outcome = HTTPOutcome(room: 0)
-
-    private var random = SecureRandom()
-
-    /// Of an upload, as its sender sees it.
-    func newID() -> UploadID { .random(using: &random) }
+    private var pending: [(operation: HTTPBatch.Operation, batch: HTTPBatch?)] = []
+    private var nextStep = 0
+    private var isStopping = false
+    private var outcome = HTTPOutcome(room: 0)
 
     /// Whether the client is not in the middle of an answer.
     private let isBetweenAnswers = Atomic(true)
@@ -61,30 +41,23 @@ final class HTTPWorker: @unchecked Sendable {
     /// Whether something can be said now that the client takes for an answer.
     var mayAnswer: Bool { isBetweenAnswers.load(ordering: .acquiring) }
 
+    var uploads: ConnectionUploads { context.uploads }
+    var service: HTTPService { context.service }
+    private var files: ConnectionFiles { context.files }
+    private var resources: WorkerResources { context.resources }
+
+    /// The address of the client that asks.
+    private var peer: String { uploads.peer }
+
+    /// The long answer that is being made; what comes behind its request waits.
+    private var answer: (any HTTPAnswer)? { exchange?.answer }
+
     init(
         _ resources: WorkerResources, _ service: HTTPService, connection: Int, peer: String,
         progress: ConnectionProgress
     ) {
-        (self.resources, self.service, self.peer) = (resources, service, peer)
-        files = ConnectionFiles(resources)
-        uploads = ConnectionUploads(resources, connection: connection, peer: peer, progress: progress)
-    }
-
-    func settled(_ uploads: [ConnectionUploads.Settled]) {
-        for upload in uploads { settled(upload) }
-    }
-
-    /// Keeps the result of an upload for the answer to the request that it came with.
-    ///
-    /// - Parameter settled: nil if no upload has its result.
-    func settled(_ settled: ConnectionUploads.Settled?) {
-        guard let settled else { return }
-        switch incoming {
-        case .ignored: break
-        case .upload(let upload): upload.outcome = settled.outcome
-        case .form(let form): form.settle(settled)
-        case .append(let append): append.outcome = settled.outcome
-        }
+        let uploads = ConnectionUploads(resources, connection: connection, peer: peer, progress: progress)
+        context = HTTPContext(uploads, resources, service)
     }
 
     /// Works on batches until all is answered, there is as much as fits, or it is others' turn.
@@ -95,12 +68,11 @@ final class HTTPWorker: @unchecked Sendable {
     func process(_ batches: [HTTPBatch], room: Int, isStopping: Bool) -> HTTPOutcome {
         outcome = HTTPOutcome(room: room)
         for batch in batches { take(batch) }
-        if uploads.mustRecheck { settled(uploads.recheck().settled) }
+        if uploads.mustRecheck, let settled = uploads.recheck().settled { exchange?.settled(settled) }
         self.isStopping = isStopping
         recheckAnswer()
         work()
-        // What waits for the end of a form would keep its files open for as long as its sender likes.
-        if case .form = incoming { settleForm() }
+        exchange?.receiver?.endTurn()
         files.endTurn()
         uploads.endTurn()
         outcome.isBusy = outcome.ending == nil && !outcome.isWaiting && (answer != nil || nextStep < pending.count)
@@ -109,9 +81,9 @@ final class HTTPWorker: @unchecked Sendable {
         return outcome
     }
 
-    /// Nobody waits for the rest of what was asked for.
+    /// The client waits for nothing more of what it has asked for.
     func abandon() {
-        answer = nil
+        exchange?.abandon()
         pending = []
         nextStep = 0
     }
@@ -157,7 +129,7 @@ final class HTTPWorker: @unchecked Sendable {
     }
 
     private func perform(_ operation: HTTPBatch.Operation, _ batch: HTTPBatch?) {
-        guard !isOver else { return }
+        guard exchange?.isOver != true else { return }
         switch operation {
         case .request(let request): begin(request)
         case .content(let range): if let batch { take(batch.bytes(range)) }
@@ -166,145 +138,111 @@ final class HTTPWorker: @unchecked Sendable {
     }
 }
 
-/// What is made of one request.
+/// One request, from its head to the end of its content.
 extension HTTPWorker {
-    func begin(_ request: HTTPRequest) {
-        incoming = .ignored
-        (hasContinued, hasAllContent) = (false, false)
-        peer = request.way.origin.name
-        uploads.peer = peer
-        // Whatever else there is to say: it may have used its link up.
-        if let signIn = request.signIn { return conclude(signIn, of: request) }
+    private func begin(_ request: HTTPRequest) {
+        exchange = HTTPExchange(request)
+        uploads.peer = request.way.origin.name
         do throws(HTTPRefusal) {
-            try checkSession(request)
-            if try answerProbe(request) { return }
-            if isStopping { throw HTTPRefusal(.serverStopping) }
-            if request.way.isMisdirected { throw .misdirected }
-            try admit(request.client.admitted())
-            try route(request)
+            switch try response(to: request) {
+            case .reply(let reply): say(reply)
+            case .long(let answer): begin(answer)
+            case .receive(let receiver, let interim): receive(receiver, interim)
+            }
         } catch {
-            refuse(request, guided(error, request))
+            refuse(SignInHandler.guided(error, request))
         }
     }
 
-    /// Asks what the client may do now.
-    func admit(_ client: HTTPRequest.Client) throws(HTTPRefusal) {
-        uploads.intake.caller = client.caller
-        uploads.intake.accountHolder = client.holder
-        if let refusal = uploads.recheck().refusal { throw HTTPRefusal(refusal) }
-        self.client = uploads.intake.caller
+    /// Authorizes the client, and has the handler of the request's route answer.
+    private func response(to request: HTTPRequest) throws(HTTPRefusal) -> HTTPResponse {
+        // Before all other reasons not to answer: the link may be used up now.
+        if let signIn = request.signIn {
+            return try .reply(SignInHandler(context: context).conclude(signIn, of: request))
+        }
+        try SignInHandler.checkSession(request)
+        if let reply = try ProbeHandler(context: context).answer(request) { return .reply(reply) }
+        if isStopping { throw HTTPRefusal(.serverStopping) }
+        if request.way.isMisdirected { throw .misdirected }
+        try context.admit(request.client.admitted())
+        return try service.shared.router.answer(request, context)
+    }
+
+    private func receive(_ receiver: any ContentReceiver, _ interim: [UInt8]) {
+        outcome.append(interim)
+        if let invitation = exchange?.receive(receiver) { outcome.append(invitation) }
+    }
+
+    private func take(_ bytes: UnsafeRawBufferPointer) {
+        guard let receiver = exchange?.receiver else { return }
+        do throws(HTTPRefusal) {
+            switch try receiver.write(bytes) {
+            case .wantsMore(let interim): outcome.append(interim)
+            case .answer(let reply): say(reply)
+            }
+        } catch {
+            refuse(error)
+        }
+    }
+
+    private func end(_ trailers: HTTPFields) {
+        exchange?.contentEnded()
+        guard let receiver = exchange?.receiver else { return }
+        do throws(HTTPRefusal) { say(try receiver.finish(trailers)) } catch { refuse(error) }
     }
 }
 
-/// How the answer to one request is said, at once or piece by piece.
+/// How the answer to a request is said, at once or piece by piece.
 extension HTTPWorker {
-    /// Says why a request is not met. Its content is not looked at; where much of it may come, the connection ends with it.
-    func refuse(_ request: HTTPRequest, _ refusal: HTTPRefusal) {
-        if !refusal.isLogged {
+    /// Says why the request is not met. Its content is ignored; where much of it may come, the connection ends with it.
+    private func refuse(_ refusal: HTTPRefusal) {
+        if !refusal.isLogged, let request = exchange?.request {
             uploads.events.append(
                 .requestFailed(
                     SignInLink.hiding(request.head), Failure(refusal.code, refusal.message), peer: peer,
                     isRepeated: failures.add(refusal.code) > 1))
         }
-        say(request, isLast: endsWithRefusal(request)) { isLast in
-            if let page = refusal.page {
-                return HTTPReply.page(refusal.status, page, refusal.fields).bytes(
-                    for: request.head.method, isLast: isLast)
-            }
-            return HTTPAnswers.problem(
-                refusal.status, refusal.code, client.redacted(refusal.message), refusal.fields,
-                for: request.head.method,
-                isLast: isLast)
-        }
-    }
-
-    /// Bytes of content that nobody wants and that are read all the same, so that the connection can be used on.
-    private static let mostIgnored: UInt64 = 64 << 10
-
-    func endsWithRefusal(_ request: HTTPRequest) -> Bool {
-        if hasAllContent { return false }
-        return switch request.body {
-        case .none: false
-        case .length(let length): length > Self.mostIgnored
-        case .chunked, .untilClose: true
-        }
-    }
-
-    func reply(_ request: HTTPRequest, _ reply: HTTPReply) {
-        say(request) { isLast in reply.bytes(for: request.head.method, isLast: isLast) }
-    }
-
-    /// Whether another request may come behind this one. Whoever waits for a word before his content may send it or not, now that
-    /// he has another one: nobody can tell whether what follows is that or a request (RFC 9110, section 10.1.1).
-    private func mayGoOn(behind request: HTTPRequest) -> Bool {
-        let waits = request.head.expectsContinue && request.body != .none && !hasContinued
-        return request.isPersistent && !isStopping && !waits
-    }
-
-    /// Says that the content of a request is wanted, to whoever waits for that.
-    func sayContinue(to request: HTTPRequest) {
-        guard request.head.expectsContinue else { return }
-        hasContinued = true
-        outcome.append(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+        say(HTTPReply(refusal, for: context.client))
     }
 
     /// Says all of an answer.
-    func say(_ request: HTTPRequest, isLast: Bool = false, _ answer: (Bool) -> [UInt8]) {
-        let isLast = isLast || !mayGoOn(behind: request)
-        append(confirmed(answer(isLast), for: request, isLast: isLast), to: request)
+    private func say(_ reply: HTTPReply) {
+        guard let exchange else { return }
+        let isLast = exchange.endsConnection(behind: reply, isStopping: isStopping)
+        append(reply.bytes(for: exchange.request.head.method, isLast: isLast), isLast: isLast)
         answered(isLast: isLast)
     }
 
-    /// A client of HTTP/1.0 has to be told that the connection stays open (RFC 9112, appendix C.2.2).
-    private func confirmed(_ head: [UInt8], for request: HTTPRequest?, isLast: Bool) -> [UInt8] {
-        let head = request?.session == nil ? head : HTTPAnswers.forgotten(head)
-        return request?.head.version == .http10 && !isLast ? HTTPAnswers.keepingOpen(head) : head
-    }
-
     /// Lets an answer begin that is made piece by piece.
-    func begin(_ answer: any HTTPAnswer, to request: HTTPRequest) {
-        (self.answer, isAnswerLast) = (answer, answer.endsConnection || !mayGoOn(behind: request))
-        answering = request
-        if answer.headComesFirst { sayHead(of: answer, to: request) }
+    private func begin(_ answer: any HTTPAnswer) {
+        guard let request = exchange?.request,
+            let isLast = exchange?.endsConnection(behind: answer, isStopping: isStopping)
+        else { return }
+        if answer.headComesFirst {
+            append(answer.head(isLast: isLast), isLast: isLast)
+            if request.head.method == .head { return answered(isLast: isLast) }
+        }
+        exchange?.begin(answer, isLast: isLast)
         // What comes behind it is never looked at.
         if answer.isEndless { (pending, nextStep) = ([], 0) }
     }
 
-    private func sayHead(of answer: any HTTPAnswer, to request: HTTPRequest) {
-        append(confirmed(answer.head(isLast: isAnswerLast), for: request, isLast: isAnswerLast), to: request)
-    }
-
-    /// - Parameter bytes: the beginning of the answer.
-    private func append(_ bytes: [UInt8], to request: HTTPRequest) {
-        service.core.observability.metrics.answered(request.head.method, bytes)
-        outcome.append(bytes)
-    }
-
-    /// The answer to a HEAD: what would be said in front of all that.
-    func sayHead(_ request: HTTPRequest, of answer: any HTTPAnswer) {
-        say(request, isLast: answer.endsConnection) { isLast in answer.head(isLast: isLast) }
-    }
-
-    func goOn(_ answer: any HTTPAnswer) {
+    private func goOn(_ answer: any HTTPAnswer) {
+        guard case .answering(_, let isLast)? = exchange?.state else { return }
         do throws(Failure) {
             guard try answer.fill(&outcome, from: resources.chunks) else { return }
-            if let successor = answer.successor, let answering {
-                self.answer = nil
-                return answering.head.method == .get
-                    ? begin(successor, to: answering) : sayHead(answering, of: successor)
-            }
-            if !answer.headComesFirst, let answering { sayHead(of: answer, to: answering) }
+            if let successor = answer.successor { return begin(successor) }
+            if !answer.headComesFirst { append(answer.head(isLast: isLast), isLast: isLast) }
             uploads.events.append(contentsOf: answer.events(peer: peer))
-            (self.answer, incoming) = (nil, .ignored)
-            answered(isLast: isAnswerLast)
+            answered(isLast: isLast)
         } catch {
             giveUp(answer, error)
         }
     }
 
     private func giveUp(_ answer: any HTTPAnswer, _ error: Failure) {
-        (self.answer, incoming) = (nil, .ignored)
-        if !answer.headComesFirst, let answering { return refuse(answering, HTTPRefusal(error)) }
+        guard answer.headComesFirst else { return refuse(HTTPRefusal(error)) }
+        exchange?.abandon()
         // Its beginning has gone out: only that it ends too early can tell the client.
         if let rotten = answer.suspect, error.code == .contentLost { resources.intake.known.add(rotten: rotten) }
         uploads.events.append(
@@ -312,19 +250,25 @@ extension HTTPWorker {
         outcome.ending = .broken(error.message)
     }
 
-    /// Whoever has lost his access gets no more of a long answer. An upload that has begun is finished.
-    func recheckAnswer() {
-        guard let answer, !answer.watchesAccess, case .ignored = incoming, uploads.isAccessOld,
-            let refusal = uploads.recheck().refusal
+    /// A client that has lost its access gets no more of a long answer.
+    private func recheckAnswer() {
+        guard let answer, !answer.watchesAccess, uploads.isAccessOld, let refusal = uploads.recheck().refusal
         else { return }
         giveUp(answer, Failure(refusal.code, refusal.message))
     }
 
+    /// - Parameter bytes: the beginning of an answer.
+    private func append(_ bytes: [UInt8], isLast: Bool) {
+        guard let exchange else { return }
+        let bytes = exchange.completed(bytes, isLast: isLast)
+        service.core.observability.metrics.answered(exchange.request.head.method, bytes)
+        outcome.append(bytes)
+    }
+
     private func answered(isLast: Bool) {
+        exchange?.answered(isLast: isLast)
         outcome.answered += 1
-        guard isLast else { return }
-        isOver = true
-        outcome.ending = .said
+        if isLast { outcome.ending = .said }
     }
 }
 

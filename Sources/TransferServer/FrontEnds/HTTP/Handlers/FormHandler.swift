@@ -5,8 +5,19 @@ import TransferReceipts
 import TransferStore
 import TransferSystem
 
-/// A request that brings files in a form (RFC 7578), each of them an upload of its own. Belongs to one task at a time.
-final class HTTPForm {
+/// Files that come in a form (RFC 7578).
+struct FormHandler: HTTPHandler {
+    let context: HTTPContext
+
+    func store(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) -> HTTPResponse {
+        let receiver = try FormReceiver(request, target, context)
+        context.uploads.intake.giveReceipts(receiver.wantsReceipts)
+        return .receive(receiver)
+    }
+}
+
+/// Takes a form, each file of which is an upload of its own.
+final class FormReceiver: ContentReceiver {
     /// A file of it.
     private struct File {
         /// As the form calls it.
@@ -17,16 +28,12 @@ final class HTTPForm {
         var outcome: UploadOutcome?
     }
 
-    let request: HTTPRequest
-
     /// Whether its sender wants receipts in the answer.
     let wantsReceipts: Bool
 
-    /// Why it is no form.
-    var fault: HTTPFault?
-
+    private let request: HTTPRequest
     private let target: HTTPTarget
-    private let client: Caller
+    private let context: HTTPContext
     private let conflict: ConflictPolicy
     /// Two files of a form may have one name: then the second does not replace the first.
     private let command = StoringCommand(id: .random(in: .min ... .max))
@@ -40,7 +47,7 @@ final class HTTPForm {
     private var isInFile = false
 
     /// - Throws: what speaks against it before its content comes.
-    init(_ request: HTTPRequest, _ target: HTTPTarget, for client: Caller) throws(HTTPRefusal) {
+    init(_ request: HTTPRequest, _ target: HTTPTarget, _ context: HTTPContext) throws(HTTPRefusal) {
         guard target.isFolder || target.path.isEmpty else {
             throw HTTPRefusal(
                 405, .wrongForm, "A form is posted to a folder, with a slash behind it.",
@@ -54,18 +61,56 @@ final class HTTPForm {
         } catch {
             throw HTTPRefusal(error)
         }
-        conflict = try HTTPUpload.policy(target) ?? .keepBoth
-        (self.request, self.target, self.client) = (request, target, client)
+        conflict = try target.conflictPolicy() ?? .keepBoth
+        (self.request, self.target, self.context) = (request, target, context)
         wantsReceipts = HTTPReceipt.isWanted(request.head.fields)
     }
 
-    func settle(_ settled: [ConnectionUploads.Settled]) {
-        for settled in settled { settle(settled) }
+    func write(_ bytes: UnsafeRawBufferPointer) -> ContentProgress {
+        do throws(HTTPFault) {
+            try read(bytes, isLast: false)
+            return .wantsMore()
+        } catch {
+            return .answer(conclude(error))
+        }
     }
 
+    func finish(_ trailers: HTTPFields) -> HTTPReply {
+        do throws(HTTPFault) {
+            try read(UnsafeRawBufferPointer(start: nil, count: 0), isLast: true)
+            return conclude(nil)
+        } catch {
+            return conclude(error)
+        }
+    }
+
+    /// - Parameter fault: why it is no form; nil where it is one.
+    private func conclude(_ fault: HTTPFault?) -> HTTPReply {
+        // Files before the fault are whole, and their sender has heard nothing of them: they are stored, and the answer says so.
+        if fault != nil { settle(context.uploads.abort()) }
+        publish()
+        context.uploads.intake.giveReceipts(false)
+        return answer(fault)
+    }
+
+    /// What waits for the end of a form would keep its files open for as long as its sender likes.
+    func endTurn() { publish() }
+
+    /// Stores the files that are complete, and keeps their results for the answer.
+    private func publish() {
+        settle(context.uploads.publish())
+        settle(context.uploads.acknowledge().settled)
+    }
+
+    private func settle(_ settled: [ConnectionUploads.Settled]) { settled.forEach(self.settled) }
+
     /// - Parameter settled: nil if no file has its result.
-    func settle(_ settled: ConnectionUploads.Settled?) {
-        guard let settled, let place = places[settled.upload.intent.id] else { return }
+    private func settle(_ settled: ConnectionUploads.Settled?) {
+        if let settled { self.settled(settled) }
+    }
+
+    func settled(_ settled: ConnectionUploads.Settled) {
+        guard let place = places[settled.upload.intent.id] else { return }
         files[place].outcome = settled.outcome
         files[place].seconds = Double(monotonicNanoseconds() - files[place].began) / 1e9
     }
@@ -73,22 +118,21 @@ final class HTTPForm {
     /// Takes the next bytes of the form.
     ///
     /// - Throws: why it is none.
-    func take(_ bytes: UnsafeRawBufferPointer, isLast: Bool, into uploads: ConnectionUploads) throws(HTTPFault) {
+    private func read(_ bytes: UnsafeRawBufferPointer, isLast: Bool) throws(HTTPFault) {
         guard !carry.isEmpty else {
-            let taken = try work(through: bytes, isLast: isLast, into: uploads)
+            let taken = try work(through: bytes, isLast: isLast)
             return carry = Array(bytes[taken...])
         }
         let all = carry + bytes
         let taken = try all.span.bytes.withUnsafeBytes { (all) throws(HTTPFault) in
-            try work(through: all, isLast: isLast, into: uploads)
+            try work(through: all, isLast: isLast)
         }
         carry = Array(all[taken...])
     }
 
     /// - Returns: how many bytes were taken.
-    private func work(
-        through bytes: UnsafeRawBufferPointer, isLast: Bool, into uploads: ConnectionUploads
-    ) throws(HTTPFault) -> Int {
+    private func work(through bytes: UnsafeRawBufferPointer, isLast: Bool) throws(HTTPFault) -> Int {
+        let uploads = context.uploads
         var taken = 0
         while true {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[taken...])
@@ -96,7 +140,7 @@ final class HTTPForm {
             taken += progress.consumed
             switch progress.step {
             case .needsMore, .end: return taken
-            case .part(let part): begin(part, uploads)
+            case .part(let part): begin(part)
             case .content(let range):
                 guard isInFile else { continue }
                 let content = UnsafeRawBufferPointer(rebasing: rest[range])
@@ -116,48 +160,46 @@ final class HTTPForm {
 
     /// What has no file name is a field of the form, of which this server knows none. A browser sends an empty one where no
     /// file was chosen.
-    private func begin(_ part: MultipartPart, _ uploads: ConnectionUploads) {
+    private func begin(_ part: MultipartPart) {
         guard let name = part.filename, !name.isEmpty else { return }
         isInFile = true
-        let id = client.inner(.random())
+        let id = context.client.inner(.random())
         // A name that is no UTF-8 is no path, and neither is one that leads elsewhere: the intake says so.
         let text = Self.isAddressable(name) ? String(validating: name, as: UTF8.self) ?? "\u{0}" : "\u{0}"
         let path = target.path.isEmpty ? text : "\(target.path)/\(text)"
         places[id] = files.count
         // No longer one can be stored, and all of them are kept until the answer.
         files.append(File(name: String(decoding: name.prefix(Limits.pathComponent), as: UTF8.self), id: id))
-        settle(
-            uploads.begin(
-                UploadIntent(id: id, path: path, size: nil, kind: .file, conflict: conflict), mayEnd: false))
-        uploads.noteBeginning()
+        let intent = UploadIntent(id: id, path: path, size: nil, kind: .file, conflict: conflict)
+        settle(context.uploads.begin(intent, mayEnd: false))
+        context.uploads.noteBeginning()
     }
 }
 
 // MARK: The answer
 
-extension HTTPForm {
+extension FormReceiver {
     /// One object for each file, in their order.
     ///
-    /// - Parameter receipt: gives that of an upload, where there is one.
-    func answer(_ client: Caller, isLast: Bool, receipt: (UploadID) -> SignedReceipt?) -> [UInt8] {
+    /// - Parameter fault: why it is no form; nil where it is one.
+    private func answer(_ fault: HTTPFault?) -> HTTPReply {
         let codes = files.map { $0.outcome?.code ?? .aborted }
         let isStored = codes.allSatisfy(\.isSuccess)
-        if let fault { return problem(fault, objects(client, receipt), isLast: isLast) }
-        guard !files.isEmpty else {
-            return problem(HTTPFault(400, "There is no file in the form."), .array([]), isLast: isLast)
+        if let fault {
+            var reply = problem(fault, objects)
+            reply.rejectsContent = true
+            return reply
         }
+        guard !files.isEmpty else { return problem(HTTPFault(400, "There is no file in the form."), .array([])) }
         let accepted = Negotiation.mediaType(
             request.head.fields.values("accept"), of: ["application/json", "text/html"])
         if isStored, accepted == "text/html" {
             // A browser shows the folder, and asks for nothing again when it is reloaded (RFC 9110, section 15.4.4).
-            return HTTPAnswers.head(
-                303, [("Location", location), ("Cache-Control", "no-store")], length: 0, isLast: isLast)
+            return HTTPReply(303, [("Location", location), ("Cache-Control", "no-store")])
         }
         let first = codes.first { !$0.isSuccess }
         let status = isStored ? 201 : codes.contains(where: \.isSuccess) ? 207 : first?.httpStatus ?? 500
-        return HTTPAnswers.whole(
-            status, fields, Array((objects(client, receipt).text + "\n").utf8),
-            type: "application/json", for: request.head.method, isLast: isLast)
+        return HTTPReply(status, fields, Array((objects.text + "\n").utf8), type: "application/json")
     }
 
     private var fields: [(String, String)] {
@@ -168,27 +210,27 @@ extension HTTPForm {
         target.path.isEmpty ? "/" : "/" + PercentEncoding.path(target.path.utf8) + "/"
     }
 
-    private func problem(_ fault: HTTPFault, _ files: JSONValue, isLast: Bool) -> [UInt8] {
+    private func problem(_ fault: HTTPFault, _ files: JSONValue) -> HTTPReply {
         var document = ProblemDetails(fault.status, .malformedFrame, fault.message)
         document.extensions.append(("files", files))
-        return HTTPAnswers.whole(
-            fault.status, fields, document.bytes, type: ProblemDetails.contentType,
-            for: request.head.method, isLast: isLast)
+        return HTTPReply(fault.status, fields, document.bytes, type: ProblemDetails.contentType)
     }
 
-    private func objects(_ client: Caller, _ receipt: (UploadID) -> SignedReceipt?) -> JSONValue {
+    private var objects: JSONValue {
         .array(
             files.map { file in
-                var object = document(file, client).json
+                var object = document(file).json
                 if wantsReceipts {
                     let isStored = file.outcome?.code.isSuccess == true
-                    object.append("receipt", HTTPReceipt.member(isStored ? receipt(file.id) : nil))
+                    object.append(
+                        "receipt", HTTPReceipt.member(isStored ? context.uploads.intake.receipt(of: file.id) : nil))
                 }
                 return .object(object)
             })
     }
 
-    private func document(_ file: File, _ client: Caller) -> UploadDocument {
+    private func document(_ file: File) -> UploadDocument {
+        let client = context.client
         let outcome = file.outcome ?? .refused(Failure(.aborted, "The form ended before the file did."), size: 0)
         var stored: Acknowledgement?
         if case .acknowledged(let acknowledgement) = outcome { stored = acknowledgement }

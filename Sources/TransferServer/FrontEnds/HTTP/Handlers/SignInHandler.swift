@@ -4,11 +4,13 @@ import TransferIntake
 import TransferModel
 
 /// Sessions of browsers: where they begin and end, and what they may not do.
-extension HTTPWorker {
-    /// Answers a browser that has shown a link.
-    func conclude(_ outcome: SignInOutcome, of request: HTTPRequest) {
+struct SignInHandler: HTTPHandler {
+    let context: HTTPContext
+
+    /// Answers a browser that has shown a link. The session has looked at the link before anything else (`HTTPSession`).
+    func conclude(_ outcome: SignInOutcome, of request: HTTPRequest) throws(HTTPRefusal) -> HTTPReply {
         let words = PageWords(request.head)
-        let answer: HTTPReply
+        var answer: HTTPReply
         switch outcome {
         case .offered(let link): answer = .page(200, words.offer(link))
         case .begun(let secret, let session):
@@ -20,37 +22,35 @@ extension HTTPWorker {
             let fields = HTTPRefusal(refusal).fields.filter { $0.0.hasSameBytes(as: "Retry-After") }
             let status = refusal.code == .authenticationFailed ? 404 : refusal.code.httpStatus
             answer = .page(status, status == 404 ? words.used : words.later, fields)
-        case .foreign:
-            return refuse(request, HTTPRefusal(403, .forbidden, "A page of another site may not sign in here."))
+        case .foreign: throw HTTPRefusal(403, .forbidden, "A page of another site may not sign in here.")
         case .unknownMethod:
-            return refuse(
-                request,
-                HTTPRefusal(405, .wrongForm, "A link is looked at or used.", [("Allow", "GET, HEAD, POST")]))
+            throw HTTPRefusal(405, .wrongForm, "A link is looked at or used.", [("Allow", "GET, HEAD, POST")])
         }
-        say(request, isLast: endsWithRefusal(request)) { isLast in
-            answer.bytes(for: request.head.method, isLast: isLast)
-        }
+        answer.rejectsContent = true
+        return answer
     }
 
     /// `/.transfer/out`: ends the session that the request shows.
-    func signOut(_ request: HTTPRequest) throws(HTTPRefusal) {
-        guard let session = request.session, let gate = resources.gate else {
+    func signOut(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) -> HTTPResponse {
+        guard let session = request.session, let gate = context.resources.gate else {
             throw HTTPRefusal(404, .notFound, "The request shows no session that could end.")
         }
+        let uploads = context.uploads
         do throws(AccessFault) {
-            // Whoever was faster has ended it as well.
+            // Another request may have ended it as well.
             _ = try gate.endSession(session)
         } catch {
             uploads.events.append(.accessFault(error.message))
             throw HTTPRefusal(500, .storageFailed, "The session could not be ended; the server's log says why.")
         }
-        uploads.events.append(.sessionEnded(client.grant.name, session, peer: peer))
-        let answer = HTTPReply.page(200, PageWords(request.head).left, SessionCookie.clearing(request.way))
-        say(request, isLast: endsWithRefusal(request)) { isLast in answer.bytes(for: .post, isLast: isLast) }
+        uploads.events.append(.sessionEnded(context.client.grant.name, session, peer: uploads.peer))
+        var answer = HTTPReply.page(200, PageWords(request.head).left, SessionCookie.clearing(request.way))
+        answer.rejectsContent = true
+        return .reply(answer)
     }
 
     /// Browsers show a session with whatever they ask for, also when a page of another site has them ask.
-    func checkSession(_ request: HTTPRequest) throws(HTTPRefusal) {
+    static func checkSession(_ request: HTTPRequest) throws(HTTPRefusal) {
         guard request.session != nil else { return }
         let head = request.head
         if [.get, .head, .options].contains(head.method) {
@@ -63,7 +63,7 @@ extension HTTPWorker {
 
     /// Adds what helps a browser that is not let in: a page for a folder that people ask for, and the end of a session that counts
     /// no more.
-    func guided(_ refusal: HTTPRefusal, _ request: HTTPRequest) -> HTTPRefusal {
+    static func guided(_ refusal: HTTPRefusal, _ request: HTTPRequest) -> HTTPRefusal {
         guard refusal.status == 401 else { return refusal }
         var refusal = refusal
         if ShownCredentials(request.head, request.way).session != nil {
@@ -73,7 +73,7 @@ extension HTTPWorker {
         return refusal
     }
 
-    private func wantsPage(_ head: RequestHead) -> Bool {
+    private static func wantsPage(_ head: RequestHead) -> Bool {
         guard head.method == .get || head.method == .head, let target = try? HTTPTarget(head),
             target.isFolder || target.path.isEmpty
         else { return false }
@@ -107,7 +107,7 @@ struct SignInLink: Equatable, Sendable {
     /// As it came.
     let secret: String
 
-    /// - Returns: nothing for any other path.
+    /// - Returns: nil for any other path.
     init?(_ head: RequestHead) {
         guard Self.mayBeReserved(head), let target = try? HTTPTarget(head), !target.isFolder else { return nil }
         let names = target.path.split(separator: "/", omittingEmptySubsequences: false)
@@ -115,7 +115,7 @@ struct SignInLink: Equatable, Sendable {
         secret = String(names[2])
     }
 
-    /// Each request is asked, and few are: the name begins with a dot, which somebody may have encoded.
+    /// Each request is asked, and few are: the name begins with a dot, which the client may have encoded.
     private static func mayBeReserved(_ head: RequestHead) -> Bool {
         let first = head.resource.utf8.dropFirst().first
         return first == UInt8(ascii: ".") || first == UInt8(ascii: "%")
@@ -151,7 +151,7 @@ enum SessionCookie {
 
     private static func name(_ way: HTTPWay) -> String { way.isSecure == true ? names.secure : names.other }
 
-    /// - Returns: nothing where a request has none.
+    /// - Returns: nil where a request has none.
     static func value(_ head: RequestHead, _ way: HTTPWay) -> String? {
         CookieField.value(name(way), in: head.fields.values("cookie"))
     }

@@ -16,7 +16,7 @@ struct UploadAddress {
 
     let family: Family
 
-    /// As the client knows it; nothing for where they are made.
+    /// As the client knows it; nil for where they are made.
     let id: UploadID?
 
     /// The folder that it is to be stored in, where it is made; without slashes around it.
@@ -35,7 +35,7 @@ struct UploadAddress {
 
     /// The upload that a client names by its address, absolute or not (tus 1.0.0, Upload-Concat).
     ///
-    /// - Returns: nothing for what is no address of this server's kind.
+    /// - Returns: nil for what is no address of this server's kind.
     static func id(in text: String, _ family: Family) -> UploadID? {
         guard let slash = text.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
         let name = text[text.utf8.index(after: slash)...]

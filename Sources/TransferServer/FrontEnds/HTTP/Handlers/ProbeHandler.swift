@@ -3,69 +3,34 @@ import TransferAccess
 import TransferHTTP
 import TransferIntake
 import TransferModel
-import TransferReceipts
 import TransferStore
 
-/// What is asked for below the server's own name, which no file can have.
-extension HTTPWorker {
-    /// `/.transfer/events`.
-    func tellEvents(_ request: HTTPRequest, _ target: HTTPTarget) {
-        let last = request.head.fields.values("last-event-id").last.flatMap { EventID($0) }
-        let answer = HTTPEvents(
-            target.path, service, uploads, last: last, isChunked: request.head.version != .http10)
-        guard request.head.method == .get else { return sayHead(request, of: answer) }
-        begin(answer, to: request)
-    }
+/// Answers programs that watch over the server. It has no row in the table of routes: these need not be let in (`HTTPWorker`).
+struct ProbeHandler: HTTPHandler {
+    let context: HTTPContext
 
-    /// `/.transfer/receipt/ID`, with the client's id of an upload.
-    func giveReceipt(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) {
-        let text = target.path.utf8.dropFirst("\(RelativePath.reservedName)/receipt/".utf8.count)
-        guard let id = UploadID(hexadecimal: text), let receipt = uploads.intake.receipt(of: client.inner(id)) else {
-            throw HTTPRefusal(404, .notFound, "There is no receipt of such an upload.")
-        }
-        reply(
-            request,
-            HTTPReply(
-                200, [("Cache-Control", "private, no-store")], receipt.jsonBytes + [UInt8(ascii: "\n")],
-                type: "application/json"))
-    }
-}
-
-extension UploadID {
-    /// - Returns: nothing for what `description` does not give.
-    fileprivate init?(hexadecimal text: some Collection<UInt8>) {
-        let digits = text.map { Character(UnicodeScalar($0)).hexDigitValue }
-        guard digits.count == 32, text.allSatisfy({ $0 < 0x80 }), digits.allSatisfy({ $0 != nil }) else { return nil }
-        let values = digits.compactMap(\.self).map { UInt64($0) }
-        self.init(
-            high: values[..<16].reduce(0) { $0 << 4 | $1 }, low: values[16...].reduce(0) { $0 << 4 | $1 })
-    }
-}
-
-/// What programs ask that watch over the server.
-extension HTTPWorker {
-    /// - Returns: whether the request was one of those, and has its answer.
-    func answerProbe(_ request: HTTPRequest) throws(HTTPRefusal) -> Bool {
+    /// - Returns: nil for any other request.
+    func answer(_ request: HTTPRequest) throws(HTTPRefusal) -> HTTPReply? {
+        let service = context.service
         guard let probe = service.probe(request.head) else {
-            guard service.isForProbes else { return false }
+            guard service.isForProbes else { return nil }
             throw HTTPRefusal(404, .notFound, "There is nothing here but /metrics, /healthz and /readyz.")
         }
         guard [.get, .head].contains(request.head.method) else {
             throw HTTPRefusal(405, .wrongForm, "This is only asked.", [("Allow", "GET, HEAD")])
         }
         switch probe {
-        case .health: reply(request, HTTPReply(200, Self.unstored, Array("ok\n".utf8), type: Self.plain))
-        case .readiness: reply(request, readiness)
-        case .metrics: try tellMetrics(request)
+        case .health: return HTTPReply(200, Self.unstored, Array("ok\n".utf8), type: Self.plain)
+        case .readiness: return readiness
+        case .metrics: return try metrics(request)
         }
-        return true
     }
 
-    /// Its numbers say how much others send: who may not see all of it may not see them.
-    private func tellMetrics(_ request: HTTPRequest) throws(HTTPRefusal) {
-        if !service.isForProbes {
-            try admit(request.client.admitted())
-            let options = client.grant.options
+    /// Its numbers say how much others send: a client that may not see all of that may not see them.
+    private func metrics(_ request: HTTPRequest) throws(HTTPRefusal) -> HTTPReply {
+        if !context.service.isForProbes {
+            try context.admit(request.client.admitted())
+            let options = context.client.grant.options
             guard options.rights.mayRead, options.folder == nil else {
                 throw HTTPRefusal(403, .forbidden, "This is for clients that may see everything.")
             }
@@ -73,8 +38,8 @@ extension HTTPWorker {
         let offers = ["text/plain", "application/openmetrics-text"]
         let accepted = Negotiation.mediaType(request.head.fields.values("accept"), of: offers)
         let format = accepted == offers[1] ? MetricsWriter.Format.openMetrics : .prometheus
-        var page = MetricsPage(service.core, format)
-        reply(request, HTTPReply(200, Self.unstored + [("Vary", "Accept")], page.text(), type: format.contentType))
+        var page = MetricsPage(context.service.core, format)
+        return HTTPReply(200, Self.unstored + [("Vary", "Accept")], page.text(), type: format.contentType)
     }
 
     private static let unstored = [("Cache-Control", "no-store")]
@@ -82,7 +47,7 @@ extension HTTPWorker {
     private static let plain = "text/plain; charset=utf-8"
 
     private var readiness: HTTPReply {
-        let reasons = service.core.unreadiness()
+        let reasons = context.service.core.unreadiness()
         guard let first = reasons.first else {
             return HTTPReply(200, Self.unstored, Array("ready\n".utf8), type: Self.plain)
         }
@@ -94,7 +59,7 @@ extension HTTPWorker {
 }
 
 extension Result<HTTPRequest.Client, Refusal> {
-    /// - Throws: why nobody was let in.
+    /// - Throws: why the client was not let in.
     func admitted() throws(HTTPRefusal) -> HTTPRequest.Client {
         switch self {
         case .success(let client): return client
@@ -122,45 +87,8 @@ enum HTTPProbe: String, CaseIterable, Sendable {
     }
 }
 
-/// What is asked of the server itself, and not of what is stored in it.
-struct HTTPService: Sendable {
-    let core: ServerCore
-
-    /// Whether nothing else is answered on the connection.
-    let isForProbes: Bool
-
-    var shared: HTTPShared { core.http }
-
-    init(_ core: ServerCore, isForProbes: Bool) {
-        (self.core, self.isForProbes) = (core, isForProbes)
-    }
-
-    /// - Returns: nothing for a request that is about something else.
-    func probe(_ head: RequestHead) -> HTTPProbe? {
-        guard let probe = HTTPProbe(head) else { return nil }
-        // Where they are told elsewhere or not at all, a file may be called so.
-        return probe == .metrics && !isForProbes && core.configuration.metrics != .on ? nil : probe
-    }
-
-    /// Whether whoever asks has his answer without showing who he is.
-    func isForAnybody(_ head: RequestHead) -> Bool {
-        isForProbes || probe(head).map { $0 != .metrics } ?? false
-    }
-}
-
-/// What all connections of a server share on which HTTP is spoken.
-final class HTTPShared: Sendable {
-    let digests = ReprDigests()
-    let news = UploadNews()
-    let running: RunningUploads
-
-    init(_ connections: ConnectionList) {
-        running = RunningUploads(connections)
-    }
-}
-
-/// HTTP on a listener of its own, for programs that watch over the server: nothing else is answered there, and nobody has to show who
-/// he is.
+/// HTTP on a listener of its own, for programs that watch over the server: nothing else is answered there, and no client has to
+/// show who it is.
 struct ProbesFrontEnd: FrontEnd {
     let name = "probes"
 

@@ -1,0 +1,171 @@
+import TransferCodec
+import TransferHTTP
+import TransferIntake
+import TransferModel
+import TransferStore
+import TransferSystem
+
+/// Files that requests bring in one piece (RFC 9110, section 9.3.4).
+struct PutHandler: HTTPHandler {
+    let context: HTTPContext
+
+    func store(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) -> HTTPResponse {
+        if target.isFolder, !target.path.isEmpty { return try FolderHandler(context: context).make(request, target) }
+        let terms = try FileTerms(request, target, context)
+        let receiver = FileReceiver(request, terms, context)
+        // A client that waits for a 100 need not send what has its answer already.
+        guard receiver.upload.begin(mayEnd: request.head.expectsContinue) else { return .reply(try receiver.answer()) }
+        context.uploads.noteBeginning()
+        return .receive(receiver)
+    }
+}
+
+/// Takes the content of one PUT: writes it, compares it with what its sender says of it, and stores it.
+final class FileReceiver: ContentReceiver {
+    let upload: RequestUpload
+    private let terms: FileTerms
+    private let context: HTTPContext
+    private let began = monotonicNanoseconds()
+
+    /// Of all the content, as it comes: digests of HTTP are of the whole, and the server's own are of its blocks.
+    private let hasher = BlockHasher(.sha256)
+    /// For a sender that wants that digest in the answer.
+    private let longHasher: LongHasher?
+    private var digests: DigestField?
+
+    init(_ request: HTTPRequest, _ terms: FileTerms, _ context: HTTPContext) {
+        (self.terms, self.context) = (terms, context)
+        upload = RequestUpload(terms.intent, of: request, context.uploads)
+        let wanted = DigestPreference(request.head.fields.values("want-repr-digest"))?.algorithms.first
+        longHasher = wanted == .sha512 ? LongHasher() : nil
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) throws(HTTPRefusal) -> ContentProgress {
+        upload.write { (open) throws(Failure) in
+            hasher.update(bytes)
+            longHasher?.update(bytes)
+            try open.append(bytes)
+        }
+        return upload.outcome == nil ? .wantsMore() : .answer(try answer())
+    }
+
+    func finish(_ trailers: HTTPFields) throws(HTTPRefusal) -> HTTPReply {
+        upload.write { (open) throws(Failure) in
+            try compare(trailers)
+            try terms.conditions.demand(of: open, context.files)
+        }
+        upload.finish()
+        return try answer()
+    }
+
+    /// Compares what has come with what its sender says of it, in front of it and behind it.
+    ///
+    /// - Throws: `digestMismatch`.
+    private func compare(_ trailers: HTTPFields) throws(Failure) {
+        let computed = hasher.finish()
+        digests = DigestField(sha256: computed, sha512: longHasher?.finish())
+        do throws(HTTPFault) {
+            for declared in [terms.sha256, try FileTerms.sha256(trailers)] {
+                guard declared ?? computed == computed else { throw HTTPFault(422, "") }
+            }
+        } catch {
+            throw .otherContent
+        }
+    }
+
+    /// - Throws: why it is not stored.
+    func answer() throws(HTTPRefusal) -> HTTPReply {
+        let acknowledgement = try upload.acknowledgement(isOnlyNew: terms.isOnlyNew)
+        return StoredReply(path: terms.intent.path, tellsReplacing: terms.maySee, digests: digests, began: began)
+            .reply(acknowledgement, context.client, upload.receipt(of: acknowledgement))
+    }
+
+    func settled(_ settled: ConnectionUploads.Settled) { upload.settled(settled) }
+}
+
+/// What a request says of the file that it brings, in one piece or as the first of several.
+struct FileTerms {
+    let intent: UploadIntent
+
+    /// What the path has to have still when the file is complete.
+    let conditions: HTTPConditions
+
+    /// Whether there must be nothing under the path (RFC 9110, section 13.1.2).
+    let isOnlyNew: Bool
+
+    /// Whether the sender may know what there was under the path before.
+    let maySee: Bool
+
+    /// What the SHA-256 of all the content has to be.
+    let sha256: [UInt8]?
+
+    /// - Throws: what speaks against the file before its content comes.
+    init(_ request: HTTPRequest, _ target: HTTPTarget, _ context: HTTPContext) throws(HTTPRefusal) {
+        guard !target.path.isEmpty, !target.isFolder else {
+            throw HTTPRefusal(
+                409, .wrongForm, "A file needs a name: put it to the path of a file, without a slash behind it.")
+        }
+        let fields = request.head.fields
+        // Part of a file is no file (RFC 9110, section 14.5).
+        guard fields.values("content-range").isEmpty else {
+            throw HTTPRefusal(400, .wrongForm, "Part of a file cannot be put.")
+        }
+        guard fields.values("content-encoding").isEmpty else {
+            throw HTTPRefusal(415, .wrongForm, "Send the file as it is, without a Content-Encoding.")
+        }
+        let place = context.visiblePath(target.path)
+        maySee = place != nil
+        // What is put under a path is there afterwards.
+        let conflict = try target.conflictPolicy() ?? .overwrite
+        do throws(HTTPFault) {
+            let preconditions = try Preconditions(fields, now: .now)
+            isOnlyNew = preconditions.demandsNothing
+            conditions = HTTPConditions(preconditions, on: place)
+            guard conditions.hold(context.files) else { throw .conditionsFail }
+            sha256 = try Self.sha256(fields)
+        } catch {
+            throw HTTPRefusal(conditions: error)
+        }
+        var size: UInt64?
+        if case .length(let length) = request.body { size = length }
+        if case .none = request.body { size = 0 }
+        intent = UploadIntent(
+            id: context.client.inner(context.newID()), path: target.path, size: size, kind: .file,
+            conflict: isOnlyNew ? .fail : conflict)
+    }
+
+    /// What a request says of all of its content. Both fields mean the same here: nothing is encoded.
+    ///
+    /// - Throws: 400 where it cannot be compared, or they say two things.
+    static func sha256(_ fields: HTTPFields) throws(HTTPFault) -> [UInt8]? {
+        let ofFile = try DigestField.sha256("repr-digest", of: fields)
+        let ofContent = try DigestField.sha256("content-digest", of: fields)
+        guard let ofFile, let ofContent else { return ofFile ?? ofContent }
+        guard ofFile == ofContent else {
+            throw HTTPFault(400, "Repr-Digest and Content-Digest say two things of the same bytes.")
+        }
+        return ofFile
+    }
+}
+
+extension HTTPTarget {
+    /// What happens where another file has the path, as the query says.
+    ///
+    /// - Returns: nil where the request says nothing of it.
+    func conflictPolicy() throws(HTTPRefusal) -> ConflictPolicy? {
+        let asked: String?
+        do throws(HTTPFault) {
+            asked = try query.only("on-conflict")
+        } catch {
+            throw HTTPRefusal(error)
+        }
+        guard let asked else { return nil }
+        let policies: [(String, ConflictPolicy)] = [
+            ("overwrite", .overwrite), ("keep-both", .keepBoth), ("skip", .skip), ("fail", .fail),
+        ]
+        guard let policy = policies.first(where: { $0.0.hasSameBytes(as: asked) }) else {
+            throw HTTPRefusal(400, .wrongForm, "on-conflict is one of overwrite, keep-both, skip and fail.")
+        }
+        return policy.1
+    }
+}
