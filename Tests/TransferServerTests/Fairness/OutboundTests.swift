@@ -7,7 +7,7 @@ import TransferTestSupport
 @Suite struct OutboundTests {
     @Test(arguments: 0..<5) func bytesLeaveInOrderHoweverFewAreTaken(seed: UInt64) {
         var random = SplitMix64(seed: seed)
-        var outbound = Outbound<FrameChunk>()
+        var outbound = Outbound<AnswerChunk>()
         var (given, taken): ([UInt8], [UInt8]) = ([], [])
         for _ in 0..<200 {
             let more = random.bytes(Int.random(in: 1...300, using: &random))
@@ -34,11 +34,11 @@ import TransferTestSupport
     @Test(arguments: [(100, 0), (16 << 10, 0), (20_000, 1)]) func shortChunksAreNotHeld(
         _ size: Int, held: Int
     ) {
-        var outbound = Outbound<FrameChunk>()
+        var outbound = Outbound<AnswerChunk>()
         var given: [UInt8] = []
-        weak var last: FrameChunk?
+        weak var last: AnswerChunk?
         for _ in 0..<50 {
-            let chunk = FrameChunk(room: 64 << 10)
+            let chunk = AnswerChunk(frames: 64 << 10)
             let body = size - 7
             _ = chunk.appendData(body) { place in
                 place.initializeMemory(as: UInt8.self, repeating: 3)
@@ -59,7 +59,7 @@ import TransferTestSupport
     }
 
     @Test func whatWasSentIsLetGoThoughItNeverRunsEmpty() {
-        var outbound = Outbound<FrameChunk>()
+        var outbound = Outbound<AnswerChunk>()
         outbound.append([UInt8](repeating: 1, count: 1000))
         for _ in 0..<1000 {
             var room = 900

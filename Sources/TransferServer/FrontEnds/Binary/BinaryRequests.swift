@@ -91,7 +91,7 @@ final class BinaryRequests {
     }
 
     /// Sends in a task of its own, so that the pool can begin with the next chunk before that.
-    private func queue(_ chunk: FrameChunk, _ epoch: Int, on connection: isolated BinarySession.Connection) {
+    private func queue(_ chunk: AnswerChunk, _ epoch: Int, on connection: isolated BinarySession.Connection) {
         guard chunk.count > 0, !connection.driver.isOver else { return }
         connection.session.client.progress.answered(chunk.count)
         let start = connection.outbound.appended
@@ -108,7 +108,7 @@ final class BinaryRequests {
     }
 
     /// Tells the governor what has left, and whether the client's link is what holds up the rest.
-    func flushed(_ outbound: borrowing Outbound<FrameChunk>) {
+    func flushed(_ outbound: borrowing Outbound<AnswerChunk>) {
         let now = MonotonicTime.now
         for (content, epoch) in answers.left(upTo: outbound.appended - outbound.count) {
             governor.sent(content: content, epoch: epoch, now: now)

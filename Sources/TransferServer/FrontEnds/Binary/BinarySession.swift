@@ -39,7 +39,7 @@ struct BinaryFrontEnd: FrontEnd {
 /// ```
 final class BinarySession: ServedSession {
     typealias Batch = FrameBatch
-    typealias Chunk = FrameChunk
+    typealias Chunk = AnswerChunk
 
     let client: ServedClient
     let worker: UploadWorker

@@ -100,7 +100,7 @@ final class FileSending {
     /// - Parameter compression: what is done with the content.
     /// - Returns: the digest for `end` when all is sent; nothing to go on, with another chunk.
     /// - Throws: `fileChanged`; `contentLost` when the content is no longer what was acknowledged.
-    func fill(_ chunk: FrameChunk, _ compression: inout AnswerCompression) throws(Failure) -> Digest? {
+    func fill(_ chunk: AnswerChunk, _ compression: inout AnswerCompression) throws(Failure) -> Digest? {
         guard prefix == 0 else {
             try digestPrefix()
             return nil
@@ -123,7 +123,7 @@ final class FileSending {
     }
 
     private func send(
-        _ length: Int, in chunk: FrameChunk, _ compression: inout AnswerCompression
+        _ length: Int, in chunk: AnswerChunk, _ compression: inout AnswerCompression
     ) throws(Failure) {
         let bytes = try chunk.appendData(length) { (place) throws(Failure) in try read(into: place, at: offset) }
         guard let bytes else { throw changed }
@@ -133,7 +133,7 @@ final class FileSending {
     }
 
     /// - Returns: how many bytes they were.
-    private func sendHole(_ count: UInt64, in chunk: FrameChunk) -> UInt64 {
+    private func sendHole(_ count: UInt64, in chunk: AnswerChunk) -> UInt64 {
         let zeros = ZeroBytes.prefix(Int(count))
         chunk.append(Hole(count: zeros.count))
         if let block = take(zeros) { chunk.append(block) }

@@ -21,7 +21,7 @@ protocol RequestAnswer {
     /// Fills the chunk as far as it can, or does as much as is to be done in one turn.
     ///
     /// - Returns: how it ended, when that was all.
-    func fill(_ chunk: FrameChunk) throws(Failure) -> Outcome?
+    func fill(_ chunk: AnswerChunk) throws(Failure) -> Outcome?
 
     /// What there is to say of it in the log, when all is done.
     func events(peer: String) -> [LogEvent]
@@ -36,7 +36,7 @@ extension RequestAnswer {
 /// What came of some work on requests.
 package struct RequestOutcome: Sendable {
     /// For the client.
-    package var chunk: FrameChunk
+    package var chunk: AnswerChunk
 
     /// What was done with the content in it.
     package var compression: AnswerCompression
@@ -58,7 +58,7 @@ package struct RequestOutcome: Sendable {
 
     /// Between two steps.
     static let nothing = RequestOutcome(
-        chunk: FrameChunk(room: 0), compression: AnswerCompression(.plain, CompressorPool()))
+        chunk: AnswerChunk(frames: 0), compression: AnswerCompression(.plain, CompressorPool()))
 }
 
 /// What a step of a worker does with the content that it sends, and what came of that.
@@ -80,7 +80,7 @@ package struct AnswerCompression: Sendable {
     }
 
     /// Bytes of content that another data frame is worth, and may hold.
-    func contentSizes(in chunk: FrameChunk, usual: (least: Int, most: Int)) -> (least: Int, most: Int) {
+    func contentSizes(in chunk: AnswerChunk, usual: (least: Int, most: Int)) -> (least: Int, most: Int) {
         guard case .compress = choice else { return usual }
         guard chunk.contentCount < Self.mostContent else { return (usual.most, 0) }
         // What is left of a chunk is no place for a frame that would be far larger in another.
@@ -88,7 +88,7 @@ package struct AnswerCompression: Sendable {
     }
 
     /// Compresses the data frame that was just appended to the chunk, or measures what that would have done.
-    mutating func apply(to content: UnsafeRawBufferPointer, in chunk: FrameChunk) {
+    mutating func apply(to content: UnsafeRawBufferPointer, in chunk: AnswerChunk) {
         switch choice {
         case .plain: break
         case .plainMeasuring(let methods, let bytes):
@@ -129,7 +129,7 @@ final class FolderAnswer: RequestAnswer {
     var id: UInt32 { request.id }
     var subject: String { request.path }
 
-    func fill(_ chunk: FrameChunk) throws(Failure) -> Outcome? {
+    func fill(_ chunk: AnswerChunk) throws(Failure) -> Outcome? {
         guard chunk.takesMessage, let isSame = try step() else { return nil }
         self.isSame = isSame
         guard isSame else { return Outcome(id: id, code: .completed) }
@@ -194,7 +194,7 @@ final class FolderListing {
     /// Fills the chunk as far as it can.
     ///
     /// - Returns: whether that was all.
-    func fill(_ chunk: FrameChunk) throws(Failure) -> Bool {
+    func fill(_ chunk: AnswerChunk) throws(Failure) -> Bool {
         while chunk.takesMessage {
             if waiting.isEmpty { waiting = try nextPage()[...] }
             guard !waiting.isEmpty else { return true }

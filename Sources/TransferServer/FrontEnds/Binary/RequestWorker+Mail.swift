@@ -204,7 +204,7 @@ struct DoneAnswer: RequestAnswer {
 
     var id: UInt32 { outcome.id }
 
-    func fill(_ chunk: FrameChunk) -> Outcome? { chunk.takesMessage ? outcome : nil }
+    func fill(_ chunk: AnswerChunk) -> Outcome? { chunk.takesMessage ? outcome : nil }
 
     func events(peer: String) -> [LogEvent] { done.map { .settled($0, peer: peer) } }
 }
@@ -231,7 +231,7 @@ final class MailListing: RequestAnswer {
     var subject: String { "mail" }
     var watches: Bool { request.watches }
 
-    func fill(_ chunk: FrameChunk) throws(Failure) -> Outcome? {
+    func fill(_ chunk: AnswerChunk) throws(Failure) -> Outcome? {
         while chunk.takesMessage {
             if waiting.isEmpty { waiting = try nextPage()[...] }
             guard !waiting.isEmpty else { return Outcome(id: id, code: .completed, count: count) }
@@ -298,7 +298,7 @@ final class PeopleListing: RequestAnswer {
 
     var subject: String { "people" }
 
-    func fill(_ chunk: FrameChunk) -> Outcome? {
+    func fill(_ chunk: AnswerChunk) -> Outcome? {
         while chunk.takesMessage {
             guard !waiting.isEmpty else { return Outcome(id: id, code: .completed, count: count) }
             var room = Persons.room

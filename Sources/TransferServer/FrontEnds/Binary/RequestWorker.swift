@@ -114,7 +114,7 @@ package final class RequestWorker: @unchecked Sendable {
         isStopping: Bool
     ) -> RequestOutcome {
         outcome = RequestOutcome(
-            chunk: FrameChunk(room: room, from: resources.chunks),
+            chunk: AnswerChunk(frames: room, from: resources.chunks),
             compression: AnswerCompression(compression, resources.compressors))
         self.requests += requests
         self.cancelled.formUnion(cancelled)

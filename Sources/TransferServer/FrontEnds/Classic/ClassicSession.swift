@@ -64,7 +64,7 @@ package struct ClassicListener: Sendable {
 /// leave in the order of the uploads, each when its upload has its result.
 final class ClassicSession: ServedSession {
     typealias Batch = ClassicBatch
-    typealias Chunk = ContentChunk
+    typealias Chunk = AnswerChunk
 
     let client: ServedClient
     let worker: ClassicWorker

@@ -243,7 +243,7 @@ final class FileCopy: RequestAnswer {
     var id: UInt32 { request.id }
     var subject: String { request.path }
 
-    func fill(_ chunk: FrameChunk) throws(Failure) -> Outcome? {
+    func fill(_ chunk: AnswerChunk) throws(Failure) -> Outcome? {
         guard chunk.takesMessage else { return nil }
         if !isShared, try !copySome() { return nil }
         guard content.isUnchanged else { throw Failure(.fileChanged, "\(source) changed while it was copied.") }

@@ -23,7 +23,7 @@ import TransferModel
     private func outcome(
         _ bytes: Int, ends: [Int] = [], isInMessage: Bool = false, isEmpty: Bool = true
     ) -> ChatWorker.Outcome {
-        let chunk = ContentChunk(size: 4096, from: chunks)
+        let chunk = AnswerChunk(room: 4096, from: chunks)
         chunk.append([UInt8](repeating: 0, count: bytes))
         var outcome = ChatWorker.Outcome()
         (outcome.hasLooked, outcome.chunk) = (true, chunk)

@@ -117,7 +117,7 @@ final class ChatContent {
     ///
     /// - Returns: whether that was all.
     /// - Throws: `contentLost`; `storageFailed`. What the chunk has of the message must not be sent then.
-    func fill(_ chunk: ContentChunk) throws(Failure) -> Bool {
+    func fill(_ chunk: AnswerChunk) throws(Failure) -> Bool {
         let length = Int(min(UInt64(chunk.room), delivery.mail.size - offset))
         let path = delivery.mail.path
         let bytes = try chunk.append(length) { (place) throws(Failure) in

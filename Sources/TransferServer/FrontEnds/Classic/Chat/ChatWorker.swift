@@ -28,7 +28,7 @@ final class ChatWorker: @unchecked Sendable {
         /// Whether it was looked whether anything waits.
         var hasLooked = false
         /// Messages; nothing where none waits.
-        var chunk: ContentChunk?
+        var chunk: AnswerChunk?
         /// Messages that end in the chunk, with the bytes of the chunk up to there.
         var ends: [(delivery: UploadID, offset: Int)] = []
         /// Whether the chunk ends inside a message.
@@ -113,12 +113,12 @@ extension ChatWorker {
             outcome.isEmpty = true
             return
         }
-        let chunk = ContentChunk(size: max(order.room, Self.leastRoom), from: resources.chunks)
+        let chunk = AnswerChunk(room: max(order.room, Self.leastRoom), from: resources.chunks)
         outcome.chunk = chunk
         try fill(chunk, isLast: order.isLast)
     }
 
-    private func fill(_ chunk: ContentChunk, isLast: Bool) throws(Failure) {
+    private func fill(_ chunk: AnswerChunk, isLast: Bool) throws(Failure) {
         var looks = 0
         while chunk.room > 0 {
             if let current {
@@ -158,7 +158,7 @@ extension ChatWorker {
     }
 
     /// Begins a message; what this wire cannot carry is left where it is.
-    private func begin(_ delivery: Delivery, _ chunk: ContentChunk) throws(Failure) {
+    private func begin(_ delivery: Delivery, _ chunk: AnswerChunk) throws(Failure) {
         guard !names.isUnfit(delivery.number), !delivery.mail.isRotten, try isWaiting(delivery) else { return }
         let mail = delivery.mail
         guard mail.note == nil, JSONLineMessage.carries(mail.kind, size: mail.size) else {
@@ -195,7 +195,7 @@ extension ChatWorker {
         return try ChatContent(delivery, try reader.open(delivery.mail.path), digester: digester)
     }
 
-    private func goOn(_ content: ChatContent, _ chunk: ContentChunk) throws(Failure) {
+    private func goOn(_ content: ChatContent, _ chunk: AnswerChunk) throws(Failure) {
         current = content
         let before = chunk.count
         do throws(Failure) {

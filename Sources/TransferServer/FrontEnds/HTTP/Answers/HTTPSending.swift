@@ -86,8 +86,8 @@ final class HTTPSending: HTTPAnswer {
         return true
     }
 
-    private func chunk(_ count: Int, at offset: UInt64, from pool: BufferPool) throws(Failure) -> ContentChunk {
-        let chunk = ContentChunk(size: count, from: pool)
+    private func chunk(_ count: Int, at offset: UInt64, from pool: BufferPool) throws(Failure) -> AnswerChunk {
+        let chunk = AnswerChunk(room: count, from: pool)
         let bytes: UnsafeRawBufferPointer?
         do throws(SystemError) {
             bytes = try chunk.append(count) { (place) throws(SystemError) in try content.read(into: place, at: offset) }

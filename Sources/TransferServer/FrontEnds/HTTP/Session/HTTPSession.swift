@@ -51,7 +51,7 @@ struct HTTPFrontEnd: FrontEnd {
 /// ```
 final class HTTPSession: ServedSession {
     typealias Batch = HTTPBatch
-    typealias Chunk = ContentChunk
+    typealias Chunk = AnswerChunk
 
     /// What becomes of the session while its client says nothing.
     private enum Rest {

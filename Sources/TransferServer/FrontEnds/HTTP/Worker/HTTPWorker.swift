@@ -276,7 +276,7 @@ extension HTTPWorker {
 struct HTTPOutcome: Sendable {
     enum Piece: Sendable {
         case bytes([UInt8])
-        case chunk(ContentChunk)
+        case chunk(AnswerChunk)
     }
 
     /// What becomes of the connection behind the answers.
@@ -327,7 +327,7 @@ struct HTTPOutcome: Sendable {
         isWaiting = true
     }
 
-    mutating func append(_ chunk: ContentChunk) {
+    mutating func append(_ chunk: AnswerChunk) {
         pieces.append(.chunk(chunk))
         room -= chunk.count
     }

@@ -3,15 +3,16 @@ import TransferIO
 import TransferModel
 import TransferProtocol
 
-/// Frames on their way to a client, in memory of their own: content is read into its place and not copied on the way to the
+/// Answers on their way to a client, in memory of their own: content is read into its place and not copied on the way to the
 /// socket.
 ///
 /// `@unchecked Sendable`: the pool fills it, then hands it over and never touches it again.
-package final class FrameChunk: OutboundChunk, @unchecked Sendable {
+package final class AnswerChunk: OutboundChunk, @unchecked Sendable {
     private let bytes: UnsafeMutableRawBufferPointer
-    /// Whose memory it is; nothing for memory of its own.
+    /// Whose memory it is; nil for memory of its own.
     private let buffer: BlockBuffer?
-    private var scratch: [UInt8] = []
+    /// Bytes that `room` leaves free for what goes around content.
+    private let reserve: Int
 
     package private(set) var count = 0
 
@@ -23,17 +24,16 @@ package final class FrameChunk: OutboundChunk, @unchecked Sendable {
 
     /// Where the data frame begins that was appended last.
     private var lastData = 0
-
-    /// Bytes for what goes around content: headers, the beginning of the answer, a digest, and an end that may have a
-    /// sentence (`Limits.text`).
-    static let overhead = 2 << 10
+    private var scratch: [UInt8] = []
 
     /// - Parameters:
-    ///   - room: bytes of content that it has to hold.
+    ///   - room: bytes that it has to hold.
+    ///   - reserve: bytes beside them that `room` does not count.
     ///   - pool: where its memory comes from, if there is enough: to take new memory for each chunk is to have the kernel
     ///     clear it.
-    init(room: Int, from pool: BufferPool? = nil) {
-        let size = room + Self.overhead
+    init(room: Int, reserve: Int = 0, from pool: BufferPool? = nil) {
+        let size = room + reserve
+        self.reserve = reserve
         buffer = pool.flatMap { size <= $0.size ? $0.takeNow() : nil }
         bytes = buffer.map { .init(rebasing: $0.bytes[..<size]) } ?? .allocate(byteCount: size, alignment: 64)
     }
@@ -44,22 +44,10 @@ package final class FrameChunk: OutboundChunk, @unchecked Sendable {
 
     package var filled: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[..<count]) }
 
-    /// Bytes that fit beside a message or two.
-    var room: Int { max(0, bytes.count - count - Self.overhead) }
+    /// Bytes of content that it can still take.
+    var room: Int { max(0, bytes.count - count - reserve) }
 
-    /// Whether a message of any kind still fits, and its turn is not over.
-    var takesMessage: Bool {
-        bytes.count - count >= Limits.controlBody + FrameHeader.shortSize && turn?.isOver != true
-    }
-
-    /// - Precondition: it fits.
-    func append(_ message: Message) {
-        scratch.removeAll(keepingCapacity: true)
-        message.encode(into: &scratch)
-        append(scratch)
-    }
-
-    private func append(_ more: [UInt8]) {
+    func append(_ more: [UInt8]) {
         // Trap: `room` and `takesMessage` leave place for what is appended, whatever the client asks for.
         precondition(more.count <= bytes.count - count, "a chunk is too small for a message")
         UnsafeMutableRawBufferPointer(rebasing: bytes[count...]).copyBytes(from: more)
@@ -73,35 +61,73 @@ package final class FrameChunk: OutboundChunk, @unchecked Sendable {
         self.count = count
     }
 
-    /// Appends a data frame whose content `body` puts into the memory that it gets.
+    /// Appends what `body` puts into memory of that size.
     ///
-    /// - Parameter body: returns how much it has put there. If that is less, the frame is not added.
-    /// - Returns: the content; nothing if it was less.
-    func appendData<E: Error>(
+    /// - Parameter body: returns how many bytes it has put there. If these are fewer, they are not added.
+    /// - Returns: the content; nil if it was less.
+    func append<E: Error>(
         _ length: Int, _ body: (UnsafeMutableRawBufferPointer) throws(E) -> Int
     ) throws(E) -> UnsafeRawBufferPointer? {
-        let start = count
-        scratch.removeAll(keepingCapacity: true)
-        FrameHeader(.data, bodyLength: length).encode(into: &scratch)
-        append(scratch)
         // Trap: the caller takes no more than `room`.
         precondition(length <= bytes.count - count, "a chunk is too small for its content")
         let place = UnsafeMutableRawBufferPointer(rebasing: bytes[count..<count + length])
-        guard try body(place) == length else {
-            count = start
-            return nil
-        }
+        guard try body(place) == length else { return nil }
         count += length
-        contentCount += length
-        lastData = start
         return UnsafeRawBufferPointer(place)
+    }
+}
+
+// MARK: Frames
+
+extension AnswerChunk {
+    /// Bytes for what goes around content: headers, the beginning of the answer, a digest, and an end that may have a
+    /// sentence (`Limits.text`).
+    private static let aroundContent = 2 << 10
+
+    /// A chunk of frames.
+    ///
+    /// - Parameter room: bytes of content that it has to hold.
+    convenience init(frames room: Int, from pool: BufferPool? = nil) {
+        self.init(room: room, reserve: Self.aroundContent, from: pool)
+    }
+
+    /// Whether a message of any kind still fits, and its turn is not over.
+    var takesMessage: Bool {
+        bytes.count - count >= Limits.controlBody + FrameHeader.shortSize && turn?.isOver != true
+    }
+
+    /// - Precondition: it fits.
+    func append(_ message: Message) {
+        encode { message.encode(into: &$0) }
     }
 
     /// Appends a data frame that only says how many zeros there are.
     func append(_ hole: Hole) {
+        encode { hole.encode(into: &$0) }
+    }
+
+    private func encode(_ body: (inout [UInt8]) -> Void) {
         scratch.removeAll(keepingCapacity: true)
-        hole.encode(into: &scratch)
+        body(&scratch)
         append(scratch)
+    }
+
+    /// Appends a data frame whose content `body` puts into the memory that it gets.
+    ///
+    /// - Parameter body: returns how much it has put there. If that is less, the frame is not added.
+    /// - Returns: the content; nil if it was less.
+    func appendData<E: Error>(
+        _ length: Int, _ body: (UnsafeMutableRawBufferPointer) throws(E) -> Int
+    ) throws(E) -> UnsafeRawBufferPointer? {
+        let start = count
+        encode { FrameHeader(.data, bodyLength: length).encode(into: &$0) }
+        guard let content = try append(length, body) else {
+            count = start
+            return nil
+        }
+        contentCount += length
+        lastData = start
+        return content
     }
 
     /// Puts a shorter body in the place of that of the data frame that was just appended.
@@ -110,9 +136,7 @@ package final class FrameChunk: OutboundChunk, @unchecked Sendable {
     func replaceData(by body: UnsafeRawBufferPointer, _ encoding: BodyEncoding) {
         let end = count
         count = lastData
-        scratch.removeAll(keepingCapacity: true)
-        FrameHeader(.data, encoding: encoding, bodyLength: body.count).encode(into: &scratch)
-        append(scratch)
+        encode { FrameHeader(.data, encoding: encoding, bodyLength: body.count).encode(into: &$0) }
         // Trap: a compressor saves a part of the content, or gives nothing.
         precondition(count + body.count <= end, "a body that is not shorter")
         UnsafeMutableRawBufferPointer(rebasing: bytes[count...]).copyMemory(from: body)
