@@ -22,7 +22,7 @@ final class DirectConversation {
 
     private let intake: Intake
     private let early = EarlyAnswers()
-    private let worker: UploadWorker
+    private let worker: UploadWorker<FrameSteps>
     private let requestWorker: RequestWorker
     private var wire = BinaryWire()
     private var parser = FrameParser()
@@ -45,9 +45,9 @@ final class DirectConversation {
         intake = server.intake
         self.watch = watch
         let resources = WorkerResources(server.intake, server.store, log: Self.log)
-        worker = UploadWorker(
-            resources, connection: number, peer: "", early: early,
-            progress: ConnectionProgress(number, peer: ""))
+        let uploads = ConnectionUploads(
+            resources, connection: number, peer: "", progress: ConnectionProgress(number, peer: ""))
+        worker = UploadWorker(FrameSteps(uploads, early))
         requestWorker = RequestWorker(resources, peer: "")
         worker.intake.caller = caller
         worker.intake.sender = Sender(connection: number) { false }

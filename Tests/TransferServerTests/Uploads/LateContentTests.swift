@@ -42,10 +42,11 @@ extension ServerTests {
             (0..<count).reduce(into: []) { frames, _ in Hole(count: bytes).encode(into: &frames) }
         }
 
-        private static func worker(_ server: TestServer) -> UploadWorker {
-            UploadWorker(
-                WorkerResources(server.server.core), connection: 1 << 20, peer: "test", early: EarlyAnswers(),
+        private static func worker(_ server: TestServer) -> UploadWorker<FrameSteps> {
+            let uploads = ConnectionUploads(
+                WorkerResources(server.server.core), connection: 1 << 20, peer: "test",
                 progress: ConnectionProgress(1 << 20, peer: "test"))
+            return UploadWorker(FrameSteps(uploads, EarlyAnswers()))
         }
 
         private static func begin(_ size: UInt64, filled: UInt64? = nil) -> FrameBatch.Operation {
@@ -65,13 +66,13 @@ extension ServerTests {
         @Test(arguments: [false, true]) func holesAreDroppedWhenNobodyWaits(_ isEnding: Bool) async throws {
             try await serving { server in
                 let worker = Self.worker(server)
-                worker.isEnding.store(isEnding, ordering: .relaxed)
+                worker.uploads.isEnding.store(isEnding, ordering: .relaxed)
                 let batches = try Self.batches([Self.begin(1 << 40, filled: 0)], Self.holes(200))
                 let outcomes = batches.map { worker.process([$0]) }
                 let allAreDone = outcomes.allSatisfy { !$0.isBusy }
                 #expect(allAreDone)
                 guard case .receiving(let upload) = worker.uploads.current else { return #expect(Bool(false)) }
-                let most = UploadWorker.mostLate + UInt64(Self.hole)
+                let most = FrameSteps.mostLate + UInt64(Self.hole)
                 #expect(isEnding ? upload.size <= most : upload.size == UInt64(200 * Self.hole))
                 worker.cancel()
                 #expect(server.parts.isEmpty && server.tree.isEmpty)
@@ -82,7 +83,7 @@ extension ServerTests {
         @Test func contentIsStoredWhenNobodyWaits() async throws {
             try await serving { server in
                 let worker = Self.worker(server)
-                worker.isEnding.store(true, ordering: .relaxed)
+                worker.uploads.isEnding.store(true, ordering: .relaxed)
                 let content = SplitMix64.bytes(seed: 1, 100_000)
                 let frames = Frames.stored(content) + Frames.end(content)
                 for batch in try Self.batches([Self.begin(UInt64(content.count))], frames) {

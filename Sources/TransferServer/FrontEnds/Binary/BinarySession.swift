@@ -42,7 +42,7 @@ final class BinarySession: ServedSession {
     typealias Chunk = AnswerChunk
 
     let client: ServedClient
-    let worker: UploadWorker
+    let worker: UploadWorker<FrameSteps>
     let requests: BinaryRequests
     let mail = MailWatch()
     var wire = BinaryWire()
@@ -53,8 +53,9 @@ final class BinarySession: ServedSession {
     init(_ handover: Handover, _ core: ServerCore) {
         client = ServedClient(handover, core)
         let resources = WorkerResources(core)
-        worker = UploadWorker(
-            resources, connection: client.number, peer: client.origin.name, early: early, progress: client.progress)
+        let uploads = ConnectionUploads(
+            resources, connection: client.number, peer: client.origin.name, progress: client.progress)
+        worker = UploadWorker(FrameSteps(uploads, early))
         requests = BinaryRequests(
             RequestWorker(resources, peer: client.origin.name, trash: worker.uploads.trash))
         (worker.uploads.account, worker.intake.accountHolder) = (client.account, client.holder)
@@ -207,7 +208,7 @@ extension BinarySession {
         if reason != .done { abandon() }
     }
 
-    func abandon() { worker.isEnding.store(true, ordering: .relaxed) }
+    func abandon() { worker.uploads.isEnding.store(true, ordering: .relaxed) }
 
     func farewell(for fault: ProtocolFault) -> [UInt8] {
         var frame: [UInt8] = []
@@ -220,7 +221,7 @@ extension BinarySession {
         await connection.finishWork()
         await requests.end(on: connection)
         mail.leave(client)
-        await onPool { [worker] in worker.cancel() }
+        await onPool { [worker] in _ = worker.cancel() }
         connection.stopTimer()
         client.log(connection.ending)
         sayGoodbye(on: connection)

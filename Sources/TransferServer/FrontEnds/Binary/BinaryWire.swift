@@ -155,9 +155,9 @@ package struct BinaryWire {
 /// One receive buffer on its way to the pool, with what was found in it, in order.
 ///
 /// `@unchecked Sendable`: the session fills it, then hands it over and never touches it again.
-package final class FrameBatch: ReceivedSteps, @unchecked Sendable {
+package final class FrameBatch: StepBatch, @unchecked Sendable {
     /// A step of an upload; data lies in the buffer.
-    enum Operation {
+    package enum Operation {
         case begin(Begin)
         case resume(Begin)
         case lookup(Lookup)
@@ -176,7 +176,7 @@ package final class FrameBatch: ReceivedSteps, @unchecked Sendable {
     static let mostHoles = 64 << 20
 
     package var input: ReceiveBuffer
-    var operations: [Operation] = []
+    package var operations: [Operation] = []
     /// Bytes that its holes stand for.
     private var holes = 0
 
@@ -193,7 +193,7 @@ package final class FrameBatch: ReceivedSteps, @unchecked Sendable {
     package var isComplete: Bool { operations.count >= Self.mostOperations || holes >= Self.mostHoles }
 
     /// Whether it has more than content of what has begun before.
-    var hasBeginnings: Bool {
+    package var hasBeginnings: Bool {
         operations.contains { operation in
             switch operation {
             case .begin, .resume, .lookup: true
@@ -216,7 +216,11 @@ package final class FrameBatch: ReceivedSteps, @unchecked Sendable {
         }
     }
 
-    func bytes(_ piece: DataPiece) -> UnsafeRawBufferPointer { input.bytes(piece.range) }
+    private func bytes(_ piece: DataPiece) -> UnsafeRawBufferPointer { input.bytes(piece.range) }
+
+    package static func content(of operation: Operation) -> Range<Int>? {
+        if case .data(let piece) = operation { piece.range } else { nil }
+    }
 }
 
 /// What came of a batch: frames for the client and uploads that have their result now.

@@ -9,7 +9,7 @@ import TransferSystem
 /// One receive buffer on its way to the pool, with what a classic client has said in it, in order.
 ///
 /// `@unchecked Sendable`: the session fills it, then hands it over and never touches it again.
-final class ClassicBatch: ReceivedSteps, @unchecked Sendable {
+final class ClassicBatch: StepBatch, @unchecked Sendable {
     /// A step of an upload, or what comes before one.
     enum Operation {
         /// The client says its name, for the first time.
@@ -74,7 +74,9 @@ final class ClassicBatch: ReceivedSteps, @unchecked Sendable {
         }
     }
 
-    func bytes(_ range: Range<Int>) -> UnsafeRawBufferPointer { input.bytes(range) }
+    static func content(of operation: Operation) -> Range<Int>? {
+        if case .content(let range) = operation { range } else { nil }
+    }
 }
 
 /// An upload that a classic client has begun.

@@ -67,7 +67,7 @@ final class ClassicSession: ServedSession {
     typealias Chunk = AnswerChunk
 
     let client: ServedClient
-    let worker: ClassicWorker
+    let worker: UploadWorker<ClassicSteps>
     var wire: ClassicWire
     /// Of a client that has a name and a mailbox; nil in framings that know neither.
     var chat: ChatState?
@@ -81,9 +81,9 @@ final class ClassicSession: ServedSession {
         let (origin, number) = (client.origin, client.number)
         let guests = ChatGuests(listener, scope, peer: origin.name, core.intake.mailroom)
         chat = guests.map(ChatState.init)
-        worker = ClassicWorker(
-            WorkerResources(core), connection: number, peer: origin.name, progress: client.progress,
-            hasDigests: wire.hasDigests, guests: guests)
+        let uploads = ConnectionUploads(
+            WorkerResources(core), connection: number, peer: origin.name, progress: client.progress)
+        worker = UploadWorker(ClassicSteps(uploads, hasDigests: wire.hasDigests, guests: guests))
         let intake = worker.uploads.intake
         (worker.uploads.account, intake.accountHolder, intake.sender) = (
             client.account, client.holder, Sender(handover)
@@ -233,7 +233,7 @@ extension ClassicSession {
 extension ClassicSession {
     func ended(for reason: SessionEnding, on connection: isolated Connection) {}
 
-    func abandon() { worker.isEnding.store(true, ordering: .relaxed) }
+    func abandon() { worker.uploads.isEnding.store(true, ordering: .relaxed) }
 
     func farewell(for fault: ProtocolFault) -> [UInt8] { [] }
 

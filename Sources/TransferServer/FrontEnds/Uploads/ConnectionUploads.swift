@@ -1,3 +1,4 @@
+import Synchronization
 import TransferAccess
 import TransferCodec
 import TransferIO
@@ -12,7 +13,7 @@ import TransferSystem
 /// the client may do, and tells the log and the status what became of them. Each call returns the uploads that have their results
 /// with it, in the order in which the client gets them; how results travel is the front end's.
 ///
-/// Used by one thread at a time, in this order:
+/// Used by one thread at a time, but for `isEnding`, in this order:
 ///
 /// ```
 ///                     begin                   end
@@ -22,7 +23,7 @@ import TransferSystem
 /// ```
 package final class ConnectionUploads {
     /// An upload that has its result.
-    struct Settled {
+    package struct Settled {
         let upload: OpenUpload
         let outcome: UploadOutcome
     }
@@ -39,6 +40,9 @@ package final class ConnectionUploads {
     private final class Payer: Sendable {
         let account = Locked<PoolAccount?>(nil)
     }
+
+    /// Whether the session ends before its time, so that little else is worked on; set on its loop.
+    let isEnding = Atomic(false)
 
     /// The client's way into the intake; who that is, is set before the first upload.
     package let intake: IntakeSession
@@ -57,7 +61,7 @@ package final class ConnectionUploads {
 
     var peer: String
     private(set) var current = Current.none
-    private let resources: WorkerResources
+    let resources: WorkerResources
     private let payer = Payer()
     private let progress: ConnectionProgress
     /// What others may want to hear of.
@@ -75,7 +79,7 @@ package final class ConnectionUploads {
     /// - Parameters:
     ///   - connection: its number; they grow.
     ///   - progress: is told what becomes of the uploads.
-    init(_ resources: WorkerResources, connection: Int, peer: String, progress: ConnectionProgress) {
+    package init(_ resources: WorkerResources, connection: Int, peer: String, progress: ConnectionProgress) {
         (self.resources, self.peer, self.progress) = (resources, peer, progress)
         meter = UploadMeter(progress)
         let way = IntakeSession.Connection(number: connection) { [later = resources.later, payer] work in
@@ -233,12 +237,12 @@ extension ConnectionUploads {
     ///
     /// - Returns: uploads that have their results without being acknowledged here.
     func publish() -> [Settled] {
+        guard intake.pipeline.verifiedCount > 0 else { return [] }
         let began = monotonicNanoseconds()
-        let mustPublish = intake.pipeline.verifiedCount > 0
         var settled: [Settled] = []
-        if mustPublish, !wasAccessAsked, let rejected = recheck().settled { settled.append(rejected) }
+        if !wasAccessAsked, let rejected = recheck().settled { settled.append(rejected) }
         let report = intake.publish()
-        if mustPublish { progress.committed(after: monotonicNanoseconds() - began) }
+        progress.committed(after: monotonicNanoseconds() - began)
         for ended in report.ended { settled.append(settle(ended.upload, ended.outcome)) }
         for path in report.healed { events.append(.healed(path, peer: peer)) }
         return settled

@@ -81,7 +81,7 @@ extension ClassicSession {
 
     private func enter(as name: String, on connection: isolated Connection) {
         guard connection.ending == nil, let guests = chat?.guests else { return }
-        chat?.worker = ChatWorker(name, guests, names, worker.resources)
+        chat?.worker = ChatWorker(name, guests, names, worker.uploads.resources)
         establish(as: name)
         names.enter(name, client.number) { [weak connection] in
             connection?.start { $0.end(.lost("a client with the same name has come")) }

@@ -205,7 +205,7 @@ extension HTTPSession {
         connection.driver.liveness.timeouts.silence = Self.silence
         connection.driver.liveness.timeouts.heartbeat = Self.silence
         connection.armTimer()
-        worker.service.shared.news.watch(client.number) { [weak connection, bell] in
+        worker.steps.service.shared.news.watch(client.number) { [weak connection, bell] in
             if bell.ring() { connection?.start { $0.session.newsCame(on: $0) } }
         }
         // It may have come while the answer was made.
@@ -216,7 +216,7 @@ extension HTTPSession {
     func unwatch() {
         guard watching != nil else { return }
         watching = nil
-        worker.service.shared.news.leave(client.number)
+        worker.steps.service.shared.news.leave(client.number)
     }
 
     private func newsCame(on connection: isolated Connection) {

@@ -5,7 +5,7 @@ import TransferIntake
 import TransferModel
 import TransferStore
 
-/// Answers programs that watch over the server. It has no row in the table of routes: these need not be let in (`HTTPWorker`).
+/// Answers programs that watch over the server. It has no row in the table of routes: these need not be let in (`HTTPSteps`).
 struct ProbeHandler: HTTPHandler {
     let context: HTTPContext
 

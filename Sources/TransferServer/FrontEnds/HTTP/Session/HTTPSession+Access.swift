@@ -46,7 +46,7 @@ extension HTTPSession {
         guard let undecided = wire.undecided else { return }
         if let request = await signedIn(undecided, on: connection) { return wire.decided(request) }
         // A client that asks whether the server is there need not show anything, and has not tried to come in.
-        let isProbe = worker.service.isForAnybody(undecided.head)
+        let isProbe = worker.steps.service.isForAnybody(undecided.head)
         let found = isProbe ? .failure(.nothingShown) : await client(of: undecided, on: connection)
         if case .success(let found) = found {
             known = KnownClient(shown: undecided.shown, origin: undecided.way.origin, client: found)
@@ -57,7 +57,7 @@ extension HTTPSession {
             establish(on: connection)
         }
         // There are no handshakes where no client shows anything.
-        if worker.service.isForProbes {
+        if worker.steps.service.isForProbes {
             client.progress.established(client: nil)
             establish(on: connection)
         }

@@ -84,7 +84,7 @@ extension HTTPSession {
     func leave(on connection: isolated Connection) async {
         unwatch()
         await connection.finishWork()
-        await onPool { [worker] in worker.leave() }
+        await onPool { [worker] in _ = worker.cancel() }
         connection.stopTimer()
         stopWaitingForRest(on: connection)
     }
@@ -99,7 +99,7 @@ extension HTTPSession {
     /// A client that has asked has an answer to wait for, and any other client none: an answer that was not asked for would be taken
     /// for that to the next request.
     private func sayGoodbye(on connection: isolated Connection) {
-        guard worker.mayAnswer else { return }
+        guard worker.steps.mayAnswer else { return }
         switch connection.ending {
         case .fault(let fault) where wire.owesAnswer:
             let answer = wire.fault ?? HTTPFault(fault.code.httpStatus, fault.message)

@@ -45,7 +45,7 @@ struct HTTPFrontEnd: FrontEnd {
 /// request after the other, in order.
 ///
 /// ```
-///   bytes ──wire──► head ──who asks?──► request, content ──► HTTPWorker ──► answers ──► the client
+///   bytes ──wire──► head ──who asks?──► request, content ──► HTTPSteps ──► answers ──► the client
 ///
 ///   awake ──says nothing for a while──► resting: what is left is a `RestingHTTP`
 /// ```
@@ -66,7 +66,7 @@ final class HTTPSession: ServedSession {
     enum Handshake { case open, over }
 
     let client: ServedClient
-    let worker: HTTPWorker
+    let worker: UploadWorker<HTTPSteps>
     var wire: HTTPWire
     /// Whether clients come over a proxy, without encryption.
     private let isPlain: Bool
@@ -94,9 +94,9 @@ final class HTTPSession: ServedSession {
         handshake = known == nil ? .open : .over
         // A client that is turned away hears why, whatever it asks for.
         wire = HTTPWire(owesAnswer: handover.refusal != nil)
-        worker = HTTPWorker(
-            WorkerResources(core), HTTPService(core, isForProbes: isForProbes), connection: client.number,
-            peer: client.origin.name, progress: client.progress)
+        let uploads = ConnectionUploads(
+            WorkerResources(core), connection: client.number, peer: client.origin.name, progress: client.progress)
+        worker = UploadWorker(HTTPSteps(uploads, HTTPService(core, isForProbes: isForProbes)))
         worker.uploads.account = client.account
         worker.uploads.intake.sender = Sender(handover)
     }
@@ -113,7 +113,7 @@ final class HTTPSession: ServedSession {
         if case .resting = rest, connection.ending == nil {
             connection.driver.socket?.writable.call(nil)
             if let known, !connection.driver.isOver {
-                remainder = RestingHTTP(known: known, isPlain: isPlain, isForProbes: worker.service.isForProbes)
+                remainder = RestingHTTP(known: known, isPlain: isPlain, isForProbes: worker.steps.service.isForProbes)
             }
         } else {
             await finish(on: connection)

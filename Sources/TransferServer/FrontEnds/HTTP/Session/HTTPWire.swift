@@ -166,7 +166,7 @@ struct HTTPWire {
 /// One receive buffer on its way to the pool, with the requests in it, in order.
 ///
 /// `@unchecked Sendable`: the session fills it, then hands it over and never touches it again.
-final class HTTPBatch: ReceivedSteps, @unchecked Sendable {
+final class HTTPBatch: StepBatch, @unchecked Sendable {
     enum Operation {
         case request(HTTPRequest)
         /// Content of the request that came last, as it lies in the buffer.
@@ -210,5 +210,10 @@ final class HTTPBatch: ReceivedSteps, @unchecked Sendable {
         }
     }
 
-    func bytes(_ range: Range<Int>) -> UnsafeRawBufferPointer { input.bytes(range) }
+    /// Access is rechecked for each request, when it is performed.
+    let hasBeginnings = false
+
+    static func content(of operation: Operation) -> Range<Int>? {
+        if case .content(let range) = operation { range } else { nil }
+    }
 }

@@ -53,7 +53,7 @@ extension ContentReceiver {
     func endTurn() {}
 }
 
-/// One request and its answer. `HTTPWorker` has one at a time, and replaces it when the next request begins.
+/// One request and its answer. `HTTPSteps` has one at a time, and replaces it when the next request begins.
 ///
 /// ```
 ///            receive                answered

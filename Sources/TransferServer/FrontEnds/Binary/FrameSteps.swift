@@ -1,42 +1,29 @@
 import Synchronization
-import TransferAccess
+package import TransferAccess
 import TransferCatalog
 import TransferConnection
 import TransferIO
-package import TransferIntake
-import TransferModel
+import TransferIntake
+package import TransferModel
 import TransferProtocol
-import TransferReceipts
 import TransferStore
 import TransferSystem
 
-/// The pool's side of one connection: takes batches in order, makes calls of the frames that they hold, and publishes the
-/// uploads that each batch completes together, so that they share their syncs.
+/// The steps of a conversation in frames: uploads, and questions that come before them. Results and answers become frames.
 ///
-/// `@unchecked Sendable`: the session hands it one batch at a time and waits for the outcome, so no two threads are
-/// ever in it.
-package final class UploadWorker: @unchecked Sendable {
-    /// What becomes of the client's uploads.
+/// Used by one thread at a time, by its `UploadWorker`.
+package final class FrameSteps: StepHandler {
+    package typealias Batch = FrameBatch
+
     package let uploads: ConnectionUploads
 
-    package var intake: IntakeSession { uploads.intake }
-
-    let resources: WorkerResources
+    private let early: EarlyAnswers
     private let expansion = DataExpansion()
-    /// Batches that are not worked through, and which step of the first one is next.
-    private var pending: [FrameBatch] = []
-    private var nextStep = 0
     /// What the client has asked and nobody has answered whole.
-    var question: OpenQuestion?
-    let early: EarlyAnswers
-    /// Whether the session ends before its time, so that no question is read on for, and little else is worked on; set on its
-    /// loop.
-    let isEnding = Atomic(false)
-    /// Bytes of content that were taken in since.
+    private var question: OpenQuestion?
+    /// Bytes of content that were taken in since the session ends before its time.
     private var late: UInt64 = 0
-    /// Whether the session has more for this worker already; set on its loop.
-    let hasMore = Atomic(false)
-    var outcome = WorkerOutcome()
+    private var outcome = WorkerOutcome()
     private var lastReport: Int64 = 0
 
     /// Nanoseconds between two reports of progress to the client.
@@ -46,90 +33,43 @@ package final class UploadWorker: @unchecked Sendable {
     /// was sent. Of what is compressed, or stands for a hole, a few frames can be many times that, and nobody waits for them.
     static let mostLate: UInt64 = 16 << 20
 
-    /// - Parameters:
-    ///   - connection: its number; they grow.
-    ///   - early: takes what cannot wait for the end of a batch.
-    ///   - progress: is told what the worker does.
-    package init(
-        _ resources: WorkerResources, connection: Int, peer: String, early: EarlyAnswers, progress: ConnectionProgress
-    ) {
-        self.resources = resources
-        self.early = early
-        uploads = ConnectionUploads(resources, connection: connection, peer: peer, progress: progress)
+    /// - Parameter early: takes what cannot wait for the end of a batch.
+    package init(_ uploads: ConnectionUploads, _ early: EarlyAnswers) {
+        (self.uploads, self.early) = (uploads, early)
     }
 
-    /// Works on batches until all is done or others have to have their turn; `isBusy` says that there is more.
-    package func process(_ batches: [FrameBatch]) -> WorkerOutcome {
-        pending += batches
-        if pending.contains(where: \.hasBeginnings) || uploads.mustRecheck {
-            let (refusal, settled) = uploads.recheck()
-            outcome.refusal = refusal
-            answer(settled)
-        }
-        work()
-        outcome.isBusy = isBusy
-        // What is complete is made durable at once for all of it, and does not wait for an answer that takes long.
-        if pending.isEmpty || question != nil { answer(uploads.publish()) }
-        if !intake.pipeline.mayWait(moreFollows: outcome.isBusy || hasMore.load(ordering: .acquiring)) {
-            acknowledge()
-        }
-        report()
-        uploads.endTurn()
-        defer { outcome = WorkerOutcome() }
-        outcome.isWaiting = intake.pipeline.isWaiting
-        return outcome
-    }
+    private var intake: IntakeSession { uploads.intake }
 
-    private var isBusy: Bool { question != nil || !pending.isEmpty }
+    private var isEnding: Bool { uploads.isEnding.load(ordering: .relaxed) }
 
-    private func work() {
-        let turn = Turn(on: resources.pool)
-        while isBusy, !turn.isOver {
-            guard late <= Self.mostLate else { return drop() }
-            if question != nil {
-                goOnAnswering()
-            } else if let batch = pending.first {
-                takeStep(of: batch)
-            }
-        }
-    }
+    package var isAnswering: Bool { question != nil }
 
-    /// Nothing more is worked on.
-    private func drop() {
-        question = nil
-        pending.removeAll()
-        nextStep = 0
-    }
+    /// Frames are short, and a batch has a bounded number of steps.
+    package let hasRoom = true
 
-    private func takeStep(of batch: FrameBatch) {
-        if nextStep < batch.operations.count {
-            perform(batch.operations[nextStep], batch)
-            nextStep += 1
-        }
-        guard nextStep >= batch.operations.count else { return }
-        pending.removeFirst()
-        nextStep = 0
-    }
+    /// The client has gone, and what is left would take long.
+    package var isOver: Bool { late > Self.mostLate }
 
-    /// The connection ended: what is not complete will not be.
-    package func cancel() {
-        question = nil
-        acknowledge()
-        uploads.leave()
-    }
-
-    private func perform(_ operation: FrameBatch.Operation, _ batch: FrameBatch) {
-        switch operation {
+    package func perform(_ step: FrameBatch.Operation, _ content: UnsafeRawBufferPointer) {
+        switch step {
         case .begin(let begin): start(begin)
         case .resume(let begin): resume(begin)
         case .lookup(let lookup): question = answer(lookup).map { .lookup($0) }
         case .data(let piece):
-            answer(uploads.take { (upload) throws(Failure) in try take(piece, batch.bytes(piece), upload) })
+            settled(uploads.take { (upload) throws(Failure) in try take(piece, content, upload) })
         case .block(let block):
-            answer(uploads.take { (upload) throws(Failure) in try upload.check(block.index, block.digest) })
-        case .end(let end): answer(uploads.end(DeclaredEnd(size: end.size, digest: end.digest)))
-        case .abort: answer(uploads.abort())
+            settled(uploads.take { (upload) throws(Failure) in try upload.check(block.index, block.digest) })
+        case .end(let end): settled(uploads.end(DeclaredEnd(size: end.size, digest: end.digest)))
+        case .abort: settled(uploads.abort())
         }
+    }
+
+    private func start(_ begin: Begin) {
+        if let refused = uploads.begin(UploadIntent(begin, of: intake.caller), mayEnd: begin.expectsAccept) {
+            return settled(refused)
+        }
+        if begin.expectsAccept { send(.accept(begin.id)) }
+        uploads.noteBeginning()
     }
 
     private func take(
@@ -137,32 +77,30 @@ package final class UploadWorker: @unchecked Sendable {
     ) throws(Failure) {
         try expansion.expand(piece, bytes, fault: { Failure($0.code, $0.message) }) {
             (content, isHole) throws(Failure) in
-            if isEnding.load(ordering: .relaxed) { late = late.addingClamped(UInt64(content.count)) }
+            if isEnding { late = late.addingClamped(UInt64(content.count)) }
             try upload.append(content, isHole: isHole)
         }
     }
 
-    private func start(_ begin: Begin) {
-        if let settled = uploads.begin(UploadIntent(begin, of: intake.caller), mayEnd: begin.expectsAccept) {
-            return answer(settled)
-        }
-        if begin.expectsAccept { send(.accept(begin.id)) }
-        uploads.noteBeginning()
-    }
-
-    private func answer(_ settled: [ConnectionUploads.Settled]) {
-        for settled in settled { answer(settled) }
-    }
-
-    /// - Parameter settled: nil if no upload has its result.
-    private func answer(_ settled: ConnectionUploads.Settled?) {
-        guard let settled else { return }
+    package func settled(_ settled: ConnectionUploads.Settled) {
         let intent = settled.upload.intent
         let id = intake.caller.outer(intent.id)
         send(.result(UploadResult(settled.outcome, of: id, askedFor: intent.path, by: intake.caller)))
         outcome.settled.append(id)
         if settled.upload.hasEndedMultipart { outcome.hasEndedMultipart = true }
     }
+
+    /// The signature leaves behind the results that it is about.
+    package func signed(_ batch: SignedBatch) { send(.receipts(batch)) }
+
+    package func endTurn(isBusy: Bool, refusal: Refusal?) -> WorkerOutcome {
+        report()
+        defer { outcome = WorkerOutcome() }
+        (outcome.isBusy, outcome.isWaiting, outcome.refusal) = (isBusy, intake.pipeline.isWaiting, refusal)
+        return outcome
+    }
+
+    package func end() { question = nil }
 
     /// Tells the client how far a long upload has come.
     private func report() {
@@ -173,28 +111,15 @@ package final class UploadWorker: @unchecked Sendable {
         send(.received(Received(id: intake.caller.outer(upload.intent.id), bytes: upload.size)))
     }
 
-    func send(_ message: Message) {
-        message.encode(into: &outcome.frames)
-    }
-
-    /// Whether an upload in parts of this connection, or of another one of its push, is under way. Not to be asked while a
-    /// thread is in the worker.
-    var hasUnfinished: Bool { intake.hasUnfinished }
-
-    /// Answers for all that is published; the signature of their receipts leaves behind their results.
-    private func acknowledge() {
-        let (settled, signedBatch) = uploads.acknowledge()
-        answer(settled)
-        if let signedBatch { send(.receipts(signedBatch)) }
-    }
+    private func send(_ message: Message) { message.encode(into: &outcome.frames) }
 }
 
 /// What was acknowledged before, for a client that asks before it sends.
-extension UploadWorker {
+extension FrameSteps {
     /// Answers at once: the client may hold back what it has to send.
     ///
     /// - Returns: what is to be answered later, because files are read for it: others have their turn first.
-    func answer(_ lookup: Lookup) -> Lookup? {
+    private func answer(_ lookup: Lookup) -> Lookup? {
         let found = intake.lookup(lookup.ids.map(intake.caller.inner), lookup.digest)
         let ids = Array(lookup.ids.prefix(found.count))
         var frames: [UInt8] = []
@@ -243,23 +168,23 @@ struct OpenQuery {
 }
 
 /// What there is of an upload already.
-extension UploadWorker {
+extension FrameSteps {
     /// Begins to answer with the blocks that are there, and `accept`; or answers with a result.
-    func resume(_ begin: Begin) {
+    private func resume(_ begin: Begin) {
         switch intake.have(UploadIntent(begin, of: intake.caller)) {
-        case .ended(let upload, let outcome): answer(uploads.settle(upload, outcome))
+        case .ended(let upload, let outcome): settled(uploads.settle(upload, outcome))
         case .query(let query): question = .presence(OpenQuery(query, begin.id))
         }
     }
 
     /// Reads on for the open question: some blocks or files for each call, because others wait.
-    func goOnAnswering() {
-        switch question.take() {
+    package func goOnAnswering() {
+        guard let open = question.take(), !isEnding else { return }
+        switch open {
         case .presence(let open): goOn(with: open)
         case .lookup(let lookup):
-            guard !isEnding.load(ordering: .relaxed), intake.sender?.isGone() != true else { return }
+            guard intake.sender?.isGone() != true else { return }
             question = answer(lookup).map { .lookup($0) }
-        case nil: return
         }
     }
 
@@ -267,9 +192,8 @@ extension UploadWorker {
     private func goOn(with open: OpenQuery) {
         var open = open
         do throws(Failure) {
-            guard !isEnding.load(ordering: .relaxed), open.query.count == 0 || intake.sender?.isGone() != true else {
-                return
-            }
+            guard open.query.count == 0 || intake.sender?.isGone() != true else { return }
+            let resources = uploads.resources
             let threads = resources.pool.isContended ? 1 : resources.digestThreads
             guard let blocks = try open.query.step(threads: threads) else { return end(open) }
             var frames: [UInt8] = []
@@ -278,7 +202,7 @@ extension UploadWorker {
             early.send(frames)
             question = .presence(open)
         } catch {
-            answer(uploads.settle(open.query.upload, .refused(error, size: 0)))
+            settled(uploads.settle(open.query.upload, .refused(error, size: 0)))
         }
     }
 

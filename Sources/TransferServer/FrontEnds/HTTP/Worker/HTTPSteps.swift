@@ -3,24 +3,24 @@ import TransferAccess
 import TransferHTTP
 import TransferIntake
 import TransferModel
+import TransferReceipts
 import TransferStore
 import TransferSystem
 
-/// The pool's side of a connection on which HTTP is spoken: has one request after the other answered by the handler of its route,
-/// and makes long answers piece by piece.
+/// The steps of a connection on which HTTP is spoken: has one request after the other answered by the handler of its route, and makes
+/// long answers piece by piece.
 ///
-/// The session uses it in this order. `mayAnswer` alone is asked from its loop.
+/// Used by one thread at a time, by its `UploadWorker`, but for `mayAnswer`, which is asked on the session's loop.
 ///
 /// ```
-///   process ──► process ──► … ──► leave
-///      │ each request: begin ──► a handler ──► reply                          say
-///      │                                  ├──► long answer    sayHead, goOn … goOn
-///      │                                  └──► receiver       write … write, finish ──► say
-///      └ abandon: the client takes nothing more
+///   beginTurn ──► perform, goOnAnswering, … ──► endTurn
+///      each request: begin ──► a handler ──► reply                          say
+///                                       ├──► long answer    sayHead, goOn … goOn
+///                                       └──► receiver       write … write, finish ──► say
 /// ```
-///
-/// `@unchecked Sendable`: the session hands it one batch at a time and waits for the outcome, so no two threads are ever in it.
-final class HTTPWorker: @unchecked Sendable {
+final class HTTPSteps: StepHandler {
+    typealias Batch = HTTPBatch
+
     /// What handlers work with.
     private let context: HTTPContext
 
@@ -28,22 +28,17 @@ final class HTTPWorker: @unchecked Sendable {
     private var exchange: HTTPExchange?
 
     private var failures = FailureTally()
-    /// What is not worked through. Only content keeps the buffer that it lies in: a client that takes no answers must not hold
-    /// buffers with the requests that wait behind them.
-    private var pending: [(operation: HTTPBatch.Operation, batch: HTTPBatch?)] = []
-    private var nextStep = 0
     private var isStopping = false
     private var outcome = HTTPOutcome(room: 0)
 
     /// Whether the client is not in the middle of an answer.
-    private let isBetweenAnswers = Atomic(true)
+    fileprivate let isBetweenAnswers = Atomic(true)
 
     /// Whether something can be said now that the client takes for an answer.
     var mayAnswer: Bool { isBetweenAnswers.load(ordering: .acquiring) }
 
     var uploads: ConnectionUploads { context.uploads }
     var service: HTTPService { context.service }
-    private var files: ConnectionFiles { context.files }
     private var resources: WorkerResources { context.resources }
 
     /// The address of the client that asks.
@@ -52,94 +47,83 @@ final class HTTPWorker: @unchecked Sendable {
     /// The long answer that is being made; what comes behind its request waits.
     private var answer: (any HTTPAnswer)? { exchange?.answer }
 
-    init(
-        _ resources: WorkerResources, _ service: HTTPService, connection: Int, peer: String,
-        progress: ConnectionProgress
-    ) {
-        let uploads = ConnectionUploads(resources, connection: connection, peer: peer, progress: progress)
-        context = HTTPContext(uploads, resources, service)
+    init(_ uploads: ConnectionUploads, _ service: HTTPService) {
+        context = HTTPContext(uploads, uploads.resources, service)
     }
+}
 
-    /// Works on batches until all is answered, there is as much as fits, or it is others' turn.
+// MARK: One turn
+
+extension HTTPSteps {
+    /// To be called before each turn.
     ///
     /// - Parameters:
     ///   - room: bytes of answers.
     ///   - isStopping: whether nothing new is to be begun.
-    func process(_ batches: [HTTPBatch], room: Int, isStopping: Bool) -> HTTPOutcome {
+    fileprivate func beginTurn(room: Int, isStopping: Bool) {
         outcome = HTTPOutcome(room: room)
-        for batch in batches { take(batch) }
-        if uploads.mustRecheck, let settled = uploads.recheck().settled { exchange?.settled(settled) }
         self.isStopping = isStopping
         recheckAnswer()
-        work()
+    }
+
+    var isAnswering: Bool { answer != nil }
+
+    var hasRoom: Bool { outcome.room > 0 && outcome.ending == nil }
+
+    /// What comes behind an answer without an end is never looked at.
+    var isOver: Bool { exchange?.isOver == true || answer?.isEndless == true }
+
+    func perform(_ step: HTTPBatch.Operation, _ content: UnsafeRawBufferPointer) {
+        switch step {
+        case .request(let request): begin(request)
+        case .content: take(content)
+        case .end(let trailers): end(trailers)
+        }
+    }
+
+    /// Keeps the result of an upload for the answer to the request that it came with.
+    func settled(_ settled: ConnectionUploads.Settled) { exchange?.settled(settled) }
+
+    /// A request that wants the receipt of its upload asks the intake for it.
+    func signed(_ batch: SignedBatch) {}
+
+    func endTurn(isBusy: Bool, refusal: Refusal?) -> HTTPOutcome {
         exchange?.receiver?.endTurn()
-        files.endTurn()
-        uploads.endTurn()
-        outcome.isBusy = outcome.ending == nil && !outcome.isWaiting && (answer != nil || nextStep < pending.count)
-        isBetweenAnswers.store(answer == nil, ordering: .releasing)
+        context.files.endTurn()
+        outcome.isBusy = isBusy && outcome.ending == nil && !outcome.isWaiting
         defer { outcome = HTTPOutcome(room: 0) }
         return outcome
     }
 
     /// The client waits for nothing more of what it has asked for.
-    func abandon() {
-        exchange?.abandon()
-        pending = []
-        nextStep = 0
-    }
+    fileprivate func abandon() { exchange?.abandon() }
 
-    /// The connection ended: what is not complete will not be.
-    func leave() {
+    func end() {
         abandon()
-        uploads.leave()
-        if let repeated = failures.repeated { resources.log.write([.moreFailed(repeated, peer: peer)]) }
+        if let repeated = failures.repeated { uploads.events.append(.moreFailed(repeated, peer: peer)) }
+    }
+}
+
+extension UploadWorker where Steps == HTTPSteps {
+    /// - Parameters:
+    ///   - room: bytes of answers.
+    ///   - isStopping: whether nothing new is to be begun.
+    func process(_ batches: [HTTPBatch], room: Int, isStopping: Bool) -> HTTPOutcome {
+        steps.beginTurn(room: room, isStopping: isStopping)
+        // Not when the connection ends: what an answer was given up behind is still in the middle of that answer.
+        defer { steps.isBetweenAnswers.store(!steps.isAnswering, ordering: .releasing) }
+        return process(batches)
     }
 
-    private func work() {
-        let turn = Turn(on: resources.pool)
-        while outcome.room > 0, outcome.ending == nil, !turn.isOver {
-            if let answer {
-                goOn(answer)
-            } else if let (operation, batch) = next() {
-                perform(operation, batch)
-            } else {
-                return
-            }
-        }
-    }
-
-    private func take(_ batch: HTTPBatch) {
-        guard answer?.isEndless != true else { return }
-        pending += batch.operations.map { operation in
-            if case .content = operation { (operation, batch) } else { (operation, nil) }
-        }
-    }
-
-    private func next() -> (HTTPBatch.Operation, HTTPBatch?)? {
-        guard nextStep < pending.count else {
-            pending = []
-            nextStep = 0
-            return nil
-        }
-        defer {
-            pending[nextStep].batch = nil
-            nextStep += 1
-        }
-        return pending[nextStep]
-    }
-
-    private func perform(_ operation: HTTPBatch.Operation, _ batch: HTTPBatch?) {
-        guard exchange?.isOver != true else { return }
-        switch operation {
-        case .request(let request): begin(request)
-        case .content(let range): if let batch { take(batch.bytes(range)) }
-        case .end(let trailers): end(trailers)
-        }
+    /// The client waits for nothing more of what it has asked for.
+    func abandon() {
+        dropSteps()
+        steps.abandon()
     }
 }
 
 /// One request, from its head to the end of its content.
-extension HTTPWorker {
+extension HTTPSteps {
     private func begin(_ request: HTTPRequest) {
         exchange = HTTPExchange(request)
         uploads.peer = request.way.origin.name
@@ -193,7 +177,7 @@ extension HTTPWorker {
 }
 
 /// How the answer to a request is said, at once or piece by piece.
-extension HTTPWorker {
+extension HTTPSteps {
     /// Says why the request is not met. Its content is ignored; where much of it may come, the connection ends with it.
     private func refuse(_ refusal: HTTPRefusal) {
         if !refusal.isLogged, let request = exchange?.request {
@@ -223,12 +207,10 @@ extension HTTPWorker {
             if request.head.method == .head { return answered(isLast: isLast) }
         }
         exchange?.begin(answer, isLast: isLast)
-        // What comes behind it is never looked at.
-        if answer.isEndless { (pending, nextStep) = ([], 0) }
     }
 
-    private func goOn(_ answer: any HTTPAnswer) {
-        guard case .answering(_, let isLast)? = exchange?.state else { return }
+    func goOnAnswering() {
+        guard let answer, case .answering(_, let isLast)? = exchange?.state else { return }
         do throws(Failure) {
             guard try answer.fill(&outcome, from: resources.chunks) else { return }
             if let successor = answer.successor { return begin(successor) }
