@@ -3,7 +3,7 @@ import TransferModel
 package import TransferProtocol
 
 /// One end of a connection, on one loop for life: what it says, and what it makes of the other end's silence, faults and end.
-package protocol DrivenSession: Actor {
+package protocol DrivenConnection: Actor {
     /// Where the session lives.
     nonisolated var loop: EventLoop { get }
 
@@ -47,7 +47,7 @@ package protocol DrivenSession: Actor {
 
 // MARK: Time
 
-extension DrivenSession {
+extension DrivenConnection {
     /// A server waits for no answers.
     package var isOwedAnswer: Bool { false }
 
@@ -84,7 +84,7 @@ extension DrivenSession {
 
 // MARK: Sending
 
-extension DrivenSession {
+extension DrivenConnection {
     /// Sends what the socket takes now.
     package func flush() {
         guard !driver.isOver, hasUnsent, let socket = driver.socket else { return }
@@ -112,7 +112,7 @@ extension DrivenSession {
 
 // MARK: Receiving
 
-extension DrivenSession {
+extension DrivenConnection {
     /// Reads until the session is ending or the other end says no more, for sessions that work on what comes at once.
     ///
     /// - Parameters:

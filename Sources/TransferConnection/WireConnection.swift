@@ -140,7 +140,9 @@ package actor WireConnection<Session: WireSession> {
     package var outbound = Outbound<Session.Chunk>()
 
     /// Why nothing more is read; nil while it is.
-    package var ending: Session.Ending?
+    package var ending: Session.Ending? { didSet { isEnding = ending != nil } }
+
+    package private(set) var isEnding: Bool
 
     /// Whether nothing new is begun, and the connection ends when all is done.
     package private(set) var isDraining = false
@@ -154,7 +156,7 @@ package actor WireConnection<Session: WireSession> {
     ) {
         (self.driver, self.loop, self.session) = (driver, loop, session)
         pipe = BatchPipe(received: received)
-        self.ending = ending
+        (self.ending, isEnding) = (ending, ending != nil)
     }
 
     /// Lives through the whole connection.
@@ -292,7 +294,7 @@ extension WireConnection {
     private func parse(_ steps: Session.Batch) {
         var found = FoundStep.step
         do throws(ProtocolFault) {
-            while found == .step, !steps.isComplete { found = try session.step(steps, on: self) }
+            while found == .step, !steps.isComplete, !isEnding { found = try session.step(steps, on: self) }
         } catch {
             broke(error)
         }
@@ -359,9 +361,7 @@ extension WireConnection {
     }
 }
 
-extension WireConnection: DrivenSession {
-    package var isEnding: Bool { ending != nil }
-
+extension WireConnection: DrivenConnection {
     package var hasUnsent: Bool { !outbound.isEmpty }
 
     package var isOwedAnswer: Bool { session.isOwedAnswer(on: self) }

@@ -6,7 +6,7 @@ import TransferProtocol
 import TransferSystem
 
 /// What a client's sessions begin with.
-extension DrivenSession {
+extension DrivenConnection {
     /// Connects, and has the deadline of the handshake run from then on.
     ///
     /// - Parameter limit: what both may take together, where that is less than they always may.

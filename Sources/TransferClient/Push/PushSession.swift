@@ -4,7 +4,7 @@ import TransferModel
 import TransferProtocol
 
 /// One connection of a push to a server that does not speak this protocol: one upload goes after the other, on the run's loop.
-protocol PushSession: DrivenSession {
+protocol PushSession: DrivenConnection {
     var run: RunContext { get }
 
     /// What waits for the server.

@@ -265,7 +265,7 @@ extension RequestSession {
         case .message(let message, let consumed):
             batch.consumed(consumed)
             try take(message, batch, on: connection)
-            return connection.isEnding ? .lastStep : .step
+            return .step
         case .data(let piece, let consumed):
             try take(piece, batch, connection.driver)
             batch.consumed(consumed)

@@ -6,7 +6,7 @@ import TransferProtocol
 import TransferSystem
 
 /// What waits for the socket, and what the governor of compression learns from sending it.
-extension ClientSession: DrivenSession {
+extension ClientSession: DrivenConnection {
     var isEnding: Bool { ending != nil }
 
     /// Nothing of it takes so long that the server could say nothing of it.

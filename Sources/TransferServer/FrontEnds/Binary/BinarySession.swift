@@ -134,9 +134,7 @@ extension BinarySession {
         case .asked: driver.liveness.active(now: .now)
         case .answer(let request): requests.admit(request, on: connection)
         case .cancel(let id): requests.cancel(id, on: connection)
-        case .close:
-            connection.end(.done)
-            return .lastStep
+        case .close: connection.end(.done)
         }
         if !wire.isReceiving { driver.liveness.expectRate(false, now: .now) }
         return .step

@@ -47,7 +47,7 @@ package final class FrameSteps: StepHandler {
     /// Frames are short, and a batch has a bounded number of steps.
     package let hasRoom = true
 
-    /// The client has gone, and what is left would take long.
+    /// The session ends before its time, and more content than `mostLate` has been taken in since.
     package var isOver: Bool { late > Self.mostLate }
 
     package func perform(_ step: FrameBatch.Operation, _ content: UnsafeRawBufferPointer) {

@@ -166,9 +166,7 @@ extension ClassicSession {
             wire.begin(upload, batch, refusal: isLate ? .serverStopping : upload.nameFault)
             expectContent(true, isSized: upload.size != nil, on: connection)
         case .end: expectContent(false, on: connection)
-        case .close:
-            connection.end(.done)
-            return .lastStep
+        case .close: connection.end(.done)
         }
         return .step
     }

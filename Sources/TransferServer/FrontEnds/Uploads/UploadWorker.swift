@@ -16,6 +16,8 @@ package import TransferModel
 ///      ▲                                 │ the turn is over          │ receipts wait for the next batch
 ///      └─────────────────────────────────┴───────────────────────────┘
 ///   cancel, when the connection has ended: acknowledges what is published and gives up the rest
+///
+///   Access is rechecked where a batch begins something; HTTP asks with each request instead.
 /// ```
 ///
 /// `@unchecked Sendable`: the session hands it one batch at a time and waits for the outcome, so no two threads are ever in it.

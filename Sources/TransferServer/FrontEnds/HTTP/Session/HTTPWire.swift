@@ -76,8 +76,8 @@ struct HTTPWire {
     /// Whether content may come next: inside a request that has some, and behind one.
     var expectsContent: Bool { hasContent || isReceiving }
 
-    /// Whether a client waits for an answer that the session can give in the place of the worker. What goes wrong in content whose request
-    /// has its answer already was not asked.
+    /// Whether a client waits for an answer that the session can give in the place of the worker. A fault in content whose request has
+    /// its answer already gets none: the client would take it for the answer to the next request.
     var owesAnswer: Bool {
         let isInHead = if case .between = incoming { !reader.isBetweenRequests } else { false }
         return unanswered > 0 || closing != .saidLast && isInHead

@@ -42,7 +42,8 @@ protocol ContentReceiver: AnyObject {
     /// - Throws: why the request is refused.
     func finish(_ trailers: HTTPFields) throws(HTTPRefusal) -> HTTPReply
 
-    /// An upload of the request has its result while no content comes.
+    /// The worker has settled an upload of the request, and not this receiver: its access was taken back, or it was published at the
+    /// end of the turn.
     func settled(_ settled: ConnectionUploads.Settled)
 
     /// Other connections get the thread.
@@ -60,7 +61,8 @@ extension ContentReceiver {
 ///   begun ─────────────► receiving ──────────► answered ──► the next request
 ///     │ begin                 │                    ▲
 ///     ├─────────► answering ◄─┘                    │         over: the connection ends behind the answer
-///     │               └── answered, abandon ───────┤
+///     │               ├── answered ────────────────┤
+///     │               └── cutOff: the connection ends inside the answer
 ///     └── answered ────────────────────────────────┘
 /// ```
 struct HTTPExchange {
@@ -76,6 +78,9 @@ struct HTTPExchange {
         case answered
         /// It has the last answer of the connection. Nothing that comes behind it is looked at.
         case over
+        /// The client may have the beginning of an answer, and will not have the rest. Anything that was said now would be taken for
+        /// the rest.
+        case cutOff
     }
 
     /// How far the content of the request is.
@@ -103,14 +108,28 @@ struct HTTPExchange {
 
     var receiver: (any ContentReceiver)? { if case .receiving(let receiver) = state { receiver } else { nil } }
 
-    var isOver: Bool { if case .over = state { true } else { false } }
+    /// Whether nothing more is looked at on this connection.
+    var isOver: Bool {
+        switch state {
+        case .over, .cutOff: true
+        case .begun, .receiving, .answering, .answered: false
+        }
+    }
+
+    /// Whether the client may have the beginning of an answer, and not the rest.
+    var isInAnswer: Bool {
+        switch state {
+        case .answering, .cutOff: true
+        case .begun, .receiving, .answered, .over: false
+        }
+    }
 
     /// Gives the result of an upload to what waits for it.
     func settled(_ settled: ConnectionUploads.Settled) {
         switch state {
         case .receiving(let receiver): receiver.settled(settled)
         case .answering(let answer, _): answer.settled(settled)
-        case .begun, .answered, .over: break
+        case .begun, .answered, .over, .cutOff: break
         }
     }
 
@@ -133,7 +152,7 @@ struct HTTPExchange {
     mutating func answered(isLast: Bool) { state = isLast ? .over : .answered }
 
     /// The rest of a long answer is not made.
-    mutating func abandon() { if case .answering = state { state = .answered } }
+    mutating func abandon() { if case .answering = state { state = .cutOff } }
 }
 
 /// What becomes of the connection, and what answers say of it.

@@ -70,7 +70,7 @@ extension HTTPSteps {
 
     var hasRoom: Bool { outcome.room > 0 && outcome.ending == nil }
 
-    /// What comes behind an answer without an end is never looked at.
+    /// What comes behind an answer without an end, or without the end that it should have, is never looked at.
     var isOver: Bool { exchange?.isOver == true || answer?.isEndless == true }
 
     func perform(_ step: HTTPBatch.Operation, _ content: UnsafeRawBufferPointer) {
@@ -95,6 +95,12 @@ extension HTTPSteps {
         return outcome
     }
 
+    /// Lets the session know whether it may say something. Not asked when the connection ends: an answer that is cut off then was in
+    /// the middle before.
+    fileprivate func noteWhetherInAnswer() {
+        isBetweenAnswers.store(exchange?.isInAnswer != true, ordering: .releasing)
+    }
+
     /// The client waits for nothing more of what it has asked for.
     fileprivate func abandon() { exchange?.abandon() }
 
@@ -110,8 +116,7 @@ extension UploadWorker where Steps == HTTPSteps {
     ///   - isStopping: whether nothing new is to be begun.
     func process(_ batches: [HTTPBatch], room: Int, isStopping: Bool) -> HTTPOutcome {
         steps.beginTurn(room: room, isStopping: isStopping)
-        // Not when the connection ends: what an answer was given up behind is still in the middle of that answer.
-        defer { steps.isBetweenAnswers.store(!steps.isAnswering, ordering: .releasing) }
+        defer { steps.noteWhetherInAnswer() }
         return process(batches)
     }
 
