@@ -211,9 +211,9 @@ final class SimulatedCatalog: @unchecked Sendable {
     func beside(_ body: (PathOwners) throws -> Void) throws {
         let before = try database?.execute("PRAGMA data_version")
         try body(try PathOwners(path: path))
-        guard try database?.execute("PRAGMA data_version") != before else { return }
-        // That program syncs all that it commits.
-        (version, unsynced) = (version + 1, 0)
+        guard let after = try database?.execute("PRAGMA data_version"), after != before else { return }
+        // That program syncs all that it commits. Its commit must not count as the server's own when that looks next.
+        (version, unsynced, dataVersion) = (version + 1, 0, after)
     }
 
     /// Lets go of the file, which no server uses any more.
