@@ -33,8 +33,8 @@ package protocol WireSession: AnyObject, SendableMetatype {
     /// What pays for the buffers, where several clients share them.
     var bufferAccount: BufferAccount? { get }
 
-    /// Whether content may come next, which is worth a buffer of the pool. A client that only asks gets little memory of its own: it
-    /// may leave the answers unread for as long as it likes, and would keep others from being read.
+    /// Whether content may come next. Then the connection receives into a buffer of the pool, and otherwise into a small one of its
+    /// own: a client that only asks may leave the answers unread for as long as it likes, and would keep the pool's from others.
     var expectsContent: Bool { get }
 
     /// Bytes that are received at once at most.
@@ -175,7 +175,7 @@ package actor WireConnection<Session: WireSession> {
         driver.wake.fire()
     }
 
-    /// Has something done on the loop, in a task of its own. It holds the connection until it is done.
+    /// Runs a job on the loop, in a task of its own. The task retains the connection until the job is done.
     @discardableResult
     package nonisolated func start(_ job: @escaping @Sendable (isolated WireConnection) async -> Void) -> Task<
         Void, Never

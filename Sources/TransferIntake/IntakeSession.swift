@@ -17,7 +17,7 @@ package import TransferStore
 ///
 /// Used by one thread at a time.
 package final class IntakeSession {
-    /// What the session needs of its connection.
+    /// The parts of the connection that the session uses.
     package struct Connection {
         /// Its number; they grow.
         package let number: Int
@@ -104,7 +104,7 @@ package final class IntakeSession {
         multiparts.leaveAll()
     }
 
-    /// Whether a multipart upload that parts of came here, or over another connection of its push, is neither complete nor given
+    /// Whether a multipart upload, of which parts came over this connection or another one of its push, is neither complete nor given
     /// up: the next part may be on its way. Not to be asked while a thread is in the session.
     package var hasUnfinished: Bool {
         multiparts.hasUnfinished || run.map { intake.multiparts.areUnfinished(of: $0) } ?? false
@@ -156,7 +156,7 @@ extension IntakeSession {
         }
     }
 
-    /// The upload that takes the content, with its place if that is made now. A request always claims the end of its append upload.
+    /// Makes the upload that takes the content, and its place if `makesPlace`. An append request always claims the end of its upload.
     private func open(
         _ admission: UploadAdmission, of multipart: MultipartUpload?, makesPlace: Bool
     ) throws(Failure) -> OpenUpload {
@@ -251,7 +251,7 @@ extension IntakeSession {
     private func throwAway(_ upload: OpenUpload) throws(Failure) {
         let id = upload.intent.id
         let multipart = try multiparts.enter(id, total: nil, upload.admission, for: accountHolder, isBegun: false)
-        // Its file has no name any more, or nobody can say so.
+        // The name of its file is removed, or it is unknown whether it is.
         defer { if multipart.isFinished { intake.multiparts.remove(multipart) } }
         try multipart.takeBack(connection: connection.number, run: run) { [intake] () throws(Failure) in
             try intake.partStore().removePart(id)

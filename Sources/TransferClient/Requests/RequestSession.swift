@@ -73,7 +73,7 @@ final class RequestSession: WireSession {
         machine = ClientConnection(features: context.configuration.contentFeatures)
     }
 
-    /// Lives through the connection. Each request whose answer will not come is told so before it returns.
+    /// Lives through the connection. Before it returns, each request that will have no answer gets `lost()`.
     func run(on connection: isolated Connection) async -> Reconnector.Attempt {
         let timeouts = context.configuration.timeouts
         if let reason = await connection.connect(to: target.address, timeouts, within: target.limit) {

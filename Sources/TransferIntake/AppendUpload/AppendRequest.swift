@@ -130,7 +130,7 @@ final class AppendRequest: OpenUpload {
         }
     }
 
-    /// Makes what has come durable, unless the upload ends here and nobody was told of it.
+    /// Makes what has come durable, unless the upload ends here and no client knows its address.
     ///
     /// - Returns: bytes that there are of the upload, and whether these are all.
     private func keepAll() throws(Failure) -> (offset: UInt64, isLast: Bool) {
@@ -139,7 +139,7 @@ final class AppendRequest: OpenUpload {
             if declared.ending == .here { try appendUpload.declare(total: appendUpload.mark.offset) }
             let isLast = declared.ending != .never && appendUpload.mark.total == appendUpload.mark.offset
             appendUpload.isUnproven = false
-            // What nobody was told of needs no sync of its own before it is published.
+            // An upload whose address no client knows needs no sync of its own before it is published.
             let isTold = isAnnounced || appendUpload.content.kept.offset > 0
             if !isLast || isTold { try appendUpload.keep(now: now) } else if !declared.isNew { appendUpload.note() }
             return (appendUpload.mark.offset, isLast)
@@ -167,7 +167,7 @@ final class AppendRequest: OpenUpload {
             }) ?? appendUpload.isLost
         claim.withdraw()
         guard isLost || isUseless else { return }
-        // No client knows its address, or nobody can say what is there.
+        // No client knows its address, or its content is uncertain.
         claim.multipart.discard(appendUpload)
         admission.intake.multiparts.remove(claim.multipart)
     }

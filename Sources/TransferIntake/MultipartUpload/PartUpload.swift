@@ -2,7 +2,7 @@ import TransferCodec
 import TransferModel
 import TransferStore
 
-/// Some blocks of a multipart upload, or a piece of one, sent as an upload of its own.
+/// An upload that brings some blocks of a multipart upload, or a piece of one block.
 ///
 /// The first byte claims the range, or `begin` claims it for a long part. A newer connection may take the claim; then the part learns
 /// that when it writes next, or completes.
@@ -21,7 +21,7 @@ final class PartUpload: OpenUpload {
     private let connection: Int
     private var place: Place
     private var content: ContentCheck
-    /// The digests of its blocks, one after the other.
+    /// Digests of the blocks that have come, concatenated.
     private var blockDigests: [UInt8] = []
 
     /// - Parameter digester: reset.

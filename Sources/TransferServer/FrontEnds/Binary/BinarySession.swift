@@ -143,7 +143,7 @@ extension BinarySession {
     func parsed(on connection: isolated Connection) {
         if let batch = connection.pipe.filling { hasUploads = !batch.isEmpty }
         connection.send(wire.takeAnswers())
-        tellWorker(on: connection)
+        worker.expectMore(connection.pipe.hasMore)
         // A client that waits for mail has a use for the connection as long as it is heard of.
         if mail.isListening { connection.driver.liveness.active(now: .now) }
         // The last thing that a stopping server waits for may have been the end of an upload that it refused.
@@ -176,14 +176,9 @@ extension BinarySession {
         endIfDone(on: connection)
     }
 
-    /// Tells the worker whether another batch will follow the one that it works on.
-    private func tellWorker(on connection: isolated Connection) {
-        worker.hasMore.store(connection.pipe.hasMore, ordering: .releasing)
-    }
-
     func work(on connection: isolated Connection) async {
         let batches = connection.pipe.take()
-        tellWorker(on: connection)
+        worker.expectMore(connection.pipe.hasMore)
         let outcome = await onPool { [worker] in worker.process(batches) }
         sendEarly(on: connection)
         wire.settled(outcome.settled)

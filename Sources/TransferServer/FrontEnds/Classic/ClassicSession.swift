@@ -179,7 +179,7 @@ extension ClassicSession {
 
     func parsed(on connection: isolated Connection) {
         say(wire.takeReplies(), on: connection)
-        tellWorker(on: connection)
+        worker.expectMore(connection.pipe.hasMore)
         endIfDone(on: connection)
     }
 
@@ -208,14 +208,9 @@ extension ClassicSession {
 // MARK: Storing
 
 extension ClassicSession {
-    /// Tells the worker whether another batch will follow the one that it works on.
-    private func tellWorker(on connection: isolated Connection) {
-        worker.hasMore.store(connection.pipe.hasMore, ordering: .releasing)
-    }
-
     func work(on connection: isolated Connection) async {
         let batches = connection.pipe.take()
-        tellWorker(on: connection)
+        worker.expectMore(connection.pipe.hasMore)
         let outcome = await onPool { [worker] in worker.process(batches) }
         connection.driver.liveness.active(now: .now)
         if let signIn = outcome.signIn { signedIn(signIn, on: connection) }

@@ -26,11 +26,15 @@ package final class UploadWorker<Steps: StepHandler>: @unchecked Sendable {
     package let steps: Steps
 
     /// Whether the session has more for this worker already; set on its loop.
-    let hasMore = Atomic(false)
+    private let hasMore = Atomic(false)
 
     private var queue = StepQueue<Steps.Batch>()
 
     package init(_ steps: Steps) { self.steps = steps }
+
+    /// To be told whenever that changes: whether another batch will follow the one that the worker works on. Called on the session's
+    /// loop.
+    func expectMore(_ isExpected: Bool) { hasMore.store(isExpected, ordering: .releasing) }
 
     /// What becomes of the client's uploads.
     package var uploads: ConnectionUploads { steps.uploads }
