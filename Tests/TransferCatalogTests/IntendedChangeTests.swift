@@ -240,6 +240,51 @@ import TransferModel
         #expect(try catalog.entries(for: [second.id]).first??.path == "a")
     }
 
+    /// Notes stay while names may not be durable, and each server that starts looks at them again. What a later note has put under the
+    /// old path of an earlier one stays there; and where a power cut takes both moves back, all is known where it was.
+    @Test(arguments: [false, true], [false, true])
+    func notesThatAreSettledAgain(isFolder: Bool, isTakenBack: Bool) throws {
+        let catalog = try CatalogFixture().open()
+        let (old, new) = isFolder ? ("d/a", "n/a") : ("d", "n")
+        try catalog.record([entry(1, old), entry(2, "x")])
+        _ = try catalog.intend([
+            IntendedChange(isFolder ? .folder : .move, "d", to: "n", before: Self.version(isFolder ? 8 : 1), at: 9),
+            IntendedChange(.move, "x", to: old, before: Self.version(2), at: 9),
+        ])
+        var there = [new: Self.file(1), old: Self.file(2)]
+        if isFolder {
+            (there["n"], there["d"]) = (FoundObject(.folder, Self.version(8)), FoundObject(.folder, Self.version(9)))
+        }
+        for _ in 0..<3 {
+            #expect(
+                try catalog.settleIntended(keepsNotes: true) { (path) throws(Unreadable) in there[path.string] } == 2)
+            #expect(try known(catalog) == [new: [1], old: [2]])
+        }
+        if isTakenBack {
+            let moved = there
+            there = [old: Self.file(1), "x": Self.file(2)]
+            if isFolder { there["d"] = FoundObject(.folder, Self.version(8)) }
+            for there in [there, there, moved, there] {
+                _ = try catalog.settleIntended(keepsNotes: true) { (path) throws(Unreadable) in there[path.string] }
+                #expect(try known(catalog) == (there == moved ? [new: [1], old: [2]] : [old: [1], "x": [2]]))
+            }
+        }
+        #expect(try settle(catalog, there) == 2)
+        #expect(try known(catalog) == (isTakenBack ? [old: [1], "x": [2]] : [new: [1], old: [2]]))
+    }
+
+    /// An upload that was acknowledged before a folder was moved, and recorded behind the first look at the note, went along.
+    @Test func anUploadThatIsRecordedBehindTheFirstLook() throws {
+        let catalog = try CatalogFixture().open()
+        try catalog.record([entry(1, "d/a")])
+        _ = try catalog.intend([IntendedChange(.folder, "d", to: "n", before: Self.version(8), at: 9)])
+        let there = ["n": FoundObject(.folder, Self.version(8)), "n/a": Self.file(1), "n/b": Self.file(2)]
+        _ = try catalog.settleIntended(keepsNotes: true) { (path) throws(Unreadable) in there[path.string] }
+        try catalog.record([entry(2, "d/b")])
+        #expect(try settle(catalog, there) == 1)
+        #expect(try known(catalog) == ["n/a": [1], "n/b": [2]])
+    }
+
     /// A folder's note is about this folder alone: that of an earlier one with the same paths says nothing of it.
     @Test func twoFoldersOfOnePath() throws {
         let catalog = try CatalogFixture().open()

@@ -103,21 +103,21 @@ extension CatalogWriter {
         try run(adopt, link.path, link.target)
     }
 
-    /// What was known of the target goes once: nothing of it was there any more when the file came. A later server that makes the move
-    /// again finds there what was known of the file itself.
+    /// What was known of the target goes once: nothing of it was there any more when the file came. A note that stays is carried out
+    /// once, but for what is known of the very file: what later changes have put under the old path stays there.
     private func move(
         _ file: PathMove, _ noted: NotedChanges, _ statements: ChangeStatements
     ) throws(DatabaseError) {
         guard !file.path.hasSameBytes(as: file.target) else { return }
-        var steps = [statements.move]
-        if try !isNoted(file, in: noted, .move, cleared: true) { steps.insert(statements.clear, at: 0) }
-        for statement in steps {
-            statement.bind(3, file.moment)
+        let isMoved = try isNoted(file, in: noted, .move, .cleared)
+        let isAlone = file.isAlone || isMoved
+        for statement in isMoved ? [statements.move] : [statements.clear, statements.move] {
+            statement.bind(3, isAlone ? .min : file.moment)
             statement.bind(4, file.object.map { Int64(bitPattern: $0) })
-            statement.bind(5, file.isAlone ? .min : noted.newest)
+            statement.bind(5, isAlone ? .min : noted.newest)
             try run(statement, file.path, file.target)
         }
-        try noteCleared(file, in: noted, .move)
+        try note(.cleared, of: file, in: noted, .move)
     }
 
     private func restamp(

@@ -21,8 +21,8 @@ package struct LateUpload: Equatable, Sendable {
 extension LateUpload {
     // Behind a slash comes a zero: all paths below a folder are between the two.
     private static let select = """
-        SELECT number, path, object, path > ?1 || '/' AND path < ?1 || '0' AND committed > ?2 AND object IS NOT NULL
-        FROM uploads WHERE number > ?3 ORDER BY number LIMIT \(Catalog.rowsAtOnce)
+        SELECT number, path, object, path > ?1 || '/' AND path < ?1 || '0' AND object IS NOT NULL
+        FROM uploads WHERE number > ?2 ORDER BY number LIMIT \(Catalog.rowsAtOnce)
         """
 
     /// Those among some rows of uploads.
@@ -35,8 +35,7 @@ extension LateUpload {
         let select = try Statement(Self.select, in: database)
         return try move.path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
             select.bind(1, text: path)
-            select.bind(2, move.moment)
-            select.bind(3, last)
+            select.bind(2, last)
             defer { select.reset() }
             var (found, end): ([LateUpload], Int64?) = ([], nil)
             while try select.next() {

@@ -114,8 +114,11 @@ extension World {
                 try promises.answered(objects, at: Medium.trash, disk.medium)
                 durableDirectories.insert(Medium.trash)
             case .folder(let path, _, _, _): durableDirectories.formUnion(Self.parents(of: path.string + "/x"))
-            case .hardLink(let path, _, _, _, _): durableDirectories.formUnion(Self.parents(of: path.string))
-            case .set, .link: break
+            case .hardLink(let path, let source, _, _, _):
+                durableDirectories.formUnion(Self.parents(of: path.string))
+                forgetUnrecorded(at: source.string)
+            case .set(let path, _, _): forgetUnrecorded(at: path.string)
+            case .link: break
             }
         }
     }
@@ -181,6 +184,11 @@ extension World {
     /// The catalog forgets uploads whose files are moved or give way: their senders bring them anew.
     private func forgetAnswers(at path: String) {
         for index in uploads.indices where uploads[index].answer?.path == path { uploads[index].answer = nil }
+    }
+
+    /// What the catalog could not record is known until its file is changed: its sender brings it anew then.
+    private func forgetUnrecorded(at path: String) {
+        if records.hasFailed { forgetAnswers(at: path) }
     }
 
     /// A file has another path.

@@ -221,7 +221,7 @@ extension World {
                     throw Promises.Broken(
                         "upload \(attempt.upload) was published for a client that may not send any more")
                 }
-                try check(attempt, replaces: naming.replacedObject)
+                try check(attempts.filter { $0.upload == attempt.upload }, replace: naming.replacedObject)
                 guard upload.conflict == .overwrite, naming.path == upload.path else { continue }
                 remember(fileOf: session, naming.object)
                 if session.isGone, overwriters[naming.path] ?? 0 > session.number,

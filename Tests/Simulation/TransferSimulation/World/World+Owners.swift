@@ -16,10 +16,12 @@ extension World {
         done.insert(.restrict)
     }
 
-    /// An upload that depends on what has its path has replaced that, and nothing else.
-    func check(_ attempt: Attempt, replaces replaced: Medium.Object?) throws(Promises.Broken) {
-        guard let demanded = attempt.demanded, replaced.map({ .object($0) }) ?? .nothing != demanded else { return }
-        throw Promises.Broken("upload \(attempt.upload) took the place of something else than it has demanded")
+    /// An upload that depends on what has its path has replaced that, and nothing else. Of several attempts in one batch nobody knows
+    /// which one was published.
+    func check(_ attempts: [Attempt], replace replaced: Medium.Object?) throws(Promises.Broken) {
+        let found = replaced.map { Demand.object($0) } ?? .nothing
+        guard attempts.allSatisfy({ $0.demanded.map { $0 != found } ?? false }) else { return }
+        throw Promises.Broken("upload \(attempts[0].upload) took the place of something else than it has demanded")
     }
 
     /// A command of this client has stored a file so that it does not replace it.

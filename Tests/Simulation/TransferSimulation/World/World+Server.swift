@@ -159,11 +159,14 @@ extension World {
         number += 1
         path = directory.path("\(number)")
         mkdir(path, 0o755)
+        let before = disk.medium.seenPaths.keys
         let medium = disk.medium.cut(to: path, isCopied: isCopied, &random)
         try records.cutPower(&random)
         try ledger?.cutPower()
         renewDisk(medium)
         try promises.settle(medium) { contents[$0] }
+        // Of content that was rotten nothing is promised, and its name is free again.
+        for name in before where medium.object(at: name) == nil { promises.noteChange(of: name) }
         for (name, _) in medium.seenPaths where !medium.isForeign(name) {
             guard medium.seen(at: name).map({ number(of: $0) != nil }) ?? true else {
                 throw Promises.Broken("after a power cut, \(name) is no whole upload")
