@@ -119,7 +119,7 @@ struct ChangeBatch {
             var changes = KnownChanges()
             for change in all {
                 let outcome = try change.outcome(in: store)
-                if !outcome.isEmpty { known.recentChanges.add(change) }
+                if !outcome.isEmpty { known.recentChanges.add(change.recent(as: outcome)) }
                 changes.add(outcome)
             }
             unsynced.append((made, changes))
@@ -184,6 +184,13 @@ extension IntendedChange {
         }
         let other = path == target ? nil : try store.object(at: target)
         return outcome(try store.object(at: path), other, mayBeTold: false)
+    }
+
+    /// The change that a failed one has made in part: a file that has kept its path may have had a second name meanwhile, which is a
+    /// change of its attributes, and it does not go where it was to go.
+    fileprivate func recent(as outcome: KnownChanges) -> IntendedChange {
+        guard [.move, .keep, .folder].contains(form), outcome.moves.isEmpty, outcome.kept.isEmpty else { return self }
+        return IntendedChange(.attributes, path, before: before, at: moment)
     }
 
     /// What has become of it when it was made.

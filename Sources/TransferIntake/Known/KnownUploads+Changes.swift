@@ -16,6 +16,11 @@ extension KnownUploads {
         var changes: [Change] = []
         /// Whether a thread is telling the catalog of the first of them.
         var isTold = false
+
+        /// An entry of the catalog, as it will be once these are told.
+        func amended(_ entry: CatalogEntry) -> CatalogEntry {
+            changes.reduce(entry) { entry, change in entry.restamped(by: change.changes) ?? entry }
+        }
     }
 
     /// Notes what is about to be changed, before it is: whatever ends this server meanwhile, the next one finds out what came of it.
@@ -98,11 +103,14 @@ extension Intake {
     ///   - receipts: that entries have the numbers of.
     ///   - moment: `RecentChanges.moment` before they were published.
     func record(_ entries: [CatalogEntry], with receipts: SignedBatch?, since moment: Int) {
-        known.record(entries, with: receipts)
+        let isRecorded = known.record(entries, with: receipts)
         var changes = keeps(of: entries)
         guard known.recentChanges.moment != moment || !changes.isEmpty else { return }
         for entry in entries { add(changesOf: entry, since: moment, to: &changes) }
-        if !changes.isEmpty { known.complete(.none, changes) }
+        guard !changes.isEmpty else { return }
+        known.complete(.none, changes)
+        // The catalog has no rows that it could have changed.
+        if !isRecorded { known.recent.add(entries.compactMap { $0.restamped(by: changes) }) }
     }
 
     /// Entries whose files have given way to others since they were published.
@@ -143,6 +151,19 @@ extension Intake {
         if isKnown, now != published {
             changes.versions.append(VersionChange(path: place.string, before: published, after: now))
         }
+    }
+}
+
+extension CatalogEntry {
+    /// The same of a file that has kept its path and has other attributes; nil where none of the changes is that.
+    func restamped(by changes: KnownChanges) -> CatalogEntry? {
+        let moved = changes.kept + changes.moves
+        guard let change = changes.versions.last(where: { $0.path == path && $0.before == version }),
+            !moved.contains(where: { $0.path == path || $0.target == path })
+        else { return nil }
+        var entry = self
+        entry.version = change.after
+        return entry
     }
 }
 

@@ -91,8 +91,10 @@ package final class KnownUploads: Sendable {
     }
 
     private func recorded(_ ids: [UploadID]) -> [CatalogEntry?] {
+        // Taken before, so that what is told meanwhile is not missed.
+        let untold = untold.withLock { $0 }
         do throws(DatabaseError) {
-            return try records.entries(for: ids)
+            return try records.entries(for: ids).map { $0.map(untold.amended) }
         } catch {
             complain(error, unrecorded: 0)
             return []
@@ -102,8 +104,10 @@ package final class KnownUploads: Sendable {
     /// Remembers uploads that are published, before they are acknowledged.
     ///
     /// - Parameter receipts: that entries have the numbers of.
-    func record(_ entries: [CatalogEntry], with receipts: SignedBatch? = nil) {
-        guard !entries.isEmpty else { return }
+    /// - Returns: whether the catalog has them. Where it could not be told, only this process knows them.
+    @discardableResult
+    func record(_ entries: [CatalogEntry], with receipts: SignedBatch? = nil) -> Bool {
+        guard !entries.isEmpty else { return true }
         recent.add(entries)
         filter.add(entries.lazy.map(\.id))
         unfinished.end(entries.lazy.map(\.id))
@@ -112,8 +116,10 @@ package final class KnownUploads: Sendable {
             rejoice()
             // They were written or read just now. A file that the disk has lost, and that is gone, may have had the same numbers.
             if hasRotten { try records.removeRotten(entries.compactMap(\.version)) }
+            return true
         } catch {
             complain(error, unrecorded: entries.count)
+            return false
         }
     }
 

@@ -108,6 +108,59 @@ import TransferTestSupport
         #expect(try one.bring(first, old)?.code == .committed)
     }
 
+    /// Nor does the acknowledgement break where the file is to give way to a link, which fails, and then gets another time.
+    @Test func whatDoesNotGiveWayIsKnownWithItsNextTime() throws {
+        let isFailing = Locked(false)
+        let disk = Disk(interception: { call, body in
+            guard case .rename = call, isFailing.withLock(\.self) else { return body() }
+            return Int(-EXDEV)
+        })
+        let fixture = try IntakeFixture(in: TemporaryDirectory(prefersMemory: true), disk: disk)
+        let session = session(fixture)
+        let first = intent("a", old)
+        #expect(try session.bring(first, old) == nil)
+        _ = session.publish()
+        let path = try RelativePath("a")
+        isFailing.withLock { $0 = true }
+        let changes = TreeChanges(fixture.intake, fixture.store, keepsReplaced: true)
+        let refused = changes.perform([.link(path, to: Array("x".utf8), replaces: true, nil)])
+        #expect(throws: Failure.self) { try refused[0].get() }
+        isFailing.withLock { $0 = false }
+        _ = try changes.perform([.set(path, Self.anotherTime)])[0].get()
+        #expect(session.acknowledge().uploads.map(\.outcome.code) == [.committed])
+        #expect(digests(fixture, path) == [IntakeFixture.digest(old)])
+        #expect(try session.bring(first, old)?.code == .committed)
+    }
+
+    private static let anotherTime = TreeChange.Attributes(
+        permissions: nil, modified: Timestamp(seconds: 1_500_000_000, nanoseconds: 1), extra: nil)
+
+    /// Nor where the file gets another time before it is recorded, whichever commit of the catalog fails then.
+    @Test(arguments: 0..<3) func whatCannotBeRecordedWithItsNextTimeIsKnown(commits: Int) throws {
+        let left = Locked(-1)
+        // SQLITE_FULL (sqlite.org/rescode.html).
+        let calls = DatabaseCalls(failure: { call in
+            guard call == .commit else { return 0 }
+            return left.withLock { left in
+                defer { left -= 1 }
+                return left == 0 ? 13 : 0
+            }
+        })
+        let fixture = try IntakeFixture(in: TemporaryDirectory(prefersMemory: true), calls: calls)
+        let session = session(fixture)
+        let first = intent("a", old)
+        #expect(try session.bring(first, old) == nil)
+        _ = session.publish()
+        let changes = TreeChanges(fixture.intake, fixture.store)
+        _ = try changes.perform([.set(try RelativePath("a"), Self.anotherTime)])[0].get()
+        left.withLock { $0 = commits }
+        #expect(session.acknowledge().uploads.map(\.outcome.code) == [.committed])
+        #expect(left.withLock { $0 } < (commits < 2 ? 0 : 1))
+        #expect(session.lookup([first.id], .xxh128)[0] != nil)
+        #expect(try session.bring(first, old)?.code == .committed)
+        #expect(fixture.files == ["a"])
+    }
+
     /// Nor does the acknowledgement break for the moment between the second name and the loss of the first.
     @Test func whatIsAboutToBeReplacedIsKnown() throws {
         let fixture = try IntakeFixture()
