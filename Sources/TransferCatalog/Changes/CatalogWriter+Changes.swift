@@ -111,7 +111,7 @@ extension CatalogWriter {
         guard !file.path.hasSameBytes(as: file.target) else { return }
         let isMoved = try isNoted(file, in: noted, .move, .cleared)
         let isAlone = file.isAlone || isMoved
-        for statement in isMoved ? [statements.move] : [statements.clear, statements.move] {
+        for statement in [statements.clear, statements.move] {
             statement.bind(3, isAlone ? .min : file.moment)
             statement.bind(4, file.object.map { Int64(bitPattern: $0) })
             statement.bind(5, isAlone ? .min : noted.newest)
