@@ -36,7 +36,7 @@ let isSimulating = Context.environment["TRANSFER_SIMULATION"] == "1"
 let commandLine: [Target.Dependency] = [
     "TransferServer", "TransferClient", "TransferAccess", "TransferModel", "TransferProtocol", "TransferClassic",
     "TransferHTTP", "TransferCodec", "TransferKeys",
-    "TransferReceipts", "TransferSealing", "TransferStore", "TransferSystem", "TransferIO", "CLinux",
+    "TransferReceipts", "TransferSealing", "TransferPorts", "TransferStore", "TransferSystem", "TransferIO", "CLinux",
 ]
 
 let package = Package(
@@ -79,7 +79,9 @@ let package = Package(
                 "CQREncode",
             ]),
         library("TransferIO", uses: ["TransferSystem", "CLinux", "COpenSSL", "CIPSecMB"]),
-        library("TransferStore", uses: ["TransferModel", "TransferCodec", "TransferSystem", "CLinux"]),
+        library("TransferPorts", uses: ["TransferModel", "TransferCodec", "TransferSystem"]),
+        library(
+            "TransferStore", uses: ["TransferPorts", "TransferModel", "TransferCodec", "TransferSystem", "CLinux"]),
         library("TransferDatabase", uses: ["TransferSystem", "CSQLite"]),
         library("TransferCatalog", uses: ["TransferDatabase", "TransferModel", "TransferSystem"]),
         library("TransferMail", uses: ["TransferDatabase", "TransferKeys", "TransferModel", "TransferSystem"]),
@@ -89,7 +91,7 @@ let package = Package(
             uses: [
                 "TransferModel", "TransferCodec", "TransferKeys", "TransferAccess", "TransferReceipts",
                 "TransferSystem",
-                "TransferStore", "TransferDatabase", "TransferCatalog", "TransferMail",
+                "TransferPorts", "TransferStore", "TransferDatabase", "TransferCatalog", "TransferMail",
             ]),
         library(
             "TransferServer",
@@ -99,7 +101,8 @@ let package = Package(
                 "TransferKeys", "TransferSealing",
                 "TransferAccess",
                 "TransferReceipts",
-                "TransferSystem", "TransferIO", "TransferConnection", "TransferStore", "TransferDatabase",
+                "TransferSystem", "TransferIO", "TransferConnection", "TransferPorts", "TransferStore",
+                "TransferDatabase",
                 "TransferCatalog", "TransferMail", "CLinux",
             ]),
         library(
@@ -108,7 +111,7 @@ let package = Package(
                 "TransferModel", "TransferProtocol", "TransferClassic", "TransferHTTP", "TransferCodec", "TransferKeys",
                 "TransferReceipts", "TransferSealing",
                 "TransferSystem", "TransferIO", "TransferConnection",
-                "TransferStore", "CLinux",
+                "TransferPorts", "TransferStore", "CLinux",
             ]),
         isFuzzing
             ? .target(
@@ -130,7 +133,8 @@ let package = Package(
             dependencies: [
                 "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts",
                 "TransferSealing", "TransferAccess", "TransferClassic", "TransferHTTP",
-                "TransferStore", "TransferIO", "TransferConnection", "TransferIntake", "TransferServer",
+                "TransferPorts", "TransferStore", "TransferIO", "TransferConnection", "TransferIntake",
+                "TransferServer",
                 "TransferClient", "TransferCLI", "TransferSimulation", "TransferTestSupport",
             ],
             path: "Fuzz/TransferFuzzing", swiftSettings: strict),
@@ -143,7 +147,8 @@ let package = Package(
         .target(
             name: "TransferStoreTestSupport",
             dependencies: [
-                "TransferModel", "TransferProtocol", "TransferStore", "TransferSystem", "TransferTestSupport",
+                "TransferModel", "TransferProtocol", "TransferPorts", "TransferStore", "TransferSystem",
+                "TransferTestSupport",
             ],
             path: "Tests/TransferStoreTestSupport", swiftSettings: strict),
         .target(
@@ -151,7 +156,8 @@ let package = Package(
             dependencies: [
                 "TransferIntake", "TransferModel", "TransferCodec", "TransferAccess", "TransferKeys",
                 "TransferReceipts",
-                "TransferStore", "TransferDatabase", "TransferCatalog", "TransferMail", "TransferSystem",
+                "TransferPorts", "TransferStore", "TransferDatabase", "TransferCatalog", "TransferMail",
+                "TransferSystem",
                 "TransferTestSupport",
                 "CLinux",
             ],
@@ -179,13 +185,17 @@ let package = Package(
         tests("TransferConnection", uses: ["TransferModel", "TransferProtocol", "TransferIO"]),
         tests(
             "TransferStore",
-            uses: ["TransferModel", "TransferProtocol", "TransferCodec", "TransferStoreTestSupport", "CLinux"]),
+            uses: [
+                "TransferPorts", "TransferModel", "TransferProtocol", "TransferCodec", "TransferStoreTestSupport",
+                "CLinux",
+            ]),
         tests("TransferMail", uses: ["TransferDatabase", "TransferModel", "CSQLite"]),
         tests("TransferCatalog", uses: ["TransferDatabase", "TransferModel", "TransferProtocol", "CSQLite"]),
         tests(
             "TransferIntake",
             uses: [
-                "TransferModel", "TransferCodec", "TransferKeys", "TransferAccess", "TransferReceipts", "TransferStore",
+                "TransferModel", "TransferCodec", "TransferKeys", "TransferAccess", "TransferReceipts", "TransferPorts",
+                "TransferStore",
                 "TransferDatabase", "TransferCatalog", "TransferMail", "TransferStoreTestSupport",
             ]),
         tests(
@@ -196,7 +206,8 @@ let package = Package(
                 "TransferKeys",
                 "TransferAccess",
                 "TransferReceipts", "TransferSealing", "TransferIO",
-                "TransferStore", "TransferDatabase", "TransferCatalog", "TransferMail", "TransferStoreTestSupport",
+                "TransferPorts", "TransferStore", "TransferDatabase", "TransferCatalog", "TransferMail",
+                "TransferStoreTestSupport",
                 "CLinux",
             ]),
         tests(
@@ -205,7 +216,7 @@ let package = Package(
                 "TransferModel", "TransferProtocol", "TransferClassic", "TransferHTTP", "TransferCodec", "TransferKeys",
                 "TransferReceipts", "TransferSealing", "TransferIO",
                 "TransferServer", "TransferAccess",
-                "TransferStore", "CLinux",
+                "TransferPorts", "TransferStore", "CLinux",
             ]),
         tests(
             "TransferCLI",
@@ -215,7 +226,7 @@ let package = Package(
                 "TransferKeys",
                 "TransferReceipts", "TransferSealing",
                 "TransferIO",
-                "TransferStore",
+                "TransferPorts", "TransferStore",
             ]),
     ]
 )

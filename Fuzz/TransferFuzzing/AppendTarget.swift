@@ -1,5 +1,6 @@
 import TransferIntake
 import TransferServer
+import TransferPorts
 import TransferStore
 
 /// Input: which of the three (1 byte), its bytes. A slot is given the digest that it should have.

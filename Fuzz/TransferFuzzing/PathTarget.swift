@@ -1,4 +1,5 @@
 import TransferModel
+import TransferPorts
 import TransferStore
 
 /// Input: uploads, each a byte (conflict policy, whether it is a part that can be resumed, content) and a path with 0xFF

@@ -1,5 +1,6 @@
 import TransferClient
 import TransferModel
+import TransferPorts
 import TransferStore
 
 /// What a client keeps for later runs of itself. Input: which kind (1 byte), the bytes of the file.

@@ -5,8 +5,8 @@ import TransferKeys
 package import TransferMail
 package import TransferModel
 package import TransferReceipts
-package import TransferStore
-package import TransferSystem
+package import TransferPorts
+import TransferSystem
 
 /// The one place that takes uploads in and acknowledges them, whatever way they came: what all callers share. Each of them
 /// calls through an `IntakeSession` of its own.
@@ -30,7 +30,7 @@ package final class Intake: Sendable {
         }
     }
 
-    let store: any ContentStore
+    package let store: any ContentStore
 
     /// What was acknowledged, and what is unfinished.
     package let known: KnownUploads
@@ -221,7 +221,7 @@ package enum IntakeEvent: Sendable {
     case directoryCopied
 
     /// A file of the copy could not be read, and is tried again.
-    case notAdopted(RelativePath, SystemError)
+    case notAdopted(RelativePath, Failure)
 
     /// Something in the trash has given way to what needed its room.
     case trashGaveWay(GivenWay)

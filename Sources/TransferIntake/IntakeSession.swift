@@ -4,7 +4,7 @@ import TransferCatalog
 import TransferCodec
 package import TransferModel
 package import TransferReceipts
-package import TransferStore
+package import TransferPorts
 
 /// One caller's way into the intake, for as long as its connection lasts: takes its calls one after the other.
 ///

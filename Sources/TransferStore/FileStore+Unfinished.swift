@@ -3,14 +3,12 @@ import Glibc
 import Synchronization
 import TransferCodec
 package import TransferModel
+package import TransferPorts
 import TransferSystem
 
 /// Parts of uploads that are not complete. They lie in the incoming directory under the uploads' ids until the upload is
 /// published, taken back, or too old.
 extension FileStore {
-    /// How many there may be: what is listed in a few milliseconds.
-    package static let mostParts = 16_384
-
     /// The part of an upload, with what has arrived of it before, perhaps under an earlier server. Whoever asks must see
     /// to it that nobody else has it.
     ///
@@ -62,7 +60,7 @@ extension FileStore {
             try StagedFile.resumable(id: id, in: incoming)
         }
         if let found { return found }
-        guard incoming.parts.load(ordering: .relaxed) < Self.mostParts else {
+        guard incoming.parts.load(ordering: .relaxed) < UnfinishedContent.mostParts else {
             throw Failure(.busy, "The server keeps as many unfinished uploads as it can.")
         }
         return try attempt("make a part for the upload") { () throws(SystemError) in
@@ -315,9 +313,6 @@ extension FileStore {
 extension Failure {
     static let taken = Failure(.contentMismatch, "The upload id is in use for other content.")
 }
-
-/// Where an upload goes that is not complete, and what is done about names that are taken.
-package typealias UploadTarget = (path: RelativePath, conflict: ConflictPolicy)
 
 /// Uploads that a server has given their names and whose end it did not live to note. Their senders were told how far they are,
 /// and must not be told less: such an upload is made unfinished again, from the file that it became, and is ended once more.

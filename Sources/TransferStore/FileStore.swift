@@ -1,11 +1,12 @@
 internal import CLinux
 import Glibc
 package import TransferModel
+package import TransferPorts
 package import TransferSystem
 
 /// Where accepted bytes live: a directory of plain files, with the server's own folder `.transfer` at its top.
 /// Synchronous and safe to call from any thread; called on the blocking pool.
-package final class FileStore: ContentStore, PartStore, AppendStore, RereadStore {
+package final class FileStore: ContentStore, PartStore, AppendStore, RereadStore, StoredTree, StoreSpace {
     let tree: DirectoryTree
     let incoming: Incoming
 
@@ -265,7 +266,7 @@ extension FileStore {
 
     /// The same for many paths at once, in their order. Those of one folder should stand together: it is opened once then.
     package func versions(at paths: [RelativePath]) -> [ContentVersion?] {
-        let reader = StoreReader(tree)
+        let reader = DirectoryReader(tree)
         return paths.map { path in reader.attributes(at: path).flatMap { $0.isDirectory ? nil : $0.version } }
     }
 
@@ -289,23 +290,15 @@ extension Result<PublicationOutcome, Failure> {
 }
 
 extension FileStore {
-    /// How much of the disk there is.
-    package struct Room: Equatable, Sendable {
-        /// Bytes of the file system that the server may still write.
-        package let free: UInt64
-        /// Bytes of the whole file system.
-        package let total: UInt64
-    }
-
     /// - Returns: nothing where that cannot be said, as in memory without a limit (tmpfs(5), size).
-    package var room: Room? {
+    package var room: StoreRoom? {
         guard let status = try? incoming.directory.disk.room(incoming.directory.number), status.f_blocks > 0 else {
             return nil
         }
         let size = UInt64(status.f_frsize)
         let (free, isFreeTooMuch) = UInt64(status.f_bavail).multipliedReportingOverflow(by: size)
         let (total, isTotalTooMuch) = UInt64(status.f_blocks).multipliedReportingOverflow(by: size)
-        return isFreeTooMuch || isTotalTooMuch ? nil : Room(free: free, total: total)
+        return isFreeTooMuch || isTotalTooMuch ? nil : StoreRoom(free: free, total: total)
     }
 
     /// Whether the file system is mounted so that nothing can be written.

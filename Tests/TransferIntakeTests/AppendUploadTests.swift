@@ -4,6 +4,7 @@ import Testing
 import TransferAccess
 import TransferCatalog
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferSystem
 import TransferTestSupport

@@ -5,6 +5,7 @@ import TransferCatalog
 import TransferDatabase
 import TransferMail
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferTestSupport
 

@@ -3,6 +3,7 @@ import Testing
 import TransferAccess
 import TransferCatalog
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferTestSupport
 

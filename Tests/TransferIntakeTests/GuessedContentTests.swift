@@ -1,6 +1,7 @@
 import Testing
 import TransferAccess
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferTestSupport
 

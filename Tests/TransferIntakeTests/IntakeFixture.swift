@@ -3,6 +3,7 @@ import TransferCodec
 import TransferDatabase
 import TransferMail
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferSystem
 import TransferTestSupport

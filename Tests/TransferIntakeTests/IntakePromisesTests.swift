@@ -2,6 +2,7 @@ import Glibc
 import Testing
 import TransferKeys
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferTestSupport
 

@@ -4,6 +4,7 @@ import Testing
 import TransferCatalog
 import TransferDatabase
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferTestSupport
 

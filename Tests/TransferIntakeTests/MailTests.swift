@@ -2,6 +2,7 @@ import TransferAccess
 import TransferDatabase
 import TransferMail
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferSystem
 import TransferTestSupport

@@ -2,6 +2,7 @@ import Glibc
 import Testing
 import TransferAccess
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferSystem
 import TransferTestSupport

@@ -2,6 +2,7 @@ import Glibc
 import Synchronization
 import Testing
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferSystem
 import TransferTestSupport

@@ -1,6 +1,7 @@
 import Testing
 import TransferCodec
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferSystem
 import TransferTestSupport

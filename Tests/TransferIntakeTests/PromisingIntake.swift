@@ -4,6 +4,7 @@ import TransferCatalog
 import TransferCodec
 import TransferKeys
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferSystem
 import TransferTestSupport

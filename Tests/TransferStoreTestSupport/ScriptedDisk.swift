@@ -1,4 +1,5 @@
 import Glibc
+import TransferPorts
 package import TransferStore
 import TransferSystem
 

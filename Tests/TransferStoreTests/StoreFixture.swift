@@ -1,4 +1,5 @@
 import Glibc
+import TransferPorts
 import TransferCodec
 import TransferModel
 import TransferStoreTestSupport

@@ -7,6 +7,7 @@ import TransferModel
 import TransferProtocol
 import TransferServer
 import TransferSimulation
+import TransferPorts
 import TransferStore
 
 /// The server's end of one connection without socket, loop or pool: what a session has its loop and the pool do, one thread

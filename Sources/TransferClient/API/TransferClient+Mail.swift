@@ -3,6 +3,7 @@ package import TransferKeys
 import TransferModel
 import TransferProtocol
 package import TransferSealing
+import TransferPorts
 import TransferStore
 import TransferSystem
 

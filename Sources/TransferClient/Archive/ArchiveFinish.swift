@@ -1,4 +1,5 @@
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferSystem
 

@@ -1,5 +1,6 @@
 import TransferModel
 import TransferProtocol
+import TransferPorts
 import TransferStore
 
 /// A delivery whose content is durable here.

@@ -1,6 +1,7 @@
 import TransferModel
 import TransferProtocol
 import TransferReceipts
+import TransferPorts
 import TransferStore
 import TransferSystem
 

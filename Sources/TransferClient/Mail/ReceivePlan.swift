@@ -2,6 +2,7 @@ import TransferIO
 import TransferModel
 import TransferProtocol
 import TransferReceipts
+import TransferPorts
 import TransferStore
 import TransferSystem
 

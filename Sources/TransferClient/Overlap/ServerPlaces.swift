@@ -3,6 +3,7 @@ import Glibc
 import TransferIO
 import TransferModel
 import TransferProtocol
+import TransferPorts
 import TransferStore
 import TransferSystem
 

@@ -2,6 +2,7 @@ import Synchronization
 import TransferCodec
 import TransferModel
 import TransferProtocol
+import TransferPorts
 import TransferStore
 import TransferSystem
 
@@ -73,7 +74,7 @@ final class PullLane: RequestSource, @unchecked Sendable {
         return next
     }
 
-    private func request(for item: PullPlan.Item, _ here: StoreReader) -> PendingRequest? {
+    private func request(for item: PullPlan.Item, _ here: any TreeReader) -> PendingRequest? {
         switch item {
         case .operand(let operand): return operand.asked
         case .folder(let folder): return ask(about: folder)
@@ -148,7 +149,7 @@ extension PullLane {
     /// Looks whether the file is here already, and what of it.
     ///
     /// - Returns: nothing when there is nothing to ask for; that is reported.
-    private func prepare(_ file: PullFile, _ here: StoreReader) -> PendingRequest? {
+    private func prepare(_ file: PullFile, _ here: any TreeReader) -> PendingRequest? {
         do throws(Failure) {
             if let report = try present.report(of: file, here) {
                 plan.report(report, of: file)

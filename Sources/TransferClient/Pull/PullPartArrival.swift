@@ -1,6 +1,7 @@
 import TransferCodec
 import TransferModel
 import TransferProtocol
+import TransferPorts
 import TransferStore
 
 /// Takes one part of a long file that is pulled.

@@ -1,5 +1,6 @@
 import TransferModel
 import TransferProtocol
+import TransferPorts
 import TransferStore
 
 /// What one connection of a pull asks for that is to change nothing here: what there is, and no content.
@@ -50,7 +51,7 @@ final class PullPreview: RequestSource {
 
     func mayRead(_ next: Request?) -> Bool { !plan.events.isFull }
 
-    private func say(_ file: PullFile, _ reader: StoreReader?) {
+    private func say(_ file: PullFile, _ reader: (any TreeReader)?) {
         do throws(Failure) {
             if let present, let reader {
                 if let report = try present.report(of: file, reader) { return plan.report(report, of: file) }
@@ -65,7 +66,7 @@ final class PullPreview: RequestSource {
     }
 
     /// Why it could not be stored, as far as that can be seen.
-    private func conflict(_ file: PullFile, _ reader: StoreReader) -> PullReport? {
+    private func conflict(_ file: PullFile, _ reader: any TreeReader) -> PullReport? {
         guard plan.context.configuration.conflict == .fail, reader.attributes(at: file.target) != nil else {
             return nil
         }

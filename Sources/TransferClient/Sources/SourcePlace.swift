@@ -2,6 +2,7 @@ internal import CLinux
 import Glibc
 import Synchronization
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferSystem
 
@@ -164,7 +165,7 @@ final class SourceRoot: Sendable {
         }
 
         init(_ object: FileObject) {
-            (device, inode) = (object.device, object.inode)
+            (device, inode) = (object.volume, object.number)
         }
     }
 

@@ -1,6 +1,6 @@
 import TransferCodec
 import TransferModel
-import TransferStore
+import TransferPorts
 
 /// What one request brings of an append upload.
 ///

@@ -1,6 +1,6 @@
 import TransferCodec
 import TransferModel
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// How far an upload is that grows at its end: what is written and digested, and what of that is durable.

@@ -1,7 +1,7 @@
 import Synchronization
 import TransferAccess
 package import TransferModel
-import TransferStore
+import TransferPorts
 
 /// Append uploads, request by request.
 extension IntakeSession {

@@ -1,5 +1,6 @@
 import TransferCatalog
 import TransferModel
+import TransferPorts
 import TransferStore
 
 /// Makes changes that were planned together, each by itself and durable with the others.

@@ -1,5 +1,6 @@
 import TransferCatalog
 package import TransferModel
+import TransferPorts
 import TransferStore
 import TransferSystem
 

@@ -2,6 +2,7 @@ import Synchronization
 package import TransferAccess
 import TransferCatalog
 package import TransferModel
+package import TransferPorts
 package import TransferStore
 import TransferSystem
 
@@ -212,7 +213,7 @@ package final class StoredRemovals {
     /// What has its path again by now, somebody else has stored since.
     ///
     /// - Returns: how many there are.
-    private func forget(_ files: [Removal.File]) -> UInt64 {
+    private func forget(_ files: [RemovedFile]) -> UInt64 {
         guard !files.isEmpty else { return 0 }
         intake.known.settleIfNeeded()
         intake.quotas.removed(files)

@@ -1,6 +1,6 @@
 import TransferCatalog
 package import TransferModel
-package import TransferStore
+package import TransferPorts
 
 /// The promise that the content of an upload is verified and stored under the path that it names; durable, where it says so.
 ///

@@ -4,7 +4,7 @@ import TransferDatabase
 import TransferMail
 package import TransferModel
 import TransferReceipts
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// An upload that is all there and as its sender has declared: to be published.

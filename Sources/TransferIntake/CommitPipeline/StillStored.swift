@@ -1,7 +1,7 @@
 import TransferCatalog
 import TransferMail
 import TransferModel
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 extension CommitPipeline {

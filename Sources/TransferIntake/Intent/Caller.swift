@@ -4,7 +4,7 @@ import TransferCodec
 import TransferKeys
 import TransferMail
 package import TransferModel
-import TransferStore
+import TransferPorts
 package import TransferSystem
 
 /// Who calls, with which rights, and how it sees what the server has: under its own upload ids, and its folder as the top.

@@ -2,7 +2,7 @@ import Synchronization
 import TransferCatalog
 import TransferDatabase
 import TransferModel
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// Lets a copy of a directory keep what was acknowledged in the original. Files are known by versions, which no copy has. So a file
@@ -370,7 +370,7 @@ extension Adoption {
         return isWhole
     }
 
-    private func note(unreadable candidate: Candidate, _ error: SystemError) {
+    private func note(unreadable candidate: Candidate, _ error: Failure) {
         let isTold = state.withLock { state in
             let isNew =
                 state.unreadable.count < Self.mostRemembered && state.unreadable.insert(candidate.version).inserted

@@ -1,6 +1,7 @@
 import TransferCatalog
 import TransferDatabase
 import TransferModel
+import TransferPorts
 package import TransferStore
 import TransferSystem
 

@@ -2,7 +2,7 @@ import Synchronization
 package import TransferCatalog
 package import TransferDatabase
 package import TransferModel
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// The uploads that were acknowledged: the last ones in memory, all of them in the catalog, which also says what is

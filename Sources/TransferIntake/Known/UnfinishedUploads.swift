@@ -1,6 +1,6 @@
 import TransferCatalog
 import TransferModel
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// The uploads in parts that have begun and have no acknowledgement, as they were declared last. The records know them too, or
@@ -113,7 +113,7 @@ final class UnfinishedUploads: Sendable {
     private static let most = 32_768
 
     /// As many as a directory keeps.
-    static let places = FileStore.mostParts
+    static let places = UnfinishedContent.mostParts
 
     /// Places that a client may have, or a network whose clients cannot be told apart: an eighth.
     static let share = places / 8

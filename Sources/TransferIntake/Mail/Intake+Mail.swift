@@ -1,7 +1,7 @@
 package import TransferDatabase
 package import TransferMail
 package import TransferModel
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// What is for somebody: between the mailboxes, which know who can have it, and the store, which has its content.

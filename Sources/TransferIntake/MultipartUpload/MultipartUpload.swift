@@ -1,6 +1,6 @@
 import TransferCodec
 import TransferModel
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// An upload that arrives in parts, over any number of connections and in any order. Parts that are verified stay when

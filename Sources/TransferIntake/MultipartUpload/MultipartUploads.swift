@@ -1,5 +1,5 @@
 package import TransferModel
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// The uploads that arrive in parts, by their ids. A multipart upload stays for a while when the last connection that worked on

@@ -1,6 +1,6 @@
 import Synchronization
 import TransferModel
-import TransferStore
+import TransferPorts
 
 /// The right to write some bytes of a multipart upload.
 final class PartClaim: Sendable {

@@ -1,6 +1,6 @@
 import TransferCodec
 import TransferModel
-import TransferStore
+import TransferPorts
 
 /// An upload that brings some blocks of a multipart upload, or a piece of one block.
 ///

@@ -1,6 +1,6 @@
 import TransferCatalog
 import TransferModel
-import TransferStore
+import TransferPorts
 
 /// The multipart and append uploads that one session works on.
 ///

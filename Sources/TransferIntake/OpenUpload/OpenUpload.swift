@@ -1,6 +1,6 @@
 import TransferCodec
 package import TransferModel
-package import TransferStore
+package import TransferPorts
 
 /// One upload of a session, from its intent to its end.
 ///

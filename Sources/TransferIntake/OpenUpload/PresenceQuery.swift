@@ -1,5 +1,5 @@
 package import TransferModel
-import TransferStore
+import TransferPorts
 
 /// A question what there is of an upload, as long as it is being answered.
 package struct PresenceQuery {

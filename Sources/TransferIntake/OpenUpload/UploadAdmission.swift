@@ -1,7 +1,7 @@
 import TransferAccess
 import TransferCatalog
 package import TransferModel
-import TransferStore
+import TransferPorts
 
 /// What is checked of an upload before its content comes: whether its client may store it, where it goes, and whether it is
 /// over already.

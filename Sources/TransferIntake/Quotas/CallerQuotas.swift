@@ -3,7 +3,7 @@ import TransferCatalog
 import TransferDatabase
 package import TransferMail
 import TransferModel
-package import TransferStore
+package import TransferPorts
 import TransferSystem
 
 /// What the clients with a quota have stored: bytes, with what files, folders, and what the server remembers of them cost beside their
@@ -57,7 +57,7 @@ package final class CallerQuotas: Sendable {
     private var all: [Account] { accounts.withLock { Array($0.values) } }
 
     /// Gives back what removed files took, to those who had sent them. To be called before the catalog forgets them.
-    package func removed(_ files: [Removal.File]) {
+    package func removed(_ files: [RemovedFile]) {
         let accounts = all
         guard !accounts.isEmpty else { return }
         for (file, entries) in zip(files, known.entries(at: files.map(\.path.string))) {

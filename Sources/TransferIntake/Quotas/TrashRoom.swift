@@ -1,5 +1,6 @@
 import TransferCatalog
 import TransferModel
+import TransferPorts
 package import TransferStore
 import TransferSystem
 

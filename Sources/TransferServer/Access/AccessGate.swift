@@ -1,7 +1,7 @@
 import TransferAccess
 import TransferIntake
 import TransferModel
-import TransferStore
+import TransferPorts
 
 /// Decides who may come in, and whether he still may, by lists that change while the server runs.
 final class AccessGate: Sendable {

@@ -3,6 +3,7 @@ import TransferIntake
 package import TransferKeys
 import TransferMail
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferSystem
 

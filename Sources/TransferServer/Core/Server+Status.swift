@@ -1,6 +1,7 @@
 import TransferIO
 import TransferModel
 import TransferProtocol
+import TransferPorts
 import TransferStore
 import TransferSystem
 

@@ -7,6 +7,7 @@ import TransferMail
 import TransferModel
 import TransferProtocol
 import TransferReceipts
+import TransferPorts
 import TransferStore
 import TransferSystem
 

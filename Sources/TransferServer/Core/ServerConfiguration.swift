@@ -5,7 +5,7 @@ import TransferIntake
 package import TransferKeys
 package import TransferModel
 package import TransferProtocol
-package import TransferStore
+package import TransferPorts
 package import TransferSystem
 
 /// What the operator of a server can choose.

@@ -10,6 +10,7 @@ import TransferIntake
 import TransferKeys
 import TransferMail
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferSystem
 
@@ -19,6 +20,7 @@ final class ServerCore: Sendable {
     /// For what expires in the directory.
     let directoryClock = Locked(DirectoryClock())
     let store: FileStore
+    var space: any StoreSpace { store }
 
     /// Whether what is removed and replaced goes to the trash.
     let trashes: Bool

@@ -2,6 +2,7 @@ import TransferCatalog
 import TransferDatabase
 import TransferMail
 import TransferModel
+import TransferPorts
 import TransferStore
 
 /// Opens what a server stands on. Tests put others in their place.

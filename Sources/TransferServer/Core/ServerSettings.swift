@@ -1,6 +1,6 @@
 package import TransferModel
 package import TransferProtocol
-package import TransferStore
+package import TransferPorts
 
 /// What of a configuration can change while a server runs. Connections that there are keep their time-outs.
 package struct ServerSettings: Equatable, Sendable {

@@ -1,5 +1,5 @@
 import TransferModel
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// Whether a directory has a trash for all that is removed and replaced, which it keeps in mind from one server to the next.

@@ -4,7 +4,7 @@ import TransferConnection
 import TransferIO
 import TransferIntake
 import TransferProtocol
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// A connection of which the server knows what its client speaks, on the loop of the connection. `run` is called once; the rest may be

@@ -2,7 +2,7 @@ import TransferIO
 import TransferKeys
 import TransferModel
 import TransferReceipts
-import TransferStore
+import TransferPorts
 
 /// What a server proves to be, and with what.
 struct Identity {

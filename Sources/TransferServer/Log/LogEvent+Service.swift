@@ -164,11 +164,11 @@ extension LogEvent {
             ])
     }
 
-    private static func notAdopted(_ path: RelativePath, _ error: SystemError) -> LogEvent {
+    private static func notAdopted(_ path: RelativePath, _ error: Failure) -> LogEvent {
         LogEvent(
             .warning, "notAdopted",
-            "\(path) cannot be read, so it is not known whether it is what was acknowledged; it is tried again: \(error.reason)",
-            [("path", .string(path.string)), ("message", .string(error.description))])
+            "\(path) cannot be read, so it is not known whether it is what was acknowledged; it is tried again. \(error.message)",
+            [("path", .string(path.string)), ("message", .string(error.message))])
     }
 
     static func notAdopting(_ error: SystemError) -> LogEvent {

@@ -5,7 +5,7 @@ import TransferKeys
 import TransferModel
 import TransferProtocol
 import TransferReceipts
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// Something that happened, as one line of the log.

@@ -3,6 +3,7 @@ import TransferCatalog
 import TransferIO
 import TransferIntake
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferSystem
 

@@ -3,7 +3,7 @@ import Glibc
 import TransferCatalog
 import TransferModel
 import TransferProtocol
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// Makes the catalog say what is there, as far as that can be: strangers enter it, what was changed gets new entries, and

@@ -1,6 +1,7 @@
 import TransferDatabase
 import TransferCatalog
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferSystem
 

@@ -2,7 +2,7 @@ import TransferAccess
 import TransferCatalog
 import TransferIntake
 import TransferModel
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 extension ServerStatus {

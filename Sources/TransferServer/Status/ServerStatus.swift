@@ -3,7 +3,7 @@ import TransferCatalog
 import TransferIntake
 import TransferModel
 import TransferProtocol
-import TransferStore
+import TransferPorts
 
 /// What a server does at a moment.
 struct ServerStatus: Sendable {
@@ -66,7 +66,7 @@ struct ServerStatus: Sendable {
     let isOpen: Bool
     let connections: [Connection]
     let uploads: [Upload]
-    let room: FileStore.Room?
+    let room: StoreRoom?
     let quota: (used: UInt64, limit: UInt64)?
     let minimumFree: UInt64?
     let figures: StoreFigures.Figures

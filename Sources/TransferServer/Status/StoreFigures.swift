@@ -1,5 +1,5 @@
 import TransferCatalog
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// What is known of stored and unfinished uploads. To find out takes the longer the more there are, so it is looked at so

@@ -1,6 +1,7 @@
 internal import CLinux
 import Glibc
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// The file beside the bytes of an append upload that says what it is and how far it is durable. Everything in it has its place

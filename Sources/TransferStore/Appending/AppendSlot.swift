@@ -1,5 +1,6 @@
 import TransferCodec
 import TransferModel
+import TransferPorts
 
 /// How far an upload had come, as it stands in its sheet: two of these take turns, so that the one that was told last is never
 /// written over.

@@ -1,6 +1,7 @@
 internal import CLinux
 import Glibc
 package import TransferModel
+package import TransferPorts
 import TransferSystem
 
 /// An append upload in a directory store: its bytes, as a part that can be published, and the sheet that says how far they are

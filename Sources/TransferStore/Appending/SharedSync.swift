@@ -1,4 +1,5 @@
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// Syncs what several uploads want to tell their senders, together: whoever comes while a sync runs goes with the next one, so

@@ -1,6 +1,7 @@
 internal import CLinux
 import Glibc
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// A file that is found under the name that it is to get: it has two names, or its file system takes both names for one, as those do

@@ -1,6 +1,7 @@
 internal import CLinux
 import Glibc
 package import TransferModel
+package import TransferPorts
 import TransferSystem
 
 // MARK: Moving

@@ -1,6 +1,7 @@
 internal import CLinux
 import Glibc
 package import TransferModel
+package import TransferPorts
 import TransferSystem
 
 /// Makes folders and links, gives what is there other names and attributes. Nothing is durable before `commit`. Belongs to one

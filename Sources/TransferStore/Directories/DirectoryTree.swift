@@ -1,6 +1,7 @@
 internal import CLinux
 import Glibc
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// The one resolver of client paths: opens directories below a pinned root and never above it or through a symbolic

@@ -1,4 +1,5 @@
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// What is known of directories' own names: which of them are on disk, up to the top, and which could not be written.

@@ -1,6 +1,7 @@
 internal import CLinux
 import Glibc
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// The server's own folder, and that no name at the top but its own leads into it: on file systems that ignore case or give

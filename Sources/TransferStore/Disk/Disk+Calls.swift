@@ -1,6 +1,7 @@
 internal import CLinux
 import Glibc
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// The calls, by descriptors and single names.

@@ -2,6 +2,7 @@ internal import CLinux
 import Glibc
 import Synchronization
 package import TransferModel
+import TransferPorts
 package import TransferSystem
 
 /// The calls for what a file or folder has beside content, times and permissions.

@@ -1,5 +1,6 @@
 import Glibc
 package import TransferModel
+import TransferPorts
 import TransferSystem
 
 extension Failure {

@@ -2,6 +2,7 @@ package import CLinux
 import Glibc
 import TransferCodec
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// Tells one run of the kernel from the next: what its page cache holds is gone with it.

@@ -1,5 +1,6 @@
 import Glibc
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// The directories that were made and could not be synced, in a file that a restarted server reads. It need not survive

@@ -1,5 +1,6 @@
 internal import CLinux
 package import TransferModel
+package import TransferPorts
 import TransferSystem
 
 /// Digests the blocks that are there of an unfinished upload, in order and some at a time, so that others have their turn

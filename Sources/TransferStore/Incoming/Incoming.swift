@@ -1,6 +1,7 @@
 import Glibc
 import Synchronization
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// Where uploads are until they are published: the directory, and what is known of the file system that it is on.

@@ -3,6 +3,7 @@ import Glibc
 import Synchronization
 import TransferCodec
 package import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// What a part has of its upload already. Nothing is known of it but its bytes, and these only as they are read now.

@@ -2,6 +2,7 @@ internal import CLinux
 import Glibc
 import Synchronization
 package import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// The incoming part of one upload: bytes on disk that nobody sees yet.

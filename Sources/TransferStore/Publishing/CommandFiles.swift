@@ -1,4 +1,5 @@
 import TransferModel
+import TransferPorts
 
 /// The files that commands have stored or moved last. One command does not replace its own: two of its files may have one name, also
 /// where a file system takes two spellings for one.

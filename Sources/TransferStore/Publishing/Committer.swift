@@ -2,6 +2,7 @@ internal import CLinux
 import Glibc
 import Synchronization
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// Makes files and directories durable, many of them together where that is cheaper.

@@ -1,5 +1,6 @@
 import Glibc
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// Compares what was staged with files that have the names it wants: byte by byte, and only as far as they are the same.

@@ -1,4 +1,5 @@
 import TransferModel
+import TransferPorts
 
 /// Which connection was the last to replace, or to begin to replace, what has a name. A client that was killed and started
 /// again is a newer connection, and what the old one has sent may still be on its way to the disk: it must not take the

@@ -1,4 +1,5 @@
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// Content that is stored under its path already is not synced a second time: a client that sends the same again, and again, would have

@@ -1,5 +1,6 @@
 internal import CLinux
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// Publishes a batch of uploads: makes their bytes durable, gives them their names, and makes the names durable, each

@@ -1,4 +1,5 @@
 package import TransferModel
+import TransferPorts
 
 extension RelativePath {
     /// The path with a number before the extension, as in `photo-1.png`; a stem that would become too long loses its

@@ -2,6 +2,7 @@ internal import CLinux
 import Glibc
 import TransferCodec
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// A name in a directory that an upload wants, and whatever has it now.

@@ -2,6 +2,7 @@ internal import CLinux
 import Glibc
 import TransferCodec
 package import TransferModel
+package import TransferPorts
 import TransferSystem
 
 /// A directory of this machine and all that is in it, to be looked at and never changed. Symbolic links in it are told, and not
@@ -147,7 +148,7 @@ package struct LocalTree: Sendable {
     ) throws(Failure) -> Digest? {
         let file: StoredContent
         do throws(Failure) {
-            file = try StoreReader(tree).open(path)
+            file = try DirectoryReader(tree).openFile(path)
         } catch {
             guard error.code != .notFound else { return nil }
             throw error.local
@@ -160,23 +161,13 @@ package struct LocalTree: Sendable {
         while true {
             let count: Int
             do throws(SystemError) {
-                count = try file.read(into: buffer, at: digester.size)
+                count = try file.readBytes(into: buffer, at: digester.size)
             } catch {
                 throw .unreadable(path.string, error)
             }
             digester.update(UnsafeRawBufferPointer(rebasing: buffer[..<count])) { _, _ in }
             guard count == buffer.count else { return file.isUnchanged ? digester.finish().digest : nil }
         }
-    }
-}
-
-/// What tells a file or directory from all others of this machine, as long as it is there.
-package struct FileObject: Hashable, Sendable {
-    package let device: UInt64
-    package let inode: UInt64
-
-    init(_ status: stat) {
-        (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))
     }
 }
 

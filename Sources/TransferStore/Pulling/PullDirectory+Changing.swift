@@ -1,5 +1,6 @@
 import Glibc
 package import TransferModel
+package import TransferPorts
 import TransferSystem
 
 extension PullDirectory {

@@ -1,6 +1,7 @@
 internal import CLinux
 import Glibc
 package import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// Notes of what was received and is durable here, as long as nobody else may know that: beside the parts of long files, so

@@ -1,6 +1,7 @@
 internal import CLinux
 import Glibc
 package import TransferModel
+package import TransferPorts
 import TransferSystem
 
 /// Where files of a server arrive: a directory of this machine's user, in which no server stores. Its files are made as a
@@ -64,13 +65,13 @@ package final class PullDirectory: Sendable {
     }
 
     /// Looks at what is here already.
-    package func reader() -> StoreReader { StoreReader(tree) }
+    package func reader() -> any TreeReader { DirectoryReader(tree) }
 
     /// What is in a folder here; in the directory itself for nothing.
-    package func list(_ folder: RelativePath?) throws(Failure) -> StoredListing {
+    package func list(_ folder: RelativePath?) throws(Failure) -> any StoredListing {
         try localized { () throws(Failure) in
             try attempt("list the folder") { () throws(SystemError) in
-                try StoredListing(try tree.open(folder), at: folder)
+                try DirectoryListing(try tree.open(folder), at: folder)
             }
         }
     }

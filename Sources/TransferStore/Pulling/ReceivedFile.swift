@@ -1,4 +1,5 @@
 package import TransferModel
+import TransferPorts
 
 /// A file that was received from somebody, as it was when it had become durable.
 package struct ReceivedFile: Equatable, Sendable {

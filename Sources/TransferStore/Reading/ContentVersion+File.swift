@@ -1,5 +1,7 @@
+internal import CLinux
 import Glibc
 package import TransferModel
+import TransferPorts
 package import TransferSystem
 
 /// What a file of the directory is known by.
@@ -27,8 +29,29 @@ extension PublicationCondition {
     /// - Parameter found: what has the path; nil if nothing has it.
     /// - Throws: `conditionFails`, also for links and special files.
     func check(_ found: stat?) throws(Failure) {
-        let attributes = found.flatMap(StoredAttributes.init)
+        let attributes = found.flatMap { StoredAttributes($0) }
         guard attributes != nil || found == nil else { throw .conditionFails }
         try check(attributes)
+    }
+}
+
+extension ComparedFile {
+    /// - Parameter found: what has the name; where nothing has, nothing can be lost.
+    /// - Throws: `sourceChanged` when it is something else by now.
+    func check(_ found: stat?, _ path: RelativePath) throws(Failure) {
+        guard let found else { return }
+        let now = ContentVersion(found)
+        guard let version, now == version || isTolerated(now, version, found) else {
+            throw .changed(path)
+        }
+    }
+
+    private func isTolerated(_ now: ContentVersion, _ version: ContentVersion, _ found: stat) -> Bool {
+        switch tolerance {
+        case .none: found.st_nlink > 1 && now.hasSameContent(as: version)
+        case .names: now.hasSameContent(as: version)
+        case .changes: now.object == version.object
+        case .entries: now.object == version.object && found.isDirectory
+        }
     }
 }

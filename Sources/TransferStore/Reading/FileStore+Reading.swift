@@ -1,6 +1,7 @@
 internal import CLinux
 import Glibc
 package import TransferModel
+package import TransferPorts
 package import TransferSystem
 
 /// What is stored, for clients that may see it. Every path goes through the same resolver as those of uploads.
@@ -45,9 +46,9 @@ extension FileStore {
     /// What is in a directory; in the store's directory itself for nothing.
     ///
     /// - Throws: `notFound`; `wrongForm` for a file.
-    package func list(_ path: RelativePath?) throws(Failure) -> StoredListing {
+    package func list(_ path: RelativePath?) throws(Failure) -> any StoredListing {
         do throws(Failure) {
-            return try reading(path) { () throws(SystemError) in try StoredListing(try tree.open(path), at: path) }
+            return try reading(path) { () throws(SystemError) in try DirectoryListing(try tree.open(path), at: path) }
         } catch {
             guard error.code == .notFound, try !attributes(at: path).isDirectory else { throw error }
             throw Failure(.wrongForm, "\(path?.description ?? "It") is a file, and no folder.")
@@ -55,7 +56,7 @@ extension FileStore {
     }
 
     /// Looks at and opens what is stored now.
-    package func reader() -> StoreReader { StoreReader(tree) }
+    package func reader() -> any TreeReader { DirectoryReader(tree) }
 
     fileprivate func reading<T>(
         _ path: RelativePath?, _ body: () throws(SystemError) -> T
@@ -65,14 +66,6 @@ extension FileStore {
 }
 
 extension Failure {
-    package static func notFound(_ path: RelativePath?) -> Failure {
-        Failure(.notFound, "There is nothing under \(path?.description ?? "the folder").")
-    }
-
-    package static func otherVersion(_ path: RelativePath) -> Failure {
-        Failure(.fileChanged, "\(path) has changed since the client has looked at it; it is left as it is.")
-    }
-
     /// For a call that was to look at a path, or at what stands there.
     package init(_ error: SystemError, reading path: RelativePath?) {
         let shown = path?.description ?? "the folder"
@@ -126,7 +119,7 @@ extension FileStore {
             switch opened {
             case .success(let file?): read(query, file, buffer, progress)
             case .success(nil): .changed
-            case .failure(let error): .unreadable(error)
+            case .failure(let error): .unreadable(Failure(error, reading: query.path))
             }
         }
     }
@@ -174,32 +167,9 @@ extension FileStore {
             guard file.isTheSame, version(at: query.path) == file.version else { return .changed }
             return .read(file.version, digests)
         } catch {
-            return isLeft ? .left : .unreadable(error)
+            return isLeft ? .left : .unreadable(Failure(error, reading: query.path))
         }
     }
-}
-
-/// A stored file whose content is to be read.
-package struct ContentQuery: Sendable {
-    package let path: RelativePath
-    package let functions: [DigestFunction]
-
-    package init(path: RelativePath, functions: [DigestFunction]) { (self.path, self.functions) = (path, functions) }
-}
-
-/// What came of reading a stored file.
-package enum ContentReading: Equatable, Sendable {
-    /// It was the same file all the time. It has one digest for each function that was asked for, in their order.
-    case read(ContentVersion, [Digest])
-
-    /// It was changed while it was read, or no file has the path.
-    case changed
-
-    /// It could not be opened, synced or read.
-    case unreadable(SystemError)
-
-    /// The caller ended the reading before.
-    case left
 }
 
 extension Failure {

@@ -1,4 +1,5 @@
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// An open file that has the name and the content of an upload already.

@@ -1,20 +1,12 @@
 internal import CLinux
 import Glibc
 package import TransferModel
+package import TransferPorts
 import TransferSystem
 
 /// Removes one file, or a directory with all that is in it, a bounded number of names at a time. Symbolic links are removed
 /// and never followed. Belongs to one task at a time.
 package final class Removal {
-    /// A file that is gone.
-    package struct File: Sendable {
-        package let path: RelativePath
-        package let version: ContentVersion
-
-        /// Whether its content is gone, and not only one of several names.
-        package let isLast: Bool
-    }
-
     /// A directory that is being emptied.
     private struct Level {
         let path: RelativePath
@@ -43,7 +35,7 @@ package final class Removal {
 
     private let store: FileStore
     private var levels: [Level] = []
-    private var removed: [File] = []
+    private var removed: [RemovedFile] = []
 
     /// Directories, the deepest ones, that are open at once, with two descriptors each: a path has up to 2,048 of them (`Limits.path`),
     /// and all clients share the descriptors.
@@ -117,7 +109,7 @@ package final class Removal {
     }
 
     /// The files that are gone since this was last asked.
-    package func takeRemoved() -> [File] {
+    package func takeRemoved() -> [RemovedFile] {
         defer { removed = [] }
         return removed
     }
@@ -157,7 +149,7 @@ package final class Removal {
         guard let status, status.isFile else { return }
         let version = ContentVersion(status)
         let isLast = status.st_nlink < 2
-        removed.append(File(path: path, version: version, isLast: isLast))
+        removed.append(RemovedFile(path: path, version: version, isLast: isLast))
         if isLast { store.space?.quota?.removed(version.size) }
     }
 

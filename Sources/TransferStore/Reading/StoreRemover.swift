@@ -1,5 +1,6 @@
 import Glibc
 package import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// Removes what clients ask to be removed. What is gone is durably gone when `commit` has returned. Belongs to one task at

@@ -1,35 +1,37 @@
 internal import CLinux
 import Glibc
-package import TransferModel
-package import TransferSystem
+import TransferModel
+import TransferPorts
+import TransferSystem
 
-/// A stored file, open to be sent. Belongs to one task at a time.
-package final class StoredContent {
-    /// When it was opened.
+/// A stored file, open to be sent.
+final class StoredContent: ReadableContent {
     package let attributes: StoredAttributes
 
+    private let path: RelativePath
     private let descriptor: Descriptor
     private let disk: Disk
     private lazy var holes = HolesOnDisk(descriptor.number, on: disk)
 
-    init(_ descriptor: consuming Descriptor, _ attributes: StoredAttributes, on disk: Disk) {
+    /// - Parameter path: that the file had when it was opened.
+    init(_ descriptor: consuming Descriptor, _ attributes: StoredAttributes, at path: RelativePath, on disk: Disk) {
         self.descriptor = descriptor
+        self.path = path
         self.attributes = attributes
         self.disk = disk
     }
 
-    /// Whether the content is what it was when the file was opened. Other names, rights and owners do not matter: the file may have
-    /// been replaced, moved or removed meanwhile, and the open one is whole.
     package var isUnchanged: Bool {
         (try? ContentVersion(of: descriptor.number))?.hasSameContent(as: attributes.version) ?? false
     }
 
-    /// Reads as much as there is at an offset, up to a buffer full.
-    ///
-    /// - Returns: bytes; less than a buffer full only at the end of the file.
-    package func read(
-        into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
-    ) throws(SystemError) -> Int {
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Failure) -> Int {
+        do throws(SystemError) { return try readBytes(into: buffer, at: offset) } catch {
+            throw Failure(error, reading: path)
+        }
+    }
+
+    func readBytes(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(SystemError) -> Int {
         var filled = 0
         while filled < buffer.count {
             let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
@@ -40,16 +42,12 @@ package final class StoredContent {
         return filled
     }
 
-    /// Bytes that it takes on its disk, as far as that can be told; nothing where it has no holes.
     package var filled: UInt64? { holes.filled }
 
-    /// What begins at an offset: bytes of a hole, or data.
     package func run(at offset: UInt64) -> FileHoles.Run { holes.run(at: offset) }
 
-    /// Lets a file that is being made share all of the content, where the file system can.
-    ///
-    /// - Returns: false where it cannot.
-    package func clone(into staged: StagedFile) throws(Failure) -> Bool {
+    package func share(with staged: any StagedContent) throws(Failure) -> Bool {
+        guard let staged = staged as? StagedFile else { return false }
         do throws(SystemError) {
             try disk.clone(descriptor.number, into: staged.number)
             return true

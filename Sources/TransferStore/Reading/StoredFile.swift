@@ -2,6 +2,7 @@ internal import CLinux
 import Glibc
 import TransferCodec
 package import TransferModel
+import TransferPorts
 package import TransferSystem
 
 /// A stored file, open to be read.

@@ -1,6 +1,7 @@
 internal import CLinux
 import Glibc
 package import TransferModel
+package import TransferPorts
 import TransferSystem
 
 /// What lies below a server's directory, to be read and never changed. Needs no server that stands still: whatever is

@@ -1,6 +1,7 @@
 internal import CLinux
 import Glibc
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// Goes through all directories but Transfer's own, one after the other. Holds the names of one directory, and the paths

@@ -1,13 +1,6 @@
 import TransferModel
+import TransferPorts
 import TransferSystem
-
-/// Room that is missing.
-package enum RoomNeed: Equatable, Sendable {
-    /// Bytes of the directory's quota.
-    case stored(UInt64)
-    /// Bytes of the disk.
-    case disk(UInt64)
-}
 
 /// Asks the trash to give room back, where there is a trash. All that need room share it.
 final class RoomMaker: Sendable {

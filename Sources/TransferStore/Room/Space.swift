@@ -1,6 +1,7 @@
 internal import CLinux
 import Glibc
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// What the server may take of its disk.
@@ -137,19 +138,5 @@ extension Space {
             "The server keeps \(least) bytes of its disk free, and \(free) are: room has to be made there, or "
                 + "--min-free lowered.")
         return (error, wanted - free)
-    }
-}
-
-/// How much of the disk uploads may take; nothing sets no limit.
-package struct SpaceLimits: Equatable, Sendable {
-    /// Bytes of everything below the directory, what is not complete included.
-    package var quota: UInt64?
-
-    /// Bytes of the file system that must stay free for whoever else writes to it.
-    package var minimumFree: UInt64?
-
-    package init(quota: UInt64? = nil, minimumFree: UInt64? = nil) {
-        self.quota = quota
-        self.minimumFree = minimumFree
     }
 }

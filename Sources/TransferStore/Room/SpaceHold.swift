@@ -1,4 +1,5 @@
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// What one incoming file takes of the space that there is for everybody and for its client, given back when it goes.

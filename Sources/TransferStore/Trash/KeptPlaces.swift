@@ -1,5 +1,6 @@
 import Glibc
 package import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// Where what gives way to a batch of changes is kept, as it was decided before anything was noted. Belongs to one task at a time.

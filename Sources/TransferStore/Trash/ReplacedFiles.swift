@@ -1,6 +1,7 @@
 internal import CLinux
 import Glibc
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// Gives what is about to be replaced a name in the trash, before it loses its own: a second name where the file system has such,

@@ -2,6 +2,7 @@ import Glibc
 import TransferCodec
 package import TransferIntake
 package import TransferModel
+import TransferPorts
 package import TransferStore
 import TransferSystem
 import TransferTestSupport

@@ -1,6 +1,7 @@
 import Glibc
 import TransferIntake
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferTestSupport
 

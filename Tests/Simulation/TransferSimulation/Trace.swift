@@ -1,4 +1,5 @@
 import Glibc
+import TransferPorts
 import TransferStore
 
 /// What happened in a run, as one number: two runs are the same when these are. Numbers of descriptors are left out, which

@@ -3,6 +3,7 @@ import TransferClient
 import TransferModel
 import TransferProtocol
 import TransferServer
+import TransferPorts
 import TransferStore
 
 @testable import TransferCLI

@@ -3,6 +3,7 @@ import Testing
 import TransferModel
 import TransferProtocol
 import TransferServer
+import TransferPorts
 import TransferStore
 import TransferTestSupport
 

@@ -2,6 +2,7 @@ import TransferClient
 import TransferIO
 import TransferModel
 import TransferProtocol
+import TransferPorts
 import TransferStore
 import TransferTestSupport
 

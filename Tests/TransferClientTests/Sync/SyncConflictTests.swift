@@ -1,6 +1,7 @@
 import Glibc
 import Testing
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferSystem
 import TransferTestSupport

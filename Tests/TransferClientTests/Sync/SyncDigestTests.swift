@@ -3,6 +3,7 @@ import Testing
 import TransferCodec
 import TransferModel
 import TransferProtocol
+import TransferPorts
 import TransferStore
 import TransferTestSupport
 

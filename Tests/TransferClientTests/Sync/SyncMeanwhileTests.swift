@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import Testing
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferSystem
 import TransferTestSupport

@@ -3,6 +3,7 @@ import Glibc
 import Testing
 import TransferModel
 import TransferProtocol
+import TransferPorts
 import TransferStore
 import TransferSystem
 import TransferTestSupport

@@ -5,6 +5,7 @@ import TransferAccess
 import TransferCatalog
 import TransferDatabase
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferSystem
 import TransferTestSupport

@@ -1,5 +1,6 @@
 import Synchronization
 import TransferDatabase
+import TransferPorts
 import TransferStore
 
 /// Ends everything at one of the next calls to the disk or the database: nothing behind it has an effect.

@@ -2,6 +2,7 @@ import Synchronization
 import Testing
 import TransferDatabase
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferSystem
 import TransferTestSupport

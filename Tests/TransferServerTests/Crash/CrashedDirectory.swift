@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import TransferPorts
 import TransferCatalog
 import TransferModel
 import TransferStoreTestSupport

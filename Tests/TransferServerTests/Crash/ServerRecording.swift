@@ -1,3 +1,4 @@
+import TransferPorts
 import TransferDatabase
 import TransferModel
 import TransferProtocol

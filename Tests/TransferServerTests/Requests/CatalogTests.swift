@@ -4,6 +4,7 @@ import Testing
 import TransferCatalog
 import TransferModel
 import TransferProtocol
+import TransferPorts
 import TransferStore
 import TransferSystem
 import TransferTestSupport

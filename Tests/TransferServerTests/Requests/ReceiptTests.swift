@@ -6,6 +6,7 @@ import TransferModel
 import TransferProtocol
 import TransferReceipts
 import TransferServer
+import TransferPorts
 import TransferStore
 import TransferSystem
 import TransferTestSupport

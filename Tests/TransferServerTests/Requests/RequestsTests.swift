@@ -5,6 +5,7 @@ import TransferCatalog
 import TransferCodec
 import TransferModel
 import TransferProtocol
+import TransferPorts
 import TransferStore
 import TransferTestSupport
 

@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import TransferPorts
 import TransferCatalog
 import TransferModel
 import TransferProtocol

@@ -2,6 +2,7 @@ import Testing
 import TransferIntake
 import TransferModel
 import TransferProtocol
+import TransferPorts
 import TransferStore
 import TransferTestSupport
 

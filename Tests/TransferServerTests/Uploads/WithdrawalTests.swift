@@ -2,6 +2,7 @@ import Testing
 import TransferModel
 import TransferProtocol
 import TransferServer
+import TransferPorts
 import TransferStore
 import TransferTestSupport
 

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Testing
+import TransferPorts
 import TransferModel
 import TransferStoreTestSupport
 import TransferSystem

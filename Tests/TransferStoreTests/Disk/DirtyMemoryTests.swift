@@ -1,5 +1,6 @@
 import Testing
 
+import TransferPorts
 @testable import TransferStore
 
 @Suite struct DirtyMemoryTests {

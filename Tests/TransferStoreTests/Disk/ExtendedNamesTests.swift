@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Testing
+import TransferPorts
 import TransferModel
 import TransferSystem
 import TransferTestSupport
@@ -34,7 +35,7 @@ import TransferTestSupport
 
     private func list(on disk: Disk) throws -> [String: [ExtraAttributes.Extended]?] {
         let directory = try DirectoryHandle(path: temporary.path, on: disk)
-        let entries = try StoredListing(directory, at: nil).nextWhole(10)
+        let entries = try DirectoryListing(directory, at: nil).nextWhole(10)
         return Dictionary(uniqueKeysWithValues: entries.map { (String($0.path.name), $0.extra.extended) })
     }
 
@@ -58,7 +59,7 @@ import TransferTestSupport
             return -Int(refusal)
         })
         let directory = try DirectoryHandle(path: temporary.path, on: disk)
-        let entries = try StoredListing(directory, at: nil).nextWhole(10)
+        let entries = try DirectoryListing(directory, at: nil).nextWhole(10)
         let with = try #require(entries.first { $0.path.string == "with" })
         #expect(with.isPartial == isPartial && with.extra.extended == nil)
     }

@@ -1,5 +1,6 @@
 import Synchronization
 import Testing
+import TransferPorts
 import TransferSystem
 
 @testable import TransferStore

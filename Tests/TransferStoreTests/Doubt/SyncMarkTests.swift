@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import Synchronization
 import Testing
+import TransferPorts
 import TransferModel
 import TransferSystem
 import TransferTestSupport

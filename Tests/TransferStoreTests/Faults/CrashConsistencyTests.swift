@@ -1,4 +1,5 @@
 import Testing
+import TransferPorts
 import TransferStoreTestSupport
 import TransferTestSupport
 

@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import TransferPorts
 import TransferCodec
 import TransferModel
 import TransferStoreTestSupport

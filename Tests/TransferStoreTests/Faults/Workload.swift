@@ -1,3 +1,4 @@
+import TransferPorts
 import TransferCodec
 import TransferModel
 import TransferProtocol

@@ -1,3 +1,4 @@
+import TransferPorts
 import TransferModel
 
 @testable import TransferStore

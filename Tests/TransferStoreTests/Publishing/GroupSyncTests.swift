@@ -1,6 +1,7 @@
 import Glibc
 import Synchronization
 import Testing
+import TransferPorts
 import TransferSystem
 
 @testable import TransferStore

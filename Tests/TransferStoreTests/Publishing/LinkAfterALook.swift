@@ -1,4 +1,5 @@
 import Glibc
+import TransferPorts
 import TransferSystem
 
 @testable import TransferStore

@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import TransferPorts
 import TransferModel
 import TransferSystem
 

@@ -1,4 +1,5 @@
 import Testing
+import TransferPorts
 import TransferModel
 
 @testable import TransferStore

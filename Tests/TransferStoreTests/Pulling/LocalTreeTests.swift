@@ -1,4 +1,5 @@
 import Testing
+import TransferPorts
 import TransferTestSupport
 
 @testable import TransferStore

@@ -1,5 +1,6 @@
 import Synchronization
 import Testing
+import TransferPorts
 import TransferModel
 import TransferTestSupport
 
@@ -20,7 +21,7 @@ import TransferTestSupport
     @Test func aNewOneTooManyIsRefused() throws {
         let old = UploadID.random()
         _ = try store.resume(id: old, size: nil)
-        store.incoming.parts.store(FileStore.mostParts, ordering: .relaxed)
+        store.incoming.parts.store(UnfinishedContent.mostParts, ordering: .relaxed)
         _ = try store.resume(id: old, size: nil)
         let error = #expect(throws: Failure.self) { try store.resume(id: .random(), size: nil) }
         #expect(error?.code == .busy)

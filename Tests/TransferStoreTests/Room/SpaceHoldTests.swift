@@ -1,6 +1,7 @@
 import Glibc
 import Synchronization
 import Testing
+import TransferPorts
 import TransferModel
 import TransferTestSupport
 
@@ -103,7 +104,7 @@ import TransferTestSupport
         fixture.store.unlock()
         let next = try FileStore(path: fixture.root, limits: SpaceLimits(quota: 100))
         #expect(try #require(next.space?.used) >= 4)
-        next.incoming.parts.store(FileStore.mostParts + 1, ordering: .relaxed)
+        next.incoming.parts.store(UnfinishedContent.mostParts + 1, ordering: .relaxed)
         #expect(throws: Failure.self) { try next.resume(id: id, size: 4) }
         #expect(next.space?.used == 0)
         withExtendedLifetime(staged) {}

@@ -4,6 +4,7 @@ internal import TransferIO
 private import TransferModel
 import TransferProtocol
 internal import TransferServer
+private import TransferPorts
 private import TransferStore
 private import TransferSystem
 

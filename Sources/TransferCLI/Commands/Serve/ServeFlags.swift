@@ -1,6 +1,7 @@
 internal import TransferModel
 private import TransferProtocol
 internal import TransferServer
+private import TransferPorts
 private import TransferStore
 
 /// The flags of `transfer serve`. Where the program doesn't want something else than a server by itself, defaults are the

@@ -1,6 +1,7 @@
 internal import TransferClient
 internal import TransferModel
 internal import TransferServer
+internal import TransferPorts
 internal import TransferStore
 
 /// A type whose cases are the choices of a flag.

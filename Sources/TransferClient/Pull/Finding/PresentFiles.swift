@@ -1,4 +1,5 @@
 import TransferModel
+import TransferPorts
 import TransferStore
 
 /// What is in the directory that is pulled to, and so need not be fetched.
@@ -8,7 +9,7 @@ struct PresentFiles: Sendable {
 
     /// - Parameter reader: of the directory.
     /// - Returns: nothing for a file that has to be fetched.
-    func report(of file: PullFile, _ reader: StoreReader) throws(Failure) -> PullReport? {
+    func report(of file: PullFile, _ reader: any TreeReader) throws(Failure) -> PullReport? {
         guard let here = reader.attributes(at: file.target) else { return nil }
         guard configuration.conflict != .skip || file.mayHaveFreeName(directory.reader()) else {
             return file.report(.skipped, "\(file.target) was here already.")

@@ -1,6 +1,7 @@
 import TransferCodec
 import TransferModel
 import TransferProtocol
+import TransferPorts
 import TransferStore
 import TransferSystem
 

@@ -1,6 +1,7 @@
 import TransferCodec
 import TransferModel
 import TransferSealing
+import TransferPorts
 import TransferStore
 
 /// Opens one sealed file that is here, whole and verified, into another one that nobody sees yet.

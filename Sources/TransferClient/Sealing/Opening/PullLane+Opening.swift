@@ -1,4 +1,5 @@
 import TransferModel
+import TransferPorts
 import TransferStore
 
 extension PullLane {
@@ -44,7 +45,7 @@ extension PullFile {
     }
 
     /// Whether a file that has its name may not be in its way: what may be opened has one of two names.
-    func mayHaveFreeName(_ here: StoreReader) -> Bool {
+    func mayHaveFreeName(_ here: any TreeReader) -> Bool {
         openedTarget != target && here.attributes(at: openedTarget) == nil
     }
 }

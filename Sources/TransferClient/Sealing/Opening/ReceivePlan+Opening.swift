@@ -1,5 +1,6 @@
 import TransferModel
 import TransferSealing
+import TransferPorts
 import TransferStore
 
 /// What becomes of sealed deliveries: names that the server has not seen, and content that it could not read.

@@ -4,6 +4,7 @@ import TransferCodec
 import TransferKeys
 import TransferModel
 import TransferSealing
+import TransferPorts
 import TransferStore
 import TransferSystem
 

@@ -1,4 +1,5 @@
 import TransferModel
+import TransferPorts
 import TransferStore
 
 /// What has to be done to make a tree the same as another one, in the order in which it is done.

@@ -1,4 +1,5 @@
 import TransferModel
+import TransferPorts
 import TransferStore
 
 /// Finds out what has to be done to make one tree the same as another one. Looks at nothing but the two, and at content where it

@@ -1,5 +1,6 @@
 import TransferCodec
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferSystem
 

@@ -1,5 +1,6 @@
 import TransferIO
 import TransferModel
+import TransferPorts
 import TransferStore
 
 /// A directory here that a server's folder is made the same as.

@@ -1,5 +1,6 @@
 import TransferIO
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferSystem
 

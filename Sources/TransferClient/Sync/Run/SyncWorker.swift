@@ -2,6 +2,7 @@ import Glibc
 import TransferCodec
 import TransferIO
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferSystem
 

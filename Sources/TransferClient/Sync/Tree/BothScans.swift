@@ -1,6 +1,7 @@
 import Synchronization
 import TransferIO
 import TransferModel
+import TransferPorts
 import TransferStore
 
 /// Looks at a tree on this machine and at one on a server at the same time. What fails first is told, and the look at the other

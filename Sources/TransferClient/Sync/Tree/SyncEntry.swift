@@ -1,5 +1,6 @@
 import TransferModel
 import TransferProtocol
+import TransferPorts
 import TransferStore
 
 /// A file, folder or symbolic link in one of two trees that are compared. Small, because there are as many of them as of these.
@@ -98,7 +99,7 @@ extension SyncEntry {
                 attributes.isDirectory ? .folder : .file(attributes.size)
             }
         let named =
-            found.names > 1 ? NamedFile(high: found.object.device, low: found.object.inode) : nil
+            found.names > 1 ? NamedFile(high: found.object.volume, low: found.object.number) : nil
         self.init(
             found.path, form, modified: attributes.modified, permissions: attributes.permissions, found.extra, named,
             .here(attributes.version))

@@ -1,5 +1,6 @@
 import Glibc
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferSystem
 

@@ -67,7 +67,7 @@ extension BinarySession {
             keeps: UInt32(clamping: settings.keepUnfinished.nanoseconds / 1_000_000_000),
             serverKey: intake.receiptKey,
             serverKeyProof: socket?.channelBinding.flatMap { intake.receiptKeyProof(on: $0) },
-            directory: resources.directory, features: features)
+            directory: resources.directoryIdentity, features: features)
     }
 
     /// Work on the pool is the client's from now on.

@@ -6,7 +6,7 @@ import TransferIO
 import TransferIntake
 package import TransferModel
 import TransferProtocol
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// The front end of Transfer's own protocol: frames, as docs/PROTOCOL.md has them.

@@ -4,7 +4,7 @@ import TransferIntake
 import TransferMail
 import TransferModel
 import TransferProtocol
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// The answer to a `fetch`: reads a file, digests it on the way and makes frames of it. Belongs to one task at a time.
@@ -29,7 +29,7 @@ final class FileSending {
         return known.map { RottenFile(version: content.attributes.version, digest: $0) }
     }
 
-    private let content: StoredContent
+    private let content: any ReadableContent
     private let digester: ContentDigester
     /// What the catalog says that the digest is.
     private let known: Digest?
@@ -63,7 +63,7 @@ final class FileSending {
     ///   - takesHoles: whether the client does.
     ///   - delivery: the one whose content this is; nothing for a stored file.
     init(
-        _ request: FetchRequest, _ path: RelativePath, _ content: StoredContent, known: Digest?,
+        _ request: FetchRequest, _ path: RelativePath, _ content: any ReadableContent, known: Digest?,
         digester: ContentDigester, takesHoles: Bool, delivery: Delivery? = nil
     ) {
         filled = takesHoles ? content.filled : nil
@@ -125,7 +125,8 @@ final class FileSending {
     private func send(
         _ length: Int, in chunk: AnswerChunk, _ compression: inout AnswerCompression
     ) throws(Failure) {
-        let bytes = try chunk.appendData(length) { (place) throws(Failure) in try read(into: place, at: offset) }
+        let bytes = try chunk.appendData(length) { (place) throws(Failure) in try content.read(into: place, at: offset)
+        }
         guard let bytes else { throw changed }
         let block = take(bytes)
         compression.apply(to: bytes, in: chunk)
@@ -160,7 +161,7 @@ final class FileSending {
         while digester.size < end {
             let piece = UnsafeMutableRawBufferPointer(
                 rebasing: buffer[..<Int(min(end - digester.size, UInt64(buffer.count)))])
-            guard try read(into: piece, at: digester.size) == piece.count else { throw changed }
+            guard try content.read(into: piece, at: digester.size) == piece.count else { throw changed }
             digester.update(UnsafeRawBufferPointer(piece)) { _, _ in }
             prefix -= UInt64(piece.count)
         }
@@ -174,14 +175,6 @@ final class FileSending {
         let digest = digester.finish().digest
         guard let known, known != digest else { return digest }
         throw .contentLost(path)
-    }
-
-    private func read(into place: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Failure) -> Int {
-        do throws(SystemError) {
-            return try content.read(into: place, at: offset)
-        } catch {
-            throw Failure(error, reading: path)
-        }
     }
 
     private var changed: Failure { Failure(.fileChanged, "\(path) changed while it was read.") }

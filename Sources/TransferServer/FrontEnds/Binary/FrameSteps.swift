@@ -6,7 +6,7 @@ import TransferIO
 import TransferIntake
 package import TransferModel
 import TransferProtocol
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// The steps of a conversation in frames: uploads, and questions that come before them. Results and answers become frames.

@@ -5,7 +5,7 @@ import TransferConnection
 import TransferIntake
 import TransferModel
 import TransferProtocol
-import TransferStore
+import TransferPorts
 
 /// The answer to a request, made step by step. Belongs to one task at a time.
 protocol RequestAnswer {
@@ -111,7 +111,7 @@ final class FolderAnswer: RequestAnswer {
         /// What was acknowledged.
         case uploads(FolderComparison, isDurable: Bool)
         /// What is there.
-        case entries(StoredListing)
+        case entries(any StoredListing)
     }
 
     private let request: CompareRequest
@@ -159,7 +159,7 @@ final class FolderAnswer: RequestAnswer {
 /// The answer to a `list`: goes through a folder page by page. Belongs to one task at a time.
 final class FolderListing {
     let request: ListRequest
-    private let listing: StoredListing?
+    private let listing: (any StoredListing)?
     private let known: KnownUploads
     /// Parts of the trash that are still to be looked at.
     private var batches: ArraySlice<TrashBatch> = []
@@ -175,7 +175,7 @@ final class FolderListing {
     private static let pageSize = 128
 
     /// - Parameter listing: nothing for a folder that is not there yet.
-    init(_ request: ListRequest, _ listing: StoredListing?, _ known: KnownUploads) {
+    init(_ request: ListRequest, _ listing: (any StoredListing)?, _ known: KnownUploads) {
         (self.request, self.listing, self.known) = (request, listing, known)
     }
 

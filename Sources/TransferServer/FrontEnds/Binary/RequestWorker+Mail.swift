@@ -8,7 +8,7 @@ import TransferModel
 import TransferProtocol
 import TransferReceipts
 import TransferSealing
-import TransferStore
+import TransferPorts
 
 /// Questions about people and mailboxes. A client sees what is for it and what it has sent, and nothing else.
 extension RequestWorker {
@@ -66,7 +66,7 @@ extension RequestWorker {
         resources.intake.free(ended.freed)
         return DoneAnswer(
             outcome: Outcome(
-                id: request.id, code: .completed, isDurable: resources.store.durability == .commit,
+                id: request.id, code: .completed, isDurable: resources.isDurable,
                 count: UInt64(request.deliveries.count)),
             subject: "settle", done: ended.deliveries)
     }
@@ -76,7 +76,7 @@ extension RequestWorker {
         guard let found = try delivery(id), found.state.isOpen else { throw .notForYou }
         // The name was checked when it came; a ledger that says anything else names nothing.
         let name = (try? RelativePath(found.mail.name)) ?? found.mail.path
-        let content: StoredContent
+        let content: any ReadableContent
         do throws(Failure) {
             content = try files.open(found.mail.path)
         } catch {

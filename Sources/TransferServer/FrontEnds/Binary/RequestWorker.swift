@@ -5,6 +5,7 @@ package import TransferIntake
 import TransferMail
 import TransferModel
 package import TransferProtocol
+import TransferPorts
 import TransferStore
 import TransferSystem
 
@@ -253,13 +254,13 @@ extension RequestWorker {
     private func begin(_ list: ListRequest) throws(Failure) -> FolderListing {
         if list.trash == .top {
             let folder = try client.pathInTrash(list.path)
-            return FolderListing(list, try resources.store.trash(below: folder), resources.intake.known)
+            return FolderListing(list, try resources.tree.trash(below: folder), resources.intake.known)
         }
         let path = try place(of: list)
         if list.wantsDetails { resources.intake.known.settleIfNeeded() }
         guard list.isAboutItself else {
             do throws(Failure) {
-                return FolderListing(list, try resources.store.list(path), resources.intake.known)
+                return FolderListing(list, try resources.tree.list(path), resources.intake.known)
             } catch {
                 // The folder of a client is made when it first sends something.
                 guard error.code == .notFound, list.path.isEmpty else { throw error }
@@ -267,11 +268,11 @@ extension RequestWorker {
             }
         }
         if list.wantsAll, let path {
-            let entry = try resources.store.whole(at: path)
+            let entry = try resources.tree.whole(at: path)
             let details = resources.intake.known.details(of: [(path, entry.attributes)])[0]
             return FolderListing(list, about: ListedEntry(entry, details), resources.intake.known)
         }
-        let attributes = try resources.store.attributes(at: path)
+        let attributes = try resources.tree.attributes(at: path)
         let name = list.path.isEmpty && list.trash == nil ? "" : path.map { String($0.name) } ?? ""
         let isKnown = list.wantsDetails && !attributes.isDirectory
         let details = isKnown ? path.flatMap { resources.intake.known.details(of: [($0, attributes)])[0] } : nil
@@ -290,9 +291,9 @@ extension RequestWorker {
             let comparison = try FolderComparison(
                 resources.intake, client, path: compare.path, function, compare.digest)
             return FolderAnswer(
-                compare, .uploads(comparison, isDurable: resources.store.durability == .commit))
+                compare, .uploads(comparison, isDurable: resources.isDurable))
         case .entries:
-            return FolderAnswer(compare, .entries(try resources.store.list(try client.pathForReading(compare.path))))
+            return FolderAnswer(compare, .entries(try resources.tree.list(try client.pathForReading(compare.path))))
         }
     }
 
@@ -362,7 +363,7 @@ extension RequestWorker {
             for removal in ended { fail(removal.request.id, removal.path, error) }
             return
         }
-        let isDurable = resources.store.durability == .commit
+        let isDurable = resources.isDurable
         for removal in ended {
             let id = removal.request.id
             outcome.chunk.append(
@@ -416,7 +417,7 @@ extension RequestWorker {
         guard !changed.isEmpty else { return }
         let ended = changed
         changed.removeAll(keepingCapacity: true)
-        let isDurable = resources.store.durability == .commit
+        let isDurable = resources.isDurable
         for (request, result) in zip(ended, changes.commit()) {
             var answer = Outcome(id: request.id, code: .completed, isDurable: isDurable, count: 1)
             do throws(Failure) {

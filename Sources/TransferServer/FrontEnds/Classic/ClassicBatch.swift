@@ -3,7 +3,7 @@ import TransferConnection
 import TransferIO
 import TransferIntake
 import TransferModel
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// One receive buffer on its way to the pool, with what a classic client has said in it, in order.

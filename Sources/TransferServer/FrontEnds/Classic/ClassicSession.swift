@@ -6,7 +6,7 @@ package import TransferIO
 import TransferIntake
 import TransferModel
 import TransferProtocol
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// The front end of one of the classic framings, as docs/DIALECTS.md has them, on a listener of its own: nothing else is

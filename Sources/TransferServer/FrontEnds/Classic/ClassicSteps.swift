@@ -5,7 +5,7 @@ import TransferCodec
 import TransferIO
 import TransferIntake
 import TransferModel
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// The steps of a conversation in a classic framing: makes uploads of what its client has said.

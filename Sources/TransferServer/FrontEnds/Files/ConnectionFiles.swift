@@ -3,6 +3,7 @@ import TransferCodec
 import TransferIntake
 import TransferModel
 import TransferProtocol
+import TransferPorts
 import TransferStore
 import TransferSystem
 
@@ -10,7 +11,7 @@ import TransferSystem
 /// asked before. Used by one thread at a time.
 final class ConnectionFiles {
     private let resources: WorkerResources
-    private var reader: StoreReader?
+    private var reader: (any TreeReader)?
     private let removals: StoredRemovals
     /// Whether any file is known to be rotten; asked once in a turn.
     private var hasRotten: Bool?
@@ -18,7 +19,7 @@ final class ConnectionFiles {
 
     init(_ resources: WorkerResources) {
         self.resources = resources
-        removals = StoredRemovals(resources.intake, resources.store)
+        removals = StoredRemovals(resources.intake, resources.directory)
     }
 
     /// To be called at the end of a turn: what was looked up may be something else by the next one.
@@ -28,19 +29,19 @@ final class ConnectionFiles {
 // MARK: Reading
 
 extension ConnectionFiles {
-    private var currentReader: StoreReader {
-        let current = reader ?? resources.store.reader()
+    private var currentReader: any TreeReader {
+        let current = reader ?? resources.tree.reader()
         reader = current
         return current
     }
 
-    func open(_ path: RelativePath) throws(Failure) -> StoredContent { try currentReader.open(path) }
+    func open(_ path: RelativePath) throws(Failure) -> any ReadableContent { try currentReader.open(path) }
 
     /// - Returns: nothing where there is nothing.
     func attributes(at path: RelativePath) -> StoredAttributes? { currentReader.attributes(at: path) }
 
     /// - Throws: also `contentLost`, for what is known not to be what was acknowledged.
-    func openSound(_ path: RelativePath) throws(Failure) -> StoredContent {
+    func openSound(_ path: RelativePath) throws(Failure) -> any ReadableContent {
         let content = try open(path)
         let known = resources.intake.known
         let hasRotten = hasRotten ?? known.hasRotten
@@ -106,7 +107,7 @@ final class ConnectionChanges {
 
     /// - Parameter trash: where the connection puts things.
     init(_ resources: WorkerResources, _ trash: TrashPart) {
-        changes = TreeChanges(resources.intake, resources.store, trash: trash, keepsReplaced: resources.trashes)
+        changes = TreeChanges(resources.intake, resources.directory, trash: trash, keepsReplaced: resources.trashes)
     }
 
     /// The command of the client that the changes are part of, as far as it has said so.
@@ -192,11 +193,11 @@ final class FileCopy: RequestAnswer {
     private let client: Caller
     private let source: RelativePath
     private let target: RelativePath
-    private let content: StoredContent
+    private let content: any ReadableContent
     private let extra: ExtraAttributes
     /// What the catalog knows of the source.
     private let known: CatalogEntry?
-    private let staged: StagedFile
+    private let staged: any StagedContent
     private let digester: ContentDigester
     /// Whether all of the content is there, without having been read.
     private let isShared: Bool
@@ -216,7 +217,7 @@ final class FileCopy: RequestAnswer {
     ///   - trash: where what it replaces goes; nil where that is gone for good.
     /// - Throws: `uploadTooLarge` for more than the client may store, and what the store does.
     init(
-        _ request: MakeRequest, from source: RelativePath, _ content: StoredContent, to target: RelativePath,
+        _ request: MakeRequest, from source: RelativePath, _ content: any ReadableContent, to target: RelativePath,
         _ resources: WorkerResources, _ client: Caller, sender: Sender?, command: StoringCommand?, trash: TrashPart?
     ) throws(Failure) {
         (self.request, self.resources, self.client) = (request, resources, client)
@@ -225,18 +226,18 @@ final class FileCopy: RequestAnswer {
         let attributes = content.attributes
         let limit = client.maximumUpload(of: resources.intake.maximumUpload)
         guard attributes.size <= limit else { throw .uploadTooLarge(limit) }
-        let whole = try resources.store.whole(at: source)
+        let whole = try resources.tree.whole(at: source)
         guard !whole.isPartial || request.attributes != nil else {
             throw Failure(.storageFailed, "The extended attributes of \(source) are more than a copy can keep.")
         }
         extra = ExtraAttributes(extended: whole.extra.extended)
         known = resources.intake.known.details(of: [(source, attributes)])[0]
-        staged = try resources.store.stage(
+        staged = try resources.intake.store.stage(
             id: .random(), size: attributes.size, filled: content.filled, permissions: attributes.permissions,
             quota: resources.intake.quotas.quota(for: client.grant))
         digester = ContentDigester(known?.digest?.algorithm.function ?? .xxh128)
         // Whose digest nobody knows has to be read.
-        isShared = known?.digest == nil ? false : try content.clone(into: staged)
+        isShared = known?.digest == nil ? false : try content.share(with: staged)
         content.expectAll()
     }
 
@@ -252,7 +253,7 @@ final class FileCopy: RequestAnswer {
         if let stored = known?.digest, stored != digest { throw .contentLost(source) }
         var outcome = Outcome(id: id, code: .completed, count: 1)
         outcome.trash = try publish(digest)
-        outcome.isDurable = resources.store.durability == .commit
+        outcome.isDurable = resources.isDurable
         return outcome
     }
 
@@ -269,12 +270,7 @@ final class FileCopy: RequestAnswer {
                 continue
             }
             let buffer = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(clamping: run.count)))
-            let count: Int
-            do throws(SystemError) {
-                count = try content.read(into: buffer, at: offset)
-            } catch {
-                throw Failure(error, reading: source)
-            }
+            let count = try content.read(into: buffer, at: offset)
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
             if count > 0 { try staged.write(bytes, at: offset) }
             digester.update(bytes) { _, _ in }

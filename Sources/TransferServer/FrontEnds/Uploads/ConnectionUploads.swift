@@ -6,6 +6,7 @@ package import TransferIntake
 import TransferModel
 import TransferProtocol
 import TransferReceipts
+import TransferPorts
 package import TransferStore
 import TransferSystem
 
@@ -260,7 +261,12 @@ extension ConnectionUploads {
 /// What the workers of a conversation need of the server around them.
 package struct WorkerResources: Sendable {
     let intake: Intake
-    let store: FileStore
+
+    /// What clients read.
+    let tree: any StoredTree
+
+    /// Where they change names, folders and attributes.
+    let directory: FileStore
     let log: Log
 
     /// Nothing where everybody may come in.
@@ -283,8 +289,9 @@ package struct WorkerResources: Sendable {
 
     /// Whether clients are told that files get the owners that they say.
     let offersOwners: Bool
+
     /// Which directory of this machine the server stores in (`FileStore.identity`); nil where clients are not told.
-    let directory: [UInt8]?
+    let directoryIdentity: [UInt8]?
 
     /// Threads that may read what an upload has already, where nobody else waits.
     let digestThreads: Int
@@ -294,27 +301,32 @@ package struct WorkerResources: Sendable {
 }
 
 extension WorkerResources {
+    /// Whether what is answered to be done outlives a crash of the machine.
+    var isDurable: Bool { intake.store.durability == .commit }
+
     /// The part of the trash that one connection puts things into.
     func newTrash() -> TrashPart { TrashPart(utc: { utcNanoseconds() }) }
 
     init(_ core: ServerCore) {
         let transport = core.transport
         self.init(
-            intake: core.intake, store: core.store, log: core.observability.log, gate: transport.gate,
+            intake: core.intake, tree: core.store, directory: core.store, log: core.observability.log,
+            gate: transport.gate,
             pool: transport.pool, chunks: transport.chunks, compressors: transport.compressors,
             news: core.configuration.http == .off ? nil : core.http.news,
             trashes: core.trashes, offersOwners: core.configuration.offersOwners,
-            directory: core.configuration.tellsDirectory ? core.store.identity : nil,
+            directoryIdentity: core.configuration.tellsDirectory ? core.store.identity : nil,
             digestThreads: transport.digestThreads
         ) { [pool = transport.pool] account, work in pool.submit(for: account, work) }
     }
 
     /// For whoever drives workers on one thread, without a server: what is to be done later is done at once.
-    package init(_ intake: Intake, _ store: FileStore, log: Log) {
+    package init(_ intake: Intake, _ directory: FileStore, log: Log) {
         self.init(
-            intake: intake, store: store, log: log, gate: nil, pool: BlockingPool(name: "lanes", threads: 1),
+            intake: intake, tree: directory, directory: directory, log: log, gate: nil,
+            pool: BlockingPool(name: "lanes", threads: 1),
             chunks: BufferPool(size: Transport.chunkSize, count: 1), compressors: CompressorPool(), news: nil,
-            trashes: false, offersOwners: false, directory: nil, digestThreads: 1
+            trashes: false, offersOwners: false, directoryIdentity: nil, digestThreads: 1
         ) { _, work in work() }
     }
 }

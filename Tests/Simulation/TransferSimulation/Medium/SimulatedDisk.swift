@@ -1,5 +1,6 @@
 internal import CLinux
 import Glibc
+import TransferPorts
 import TransferStore
 import TransferSystem
 import TransferTestSupport

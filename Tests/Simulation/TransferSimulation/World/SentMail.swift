@@ -1,5 +1,6 @@
 import TransferMail
 import TransferModel
+import TransferPorts
 import TransferStore
 
 extension World {

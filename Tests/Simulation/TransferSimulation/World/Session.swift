@@ -1,4 +1,5 @@
 import TransferIntake
+import TransferPorts
 import TransferStore
 import TransferSystem
 

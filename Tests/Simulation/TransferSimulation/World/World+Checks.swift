@@ -1,5 +1,6 @@
 import TransferIntake
 import TransferModel
+import TransferPorts
 import TransferStore
 
 /// What is asked of the medium after every step.

@@ -1,6 +1,7 @@
 import TransferCatalog
 import TransferIntake
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferSystem
 

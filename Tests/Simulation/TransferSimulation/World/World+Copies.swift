@@ -1,6 +1,7 @@
 import TransferCodec
 import TransferIntake
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferTestSupport
 

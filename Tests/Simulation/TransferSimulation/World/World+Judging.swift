@@ -2,6 +2,7 @@ import TransferCodec
 import TransferIntake
 import TransferModel
 import TransferReceipts
+import TransferPorts
 import TransferStore
 import TransferTestSupport
 

@@ -3,6 +3,7 @@ import TransferDatabase
 import TransferIntake
 import TransferMail
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferTestSupport
 

@@ -1,6 +1,7 @@
 import TransferIntake
 import TransferMail
 import TransferModel
+import TransferPorts
 import TransferStore
 
 /// What is asked of the mailboxes after every step.

@@ -1,6 +1,7 @@
 import TransferAccess
 import TransferIntake
 import TransferModel
+import TransferPorts
 import TransferStore
 
 /// Whose a stored file is, how much of a client there may be, and what a client has made its uploads depend on.

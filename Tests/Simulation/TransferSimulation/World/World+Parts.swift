@@ -1,5 +1,6 @@
 import TransferIntake
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferTestSupport
 

@@ -2,6 +2,7 @@ import Glibc
 import TransferIntake
 import TransferMail
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferSystem
 import TransferTestSupport

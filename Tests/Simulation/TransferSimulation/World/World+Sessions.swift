@@ -1,5 +1,6 @@
 import TransferAccess
 import TransferIntake
+import TransferPorts
 import TransferStore
 
 /// The connections.

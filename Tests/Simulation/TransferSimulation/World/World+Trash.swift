@@ -1,6 +1,7 @@
 import Synchronization
 import TransferIntake
 import TransferModel
+import TransferPorts
 import TransferStore
 
 /// What gives way to an upload or a change, and is in the trash from then on: until somebody removes it there, brings it back, or it

@@ -7,6 +7,7 @@ import TransferKeys
 import TransferMail
 import TransferModel
 import TransferReceipts
+import TransferPorts
 import TransferStore
 import TransferSystem
 import TransferTestSupport

@@ -9,6 +9,7 @@ import TransferKeys
 import TransferMail
 import TransferModel
 import TransferProtocol
+import TransferPorts
 import TransferStore
 import TransferSystem
 import TransferTestSupport

@@ -1,6 +1,7 @@
 import Testing
 import TransferHTTP
 import TransferModel
+import TransferPorts
 import TransferStore
 import TransferTestSupport
 

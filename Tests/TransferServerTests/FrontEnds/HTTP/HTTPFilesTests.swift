@@ -4,6 +4,7 @@ import TransferHTTP
 import TransferIO
 import TransferModel
 import TransferProtocol
+import TransferPorts
 import TransferStore
 import TransferTestSupport
 

@@ -3,6 +3,7 @@ import TransferAccess
 import TransferHTTP
 import TransferModel
 import TransferProtocol
+import TransferPorts
 import TransferStore
 import TransferTestSupport
 

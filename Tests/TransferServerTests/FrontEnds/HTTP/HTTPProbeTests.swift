@@ -2,6 +2,7 @@ import Testing
 import TransferHTTP
 import TransferModel
 import TransferProtocol
+import TransferPorts
 import TransferStore
 import TransferTestSupport
 

@@ -4,7 +4,7 @@ import TransferDatabase
 import TransferIntake
 import TransferMail
 import TransferModel
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// Lets clients have names that they cannot prove.

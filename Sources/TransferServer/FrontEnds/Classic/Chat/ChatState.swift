@@ -2,7 +2,7 @@ import TransferCodec
 import TransferIntake
 import TransferMail
 import TransferModel
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// The session's side of a client that has a name and a mailbox: what it is sent, and what it has.
@@ -100,13 +100,13 @@ struct ChatState {
 final class ChatContent {
     let delivery: Delivery
 
-    private let content: StoredContent
+    private let content: any ReadableContent
     private let digester: ContentDigester
     private var offset: UInt64 = 0
 
     /// - Parameter digester: reset.
     /// - Throws: `contentLost` when there is more or less of it than was acknowledged.
-    init(_ delivery: Delivery, _ content: StoredContent, digester: ContentDigester) throws(Failure) {
+    init(_ delivery: Delivery, _ content: any ReadableContent, digester: ContentDigester) throws(Failure) {
         (self.delivery, self.content, self.digester) = (delivery, content, digester)
         guard content.attributes.size == delivery.mail.size else { throw .contentLost(delivery.mail.path) }
         if delivery.mail.size > UInt64(Limits.blockSize) { content.expectAll() }
@@ -120,13 +120,7 @@ final class ChatContent {
     func fill(_ chunk: AnswerChunk) throws(Failure) -> Bool {
         let length = Int(min(UInt64(chunk.room), delivery.mail.size - offset))
         let path = delivery.mail.path
-        let bytes = try chunk.append(length) { (place) throws(Failure) in
-            do throws(SystemError) {
-                return try content.read(into: place, at: offset)
-            } catch {
-                throw Failure(error, reading: path)
-            }
-        }
+        let bytes = try chunk.append(length) { (place) throws(Failure) in try content.read(into: place, at: offset) }
         guard let bytes else { throw .contentLost(path) }
         digester.update(bytes) { _, _ in }
         offset += UInt64(length)

@@ -5,7 +5,7 @@ import TransferIO
 import TransferIntake
 import TransferMail
 import TransferModel
-import TransferStore
+import TransferPorts
 
 /// The pool's side of what a client is handed: takes what waits in its mailbox, in order, makes messages of it, and ends
 /// deliveries that the client has.
@@ -61,7 +61,7 @@ final class ChatWorker: @unchecked Sendable {
     /// Deliveries that have gone out whole in this step.
     private var sent: [Delivery] = []
     private var digesters: [DigestFunction: ContentDigester] = [:]
-    private var reader: StoreReader?
+    private var reader: (any TreeReader)?
     private var outcome = Outcome()
     private var events: [LogEvent] = []
 
@@ -186,7 +186,7 @@ extension ChatWorker {
     }
 
     private func open(_ delivery: Delivery) throws(Failure) -> ChatContent {
-        let reader = reader ?? resources.store.reader()
+        let reader = reader ?? resources.tree.reader()
         self.reader = reader
         let function = delivery.mail.digest.algorithm.function
         let digester = digesters[function] ?? ContentDigester(function)

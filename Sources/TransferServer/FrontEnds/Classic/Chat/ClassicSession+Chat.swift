@@ -5,7 +5,7 @@ import TransferIntake
 import TransferMail
 import TransferModel
 import TransferProtocol
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// Clients that have names: each is handed what waits for its name, one message after the other, as fast as it takes them.

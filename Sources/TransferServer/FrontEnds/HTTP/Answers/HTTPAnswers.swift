@@ -4,7 +4,7 @@ import TransferHTTP
 import TransferIO
 import TransferIntake
 import TransferModel
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// An answer that is made piece by piece, because it is long. Belongs to one task at a time.

@@ -3,7 +3,7 @@ import TransferHTTP
 import TransferIO
 import TransferModel
 import TransferReceipts
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// Reads a file for the digest that a client wants to have in the head of the answer, some of it at a time; then it is answered.
@@ -44,7 +44,7 @@ final class HTTPDigesting: HTTPAnswer {
     let path: String
     let headComesFirst = false
     private(set) var successor: (any HTTPAnswer)?
-    private let content: StoredContent
+    private let content: any ReadableContent
     private let algorithm: HTTPDigestAlgorithm
     private let hasher: Hasher
     private let digests: ReprDigests
@@ -53,7 +53,7 @@ final class HTTPDigesting: HTTPAnswer {
 
     /// - Parameter successor: the answer, made with the fields that say what the digest is.
     init(
-        _ path: String, _ content: StoredContent, _ algorithm: HTTPDigestAlgorithm, _ digests: ReprDigests,
+        _ path: String, _ content: any ReadableContent, _ algorithm: HTTPDigestAlgorithm, _ digests: ReprDigests,
         then successor: @escaping ([(String, String)]) -> HTTPSending
     ) {
         (self.path, self.content, self.algorithm, self.digests) = (path, content, algorithm, digests)
@@ -85,13 +85,7 @@ final class HTTPDigesting: HTTPAnswer {
         while offset < end {
             let count = Int(min(UInt64(Self.piece), end - offset))
             let place = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
-            let found: Int
-            do throws(SystemError) {
-                found = try content.read(into: place, at: offset)
-            } catch {
-                throw Failure(.storageFailed, "\(path.escapedForDisplay) cannot be read: \(error.reason).")
-            }
-            guard found == count else { throw changed }
+            guard try content.read(into: place, at: offset) == count else { throw changed }
             hasher.update(UnsafeRawBufferPointer(place))
             offset += UInt64(count)
         }

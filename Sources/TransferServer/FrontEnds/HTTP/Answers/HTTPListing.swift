@@ -3,7 +3,7 @@ import TransferHTTP
 import TransferIO
 import TransferIntake
 import TransferModel
-import TransferStore
+import TransferPorts
 
 /// The answer to a request for a folder: a page, or JSON. Belongs to one task at a time.
 final class HTTPListing: HTTPAnswer {
@@ -35,7 +35,7 @@ final class HTTPListing: HTTPAnswer {
     private let fields: [(String, String)]
     private let isChunked: Bool
     private let known: KnownUploads
-    private let listing: StoredListing?
+    private let listing: (any StoredListing)?
     /// To be written, the next one first.
     private var entries: ArraySlice<EntryDocument> = []
     private var hasBegun = false
@@ -50,7 +50,7 @@ final class HTTPListing: HTTPAnswer {
     ///   - listing: nil for a folder that is not there yet.
     ///   - isChunked: whether the client knows chunks; otherwise the end of the connection is that of the answer.
     init(
-        _ path: String, _ listing: StoredListing?, _ form: Form, fields: [(String, String)], isChunked: Bool,
+        _ path: String, _ listing: (any StoredListing)?, _ form: Form, fields: [(String, String)], isChunked: Bool,
         _ known: KnownUploads
     ) {
         (self.path, self.listing, self.form, self.fields) = (path, listing, form, fields)

@@ -4,7 +4,7 @@ import TransferHTTP
 import TransferIO
 import TransferIntake
 import TransferModel
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// The answer to a request for a file: all of it, or ranges (RFC 9110, section 14). What is known to be something else than what was
@@ -18,7 +18,7 @@ final class HTTPSending: HTTPAnswer {
 
     let path: String
     private let place: RelativePath
-    private let content: StoredContent
+    private let content: any ReadableContent
     private let fields: [(String, String)]
     private let status: Int
     private let length: UInt64
@@ -34,7 +34,7 @@ final class HTTPSending: HTTPAnswer {
     ///   - ranges: none of them empty; nothing for all of it.
     ///   - known: the digest that was acknowledged.
     init(
-        _ path: String, _ place: RelativePath, _ content: StoredContent, _ ranges: [Range<UInt64>]?,
+        _ path: String, _ place: RelativePath, _ content: any ReadableContent, _ ranges: [Range<UInt64>]?,
         fields: [(String, String)], known: Digest?, digester: ContentDigester?
     ) {
         (self.path, self.place, self.content) = (path, place, content)
@@ -88,12 +88,7 @@ final class HTTPSending: HTTPAnswer {
 
     private func chunk(_ count: Int, at offset: UInt64, from pool: BufferPool) throws(Failure) -> AnswerChunk {
         let chunk = AnswerChunk(room: count, from: pool)
-        let bytes: UnsafeRawBufferPointer?
-        do throws(SystemError) {
-            bytes = try chunk.append(count) { (place) throws(SystemError) in try content.read(into: place, at: offset) }
-        } catch {
-            throw Failure(error, reading: place)
-        }
+        let bytes = try chunk.append(count) { (place) throws(Failure) in try content.read(into: place, at: offset) }
         guard let bytes else { throw changed }
         digester?.update(bytes) { _, _ in }
         // Before the last byte leaves: what was promised is not completed with something else.

@@ -6,7 +6,7 @@ import TransferIO
 import TransferIntake
 import TransferModel
 import TransferProtocol
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// `/.transfer/events`.

@@ -4,6 +4,7 @@ import TransferHTTP
 import TransferIO
 import TransferIntake
 import TransferModel
+import TransferPorts
 import TransferStore
 
 /// What is stored, as clients read it (RFC 9110, sections 9.3.1 and 14) and remove it (section 9.3.5).
@@ -25,7 +26,7 @@ struct FileHandler: HTTPHandler {
     /// - Returns: nil for the folder of a client that has sent nothing yet.
     private func attributes(at place: RelativePath?, isTop: Bool) throws(Failure) -> StoredAttributes? {
         do throws(Failure) {
-            return try context.resources.store.attributes(at: place)
+            return try context.resources.tree.attributes(at: place)
         } catch {
             guard isTop, error.code == .notFound else { throw error }
             return nil
@@ -61,7 +62,7 @@ struct FileHandler: HTTPHandler {
 
     /// - Parameter sending: makes the answer, with fields that say which digest the file has.
     private func answer(
-        _ request: HTTPRequest, _ content: StoredContent, of target: HTTPTarget,
+        _ request: HTTPRequest, _ content: any ReadableContent, of target: HTTPTarget,
         _ sending: @escaping ([(String, String)]) -> HTTPSending
     ) -> HTTPResponse {
         guard let wanted = DigestPreference(request.head.fields.values("want-repr-digest"))?.algorithms.first else {

@@ -2,6 +2,7 @@ import TransferAccess
 import TransferHTTP
 import TransferIntake
 import TransferModel
+import TransferPorts
 import TransferStore
 
 /// Folders, which clients look into and make.
@@ -20,7 +21,7 @@ struct FolderHandler: HTTPHandler {
             let location = "/" + PercentEncoding.path(target.path.utf8) + "/" + String(Substring(query))
             return .reply(HTTPReply(301, [("Location", location), ("Cache-Control", "no-cache")]))
         }
-        let listing = isThere ? try context.resources.store.list(place) : nil
+        let listing = isThere ? try context.resources.tree.list(place) : nil
         let known = context.resources.intake.known
         known.settleIfNeeded()
         return .long(
@@ -73,7 +74,7 @@ struct FolderHandler: HTTPHandler {
             guard present?.isDirectory ?? true else {
                 throw Failure(.pathConflict, "\(target.path.escapedForDisplay) is a file.")
             }
-            try context.resources.store.makeFolder(place)
+            try context.resources.directory.makeFolder(place)
         } catch {
             throw HTTPRefusal(error)
         }

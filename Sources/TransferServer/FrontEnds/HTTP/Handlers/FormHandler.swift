@@ -2,7 +2,7 @@ import TransferHTTP
 import TransferIntake
 import TransferModel
 import TransferReceipts
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// Files that come in a form (RFC 7578).

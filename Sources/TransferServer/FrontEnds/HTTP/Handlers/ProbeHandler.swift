@@ -3,7 +3,7 @@ import TransferAccess
 import TransferHTTP
 import TransferIntake
 import TransferModel
-import TransferStore
+import TransferPorts
 
 /// Answers programs that watch over the server. It has no row in the table of routes: these need not be let in (`HTTPSteps`).
 struct ProbeHandler: HTTPHandler {
@@ -132,10 +132,10 @@ extension ServerCore {
     func unreadiness() -> [Unreadiness] {
         var reasons: [Unreadiness] = []
         if intake.isStopping.load(ordering: .relaxed) { reasons.append(.stopping) }
-        if store.isInDoubt { reasons.append(.inDoubt) }
-        if store.isReadOnly { reasons.append(.readOnly) }
-        if let room = store.room, room.free <= transport.settings.space.minimumFree ?? 0 { reasons.append(.noRoom) }
-        if let quota = store.quota, quota.used >= quota.limit { reasons.append(.quotaExceeded) }
+        if intake.store.isInDoubt { reasons.append(.inDoubt) }
+        if space.isReadOnly { reasons.append(.readOnly) }
+        if let room = space.room, room.free <= transport.settings.space.minimumFree ?? 0 { reasons.append(.noRoom) }
+        if let quota = space.quota, quota.used >= quota.limit { reasons.append(.quotaExceeded) }
         return reasons
     }
 }

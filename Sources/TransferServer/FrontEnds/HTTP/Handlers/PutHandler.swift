@@ -2,7 +2,7 @@ import TransferCodec
 import TransferHTTP
 import TransferIntake
 import TransferModel
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// Files that requests bring in one piece (RFC 9110, section 9.3.4).

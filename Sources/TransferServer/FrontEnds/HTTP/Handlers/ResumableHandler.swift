@@ -1,7 +1,7 @@
 import TransferHTTP
 import TransferIntake
 import TransferModel
-import TransferStore
+import TransferPorts
 
 /// Resumable uploads of the IETF (draft-ietf-httpbis-resumable-upload), interop versions 3 to 9. Any upload becomes one when its
 /// request says whether it is complete.

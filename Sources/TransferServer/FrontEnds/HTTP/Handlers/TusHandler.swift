@@ -2,7 +2,7 @@ import TransferHTTP
 import TransferIO
 import TransferIntake
 import TransferModel
-import TransferStore
+import TransferPorts
 
 /// tus 1.0.0 (https://tus.io/protocols/resumable-upload), with all its extensions, below `/.transfer/tus`.
 struct TusHandler: HTTPHandler {

@@ -2,7 +2,7 @@ import TransferAccess
 import TransferHTTP
 import TransferIntake
 import TransferModel
-import TransferStore
+import TransferPorts
 
 /// A request, and who asks. Not a struct, because it goes through many hands.
 final class HTTPRequest: Sendable {

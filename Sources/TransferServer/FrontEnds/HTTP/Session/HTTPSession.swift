@@ -6,7 +6,7 @@ import TransferIO
 import TransferIntake
 import TransferModel
 import TransferProtocol
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// The front end for HTTP/1.1, as docs/HTTP.md has it: for browsers, curl, and every program that uploads over HTTP.

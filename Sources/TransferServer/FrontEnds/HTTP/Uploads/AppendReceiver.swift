@@ -2,7 +2,7 @@ import TransferCodec
 import TransferHTTP
 import TransferIntake
 import TransferModel
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// A request that begins an upload which can be gone on with, or goes on with one, whether its client speaks tus or as the IETF has

@@ -2,7 +2,7 @@ import TransferHTTP
 import TransferIntake
 import TransferModel
 import TransferReceipts
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// The upload of one request, whether it is put, or appended to by tus or as the IETF has it: hands it to the intake, and keeps

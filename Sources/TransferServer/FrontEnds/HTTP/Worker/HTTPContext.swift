@@ -2,7 +2,7 @@ import TransferAccess
 import TransferHTTP
 import TransferIntake
 import TransferModel
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// Answers requests about one topic. A route makes one for each request (`HTTPRouter`); its methods return what the answer is.

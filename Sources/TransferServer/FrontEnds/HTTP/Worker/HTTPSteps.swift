@@ -4,7 +4,7 @@ import TransferHTTP
 import TransferIntake
 import TransferModel
 import TransferReceipts
-import TransferStore
+import TransferPorts
 import TransferSystem
 
 /// The steps of a connection on which HTTP is spoken: has one request after the other answered by the handler of its route, and makes

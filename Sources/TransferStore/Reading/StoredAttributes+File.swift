@@ -1,29 +1,36 @@
 internal import CLinux
 import Glibc
-package import TransferModel
+import TransferModel
+import TransferPorts
+import TransferPorts
 import TransferSystem
 
-/// A file, folder or symbolic link with all that is kept of it.
-package struct WholeEntry: Sendable {
-    package let path: RelativePath
-    package let attributes: StoredAttributes
+extension StoredAttributes {
+    /// - Returns: nil for what is neither a file nor a directory.
+    init?(_ status: stat) {
+        guard status.isFile || status.isDirectory else { return nil }
+        self.init(of: status)
+    }
 
-    /// What a symbolic link says; nothing for a file or folder.
-    package let target: [UInt8]?
+    /// Of a symbolic link, which has no content of its own.
+    init(link status: stat) { self.init(of: status) }
 
-    /// Which object of this machine it is.
-    package let object: FileObject
+    private init(of status: stat) {
+        let version = ContentVersion(status)
+        self.init(
+            isDirectory: status.isDirectory, size: status.isFile ? version.size : 0,
+            modified: Timestamp(
+                seconds: Int64(status.st_mtim.tv_sec),
+                nanoseconds: UInt32(clamping: min(max(0, status.st_mtim.tv_nsec), 999_999_999))),
+            permissions: UInt16(truncatingIfNeeded: status.st_mode & 0o777), version: version,
+            hasGivenTime: status.st_mtim.tv_sec != status.st_ctim.tv_sec
+                || status.st_mtim.tv_nsec != status.st_ctim.tv_nsec)
+    }
+}
 
-    /// Names of a file; 1 for anything else.
-    package let names: UInt32
-
-    package let extra: ExtraAttributes
-
-    /// Whether it has extended attributes that are not here: more than are kept, or some that this process may not read.
-    package let isPartial: Bool
-
+extension WholeEntry {
     /// - Parameter name: the last component of the path.
-    /// - Returns: nothing for what is gone, or is none of these.
+    /// - Returns: nil for what is gone, or is no file, folder or link.
     init?(_ path: RelativePath, named name: String, in directory: DirectoryHandle) throws(SystemError) {
         guard let status = try directory.status(name) else { return nil }
         try self.init(path, named: name, status, in: directory)
@@ -33,22 +40,22 @@ package struct WholeEntry: Sendable {
     init?(
         _ path: RelativePath, named name: String, _ status: stat, in directory: DirectoryHandle
     ) throws(SystemError) {
-        self.path = path
-        object = FileObject(status)
+        let object = FileObject(status)
         if status.isLink {
-            attributes = StoredAttributes(link: status)
-            target = try Self.unlessGone { () throws(SystemError) in try directory.disk.readLink(directory.number, name)
+            let target = try Self.unlessGone { () throws(SystemError) in
+                try directory.disk.readLink(directory.number, name)
             }
-            guard target?.isEmpty == false else { return nil }
-            (names, extra, isPartial) = (1, ExtraAttributes(owner: status.owner), false)
+            guard let target, !target.isEmpty else { return nil }
+            self.init(
+                path, StoredAttributes(link: status), target: target, object: object,
+                extra: ExtraAttributes(owner: status.owner))
             return
         }
         guard let attributes = StoredAttributes(status) else { return nil }
-        (self.attributes, target) = (attributes, nil)
-        names = attributes.isDirectory ? 1 : UInt32(clamping: status.st_nlink)
         let found = try Self.extended(name, in: directory)
-        extra = ExtraAttributes(owner: status.owner, extended: found.extended)
-        isPartial = found.isPartial
+        self.init(
+            path, attributes, object: object, names: attributes.isDirectory ? 1 : UInt32(clamping: status.st_nlink),
+            extra: ExtraAttributes(owner: status.owner, extended: found.extended), isPartial: found.isPartial)
     }
 
     /// - Returns: nothing where they cannot be read, and where the file system has none: whoever wants them must not take them
@@ -78,6 +85,10 @@ package struct WholeEntry: Sendable {
             return nil
         }
     }
+}
+
+extension FileObject {
+    init(_ status: stat) { self.init(volume: UInt64(status.st_dev), number: UInt64(status.st_ino)) }
 }
 
 extension stat {

@@ -1,5 +1,3 @@
-internal import CLinux
-import Glibc
 package import TransferModel
 
 /// What had a name when somebody compared it, and decided what is done about it.
@@ -27,24 +25,5 @@ package struct ComparedFile: Sendable {
 
     package init(_ version: ContentVersion?, tolerating tolerance: Tolerance = .none) {
         (self.version, self.tolerance) = (version, tolerance)
-    }
-
-    /// - Parameter found: what has the name; where nothing has, nothing can be lost.
-    /// - Throws: `sourceChanged` when it is something else by now.
-    func check(_ found: stat?, _ path: RelativePath) throws(Failure) {
-        guard let found else { return }
-        let now = ContentVersion(found)
-        guard let version, now == version || isTolerated(now, version, found) else {
-            throw .changed(path)
-        }
-    }
-
-    private func isTolerated(_ now: ContentVersion, _ version: ContentVersion, _ found: stat) -> Bool {
-        switch tolerance {
-        case .none: found.st_nlink > 1 && now.hasSameContent(as: version)
-        case .names: now.hasSameContent(as: version)
-        case .changes: now.object == version.object
-        case .entries: now.object == version.object && found.isDirectory
-        }
     }
 }

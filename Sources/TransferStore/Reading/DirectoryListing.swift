@@ -1,17 +1,10 @@
 import Glibc
-package import TransferCodec
-package import TransferModel
+import TransferModel
+import TransferPorts
 import TransferSystem
 
-/// What is in one directory of a store, page by page, in the order of the file system. Holds no more than a page, and two
-/// descriptors. Belongs to one task at a time.
-package final class StoredListing {
-    /// A file or directory in it.
-    package struct Entry: Sendable {
-        package let path: RelativePath
-        package let attributes: StoredAttributes
-    }
-
+/// What is in one directory, in the order of the file system. Holds two descriptors.
+final class DirectoryListing: StoredListing {
     private let directory: DirectoryHandle
     private let path: RelativePath?
     private let stream: DirectoryStream
@@ -29,11 +22,11 @@ package final class StoredListing {
     /// The next ones, none at the end. What no client can name is left out, and so are links, devices and the server's own.
     ///
     /// - Parameter count: how many at most.
-    package func next(_ count: Int) throws(Failure) -> [Entry] {
-        var entries: [Entry] = []
+    package func next(_ count: Int) throws(Failure) -> [StoredEntry] {
+        var entries: [StoredEntry] = []
         try forEach(count) { name, attributes in
             let path = RelativePath.child(name, of: path)
-            if let path { entries.append(Entry(path: path, attributes: attributes)) }
+            if let path { entries.append(StoredEntry(path: path, attributes: attributes)) }
         }
         return entries
     }
@@ -83,15 +76,5 @@ package final class StoredListing {
             unlisted += 1
         }
         return nil
-    }
-}
-
-extension FolderDigester {
-    package mutating func add(_ name: String, _ attributes: StoredAttributes) {
-        if attributes.isDirectory {
-            add(folder: name)
-        } else {
-            add(file: name, size: attributes.size, modified: attributes.modified)
-        }
     }
 }

@@ -202,6 +202,9 @@ package struct UnfinishedPart: Equatable, Sendable {
 
 /// Content of uploads that are not complete.
 package struct UnfinishedContent: Equatable, Sendable {
+    /// How many there may be: what is listed in a few milliseconds.
+    package static let mostParts = 16_384
+
     package var count = 0
 
     /// Bytes that it takes.
@@ -222,3 +225,6 @@ package enum Durability: CaseIterable, Sendable {
     /// Nothing: the kernel writes it when it likes. After a crash a name may stand for less than its content.
     case none
 }
+
+/// Where an upload goes that is not complete, and what is done about names that are taken.
+package typealias UploadTarget = (path: RelativePath, conflict: ConflictPolicy)

@@ -98,7 +98,7 @@ package struct PublicationCondition: Sendable {
 
     /// - Parameter found: what has the path; nil if nothing has it.
     /// - Throws: `conditionFails`.
-    func check(_ found: StoredAttributes?) throws(Failure) {
+    package func check(_ found: StoredAttributes?) throws(Failure) {
         guard holds(found) else { throw .conditionFails }
     }
 }

@@ -1,27 +1,27 @@
 internal import CLinux
 import Glibc
-package import TransferModel
+import TransferModel
+import TransferPorts
 import TransferSystem
 
-/// Looks at and opens files, many of them often in one directory: remembers the last one. Keep it for a moment only: the
-/// directory may be removed and made again. Belongs to one task at a time.
-package final class StoreReader {
+/// Remembers the last directory that it has opened.
+final class DirectoryReader: TreeReader {
     private let tree: DirectoryTree
-    /// Nothing for a directory that is not there.
+    /// Nil for a directory that is not there.
     private var last: (path: RelativePath?, directory: DirectoryHandle?)?
 
     init(_ tree: DirectoryTree) {
         self.tree = tree
     }
 
-    /// What has the path, without a look at its content; nothing when there is none.
     package func attributes(at path: RelativePath) -> StoredAttributes? {
         guard let status = try? directory(path.parent).status(String(path.name)) else { return nil }
         return StoredAttributes(status)
     }
 
-    /// - Throws: `notFound`; `wrongForm` for a directory.
-    package func open(_ path: RelativePath) throws(Failure) -> StoredContent {
+    package func open(_ path: RelativePath) throws(Failure) -> any ReadableContent { try openFile(path) }
+
+    func openFile(_ path: RelativePath) throws(Failure) -> StoredContent {
         let (directory, status): (DirectoryHandle, stat?)
         do throws(SystemError) {
             directory = try self.directory(path.parent)
@@ -41,7 +41,7 @@ package final class StoreReader {
             // By now it may be another one.
             guard let attributes = StoredAttributes(try directory.disk.status(file.number)), !attributes.isDirectory
             else { throw SystemError(errno: ENOENT, call: "open") }
-            return StoredContent(file, attributes, on: directory.disk)
+            return StoredContent(file, attributes, at: path, on: directory.disk)
         } catch {
             throw Failure(error, reading: path)
         }

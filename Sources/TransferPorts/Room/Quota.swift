@@ -92,7 +92,7 @@ package final class Quota: Sendable {
     /// Lets something give way that is not needed. To be called without a lock that others wait for: it may take long.
     ///
     /// - Returns: whether another try may succeed.
-    func makeRoom(for count: UInt64) -> Bool {
+    package func makeRoom(for count: UInt64) -> Bool {
         let missing = lacking(count)
         guard missing > 0 else { return true }
         guard let body = giving.withLock({ $0 }), body(missing) else { return false }
@@ -100,18 +100,18 @@ package final class Quota: Sendable {
     }
 
     /// - Throws: `quotaExceeded`; then nothing is taken.
-    func hold(_ count: UInt64) throws(Failure) {
+    package func hold(_ count: UInt64) throws(Failure) {
         try add(count) { $0.held += count }
     }
 
-    func release(_ count: UInt64) {
+    package func release(_ count: UInt64) {
         state.withLock { $0.held -= min($0.held, count) }
     }
 
     /// Lets the part of an upload have so many bytes in all.
     ///
     /// - Throws: `quotaExceeded`; then it has as many as before.
-    func hold(part id: UploadID, upTo size: UInt64) throws(Failure) {
+    package func hold(part id: UploadID, upTo size: UInt64) throws(Failure) {
         let present = state.withLock { $0.parts[id] ?? 0 }
         guard size > present else { return }
         try add(size - present) { state in
@@ -124,10 +124,10 @@ package final class Quota: Sendable {
     }
 
     /// Bytes that the part of an upload may have.
-    func size(ofPart id: UploadID) -> UInt64 { state.withLock { $0.parts[id] ?? 0 } }
+    package func size(ofPart id: UploadID) -> UInt64 { state.withLock { $0.parts[id] ?? 0 } }
 
     /// - Parameter left: bytes that it may have from now on.
-    func release(part id: UploadID, but left: UInt64 = 0) {
+    package func release(part id: UploadID, but left: UInt64 = 0) {
         state.withLock { state in
             guard let size = state.parts.removeValue(forKey: id) else { return }
             state.inParts = state.inParts - min(state.inParts, size) + min(left, size)
@@ -136,7 +136,7 @@ package final class Quota: Sendable {
     }
 
     /// A file has its name now, in place of another.
-    func stored(_ size: UInt64, replacing old: UInt64) {
+    package func stored(_ size: UInt64, replacing old: UInt64) {
         state.withLock { state in
             state.stored = state.stored.addingClamped(size)
             state.stored -= min(state.stored, old)
@@ -172,7 +172,7 @@ package final class Quota: Sendable {
     }
 
     /// Before anything is decided. Blocks while it is done for the first time.
-    func countOnce() {
+    package func countOnce() {
         guard state.withLock({ $0.nextCount == nil }) else { return }
         counting.withLock { _ in
             if state.withLock({ $0.nextCount == nil }) { recount() }
@@ -219,4 +219,12 @@ extension Quota.State {
         parts.merge(found) { max($0, $1) }
         inParts = parts.values.reduce(0) { $0.addingClamped($1) }
     }
+}
+
+/// Room that is missing.
+package enum RoomNeed: Equatable, Sendable {
+    /// Bytes of the directory's quota.
+    case stored(UInt64)
+    /// Bytes of the disk.
+    case disk(UInt64)
 }

@@ -8,7 +8,7 @@ package final class TrashPart: Sendable {
         var batch: TrashBatch?
         /// When it was begun; UTC, in nanoseconds since 1970.
         var begun: Int64 = 0
-        var expectsReplacing = true
+        package var expectsReplacing = true
     }
 
     private let state = Locked(State())
@@ -17,7 +17,7 @@ package final class TrashPart: Sendable {
     nonisolated(unsafe) private let makeBatch: (_ moment: Int64) -> TrashBatch
 
     /// Nanoseconds after which another part is begun: what is in one is as old as the part, and goes with it.
-    static let longest: Int64 = 3600 * 1_000_000_000
+    package static let longest: Int64 = 3600 * 1_000_000_000
 
     /// - Parameters:
     ///   - utc: now, in nanoseconds since 1970.
@@ -30,7 +30,7 @@ package final class TrashPart: Sendable {
     }
 
     /// Whether the next uploads are likely to replace something: as the last ones did.
-    var expectsReplacing: Bool {
+    package var expectsReplacing: Bool {
         get { state.withLock { $0.expectsReplacing } }
         set { state.withLock { $0.expectsReplacing = newValue } }
     }

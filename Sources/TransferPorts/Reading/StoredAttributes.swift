@@ -1,8 +1,5 @@
-internal import CLinux
-import Glibc
 import TransferCodec
 package import TransferModel
-import TransferSystem
 
 /// What a stored file or directory is, without a look at its content.
 package struct StoredAttributes: Equatable, Sendable {
@@ -21,25 +18,12 @@ package struct StoredAttributes: Equatable, Sendable {
     /// Whether somebody gave it its time of modification, as a pull does: what is only written has that of its last change.
     package let hasGivenTime: Bool
 
-    /// - Returns: nothing for what is neither a file nor a directory.
-    init?(_ status: stat) {
-        guard status.isFile || status.isDirectory else { return nil }
-        self.init(of: status)
-    }
-
-    /// Of a symbolic link, which has no content of its own.
-    init(link status: stat) { self.init(of: status) }
-
-    private init(of status: stat) {
-        isDirectory = status.isDirectory
-        version = ContentVersion(status)
-        size = status.isFile ? version.size : 0
-        modified = Timestamp(
-            seconds: Int64(status.st_mtim.tv_sec),
-            nanoseconds: UInt32(clamping: min(max(0, status.st_mtim.tv_nsec), 999_999_999)))
-        permissions = UInt16(truncatingIfNeeded: status.st_mode & 0o777)
-        hasGivenTime =
-            status.st_mtim.tv_sec != status.st_ctim.tv_sec || status.st_mtim.tv_nsec != status.st_ctim.tv_nsec
+    package init(
+        isDirectory: Bool, size: UInt64, modified: Timestamp, permissions: UInt16, version: ContentVersion,
+        hasGivenTime: Bool
+    ) {
+        (self.isDirectory, self.size, self.modified) = (isDirectory, size, modified)
+        (self.permissions, self.version, self.hasGivenTime) = (permissions, version, hasGivenTime)
     }
 
     /// What clients are told.

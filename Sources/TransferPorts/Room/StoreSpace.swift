@@ -1,0 +1,41 @@
+/// How much a store may take and how much there is, for those who watch it. Safe to call from any thread.
+package protocol StoreSpace: AnyObject, Sendable {
+    /// - Returns: nil where that cannot be said, as in memory without a limit.
+    var room: StoreRoom? { get }
+
+    /// Whether nothing can be written, whoever asks for it.
+    var isReadOnly: Bool { get }
+
+    /// Bytes that count against the quota, and the quota; nil without one.
+    var quota: (used: UInt64, limit: UInt64)? { get }
+
+    /// Holds to other limits from now on, as far as that can change: not whether there is a quota.
+    ///
+    /// - Returns: those that hold now.
+    func change(_ limits: SpaceLimits) -> SpaceLimits
+}
+
+/// How much room there is.
+package struct StoreRoom: Equatable, Sendable {
+    /// Bytes that the server may still write.
+    package let free: UInt64
+
+    /// Bytes in all.
+    package let total: UInt64
+
+    package init(free: UInt64, total: UInt64) { (self.free, self.total) = (free, total) }
+}
+
+/// How much uploads may take; nil sets no limit.
+package struct SpaceLimits: Equatable, Sendable {
+    /// Bytes of all that is stored, what is not complete included.
+    package var quota: UInt64?
+
+    /// Bytes that must stay free for whoever else writes to the same disk.
+    package var minimumFree: UInt64?
+
+    package init(quota: UInt64? = nil, minimumFree: UInt64? = nil) {
+        self.quota = quota
+        self.minimumFree = minimumFree
+    }
+}
