@@ -119,36 +119,6 @@ package final class FileStore: ContentStore, PartStore, AppendStore, RereadStore
         flock(lock.number, LOCK_UN)
     }
 
-    /// A place for the bytes of one upload, which goes with whoever holds it.
-    ///
-    /// - Parameters:
-    ///   - size: what the client declared, or nothing; for more than one block space is reserved.
-    ///   - filled: bytes that are not in holes, as far as the client can tell, of content that has any; then nothing is reserved.
-    ///   - quota: of the client, where it has one.
-    package func stage(
-        id: UploadID, size: UInt64?, filled: UInt64? = nil, permissions: UInt16?, quota: Quota? = nil
-    ) throws(Failure) -> StagedFile {
-        let staged = try attempt("make a file for the upload") { () throws(SystemError) in
-            try StagedFile.anonymous(id: id, permissions: Self.mode(permissions), in: incoming)
-        }
-        staged.hold = SpaceHold(space, client: quota)
-        if let size { try staged.hold?.grow(to: size) }
-        if let size, size > UInt64(Limits.blockSize) { try reserve(size, filled, for: staged) }
-        return staged
-    }
-
-    /// Takes the room on disk at once, where the file system can and the content has no holes.
-    func reserve(_ size: UInt64, _ filled: UInt64? = nil, for staged: StagedFile) throws(Failure) {
-        guard let space else { return try staged.reserve(size, filled: filled) }
-        let wanted = min(size, filled ?? size)
-        try space.reserve(wanted - min(wanted, try staged.present)) { () throws(Failure) in
-            try staged.reserve(size, filled: filled)
-        }
-    }
-
-    /// Permission bits for a new file; without any from the client, those of any new file.
-    static func mode(_ permissions: UInt16?) -> mode_t { mode_t(permissions ?? 0o666) & 0o777 }
-
     /// The folder is synced also where it was there before: whoever made it may have been killed, and with it would go
     /// the keys in it. One that was made and could not be synced goes again, or the next start would take it for durable.
     private static func openOrMake(
@@ -185,35 +155,6 @@ package final class FileStore: ContentStore, PartStore, AppendStore, RereadStore
 }
 
 extension FileStore {
-    package func publish(
-        _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest? = { _, _ in nil },
-        mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)? = nil,
-        touched: ([TouchedFile]) -> Void = { _ in }
-    ) -> [Result<PublicationOutcome, Failure>] {
-        if space != nil, let refused = refusal(batch) { return refused }
-        let publisher = Publisher(
-            tree: tree, umask: umask, rights: rights, incoming: incoming, quota: space?.quota,
-            acknowledged: acknowledged, mayReplace: mayReplace)
-        let outcomes = publisher.publish(batch, touched: touched)
-        for (publication, outcome) in zip(batch, outcomes) {
-            if outcome.isFinal { publication.staged.discard() } else { publication.staged.discardUnlessResumable() }
-        }
-        return outcomes
-    }
-
-    /// Small uploads are not looked at one by one, so the disk may have become too full by now: one look for all.
-    ///
-    /// - Returns: nothing to go on.
-    private func refusal(_ batch: [Publication]) -> [Result<PublicationOutcome, Failure>]? {
-        do throws(Failure) {
-            for publication in batch { if try publication.staged.checkRoom() { break } }
-            return nil
-        } catch {
-            for publication in batch { publication.staged.discardUnlessResumable() }
-            return batch.map { _ in .failure(error) }
-        }
-    }
-
     package func admit(
         _ path: RelativePath, size: UInt64?, conflict: ConflictPolicy
     ) throws(Failure) -> PublicationOutcome? {
@@ -275,16 +216,6 @@ extension FileStore {
         return names.map { name in
             guard let status = try? directory?.status(name), status.isFile else { return nil }
             return ContentVersion(status)
-        }
-    }
-}
-
-extension Result<PublicationOutcome, Failure> {
-    /// Whether nobody will want the bytes that were staged. What the disk could not do now it may do later.
-    fileprivate var isFinal: Bool {
-        switch self {
-        case .success: true
-        case .failure(let error): error.code.class != .server
         }
     }
 }

@@ -18,9 +18,28 @@ extension KnownUploads {
         /// Whether a thread is telling the catalog of the first of them.
         var isTold = false
 
+        /// Changes that are kept. Each costs a look with every entry that is read.
+        static let most = 1024
+
+        /// Where there are too many, the catalog is never told: the files are known no more, and come anew. What was noted is found out
+        /// by the next server.
+        mutating func add(_ change: Change) {
+            if changes.count < Self.most { changes.append(change) }
+        }
+
         /// An entry of the catalog, as it will be once these are told.
         func amended(_ entry: CatalogEntry) -> CatalogEntry {
             changes.reduce(entry) { entry, change in entry.restamped(by: change.changes) ?? entry }
+        }
+
+        /// A file as it is and as it was before each of these changes of its attributes.
+        func versions(of file: ContentVersion) -> [ContentVersion] {
+            var versions = [file]
+            for change in changes.reversed().flatMap({ $0.changes.versions.reversed() })
+            where change.after.hasSameContent(as: versions[versions.count - 1]) {
+                versions.append(change.before)
+            }
+            return versions
         }
     }
 
@@ -62,11 +81,13 @@ extension KnownUploads {
     /// paths until this returns; other uploads and changes do not wait for it.
     func complete(_ noted: NotedChanges, _ changes: KnownChanges) {
         recent.forget(changes.paths)
+        // What came before has to be told first: a change names the version that the one before it has made.
+        guard tellUntold() == nil else { return untold.withLock { $0.add((noted, changes)) } }
         do throws(DatabaseError) {
             try records.complete(noted, changes)
         } catch {
             complain(error, unrecorded: 0)
-            untold.withLock { $0.changes.append((noted, changes)) }
+            untold.withLock { $0.add((noted, changes)) }
         }
     }
 
@@ -93,64 +114,6 @@ extension KnownUploads {
                 complain(error, unrecorded: 0)
                 return error
             }
-        }
-    }
-}
-
-extension Intake {
-    /// Records uploads that are published, before they are acknowledged, as this server's changes have left them since.
-    ///
-    /// - Parameters:
-    ///   - receipts: that entries have the numbers of.
-    ///   - moment: `RecentChanges.moment` before they were published.
-    func record(_ entries: [CatalogEntry], with receipts: SignedBatch?, since moment: Int) {
-        let isRecorded = known.record(entries, with: receipts)
-        var changes = keeps(of: entries)
-        guard known.recentChanges.moment != moment || !changes.isEmpty else { return }
-        for entry in entries { add(changesOf: entry, since: moment, to: &changes) }
-        guard !changes.isEmpty else { return }
-        known.complete(.none, changes)
-        // The catalog has no rows that it could have changed.
-        if !isRecorded { known.recent.add(entries.compactMap { $0.restamped(by: changes) }) }
-    }
-
-    /// Entries whose files have given way to others since they were published.
-    private func keeps(of entries: [CatalogEntry]) -> KnownChanges {
-        let files = entries.compactMap { entry in entry.version.map { (path: entry.path, version: $0) } }
-        let places = known.recentKeeps.places(of: files.map { ($0.path, $0.version.object) })
-        var changes = KnownChanges()
-        for (file, place) in zip(files, places) {
-            guard let place, let batch = TrashBatch(of: place), let now = store.version(at: place),
-                now.object == file.version.object
-            else { continue }
-            let version = KeptFile.Versions(before: file.version, after: now)
-            changes.add(KnownChanges(KeptFile(place: place, in: batch, version: version), version, of: file.path))
-        }
-        return changes
-    }
-
-    private func add(changesOf entry: CatalogEntry, since moment: Int, to changes: inout KnownChanges) {
-        guard let published = entry.version, let path = RelativePath(stored: entry.path),
-            let course = known.recentChanges.course(of: path, since: moment)
-        else { return }
-        let found = store.version(at: path)
-        let (place, now) =
-            found?.object == published.object ? (path, found) : (course.place, store.version(at: course.place))
-        guard let now, now.object == published.object else {
-            changes.replaced.append(.init(entry.path, by: found?.object, at: entry.committed))
-            return
-        }
-        let isKnown = now.hasContent(of: published, orSetTo: course.revisions)
-        for link in course.links {
-            guard isKnown, let other = store.version(at: link), other.object == now.object else { continue }
-            changes.links.append(
-                PathLink(entry.path, as: link.string, before: published, after: other, at: entry.committed))
-        }
-        if place != path {
-            changes.moves.append(PathMove(entry.path, to: place.string, object: published.object, at: .min))
-        }
-        if isKnown, now != published {
-            changes.versions.append(VersionChange(path: place.string, before: published, after: now))
         }
     }
 }

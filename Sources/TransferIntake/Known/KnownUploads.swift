@@ -407,81 +407,60 @@ extension Failure {
     }
 }
 
-/// What the disk has lost. A catalog that cannot be read knows of nothing.
-extension KnownUploads {
-    /// Whether any file may be known to be rotten: one question for many files. True where the catalog cannot say; one that cannot be
-    /// opened has no marks.
-    package var hasRotten: Bool {
-        do throws(DatabaseError) {
-            return try records.hasRotten()
-        } catch {
-            complain(error, unrecorded: 0)
-            return error.reason != .unavailable
+extension Intake {
+    /// Records uploads that are published, before they are acknowledged, as this server's changes have left them since.
+    ///
+    /// - Parameters:
+    ///   - receipts: that entries have the numbers of.
+    ///   - moment: `RecentChanges.moment` before they were published.
+    func record(_ entries: [CatalogEntry], with receipts: SignedBatch?, since moment: Int) {
+        let isRecorded = known.record(entries, with: receipts)
+        var changes = keeps(of: entries)
+        guard known.recentChanges.moment != moment || !changes.isEmpty else { return }
+        for entry in entries { add(changesOf: entry, since: moment, to: &changes) }
+        guard !changes.isEmpty else { return }
+        known.complete(.none, changes)
+        // The catalog has no rows that it could have changed.
+        if !isRecorded { known.recent.add(entries.compactMap { $0.restamped(by: changes) }) }
+    }
+
+    /// Entries whose files have given way to others since they were published.
+    private func keeps(of entries: [CatalogEntry]) -> KnownChanges {
+        let files = entries.compactMap { entry in entry.version.map { (path: entry.path, version: $0) } }
+        let places = known.recentKeeps.places(of: files.map { ($0.path, $0.version.object) })
+        var changes = KnownChanges()
+        for (file, place) in zip(files, places) {
+            guard let place, let batch = TrashBatch(of: place), let now = store.version(at: place),
+                now.object == file.version.object
+            else { continue }
+            let version = KeptFile.Versions(before: file.version, after: now)
+            changes.add(KnownChanges(KeptFile(place: place, in: batch, version: version), version, of: file.path))
         }
+        return changes
     }
 
-    /// Whether a file is known to be rotten, or the catalog cannot say: then it is not told to be stored.
-    func mayBeRotten(_ file: ContentVersion) -> Bool {
-        do throws(DatabaseError) {
-            return try records.rotten(file) != nil
-        } catch {
-            complain(error, unrecorded: 0)
-            return error.reason != .unavailable
+    private func add(changesOf entry: CatalogEntry, since moment: Int, to changes: inout KnownChanges) {
+        guard let published = entry.version, let path = RelativePath(stored: entry.path),
+            let course = known.recentChanges.course(of: path, since: moment)
+        else { return }
+        let found = store.version(at: path)
+        let (place, now) =
+            found?.object == published.object ? (path, found) : (course.place, store.version(at: course.place))
+        guard let now, now.object == published.object else {
+            changes.replaced.append(.init(entry.path, by: found?.object, at: entry.committed))
+            return
         }
-    }
-
-    /// Whether a file is known to be rotten. It is asked every time, because a scrub beside this server may have found it just
-    /// now.
-    package func isRotten(_ file: ContentVersion) -> Bool { rotten(file) != nil }
-
-    /// A file was read, and is not what was acknowledged.
-    package func add(rotten file: RottenFile) {
-        do throws(DatabaseError) {
-            try records.add(rotten: [file])
-        } catch {
-            complain(error, unrecorded: 0)
+        let isKnown = now.hasContent(of: published, orSetTo: course.revisions)
+        for link in course.links {
+            guard isKnown, let other = store.version(at: link), other.object == now.object else { continue }
+            changes.links.append(
+                PathLink(entry.path, as: link.string, before: published, after: other, at: entry.committed))
         }
-    }
-
-    /// What was acknowledged last under a path, if the file there has not been changed by anybody since: one with another
-    /// digest is rotten then. A file that a restored copy of the directory has is another one, until a scrub has found it
-    /// rotten.
-    package func acknowledged(at path: RelativePath, _ file: ContentVersion) -> Digest? {
-        settleIfNeeded()
-        guard let last = entries(at: [path.string])[0].acknowledged(as: file), let digest = last.digest,
-            last.size == file.size
-        else { return nil }
-        if let known = last.version, known.hasSameContent(as: file) { return digest }
-        return rotten(file)?.digest == digest ? digest : nil
-    }
-
-    private func rotten(_ file: ContentVersion) -> RottenFile? {
-        do throws(DatabaseError) {
-            return try records.rotten(file)
-        } catch {
-            complain(error, unrecorded: 0)
-            return nil
+        if place != path {
+            changes.moves.append(PathMove(entry.path, to: place.string, object: published.object, at: .min))
         }
-    }
-}
-
-extension [CatalogEntry] {
-    /// What a file is to be judged by that has the path of all of these: what was acknowledged last. A file that came later, and is
-    /// the very one of an earlier upload, is judged by that.
-    fileprivate func acknowledged(as file: ContentVersion) -> CatalogEntry? {
-        let last = self.max { $0.committed < $1.committed }
-        guard let known = last?.version, file.mayBeEarlier(than: known) else { return last }
-        let own = filter { $0.version?.hasSameContent(as: file) ?? false }
-        return own.max { $0.committed < $1.committed } ?? last
-    }
-}
-
-extension Failure {
-    /// To whoever wants a file that is known to be rotten.
-    package static func contentLost(_ path: RelativePath) -> Failure {
-        Failure(
-            .contentLost,
-            "\(path) no longer is what was stored: the server's disk has lost it. Whoever has it can push it again, which "
-                + "puts it right.")
+        if isKnown, now != published {
+            changes.versions.append(VersionChange(path: place.string, before: published, after: now))
+        }
     }
 }

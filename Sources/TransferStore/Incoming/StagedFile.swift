@@ -2,7 +2,7 @@ internal import CLinux
 import Glibc
 import Synchronization
 package import TransferModel
-import TransferPorts
+package import TransferPorts
 import TransferSystem
 
 /// The incoming part of one upload: bytes on disk that nobody sees yet.
@@ -441,4 +441,36 @@ extension Publication {
         guard let file = content as? StagedFile else { preconditionFailure("content of another store") }
         return file
     }
+}
+
+extension FileStore {
+    /// A place for the bytes of one upload, which goes with whoever holds it.
+    ///
+    /// - Parameters:
+    ///   - size: what the client declared, or nothing; for more than one block space is reserved.
+    ///   - filled: bytes that are not in holes, as far as the client can tell, of content that has any; then nothing is reserved.
+    ///   - quota: of the client, where it has one.
+    package func stage(
+        id: UploadID, size: UInt64?, filled: UInt64? = nil, permissions: UInt16?, quota: Quota? = nil
+    ) throws(Failure) -> StagedFile {
+        let staged = try attempt("make a file for the upload") { () throws(SystemError) in
+            try StagedFile.anonymous(id: id, permissions: Self.mode(permissions), in: incoming)
+        }
+        staged.hold = SpaceHold(space, client: quota)
+        if let size { try staged.hold?.grow(to: size) }
+        if let size, size > UInt64(Limits.blockSize) { try reserve(size, filled, for: staged) }
+        return staged
+    }
+
+    /// Takes the room on disk at once, where the file system can and the content has no holes.
+    func reserve(_ size: UInt64, _ filled: UInt64? = nil, for staged: StagedFile) throws(Failure) {
+        guard let space else { return try staged.reserve(size, filled: filled) }
+        let wanted = min(size, filled ?? size)
+        try space.reserve(wanted - min(wanted, try staged.present)) { () throws(Failure) in
+            try staged.reserve(size, filled: filled)
+        }
+    }
+
+    /// Permission bits for a new file; without any from the client, those of any new file.
+    static func mode(_ permissions: UInt16?) -> mode_t { mode_t(permissions ?? 0o666) & 0o777 }
 }

@@ -1,6 +1,6 @@
 internal import CLinux
-import TransferModel
-import TransferPorts
+package import TransferModel
+package import TransferPorts
 import TransferSystem
 
 /// Publishes a batch of uploads: makes their bytes durable, gives them their names, and makes the names durable, each
@@ -445,4 +445,45 @@ extension Failure {
 extension ConflictPolicy {
     /// Numbered names tried before giving up; more files of one name are a mistake, and each costs a look.
     package static let mostNumbers = 10_000
+}
+
+extension FileStore {
+    package func publish(
+        _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest? = { _, _ in nil },
+        mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)? = nil,
+        touched: ([TouchedFile]) -> Void = { _ in }
+    ) -> [Result<PublicationOutcome, Failure>] {
+        if space != nil, let refused = refusal(batch) { return refused }
+        let publisher = Publisher(
+            tree: tree, umask: umask, rights: rights, incoming: incoming, quota: space?.quota,
+            acknowledged: acknowledged, mayReplace: mayReplace)
+        let outcomes = publisher.publish(batch, touched: touched)
+        for (publication, outcome) in zip(batch, outcomes) {
+            if outcome.isFinal { publication.staged.discard() } else { publication.staged.discardUnlessResumable() }
+        }
+        return outcomes
+    }
+
+    /// Small uploads are not looked at one by one, so the disk may have become too full by now: one look for all.
+    ///
+    /// - Returns: nothing to go on.
+    private func refusal(_ batch: [Publication]) -> [Result<PublicationOutcome, Failure>]? {
+        do throws(Failure) {
+            for publication in batch { if try publication.staged.checkRoom() { break } }
+            return nil
+        } catch {
+            for publication in batch { publication.staged.discardUnlessResumable() }
+            return batch.map { _ in .failure(error) }
+        }
+    }
+}
+
+extension Result<PublicationOutcome, Failure> {
+    /// Whether nobody will want the bytes that were staged. What the disk could not do now it may do later.
+    fileprivate var isFinal: Bool {
+        switch self {
+        case .success: true
+        case .failure(let error): error.code.class != .server
+        }
+    }
 }

@@ -162,6 +162,33 @@ import TransferTestSupport
         #expect(fixture.files == ["a"])
     }
 
+    /// What is rotten stays so with another time, also while the catalog cannot be told of that.
+    @Test func whatIsRottenStaysSoWhereTheCatalogIsNotTold() throws {
+        let isFailing = Locked(false)
+        // The note is written, and what comes behind it fails. SQLITE_FULL (sqlite.org/rescode.html).
+        let calls = DatabaseCalls(failure: { call in call == .step && isFailing.withLock(\.self) ? 13 : 0 })
+        let disk = Disk(interception: { call, body in
+            if case .setTimes = call { isFailing.withLock { $0 = true } }
+            return body()
+        })
+        let fixture = try IntakeFixture(in: TemporaryDirectory(prefersMemory: true), disk: disk, calls: calls)
+        let session = session(fixture)
+        let first = intent("a", old)
+        #expect(try session.bring(first, old) == nil)
+        #expect(session.outcomes().map(\.code) == [.committed])
+        let path = try RelativePath("a")
+        let before = try #require(fixture.store.version(at: path))
+        fixture.intake.known.settle()
+        fixture.intake.known.add(rotten: RottenFile(version: before, digest: IntakeFixture.digest(old)))
+        _ = try TreeChanges(fixture.intake, fixture.store).perform([.set(path, Self.anotherTime)])[0].get()
+        isFailing.withLock { $0 = false }
+        let after = try #require(fixture.store.version(at: path))
+        #expect(!after.hasSameContent(as: before) && fixture.intake.known.isRotten(after))
+        #expect(session.lookup([first.id], .xxh128)[0] == nil)
+        fixture.intake.known.settle()
+        #expect(fixture.intake.known.isRotten(after))
+    }
+
     /// Nor does the acknowledgement break for the moment between the second name and the loss of the first.
     @Test func whatIsAboutToBeReplacedIsKnown() throws {
         let fixture = try IntakeFixture()
