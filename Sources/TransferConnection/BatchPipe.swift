@@ -1,7 +1,7 @@
 package import TransferIO
 
 /// What a connection receives on its way to the pool: one batch is being filled, some wait, and the pool works on others.
-/// Says when to receive, when to hand over, when not to read, and when nothing is left; the session carries it out. It
+/// Says when to receive, when to hand over, when not to read, and when nothing is left; `WireConnection` carries it out. It
 /// neither reads nor waits nor parses itself.
 ///
 /// ```
@@ -138,12 +138,14 @@ extension BatchPipe {
         input = parsed == .everything ? .filling(steps) : .behind(steps)
     }
 
-    /// Gives the buffer back though there are frames in it, for as long as these have to wait.
-    package mutating func setAside() {
-        guard let steps = filling else { return }
+    /// Gives the buffer back though there are frames in it, for as long as these have to wait. What was found before is worked on all
+    /// the same.
+    ///
+    /// - Returns: whether the pool has to begin: it may have come to its end since the batch was kept back because it was at work.
+    package mutating func setAside() -> Bool {
+        guard let steps = filling else { return false }
         input = .setAside(Array(steps.unparsed))
-        // What was found before is worked on all the same. Somebody works already, or it would have been handed over.
-        if !steps.isEmpty { queue.append(steps) }
+        return !steps.isEmpty && enqueue(steps)
     }
 
     /// Passes on what was received, unless it is better to receive more first: while the pool is busy anyway, fewer and larger
@@ -179,6 +181,10 @@ extension BatchPipe {
 
     private mutating func push(_ steps: Steps) -> Bool {
         release(steps)
+        return enqueue(steps)
+    }
+
+    private mutating func enqueue(_ steps: Steps) -> Bool {
         queue.append(steps)
         guard worker == .idle else { return false }
         worker = .working(.nothing)

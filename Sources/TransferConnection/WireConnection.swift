@@ -125,7 +125,8 @@ extension WireSession {
 ///      └──drain──► draining ──all is done──► ending
 /// ```
 ///
-/// The order of calls: `run` once. `drain`, `end` and `evict` may come at any time from elsewhere. The session calls the rest.
+/// The order of calls: `run` once. `drain` and `end` may come at any time from elsewhere. Socket, timer and writing are those of
+/// `DrivenConnection`. The session calls the rest.
 package actor WireConnection<Session: WireSession> {
     package nonisolated let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -201,7 +202,7 @@ extension WireConnection {
     package func readLoop() async {
         reading: while !isEnding {
             guard !session.isUndecided else {
-                pipe.setAside()
+                setAside()
                 await session.decide(on: self)
                 continue
             }
@@ -209,7 +210,7 @@ extension WireConnection {
             case .wait:
                 // A connection that isn't read must not keep a buffer.
                 handOver()
-                if pipe.isBehind { pipe.setAside() }
+                if pipe.isBehind { setAside() }
                 pauseReading(true)
                 await driver.wake.wait()
             case .takeBuffer:
@@ -331,6 +332,10 @@ extension WireConnection {
 
     private func handOver() {
         if pipe.handOver() { startWork() }
+    }
+
+    private func setAside() {
+        if pipe.setAside() { startWork() }
     }
 
     private func startWork() {

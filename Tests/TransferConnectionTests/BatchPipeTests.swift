@@ -124,7 +124,7 @@ import TransferIO
         var pipe = try pipe(holding: stream)
         pipe.parsed(.untilFull)
         check(pipe.handOver(), is: false)
-        pipe.setAside()
+        check(pipe.setAside(), is: false)
         #expect(pipe.filling == nil)
         #expect(pipe.reading(isScarce: false, takesAnswers: false) == .takeBuffer)
         pipe.begin(in: try #require(pool.takeNow()))
@@ -151,7 +151,27 @@ import TransferIO
         _ = batch.parse()
         pipe.parsed(.everything)
         check(pipe.handOver(), is: false)
-        pipe.setAside()
+        check(pipe.setAside(), is: false)
+        check(pipe.take().flatMap(\.found), is: ToyBatch.frames(1..<2))
+    }
+
+    /// The pool was at work when that was found, and has come to its end since.
+    @Test func beginsWithWhatWasFoundBeforeItSetsAside() throws {
+        var pipe = try pipe(holding: ToyBatch.stream(of: 0..<1))
+        _ = try #require(pipe.filling).parse()
+        pipe.parsed(.everything)
+        check(pipe.handOver(), is: true)
+        check(pipe.take().count, is: 1)
+        pipe.begin(in: try #require(pool.takeNow()))
+        let batch = try #require(pipe.filling)
+        batch.receive(ToyBatch.stream(of: 1..<2)[...])
+        _ = batch.parse()
+        pipe.parsed(.untilFull)
+        check(pipe.handOver(), is: false)
+        pipe.worked()
+        pipe.rest()
+        check(pipe.setAside(), is: true)
+        #expect(pipe.isWorking)
         check(pipe.take().flatMap(\.found), is: ToyBatch.frames(1..<2))
     }
 
@@ -160,7 +180,7 @@ import TransferIO
         #expect(try #require(pipe.filling).parse() == .everything)
         pipe.parsed(.everything)
         check(pipe.handOver(), is: false)
-        pipe.setAside()
+        check(pipe.setAside(), is: false)
         #expect(pipe.reading(isScarce: false, takesAnswers: true) == .takeBuffer)
         pipe.begin(in: try #require(pool.takeNow()))
         #expect(pipe.reading(isScarce: false, takesAnswers: true) == .receive)

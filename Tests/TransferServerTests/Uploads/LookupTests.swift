@@ -1,9 +1,13 @@
 import Glibc
 import Testing
+import TransferConnection
+import TransferIO
 import TransferModel
 import TransferProtocol
 import TransferReceipts
 import TransferTestSupport
+
+@testable import TransferServer
 
 extension ServerTests {
     /// Which of many uploads the server has already.
@@ -32,6 +36,37 @@ extension ServerTests {
                 // All are answered, so all may be begun.
                 let frames = Frames.upload("new", [1], id: Self.stranger) + Frames.upload("d/1", [1], id: Self.known[0])
                 #expect(try client.codes(2, to: frames) == [.committed, .committed])
+            }
+        }
+
+        /// A client that takes no answers has no more of them made than a turn's worth, however long the paths in them are.
+        @Test func longAnswersAreMadeInTurns() async throws {
+            let folder = Array(repeating: String(repeating: "a", count: 250), count: 15).joined(separator: "/")
+            let ids = (1...128 as ClosedRange<UInt64>).map { UploadID(high: 3, low: $0) }
+            try await serving { server in
+                let frames = ids.flatMap { Frames.upload("\(folder)/\($0.low)", [UInt8($0.low)], id: $0) }
+                let codes = try server.greetedClient().codes(ids.count, to: frames)
+                #expect(codes == Array(repeating: .committed, count: ids.count))
+                let early = EarlyAnswers()
+                let uploads = ConnectionUploads(
+                    WorkerResources(server.server.core), connection: 1 << 20, peer: "test",
+                    progress: ConnectionProgress(1 << 20, peer: "test"))
+                let worker = UploadWorker(FrameSteps(uploads, early))
+                let batch = FrameBatch(try #require(BufferPool(size: 1 << 16, count: 1).takeNow()), carry: [])
+                batch.operations = [.lookup(Lookup(ids, digest: .xxh128))]
+                var (settled, turns) = ([UploadID](), 0)
+                var outcome = worker.process([batch])
+                while true {
+                    let answers = early.take()
+                    #expect(answers.frames.count < FrameSteps.mostMade + 8192)
+                    settled += answers.settled
+                    turns += 1
+                    guard outcome.left == .work, turns < ids.count else { break }
+                    outcome = worker.process([])
+                }
+                #expect(settled == ids && turns > 1)
+                worker.cancel()
+                #expect(try server.greetedClient().lookUp(ids).known.map(\.id) == ids)
             }
         }
 

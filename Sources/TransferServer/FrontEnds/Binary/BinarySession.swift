@@ -49,6 +49,8 @@ final class BinarySession: ServedSession {
     private let early = EarlyAnswers()
     /// Whether something of uploads was found in what came last.
     private var hasUploads = false
+    /// Fired when the client has taken some of what waits for it.
+    private let roomForResults = Signal()
 
     init(_ handover: Handover, _ core: ServerCore) {
         client = ServedClient(handover, core)
@@ -161,6 +163,7 @@ extension BinarySession {
 
     func flushed(on connection: isolated Connection) {
         requests.flushed(connection.outbound)
+        roomForResults.fire()
         endIfDone(on: connection)
     }
 }
@@ -176,7 +179,11 @@ extension BinarySession {
         endIfDone(on: connection)
     }
 
+    /// Not before there is room for what comes of it: a client that takes no results has as many bytes of them waiting as it may.
     func work(on connection: isolated Connection) async {
+        while connection.ending == nil, !connection.driver.isOver, !takesAnswers(on: connection) {
+            await roomForResults.wait()
+        }
         let batches = connection.pipe.take()
         worker.expectMore(connection.pipe.hasMore)
         let outcome = await onPool { [worker] in worker.process(batches) }
@@ -198,6 +205,7 @@ extension BinarySession {
     func draining(on connection: isolated Connection) { endIfDone(on: connection) }
 
     func ended(for reason: SessionEnding, on connection: isolated Connection) {
+        roomForResults.fire()
         if reason != .done { abandon() }
     }
 

@@ -25,6 +25,8 @@ package final class FrameSteps: StepHandler {
     private var late: UInt64 = 0
     private var outcome = WorkerOutcome()
     private var lastReport: Int64 = 0
+    /// Bytes of frames that this turn has made, those that were sent early among them.
+    private var made = 0
 
     /// Nanoseconds between two reports of progress to the client.
     private static let reportInterval: Int64 = 100_000_000
@@ -44,8 +46,10 @@ package final class FrameSteps: StepHandler {
 
     package var isAnswering: Bool { question != nil }
 
-    /// Frames are short, and a batch has a bounded number of steps.
-    package let hasRoom = true
+    /// Bytes of frames from which on a turn is over: the client has to take them first.
+    static let mostMade = 256 << 10
+
+    package var hasRoom: Bool { made < Self.mostMade }
 
     /// The session ends before its time, and more content than `mostLate` has been taken in since.
     package var isOver: Bool { late > Self.mostLate }
@@ -95,7 +99,7 @@ package final class FrameSteps: StepHandler {
 
     package func endTurn(isBusy: Bool, refusal: Refusal?) -> WorkerOutcome {
         report()
-        defer { outcome = WorkerOutcome() }
+        defer { (outcome, made) = (WorkerOutcome(), 0) }
         (outcome.isBusy, outcome.isWaiting, outcome.refusal) = (isBusy, intake.pipeline.isWaiting, refusal)
         return outcome
     }
@@ -111,7 +115,16 @@ package final class FrameSteps: StepHandler {
         send(.received(Received(id: intake.caller.outer(upload.intent.id), bytes: upload.size)))
     }
 
-    private func send(_ message: Message) { message.encode(into: &outcome.frames) }
+    private func send(_ message: Message) {
+        let before = outcome.frames.count
+        message.encode(into: &outcome.frames)
+        made += outcome.frames.count - before
+    }
+
+    private func sendEarly(_ frames: [UInt8], settled: [UploadID] = []) {
+        made += frames.count
+        early.send(frames, settled: settled)
+    }
 }
 
 /// What was acknowledged before, for a client that asks before it sends.
@@ -121,10 +134,12 @@ extension FrameSteps {
     /// - Returns: what is to be answered later, because files are read for it: others have their turn first.
     private func answer(_ lookup: Lookup) -> Lookup? {
         let found = intake.lookup(lookup.ids.map(intake.caller.inner), lookup.digest)
-        let ids = Array(lookup.ids.prefix(found.count))
+        var (ids, unknown): ([UploadID], [UploadID]) = ([], [])
         var frames: [UInt8] = []
-        var unknown: [UploadID] = []
-        for (id, acknowledgement) in zip(ids, found) {
+        for (id, acknowledgement) in zip(lookup.ids, found) {
+            // Paths are long: what is not answered is looked up again when the client has taken this.
+            guard frames.count < Self.mostMade else { break }
+            ids.append(id)
             guard let acknowledgement else {
                 unknown.append(id)
                 continue
@@ -135,10 +150,10 @@ extension FrameSteps {
             result.kind = acknowledgement.kind
             Message.result(result).encode(into: &frames)
         }
-        let known = found.count - unknown.count
+        let known = ids.count - unknown.count
         if known > 0 { uploads.events.append(.known(known, peer: uploads.peer)) }
         if !unknown.isEmpty { Message.unknown(unknown).encode(into: &frames) }
-        early.send(frames, settled: ids)
+        sendEarly(frames, settled: ids)
         guard !found.isEmpty, ids.count < lookup.ids.count else { return nil }
         return Lookup(Array(lookup.ids.dropFirst(ids.count)), digest: lookup.digest)
     }
@@ -199,7 +214,7 @@ extension FrameSteps {
             var frames: [UInt8] = []
             for block in blocks { open.report.add(block.index, block.digest, to: &frames) }
             open.report.finish(to: &frames)
-            early.send(frames)
+            sendEarly(frames)
             question = .presence(open)
         } catch {
             settled(uploads.settle(open.query.upload, .refused(error, size: 0)))
@@ -213,7 +228,7 @@ extension FrameSteps {
         }
         var frame: [UInt8] = []
         Message.accept(open.id).encode(into: &frame)
-        early.send(frame, settled: [open.id])
+        sendEarly(frame, settled: [open.id])
     }
 }
 

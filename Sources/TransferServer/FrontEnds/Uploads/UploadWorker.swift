@@ -74,6 +74,8 @@ package final class UploadWorker<Steps: StepHandler>: @unchecked Sendable {
                 return
             }
         }
+        // Nobody calls again for these: behind a last answer their buffers would be kept for as long as the client likes.
+        if steps.isOver { dropSteps() }
     }
 
     private func acknowledge() {

@@ -52,9 +52,9 @@ final class RequestUpload {
     /// Its sender gives it up.
     func abort() { settled(uploads.abort()) }
 
-    /// - Parameter settled: nil if no upload has its result.
+    /// - Parameter settled: nil if no upload has its result; of another upload it says nothing about this one.
     func settled(_ settled: ConnectionUploads.Settled?) {
-        if let settled { outcome = settled.outcome }
+        if let settled, settled.upload.intent.id == intent.id { outcome = settled.outcome }
     }
 }
 
