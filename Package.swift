@@ -222,7 +222,7 @@ let package = Package(
             "TransferCLI",
             uses: [
                 "CLinux", "CSpawn", "TransferModel", "TransferProtocol", "TransferHTTP", "TransferCodec",
-                "TransferClient", "TransferAccess",
+                "TransferClient", "TransferAccess", "TransferClassic",
                 "TransferKeys",
                 "TransferReceipts", "TransferSealing",
                 "TransferIO",

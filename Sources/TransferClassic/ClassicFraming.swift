@@ -1,108 +1,122 @@
-/// One of the wires that programs from before this protocol speak; `docs/DIALECTS.md` describes them.
-package enum ClassicFraming: Hashable, Sendable {
-    /// Version 1 of the header of seven bytes.
-    case header7
-    /// Size, type, content.
-    ///
+/// One of the wires that programs from before this protocol speak; `docs/DIALECTS.md` describes them. The server, the client
+/// and the command line know a framing by this value alone: another one is a file in `Framings`, with what the framing says
+/// and a value of this type, and a row of `standard`.
+package struct ClassicFraming: Sendable {
+    /// The name that people choose it by.
+    package let name: String
+
+    /// The port that its programs have built in, where there is one.
+    package let defaultPort: UInt16?
+
+    /// Bytes that must be shown at once for each step to be taken, on both sides: the longest thing that is only taken whole.
+    package let window: Int
+
+    /// What people can choose about it.
+    package let options: [Option]
+
+    /// What the server says to clients that have names and send to one another; nil where they have none. Such clients say
+    /// that they are there as long as they are, so silence of any of them is a fault at any time.
+    package let chat: (any ClassicChat.Type)?
+
+    /// Whether this client can send content compressed.
+    package let isCompressible: Bool
+
+    private let makeConversation: @Sendable () -> any ClassicConversation
+    private let makeClient: (@Sendable (ClassicParty) -> any ClassicClient)?
+
     /// - Parameters:
-    ///   - total: what the size counts.
-    ///   - isAnswered: whether the client reads answers. One that does not must not get any: when it closes with bytes
-    ///     unread, its system throws away what is still on its way to us.
-    case sized(total: SizedTotal, isAnswered: Bool)
-    /// A header of 37 characters.
-    case tagged37
-    /// A head in JSON, a line end, a body.
-    case jsonline
-    /// Texts in buffers of 1,024 bytes.
-    case text
+    ///   - conversation: makes the server's side of a connection.
+    ///   - client: makes the client's side; nil where this program has none.
+    package init(
+        _ name: String, port: UInt16? = nil, window: Int, options: [Option] = [], chat: (any ClassicChat.Type)? = nil,
+        isCompressible: Bool = false, conversation: @escaping @Sendable () -> any ClassicConversation,
+        client: (@Sendable (ClassicParty) -> any ClassicClient)?
+    ) {
+        (self.name, defaultPort, self.window, self.options) = (name, port, window, options)
+        (self.chat, self.isCompressible, makeConversation, makeClient) = (chat, isCompressible, conversation, client)
+    }
+
+    package var isChat: Bool { chat != nil }
+
+    /// Whether `client` makes one.
+    package var hasClient: Bool { makeClient != nil }
+
+    /// The server's side of one connection.
+    package func conversation() -> any ClassicConversation { makeConversation() }
+
+    /// The client's side of one connection; nil where this program has none.
+    package func client(_ party: ClassicParty = ClassicParty()) -> (any ClassicClient)? { makeClient?(party) }
+}
+
+/// What a person has chosen for the client's side of a framing.
+package struct ClassicParty: Sendable {
+    /// What the client calls itself, where the framing says it: UTF-8 of 1 to 255 bytes without NUL.
+    package let sender: String
+
+    /// Whom uploads are for, where the framing says it: the same, or empty.
+    package let recipient: String
+
+    /// Whether content that shrinks is sent compressed; for framings that are `isCompressible`.
+    package let isCompressed: Bool
+
+    package init(sender: String = "transfer", recipient: String = "", isCompressed: Bool = false) {
+        (self.sender, self.recipient, self.isCompressed) = (sender, recipient, isCompressed)
+    }
+}
+
+// MARK: The table
+
+extension ClassicFraming {
+    /// What the programs speak that there are, each with its usual options.
+    package static let standard: [ClassicFraming] = [header7, sized(), tagged37, jsonline, text]
+
+    /// Something that people can choose, as `total=content`.
+    package struct Option: Sendable {
+        package let name: String
+
+        /// The value to choose where it isn't the usual one, and when: `total=content where …`.
+        package let help: String
+
+        /// The values that there are, each with the framing that it makes.
+        fileprivate let values: [(name: String, framing: @Sendable () -> ClassicFraming)]
+
+        package init(
+            _ name: String, help: String, values: [(name: String, framing: @Sendable () -> ClassicFraming)]
+        ) {
+            (self.name, self.help, self.values) = (name, help, values)
+        }
+    }
 
     /// What cannot be made of a name and options; a sentence.
     package struct Fault: Error, Equatable, Sendable {
         package let message: String
     }
 
-    /// All of them, with their usual options.
-    package static let all: [ClassicFraming] = [
-        .header7, .sized(total: .whole, isAnswered: true), .tagged37, .jsonline, .text,
-    ]
-
-    /// The name that people choose it by.
-    package var name: String {
-        switch self {
-        case .header7: "header7"
-        case .sized: "sized"
-        case .tagged37: "tagged37"
-        case .jsonline: "jsonline"
-        case .text: "text"
-        }
-    }
-
-    /// The port that its programs have built in, where there is one.
-    package var defaultPort: UInt16? {
-        switch self {
-        case .sized: 5288
-        case .jsonline: 8088
-        case .text: 1024
-        case .header7, .tagged37: nil
-        }
-    }
-
-    /// Bytes that must be shown at once for each step to be taken: the longest thing that is only taken whole.
-    package var window: Int {
-        switch self {
-        case .header7: Header7Header.size + Int(UInt16.max)
-        case .sized: SizedConversation.headSize
-        case .tagged37: ClassicLimits.json + 1
-        case .jsonline: ClassicLimits.head + 2
-        case .text: TextConversation.bufferSize
-        }
-    }
-
-    /// Whether its clients have names and send to one another. They say that they are there as long as they are, so silence
-    /// of any of them is a fault at any time.
-    package var isChat: Bool { self == .jsonline }
-
-    /// The server's side of one connection.
-    package func conversation() -> any ClassicConversation {
-        switch self {
-        case .header7: Header7Conversation()
-        case .sized(let total, let isAnswered): SizedConversation(total: total, isAnswered: isAnswered)
-        case .tagged37: Tagged37Conversation()
-        case .jsonline: JSONLineConversation()
-        case .text: TextConversation()
-        }
-    }
-}
-
-extension ClassicFraming {
     /// The framing of that name.
     ///
-    /// - Parameter options: of `sized` alone: `total` is `whole` (the default) or `content`, `answer` is `yes` (the default)
-    ///   or `no`. The last of two counts.
-    /// - Throws: `Fault` for another name or option.
-    package init(name: String, options: [(name: String, value: String)] = []) throws(Fault) {
-        guard let framing = Self.all.first(where: { $0.name == name }) else {
+    /// - Parameters:
+    ///   - options: the last of two with one name counts.
+    ///   - table: the framings that there are.
+    /// - Throws: `Fault` for another name, option or value.
+    package init(
+        name: String, options: [(name: String, value: String)] = [], in table: [ClassicFraming] = standard
+    ) throws(Fault) {
+        guard let framing = table.first(where: { $0.name == name }) else {
             throw Fault(
-                message: "There is no framing '\(name)'; there are \(Self.all.map(\.name).joined(separator: ", ")).")
+                message: "There is no framing '\(name)'; there are \(table.map(\.name).joined(separator: ", ")).")
         }
         self = framing
         for option in options { try set(option.name, option.value) }
     }
 
-    private mutating func set(_ option: String, _ value: String) throws(Fault) {
-        guard case .sized(let total, let isAnswered) = self, option == "total" || option == "answer" else {
-            throw Fault(message: "The framing \(name) has no option '\(option)'.")
+    private mutating func set(_ name: String, _ value: String) throws(Fault) {
+        guard let option = options.first(where: { $0.name == name }) else {
+            throw Fault(message: "The framing \(self.name) has no option '\(name)'.")
         }
-        switch (option, value) {
-        case ("total", _):
-            guard let total = SizedTotal(rawValue: value) else { throw Self.fault(option, "whole or content") }
-            self = .sized(total: total, isAnswered: isAnswered)
-        case (_, "yes"), (_, "no"): self = .sized(total: total, isAnswered: value == "yes")
-        default: throw Self.fault(option, "yes or no")
+        guard let chosen = option.values.first(where: { $0.name == value }) else {
+            let values = option.values.map(\.name).joined(separator: " or ")
+            throw Fault(message: "The option '\(name)' of \(self.name) is \(values).")
         }
-    }
-
-    private static func fault(_ option: String, _ values: String) -> Fault {
-        Fault(message: "The option '\(option)' of sized is \(values).")
+        self = chosen.framing()
     }
 }

@@ -31,7 +31,7 @@ package struct ClassicProgress: Equatable, Sendable {
     /// Bytes that it took from the front of what was shown.
     package let consumed: Int
 
-    init(_ step: ClassicStep, consumed: Int = 0) {
+    package init(_ step: ClassicStep, consumed: Int = 0) {
         (self.step, self.consumed) = (step, consumed)
     }
 }

@@ -14,6 +14,24 @@ package protocol MessageFraming: Sendable {
     ///
     /// - Returns: nothing for one that is too long for the framing.
     static func encode(_ function: MessageFunction, _ object: JSONLine) -> [UInt8]?
+
+    /// The same with the body compressed; nil also where the framing has no compression.
+    static func encodeCompressed(_ function: MessageFunction, _ object: JSONLine) -> [UInt8]?
+}
+
+extension MessageFraming {
+    package static func encodeCompressed(_ function: MessageFunction, _ object: JSONLine) -> [UInt8]? { nil }
+}
+
+extension ClassicFraming {
+    /// A framing that carries messages.
+    init<Framing: MessageFraming>(
+        _ name: String, window: Int, isCompressible: Bool = false, messagesIn framing: Framing.Type
+    ) {
+        self.init(
+            name, window: window, isCompressible: isCompressible, conversation: { MessageConversation<Framing>() },
+            client: { MessageClient<Framing>(name, isCompressed: $0.isCompressed) })
+    }
 }
 
 /// What a framing found at the front of the bytes.

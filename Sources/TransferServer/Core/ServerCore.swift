@@ -98,7 +98,7 @@ final class ServerCore: Sendable {
     ) -> Mailroom? {
         var people: any MailPeople = Nobody()
         if let gate, !configuration.isOpen { people = gate }
-        guard configuration.keepsMail && !configuration.isOpen || configuration.hasChat else { return nil }
+        guard configuration.keepsMail && !configuration.isOpen || configuration.chat != nil else { return nil }
         let path = "\(configuration.directory)/\(RelativePath.reservedName)/\(MailLedger.fileName)"
         let opened = Result { () throws(DatabaseError) in
             try foundations.openMail(path, store.durability == .commit, !store.mailFiles().isEmpty)
@@ -121,11 +121,11 @@ final class ServerCore: Sendable {
     ///
     /// - Throws: `ServerError` where there are no mailboxes for them.
     func checkChat() throws(ServerError) {
-        guard configuration.hasChat, let mailroom = intake.mailroom else { return }
+        guard let chat = configuration.chat, let mailroom = intake.mailroom else { return }
         do throws(DatabaseError) {
             _ = try mailroom.ledger
         } catch {
-            throw ServerError("The mailboxes cannot be opened, which clients of jsonline need: \(error.message)")
+            throw ServerError("The mailboxes cannot be opened, which clients of \(chat.name) need: \(error.message)")
         }
     }
 
@@ -152,8 +152,8 @@ extension ServerConfiguration {
     var ownFolder: String { "\(directory)/\(RelativePath.reservedName)" }
     fileprivate var catalogPath: String { Catalog.path(in: directory) }
 
-    /// Whether clients speak to one another, under names that they cannot prove.
-    fileprivate var hasChat: Bool { classic.contains(where: \.framing.isChat) }
+    /// What clients speak to one another over this server, under names that they cannot prove; nil where none do.
+    fileprivate var chat: ClassicFraming? { classic.lazy.map(\.framing).first(where: \.isChat) }
 }
 
 extension Intake.Configuration {

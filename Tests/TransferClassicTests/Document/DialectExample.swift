@@ -32,26 +32,14 @@ struct DialectExample {
     /// What the parsers say.
     func read() throws -> [String] {
         guard !isOfClient else { return Listener.heard(bytes, framing).map(Self.text) }
-        switch framing {
-        case .sized: return [try sizedAnswer()]
-        case .header7: return try messages(Header7Framing.self)
-        case .tagged37: return try messages(Tagged37Framing.self)
-        case .jsonline: return try forwarded()
-        case .text: return []
-        }
+        return try framing.isChat ? forwarded() : answers()
     }
 
-    private func sizedAnswer() throws -> String {
-        #expect(bytes.count == SizedAnswer.size)
-        let answer = try #require(try SizedAnswer.decode(bytes.span.bytes))
-        return (answer.isStored ? "stored" : "failed") + (answer.kind.map { " \($0.name)" } ?? "")
-    }
-
-    private func messages<Framing: MessageFraming>(_ framing: Framing.Type) throws -> [String] {
-        var answers = MessageAnswers<Framing>()
+    private func answers() throws -> [String] {
+        var client = try #require(framing.client())
         var (start, found): (Int, [String]) = (0, [])
         while true {
-            let (answer, consumed) = try answers.next(bytes.span.bytes.extracting(start...))
+            let (answer, consumed) = try client.next(bytes.span.bytes.extracting(start...))
             start += consumed
             switch answer {
             case .needsMore:
@@ -60,6 +48,9 @@ struct DialectExample {
             case .nothing: found.append("nothing")
             case .reply(let bytes): found.append("reply \(String(hexadecimal: bytes))")
             case .close: found.append("close")
+            case .stored(let kind): found.append("stored" + (kind.map { " \($0.name)" } ?? ""))
+            case .failed: found.append("failed")
+            case .remark(let text): found.append(text)
             case .result(let id, let result): found.append(Self.text(id, result))
             }
         }

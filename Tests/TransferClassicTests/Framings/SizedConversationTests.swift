@@ -87,12 +87,12 @@ import TransferModel
     }
 
     @Test func requestsOfOurOwn() {
-        #expect(SizedRequest.head(kind: .picture, size: 5) == Wire.sized(13, 3))
-        #expect(SizedRequest.head(kind: .text, size: 5, total: .content) == Wire.sized(5, 1))
-        #expect(SizedRequest.head(kind: .text, size: UInt64(Int32.max) - 8) == Wire.sized(.max, 1))
-        #expect(SizedRequest.head(kind: .text, size: UInt64(Int32.max) - 7) == nil)
-        #expect(SizedRequest.head(kind: .text, size: .max) == nil)
-        #expect(SizedRequest.head(kind: .file, size: 1) == nil)
+        #expect(SizedClient.head(kind: .picture, size: 5) == Wire.sized(13, 3))
+        #expect(SizedClient.head(kind: .text, size: 5, total: .content) == Wire.sized(5, 1))
+        #expect(SizedClient.head(kind: .text, size: UInt64(Int32.max) - 8) == Wire.sized(.max, 1))
+        #expect(SizedClient.head(kind: .text, size: UInt64(Int32.max) - 7) == nil)
+        #expect(SizedClient.head(kind: .text, size: .max) == nil)
+        #expect(SizedClient.head(kind: .file, size: 1) == nil)
     }
 
     /// 200 MB are given on where they lie: as many steps as pieces, and nothing is kept.

@@ -7,9 +7,9 @@ import TransferModel
 
     private static func read<Framing: MessageFraming>(
         _ bytes: [UInt8], _ framing: Framing.Type
-    ) throws(ClassicFault) -> [MessageAnswer] {
+    ) throws(ClassicFault) -> [ClassicAnswer] {
         var answers = MessageAnswers<Framing>()
-        var (start, found): (Int, [MessageAnswer]) = (0, [])
+        var (start, found): (Int, [ClassicAnswer]) = (0, [])
         while true {
             let (answer, consumed) = try answers.next(bytes.span.bytes.extracting(start...))
             guard answer != .needsMore else { return found }
@@ -20,7 +20,7 @@ import TransferModel
 
     @Test func whatAServerSays() throws {
         let upload = ClassicUpload(number: 9)
-        let expected = [MessageAnswer.result(id: 9, Self.result), .close]
+        let expected = [ClassicAnswer.result(id: 9, Self.result), .close]
         let header7 =
             Header7Conversation().answer(to: upload, Self.result) + Wire.header7(4, []) + Wire.header7(5, "{}")
         #expect(try Self.read(header7, Header7Framing.self) == expected)

@@ -114,7 +114,7 @@ import TransferModel
         ] {
             #expect((1_000...65_542).contains(bytes.count))
         }
-        var answers = Header7Answers()
+        var answers = MessageAnswers<Header7Framing>()
         let bytes = Header7Conversation().answer(to: ClassicUpload(number: 1), result)
         guard case .result(1, let read) = try answers.next(bytes.span.bytes).answer else {
             Issue.record("no result")

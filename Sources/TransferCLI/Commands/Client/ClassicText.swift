@@ -52,6 +52,18 @@ struct ClassicText {
 }
 
 extension ClassicFraming {
+    /// Names for people: `header7, sized`.
+    static func names(_ framings: [ClassicFraming]) -> String { framings.map(\.name).joined(separator: ", ") }
+
+    /// What people can choose about framings, for help: `for sized total=content where …, and answer=no where …`.
+    static func choices(_ framings: [ClassicFraming]) -> String {
+        framings.filter { !$0.options.isEmpty }
+            .map { "for \($0.name) \($0.options.map(\.help).joined(separator: ", and "))" }.joined(separator: ", ")
+    }
+
+    /// Names of those whose clients have names.
+    static let chats = names(standard.filter(\.isChat))
+
     /// Reads an address.
     ///
     /// - Returns: nothing also where no port is given and the framing's programs have none of their own.

@@ -41,7 +41,7 @@ extension PushClassic {
             throw arguments.error("--compress zstd cannot be met with --classic: no such server knows it")
         }
         guard configuration.compression == .zlib else { return false }
-        guard framing == .header7 else {
+        guard framing.isCompressible else {
             throw arguments.error(
                 "--compress zlib cannot be met with --classic \(framing.name), which has no compression")
         }

@@ -9,10 +9,7 @@ internal import TransferModel
 struct PushClassic {
     static let framing = Flag(
         name: "classic", placeholder: "NAME", help: "Push to a server that speaks a classic framing.",
-        details:
-            "NAME is \(names). For sized may follow, each after a comma: total=content where the server doesn't count the "
-            + "8 bytes of the head, and answer=no where it answers nothing. It needs --to HOST:PORT, and beyond this machine "
-            + "--plaintext: these framings know no encryption. What such a server says is told as it is: see docs/DIALECTS.md."
+        details: details(of: spoken)
     ).text
 
     static let recipient = Flag(
@@ -20,17 +17,25 @@ struct PushClassic {
         details:
             "People of the server's lists, as 'transfer people' shows them; several with commas between them, or by several "
             + "--for, and \\, stands for a comma in a name. It waits on the server until each of them has received it: see "
-            + "'transfer sent'. With --classic jsonline, the one client that the server hands it on to.", value: .person
+            + "'transfer sent'. With --classic \(ClassicFraming.chats), the one client that the server hands it on to.",
+        value: .person
     ).texts
 
     static let sender = Flag(
-        name: "as", placeholder: "WHO", help: "What this client calls itself, with --classic jsonline.",
+        name: "as", placeholder: "WHO", help: "What this client calls itself, with --classic \(ClassicFraming.chats).",
         details: "USER@HOST when not given. A server gives what has come for that name to whoever uses it."
     ).text
 
     static let flags = [framing.flag, recipient.flag, sender.flag]
 
-    private static let names = ClassicTarget.spoken.map(\.name).joined(separator: ", ")
+    private static let spoken = ClassicFraming.standard.filter(\.hasClient)
+
+    /// - Parameter framings: those that push speaks.
+    static func details(of framings: [ClassicFraming]) -> String {
+        "NAME is \(ClassicFraming.names(framings)). Behind it may follow, each after a comma: "
+            + "\(ClassicFraming.choices(framings)). It needs --to HOST:PORT, and beyond this machine --plaintext: these "
+            + "framings know no encryption. What such a server says is told as it is: see docs/DIALECTS.md."
+    }
 
     let target: ClassicTarget
     let server: ServerAddress
@@ -40,7 +45,8 @@ struct PushClassic {
     init?(_ arguments: ParsedArguments, _ configuration: ClientConfiguration) throws(UsageError) {
         guard let text = arguments[Self.framing] else {
             guard !arguments.isSet(Self.sender.flag) else {
-                throw arguments.error("\(arguments.source(of: Self.sender.flag)) is for --classic jsonline")
+                throw arguments.error(
+                    "\(arguments.source(of: Self.sender.flag)) is for --classic \(ClassicFraming.chats)")
             }
             return nil
         }
@@ -53,8 +59,11 @@ struct PushClassic {
                 "\(framing.name) knows no encryption; where nobody can listen in, push with --plaintext")
         }
         target = ClassicTarget(
-            framing, sender: try Self.sender(arguments), recipient: try Self.recipient(framing, arguments),
-            isCompressed: try Self.compresses(framing, arguments, configuration), isBeyondThisMachine: isPlaintext)
+            framing,
+            as: ClassicParty(
+                sender: try Self.sender(arguments), recipient: try Self.recipient(framing, arguments),
+                isCompressed: try Self.compresses(framing, arguments, configuration)),
+            isBeyondThisMachine: isPlaintext)
     }
 
     func apply(to configuration: inout ClientConfiguration) {
@@ -65,7 +74,9 @@ struct PushClassic {
     private static func framing(_ text: String, _ arguments: ParsedArguments) throws(UsageError) -> ClassicFraming {
         let text = ClassicText(text)
         let framing = try text.framing(text.first, try text.options(arguments), arguments)
-        guard framing != .text else { throw text.fault("push speaks \(names)", arguments) }
+        guard framing.hasClient else {
+            throw text.fault("push speaks \(ClassicFraming.names(spoken))", arguments)
+        }
         return framing
     }
 
@@ -86,14 +97,14 @@ struct PushClassic {
     private static func recipient(
         _ framing: ClassicFraming, _ arguments: ParsedArguments
     ) throws(UsageError) -> String {
-        guard framing == .jsonline else {
+        guard framing.isChat else {
             for flag in [recipient.flag, sender.flag] where arguments.isSet(flag) {
-                throw arguments.error("\(arguments.source(of: flag)) is for --classic jsonline")
+                throw arguments.error("\(arguments.source(of: flag)) is for --classic \(ClassicFraming.chats)")
             }
             return ""
         }
         guard let name = arguments[recipient].last else {
-            throw arguments.error("--classic jsonline needs --for WHO: its servers hand on what they get")
+            throw arguments.error("--classic \(framing.name) needs --for WHO: its servers hand on what they get")
         }
         return try client(name, recipient.flag, arguments)
     }

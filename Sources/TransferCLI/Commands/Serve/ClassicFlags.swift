@@ -1,5 +1,5 @@
 internal import TransferAccess
-private import TransferClassic
+internal import TransferClassic
 private import TransferIO
 private import TransferModel
 internal import TransferServer
@@ -8,12 +8,7 @@ internal import TransferServer
 enum ClassicFlags {
     static let listeners = Flag(
         name: "classic", placeholder: "NAME=ADDRESS", help: "Also receive from clients that speak a classic framing.",
-        details:
-            "NAME is \(names). Behind the address may follow, each after a comma: folder=, quota=, max-files=, max-upload= as in "
-            + "'transfer access add', for sized total=content where clients don't count the 8 bytes of the head, and "
-            + "answer=no for those that read no answer, and for jsonline people=alice+bob for names in the lists that its "
-            + "clients, who cannot prove any, may have. May be given several times. These framings know no encryption and "
-            + "no keys: elsewhere than on this machine they need --allow-insecure. See docs/DIALECTS.md."
+        details: details(of: ClassicFraming.standard)
     ).texts
 
     static let folder = Flag(
@@ -21,7 +16,14 @@ enum ClassicFlags {
         help: "The folder of clients of --classic that name none, within the directory."
     ).text
 
-    private static let names = ClassicFraming.all.map(\.name).joined(separator: ", ")
+    /// - Parameter framings: those that can be served.
+    static func details(of framings: [ClassicFraming]) -> String {
+        "NAME is \(ClassicFraming.names(framings)). Behind the address may follow, each after a comma: folder=, quota=, "
+            + "max-files=, max-upload= as in 'transfer access add', \(ClassicFraming.choices(framings)), and for "
+            + "\(ClassicFraming.chats) people=alice+bob for names in the lists that its clients, who cannot prove any, may "
+            + "have. May be given several times. These framings know no encryption and no keys: elsewhere than on this "
+            + "machine they need --allow-insecure. See docs/DIALECTS.md."
+    }
 
     /// What the flags say.
     ///
@@ -83,7 +85,7 @@ private struct ListenerText {
         let values = options.filter { $0.name == Self.peopleOption }.map(\.value)
         guard let value = values.last else { return [] }
         guard framing.isChat, values.count == 1 else {
-            throw text.fault("'people' is for jsonline, once, with all names in it", arguments)
+            throw text.fault("'people' is for \(ClassicFraming.chats), once, with all names in it", arguments)
         }
         let people = value.utf8.split(separator: UInt8(ascii: "+"), omittingEmptySubsequences: false)
             .map { String(Substring($0)) }

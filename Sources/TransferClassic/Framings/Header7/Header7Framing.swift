@@ -1,5 +1,11 @@
 package import TransferModel
 
+extension ClassicFraming {
+    /// Version 1 of the header of seven bytes.
+    package static let header7 = ClassicFraming(
+        "header7", window: Header7Header.size + Int(UInt16.max), isCompressible: true, messagesIn: Header7Framing.self)
+}
+
 /// Messages behind version 1 of the header of seven bytes. A message is only taken whole: 65,542 bytes at most.
 package struct Header7Framing: MessageFraming {
     package let isBetweenMessages = true

@@ -1,5 +1,12 @@
 internal import TransferModel
 
+extension ClassicFraming {
+    /// A head in JSON, a line end, a body.
+    package static let jsonline = ClassicFraming(
+        "jsonline", port: 8088, window: ClassicLimits.head + 2, chat: JSONLineMessage.self,
+        conversation: { JSONLineConversation() }, client: { JSONLineClient($0) })
+}
+
 /// The `jsonline` framing: a head in JSON, a line end (CR LF), a body of as many bytes as the head says.
 ///
 /// The framing has no answers. What is refused is told as a text of the server's, which its programs show to people.

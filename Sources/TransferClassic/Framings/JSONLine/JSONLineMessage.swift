@@ -1,21 +1,14 @@
 package import TransferModel
 
 /// Heads of the `jsonline` framing as they are sent, each with its line end. The body follows, of exactly the size said.
-package enum JSONLineMessage {
-    /// What a server calls itself where it says something of its own accord.
+package enum JSONLineMessage: ClassicChat {
     package static let server = "transfer"
 
-    /// What a server puts in front of a body that it hands on.
-    ///
-    /// - Parameters:
-    ///   - kind: of the body: a picture, or else a text.
-    ///   - source: the client that it comes from.
-    ///   - size: bytes of the body.
     package static func forwarded(_ kind: ContentKind, from source: String, size: UInt64) -> [UInt8] {
         line(["type": word(for: kind), "sourceClient": .string(source), "size": .string("\(size)")])
     }
 
-    /// Whether a body can be handed on: texts and pictures, neither empty nor too long. A place is a text as well.
+    /// Texts and pictures, neither empty nor too long. A place is a text as well.
     package static func carries(_ kind: ContentKind, size: UInt64) -> Bool {
         guard (1...ClassicLimits.handedOn).contains(size) else { return false }
         return switch kind {

@@ -1,5 +1,33 @@
 internal import TransferModel
 
+extension ClassicFraming {
+    /// Size, type, content.
+    ///
+    /// - Parameters:
+    ///   - total: what the size counts.
+    ///   - isAnswered: whether the client reads answers. One that does not must not get any: when it closes with bytes
+    ///     unread, its system throws away what is still on its way to us.
+    package static func sized(total: SizedTotal = .whole, isAnswered: Bool = true) -> ClassicFraming {
+        ClassicFraming(
+            "sized", port: 5288, window: SizedConversation.headSize,
+            options: [
+                Option(
+                    "total", help: "total=content where the 8 bytes of the head are not counted",
+                    values: SizedTotal.allCases.map { total in
+                        (total.rawValue, { sized(total: total, isAnswered: isAnswered) })
+                    }),
+                Option(
+                    "answer", help: "answer=no where there are no answers",
+                    values: [
+                        ("yes", { sized(total: total, isAnswered: true) }),
+                        ("no", { sized(total: total, isAnswered: false) }),
+                    ]),
+            ],
+            conversation: { SizedConversation(total: total, isAnswered: isAnswered) },
+            client: { _ in SizedClient(total: total, isAnswered: isAnswered) })
+    }
+}
+
 /// The `sized` framing: a total and a type, 4 bytes each and little-endian, then content of up to 2 GiB; an answer of three
 /// such numbers.
 ///

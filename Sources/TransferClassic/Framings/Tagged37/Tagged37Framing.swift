@@ -1,5 +1,11 @@
 package import TransferModel
 
+extension ClassicFraming {
+    /// A header of 37 characters.
+    package static let tagged37 = ClassicFraming(
+        "tagged37", window: ClassicLimits.json + 1, messagesIn: Tagged37Framing.self)
+}
+
 /// Messages behind a header of 37 characters. The header is taken by itself; the JSON is only taken whole, 128 KiB at most.
 ///
 /// ```

@@ -1,5 +1,12 @@
 internal import TransferModel
 
+extension ClassicFraming {
+    /// Texts in buffers of 1,024 bytes. This program has no client of it: its texts are typed by people, and no answer tells
+    /// what became of one.
+    package static let text = ClassicFraming(
+        "text", port: 1024, window: TextConversation.bufferSize, conversation: { TextConversation() }, client: nil)
+}
+
 /// The `text` framing: each message is a C string in a buffer of 1,024 bytes, all of which travel; `exit` ends the
 /// conversation. Nothing is a fault, and nothing is answered.
 ///

@@ -34,20 +34,19 @@ struct ClassicPush {
         case sent(Open)
     }
 
-    private let target: ClassicTarget
-    private var answers: ClassicAnswerReader
+    private var client: any ClassicClient
     private var state = State.idle
     private var number: UInt64 = 0
+    /// The last upload that was taken back, or 0: its result is of no interest any more, nor are those of uploads before it,
+    /// which can come late.
+    private var ignored: UInt64 = 0
 
     init(_ target: ClassicTarget) {
-        self.target = target
-        answers = ClassicAnswerReader(target.framing)
+        client = target.client
     }
 
     /// Whether an answer is due.
     var awaitsAnswer: Bool { if case .sent = state { true } else { false } }
-
-    private var wire: ClassicWire { ClassicWire(target) }
 }
 
 // MARK: Sending
@@ -57,16 +56,10 @@ extension ClassicPush {
     var greeting: [UInt8] { heartbeat }
 
     /// A sign of life; empty where the framing has none, or none at this place.
-    var heartbeat: [UInt8] {
-        switch target.framing {
-        case .jsonline: state == .idle ? JSONLineMessage.heartbeat(from: target.sender) : []
-        case .header7, .tagged37: wire.bytes(.ping) ?? []
-        case .sized, .text: []
-        }
-    }
+    var heartbeat: [UInt8] { client.heartbeat(isInUpload: state != .idle) }
 
     /// What comes last on a connection; may be empty.
-    var farewell: [UInt8] { wire.bytes(.goodbye) ?? [] }
+    var farewell: [UInt8] { client.farewell }
 
     /// Begins an upload.
     ///
@@ -75,19 +68,21 @@ extension ClassicPush {
     mutating func begin(_ declared: Declared) throws(Failure) -> [UInt8] {
         // Trap: the session begins one upload when the last one has ended.
         precondition(state == .idle, "an upload begins inside another one")
-        let bytes = try wire.head(declared, number: number + 1)
+        let bytes = try client.begin(
+            ClassicUpload(
+                number: number + 1, name: Array(declared.name.utf8), kind: declared.kind, size: declared.size))
         number += 1
         state = .content(Open(number: number, kind: declared.kind))
         return bytes
     }
 
-    /// - Parameter piece: of the content, the next one; of at most `MessageRequest.chunkSize` bytes.
+    /// - Parameter piece: of the content, the next one; of at most `ClassicClient.longestPiece` bytes.
     /// - Returns: what to send.
     mutating func content(_ piece: [UInt8]) -> [UInt8] {
         guard case .content(var open) = state else { return [] }
         open.sent += UInt64(piece.count)
         state = .content(open)
-        return wire.content(piece, number: open.number)
+        return client.content(piece, of: open.number)
     }
 
     /// All of the content was given.
@@ -96,8 +91,8 @@ extension ClassicPush {
     /// - Returns: what to send; empty where the content ends by itself.
     mutating func finish(sha256: [UInt8]?) -> [UInt8] {
         guard case .content(let open) = state else { return [] }
-        state = target.isAnswered ? .sent(open) : .idle
-        return wire.bytes(.end(id: open.number, size: open.sent, sha256: sha256)) ?? []
+        state = client.isAnswered ? .sent(open) : .idle
+        return client.end(open.number, size: open.sent, sha256: sha256)
     }
 
     /// The rest of the content will not come.
@@ -107,8 +102,8 @@ extension ClassicPush {
         switch state {
         case .idle, .sent: return []
         case .content(let open), .refused(let open):
-            guard let bytes = wire.bytes(.abort(id: open.number, reason: reason)) else { return nil }
-            if state == .content(open) { answers.ignore(open.number) }
+            guard let bytes = client.abort(open.number, reason: reason) else { return nil }
+            if state == .content(open) { ignored = open.number }
             state = .idle
             return bytes
         }
@@ -122,37 +117,45 @@ extension ClassicPush {
     ///
     /// - Throws: `ClassicFault` for what is no answer, and for one that nothing asked for.
     mutating func take(_ bytes: RawSpan) throws(ClassicFault) -> (heard: ClassicHeard, consumed: Int) {
-        let (answer, consumed) = try answers.next(bytes)
+        let (answer, consumed) = try client.next(bytes)
         return (try hear(answer), consumed)
     }
 
-    private mutating func hear(_ answer: ClassicAnswerReader.Answer) throws(ClassicFault) -> ClassicHeard {
+    private mutating func hear(_ answer: ClassicAnswer) throws(ClassicFault) -> ClassicHeard {
         switch answer {
         case .needsMore: .needsMore
         case .nothing: .nothing
         case .reply(let bytes): .reply(bytes)
         case .remark(let text): .remark(text)
         case .close: .close
-        case .sized(let answer): .verdict(try verdict(answer))
+        case .stored(let kind): .verdict(try stored(kind))
+        case .failed: .verdict(try failed())
+        case .result(let id, _) where id != 0 && id <= ignored: .nothing
         case .result(let id, let result): .verdict(try verdict(id, result))
         }
     }
 
-    private mutating func verdict(_ answer: SizedAnswer) throws(ClassicFault) -> ClassicVerdict {
+    private mutating func stored(_ kind: ContentKind?) throws(ClassicFault) -> ClassicVerdict {
         switch state {
-        case .content(let open) where !answer.isStored:
-            state = .refused(open)
-            return .failed
         case .content:
             throw ClassicFault(.unexpectedFrame, "It said that an upload is stored before all of it was sent.")
         case .sent(let open):
-            guard answer.kind == open.kind || !answer.isStored else {
+            guard kind == nil || kind == open.kind else {
                 throw ClassicFault(.unexpectedFrame, "An answer is about another type than the upload's.")
             }
             state = .idle
-            return answer.isStored ? .stored : .failed
+            return .stored
         case .idle, .refused: throw Self.unasked
         }
+    }
+
+    private mutating func failed() throws(ClassicFault) -> ClassicVerdict {
+        switch state {
+        case .content(let open): state = .refused(open)
+        case .sent: state = .idle
+        case .idle, .refused: throw Self.unasked
+        }
+        return .failed
     }
 
     private mutating func verdict(_ id: UInt64, _ result: ClassicResult) throws(ClassicFault) -> ClassicVerdict {

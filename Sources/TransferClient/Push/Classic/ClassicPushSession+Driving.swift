@@ -42,13 +42,9 @@ extension ClassicPushSession: PushSession {
 
     /// The handshake is the connection: there is no other one.
     func establish() {
+        let silence = Interval.seconds(run.configuration.silenceTimeout)
         driver.liveness.timeouts.heartbeat =
-            switch target.framing {
-            // Every second, as its programs do.
-            case .jsonline: .seconds(1)
-            case .header7, .tagged37: min(.seconds(5), .seconds(run.configuration.silenceTimeout / 3))
-            case .sized, .text: Interval(nanoseconds: .max)
-            }
+            target.client.heartbeatInterval(silence: silence) ?? Interval(nanoseconds: .max)
         driver.liveness.established(now: .now)
         watch()
     }

@@ -21,7 +21,7 @@ extension ClassicPushSession {
 
     /// Without answers an upload is over when its last byte has left.
     func settleUnanswered() {
-        guard !target.isAnswered, let current, hasLeft(current) else { return }
+        guard !target.client.isAnswered, let current, hasLeft(current) else { return }
         self.current = nil
         hasProgressed = true
         unanswered = current.upload

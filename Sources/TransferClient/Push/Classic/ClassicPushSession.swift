@@ -117,7 +117,7 @@ extension ClassicPushSession {
 
     private func open(_ pending: PendingUpload) async -> Result<ClassicSource, Failure> {
         var upload = pending
-        if target.wantsSize, case .stream(let stream) = pending.content {
+        if target.client.wantsSize, case .stream(let stream) = pending.content {
             switch await hold(HeldStream(stream)) {
             case .success(let bytes): upload = pending.holding(bytes)
             case .failure(let failure): return .failure(failure)
@@ -225,7 +225,7 @@ extension ClassicPushSession {
     /// Says goodbye, and where nothing tells that the server has everything waits for its end.
     private func leave() async {
         if ending == nil { send(machine.farewell) }
-        if ending == nil, !target.isAnswered, unanswered != nil {
+        if ending == nil, !target.client.isAnswered, unanswered != nil {
             isLeaving = true
             await wait { $0.outbound.isEmpty || $0.hasSendFailed }
             driver.socket?.endSending()

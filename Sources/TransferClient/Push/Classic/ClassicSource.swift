@@ -42,7 +42,7 @@ final class ClassicSource: @unchecked Sendable {
     private let hasher: BlockHasher?
     private let pieceSize: Int
 
-    /// Bytes of a piece where the framing doesn't bound it: few calls, and little memory.
+    /// Bytes of a piece where the framing doesn't bound it to fewer: few calls, and little memory.
     private static let longestPiece = 256 << 10
 
     /// Opens it.
@@ -51,8 +51,8 @@ final class ClassicSource: @unchecked Sendable {
     /// - Throws: `sourceUnreadable`, `sourceSkipped`.
     init(_ pending: PendingUpload, _ target: ClassicTarget) throws(Failure) {
         upload = pending
-        pieceSize = target.wantsSize ? Self.longestPiece : MessageRequest.chunkSize
-        hasher = target.wantsSize ? nil : BlockHasher(.sha256)
+        pieceSize = min(target.client.longestPiece ?? .max, Self.longestPiece)
+        hasher = target.client.hasDigests ? BlockHasher(.sha256) : nil
         upload.started = monotonicNanoseconds()
         if case .stream(let stream) = upload.content {
             (origin, size, kind) = (.stream(stream), nil, upload.wantedKind)

@@ -133,7 +133,10 @@ import TransferTestSupport
 
     /// Nor does it help that it says something all the time.
     @Test(arguments: [
-        (ClassicTarget(.jsonline, sender: "me", recipient: "bob"), JSONLineMessage.heartbeat(from: "bob")),
+        (
+            ClassicTarget(.jsonline, as: ClassicParty(sender: "me", recipient: "bob")),
+            JSONLineMessage.heartbeat(from: "bob")
+        ),
         (ClassicTarget(.sized(total: .whole, isAnswered: false)), [1, 2, 3]),
         (ClassicTarget(.header7), [0, 1, 0, 4, 0, 0, 0]),
     ])
@@ -225,7 +228,7 @@ import TransferTestSupport
     }
 
     @Test func aSentenceOfAChat() async throws {
-        let target = ClassicTarget(.jsonline, sender: "me", recipient: "bob")
+        let target = ClassicTarget(.jsonline, as: ClassicParty(sender: "me", recipient: "bob"))
         let heartbeat = JSONLineMessage.heartbeat(from: "me").count
         let full = JSONLineMessage.forwarded(.text, from: JSONLineMessage.server, size: 5) + Array("Full.".utf8)
         let head = try #require(JSONLineMessage.upload(.text, from: "me", to: "bob", size: 3))

@@ -11,6 +11,9 @@ import TransferSystem
 struct ChatGuests: Sendable {
     let mailroom: Mailroom
 
+    /// What is said to clients, in the words of their framing.
+    let chat: any ClassicChat.Type
+
     /// Names of people in the lists who may also come over this wire, because the server's operator says so.
     let people: [String]
 
@@ -20,8 +23,8 @@ struct ChatGuests: Sendable {
 
     /// - Returns: nothing for clients of a framing without names, or where there are no mailboxes.
     init?(_ listener: ClassicListener, _ scope: UploadScope?, peer: String, _ mailroom: Mailroom?) {
-        guard listener.framing.isChat, let scope, let mailroom else { return nil }
-        self.mailroom = mailroom
+        guard let chat = listener.framing.chat, let scope, let mailroom else { return nil }
+        (self.mailroom, self.chat) = (mailroom, chat)
         (people, grant) = (listener.people, listener.grant)
         (self.scope, self.peer) = (scope, peer)
     }
@@ -30,7 +33,7 @@ struct ChatGuests: Sendable {
     ///
     /// - Throws: `forbidden` for a name that it cannot have; `storageFailed`.
     func admit(_ name: String) throws(Failure) -> Caller {
-        if let reason = Self.fault(of: name) { throw Failure(.forbidden, reason) }
+        if let reason = Self.fault(of: name, server: chat.server) { throw Failure(.forbidden, reason) }
         guard mailroom.isTaken(name) else {
             try register(name)
             return Caller(grant, scope, peer: peer, person: name)
@@ -58,14 +61,16 @@ struct ChatGuests: Sendable {
     ///
     /// What is written down under it is shown to others, and may become a part of the name of a file there. So it has nothing
     /// that cannot be seen: two names that look the same would be taken for one.
-    static func fault(of name: String) -> String? {
+    ///
+    /// - Parameter server: what the server calls itself.
+    static func fault(of name: String, server: String) -> String? {
         let shown = name.escapedForDisplay
         let bytes = name.utf8
         guard !bytes.isEmpty, bytes.count <= ClassicLimits.client, shown.hasSameBytes(as: name),
             !bytes.contains(UInt8(ascii: "/")), bytes.first != UInt8(ascii: " "), bytes.last != UInt8(ascii: " "),
             name.unicodeScalars.allSatisfy(\.isSeen), ![".", ".."].contains(where: { $0.hasSameBytes(as: name) })
         else { return "'\(shown)' cannot be the name of a client." }
-        guard !name.lowercased().hasSameBytes(as: JSONLineMessage.server.lowercased()) else {
+        guard !name.lowercased().hasSameBytes(as: server.lowercased()) else {
             return "'\(shown)' is what the server calls itself."
         }
         return nil

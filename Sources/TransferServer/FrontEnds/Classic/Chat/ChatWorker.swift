@@ -161,14 +161,14 @@ extension ChatWorker {
     private func begin(_ delivery: Delivery, _ chunk: AnswerChunk) throws(Failure) {
         guard !names.isUnfit(delivery.number), !delivery.mail.isRotten, try isWaiting(delivery) else { return }
         let mail = delivery.mail
-        guard mail.note == nil, JSONLineMessage.carries(mail.kind, size: mail.size) else {
+        guard mail.note == nil, guests.chat.carries(mail.kind, size: mail.size) else {
             if names.noteUnfit(delivery.number) { events.append(.unfit(delivery)) }
             return
         }
         let start = chunk.count
         do throws(Failure) {
             let content = try open(delivery)
-            chunk.append(JSONLineMessage.forwarded(mail.kind, from: mail.sender, size: mail.size))
+            chunk.append(guests.chat.forwarded(mail.kind, from: mail.sender, size: mail.size))
             try goOn(content, chunk)
         } catch {
             chunk.shorten(to: start)

@@ -1,22 +1,13 @@
-internal import TransferModel
+package import TransferModel
 
-/// Reads what a server of the `jsonline` framing says to a client: its own sentences, and what other clients have sent, which
-/// is skipped.
+/// The client's side of the `jsonline` framing: heads in front of content, and a heartbeat each second. Of what the server
+/// says it reads the server's own sentences, and skips what other clients have sent.
 ///
 /// ```
 ///   head ──from the server: sentence(run)──► all of it ──► head
 ///   head ──from others: skipped(run)──► all of it ──► head
 /// ```
-package struct JSONLineAnswers: Sendable {
-    package enum Answer: Equatable, Sendable {
-        /// The bytes end before the next thing is complete; nothing was consumed.
-        case needsMore
-        /// Bytes that are skipped.
-        case nothing
-        /// The server says something of its own accord, which is why it has refused something.
-        case sentence(String)
-    }
-
+package struct JSONLineClient: ClassicClient {
     private enum State {
         case head(LineEndSearch)
         case sentence(Int)
@@ -25,12 +16,35 @@ package struct JSONLineAnswers: Sendable {
 
     private var state = State.head(LineEndSearch())
 
-    package init() {}
+    private let party: ClassicParty
 
-    /// Takes one step, by the rules of `ClassicConversation.next`.
-    ///
-    /// - Throws: `ClassicFault` for what is no such head.
-    package mutating func next(_ bytes: RawSpan) throws(ClassicFault) -> (answer: Answer, consumed: Int) {
+    package let isAnswered = false
+
+    init(_ party: ClassicParty) {
+        self.party = party
+    }
+
+    /// Every second, as its programs do.
+    package func heartbeatInterval(silence: Interval) -> Interval? { .seconds(1) }
+
+    package func heartbeat(isInUpload: Bool) -> [UInt8] {
+        isInUpload ? [] : JSONLineMessage.heartbeat(from: party.sender)
+    }
+
+    package func begin(_ upload: ClassicUpload) throws(Failure) -> [UInt8] {
+        guard let kind = upload.kind, [.text, .location, .picture].contains(kind) else {
+            throw Failure(
+                .unsuitable,
+                "jsonline has texts and pictures, and this is recognised as neither; say which with --kind.")
+        }
+        let head = upload.size.flatMap {
+            JSONLineMessage.upload(kind, from: party.sender, to: party.recipient, size: $0)
+        }
+        guard let head else { throw Failure(.unsuitable, "It is empty, and jsonline carries nothing that is empty.") }
+        return head
+    }
+
+    package mutating func next(_ bytes: RawSpan) throws(ClassicFault) -> (answer: ClassicAnswer, consumed: Int) {
         switch state {
         case .head(let search): try head(bytes, search)
         case .sentence(let size): sentence(bytes, size)
@@ -40,7 +54,7 @@ package struct JSONLineAnswers: Sendable {
 
     private mutating func head(
         _ bytes: RawSpan, _ search: LineEndSearch
-    ) throws(ClassicFault) -> (answer: Answer, consumed: Int) {
+    ) throws(ClassicFault) -> (answer: ClassicAnswer, consumed: Int) {
         var search = search
         guard let end = try search.end(in: bytes) else {
             state = .head(search)
@@ -60,13 +74,13 @@ package struct JSONLineAnswers: Sendable {
         return .sentence(Int(size))
     }
 
-    private mutating func sentence(_ bytes: RawSpan, _ size: Int) -> (answer: Answer, consumed: Int) {
+    private mutating func sentence(_ bytes: RawSpan, _ size: Int) -> (answer: ClassicAnswer, consumed: Int) {
         guard bytes.byteCount >= size else { return (.needsMore, 0) }
         state = .head(LineEndSearch())
-        return (.sentence(String(decoding: bytes.array(0..<size), as: UTF8.self)), size)
+        return (.remark(String(decoding: bytes.array(0..<size), as: UTF8.self)), size)
     }
 
-    private mutating func skipped(_ bytes: RawSpan, _ run: ContentRun) -> (answer: Answer, consumed: Int) {
+    private mutating func skipped(_ bytes: RawSpan, _ run: ContentRun) -> (answer: ClassicAnswer, consumed: Int) {
         var run = run
         let piece = run.take(of: bytes)
         guard !piece.isEmpty else { return (.needsMore, 0) }

@@ -1,0 +1,49 @@
+package import TransferModel
+
+/// The client's side of the `sized` framing: a head in front of the content, and an answer of 12 bytes, where there are any.
+package struct SizedClient: ClassicClient {
+    private let total: SizedTotal
+
+    package let isAnswered: Bool
+
+    /// - Parameters: as those of `ClassicFraming.sized`.
+    init(total: SizedTotal, isAnswered: Bool) {
+        (self.total, self.isAnswered) = (total, isAnswered)
+    }
+
+    package func begin(_ upload: ClassicUpload) throws(Failure) -> [UInt8] {
+        guard let kind = upload.kind, kind != .file else {
+            throw Failure(
+                .unsuitable,
+                "sized has texts, audio, pictures and locations, and this is recognised as none of them; say which with "
+                    + "--kind.")
+        }
+        guard let size = upload.size, let head = Self.head(kind: kind, size: size, total: total) else {
+            throw Failure(.unsuitable, "It is longer than sized can carry: 2 GiB less a few bytes.")
+        }
+        return head
+    }
+
+    /// The 8 bytes in front of an upload.
+    ///
+    /// - Returns: nil for what the framing cannot carry: a `file`, and more than 2^31 - 9 bytes.
+    package static func head(kind: ContentKind, size: UInt64, total: SizedTotal = .whole) -> [UInt8]? {
+        let (stated, isTooLarge) = size.addingReportingOverflow(UInt64(total.overhead))
+        guard let type = SizedType(kind), !isTooLarge, stated <= UInt64(Int32.max) else { return nil }
+        var bytes: [UInt8] = []
+        bytes.append(littleEndian: UInt32(stated))
+        bytes.append(littleEndian: type.rawValue)
+        return bytes
+    }
+
+    /// Without answers nothing that comes means anything.
+    package mutating func next(_ bytes: RawSpan) throws(ClassicFault) -> (answer: ClassicAnswer, consumed: Int) {
+        guard isAnswered else { return (bytes.byteCount > 0 ? .nothing : .needsMore, bytes.byteCount) }
+        guard let answer = try SizedAnswer.decode(bytes) else { return (.needsMore, 0) }
+        guard answer.isStored else { return (.failed, SizedAnswer.size) }
+        guard let kind = answer.kind else {
+            throw ClassicFault(.unexpectedFrame, "It says that something is stored, and the type is none.")
+        }
+        return (.stored(kind), SizedAnswer.size)
+    }
+}
