@@ -32,10 +32,41 @@ import TransferModel
         return outcome
     }
 
+    /// A client says its name again and again, and always the same.
+    @Test func aClientHasOneName() throws {
+        var state = try makeState()
+        let (first, second) = (try state.introduce("bob"), try state.introduce("bob"))
+        #expect(first && !second)
+        #expect(throws: ClassicFault.self) { try state.introduce("alice") }
+    }
+
+    /// Nothing is handed on to a client that does not have its name.
+    @Test func nothingIsMadeWithoutAName() throws {
+        var state = try makeState()
+        state.mailCame()
+        let unnamed = state.beginWork()
+        _ = try state.introduce("bob")
+        let undecided = state.beginWork()
+        #expect(!unnamed && !undecided && !state.isWorking && state.worker == nil)
+    }
+
+    /// What comes while the rest of a message goes out is looked at behind it.
+    @Test func newsInsideAMessageIsKept() throws {
+        var state = try makeState()
+        state.mailCame()
+        _ = state.order(room: 100, isLast: false)
+        state.took(outcome(100, isInMessage: true, isEmpty: false))
+        _ = state.order(room: 100, isLast: false)
+        #expect(state.isInMessage && !state.hasNews)
+        state.mailCame()
+        state.took(outcome(10, ends: [10]))
+        #expect(!state.isInMessage && state.hasNews)
+    }
+
     @Test func nothingIsToBeDoneWithoutNewsOrRoom() throws {
         var state = try makeState()
         let withoutNews = state.order(room: 100, isLast: false)
-        state.hasNews = true
+        state.mailCame()
         let (withoutRoom, atTheEnd) = (state.order(room: 0, isLast: false), state.order(room: 100, isLast: true))
         #expect(withoutNews == nil && withoutRoom == nil && atTheEnd == nil)
         let order = state.order(room: 100, isLast: false)
@@ -46,7 +77,7 @@ import TransferModel
     /// Until the mailbox is empty there may be more.
     @Test func theNextOnesFollow() throws {
         var state = try makeState()
-        state.hasNews = true
+        state.mailCame()
         _ = state.order(room: 100, isLast: false)
         state.took(outcome(50, ends: [50], isEmpty: false))
         #expect(state.hasNews)
@@ -59,7 +90,7 @@ import TransferModel
     /// A sentence inside of a message would be taken for a part of it.
     @Test func sentencesWaitForTheEndOfAMessage() throws {
         var state = try makeState()
-        state.hasNews = true
+        state.mailCame()
         _ = state.order(room: 100, isLast: false)
         state.took(outcome(100, isInMessage: true, isEmpty: false))
         state.say([1, 2])
@@ -86,7 +117,7 @@ import TransferModel
         let start = MonotonicTime(nanoseconds: 1_000_000_000)
         state.say([1, 2, 3])
         _ = state.takeSaid()
-        state.hasNews = true
+        state.mailCame()
         _ = state.order(room: 100, isLast: false)
         #expect(!state.awaitsHeartbeat)
         state.took(outcome(60, ends: [40]))
@@ -106,7 +137,7 @@ import TransferModel
     /// A Unix-domain socket counts more than was sent.
     @Test func moreThanWasSentIsNothing() throws {
         var state = try makeState()
-        state.hasNews = true
+        state.mailCame()
         _ = state.order(room: 100, isLast: false)
         state.took(outcome(60, ends: [60]))
         for second in 1...10 as ClosedRange<Int64> {

@@ -1,3 +1,4 @@
+import TransferClassic
 import TransferCodec
 import TransferIntake
 import TransferMail
@@ -6,29 +7,41 @@ import TransferPorts
 import TransferSystem
 
 /// The session's side of a client that has a name and a mailbox: what it is sent, and what it has.
+///
+/// ```
+///   unnamed ──introduce──► named ──enter──► resting ⇄ working        the client, and the worker that hands on to it
+///   empty ──mailCame──► news ──order──► empty ──took──► empty, news, inMessage        what waits for it
+/// ```
 struct ChatState {
+    private enum Client {
+        /// It has not said what it calls itself.
+        case unnamed
+        /// The pool decides whether it may have its name.
+        case named(String)
+        /// It is handed what waits for it, and nothing is being made for it.
+        case resting(ChatWorker)
+        case working(ChatWorker)
+    }
+
+    private enum Mailbox {
+        /// All that waits was looked at.
+        case empty
+        /// Something may wait that was not looked at.
+        case news
+        /// The connection ends inside a message, so that nothing but the rest of it may follow.
+        case inMessage(hasNews: Bool)
+    }
+
     /// Bytes of the server's own sentences that may wait; a client that makes more of them isn't read.
     static let mostSaid = 64 << 10
 
     let guests: ChatGuests
 
-    /// What the client calls itself, as soon as it has said so.
-    var name: String?
-
-    /// Hands on what waits for the client, once it has its name.
-    var worker: ChatWorker?
+    private var client = Client.unnamed
+    private var mailbox = Mailbox.empty
 
     /// Sentences of the server's own, which cannot go inside a message.
     private(set) var said: [UInt8] = []
-
-    /// Whether the connection ends inside a message, so that nothing but the rest of it may follow.
-    private(set) var isInMessage = false
-
-    /// Whether something may wait that was not looked at.
-    var hasNews = false
-
-    /// Whether the worker works.
-    var isWorking = false
 
     private var deliveries = ChatDeliveries()
     /// Those that the ledger was not told of.
@@ -40,6 +53,29 @@ struct ChatState {
         self.guests = guests
     }
 
+    /// Hands on what waits for the client; nil until it has its name.
+    var worker: ChatWorker? {
+        switch client {
+        case .unnamed, .named: nil
+        case .resting(let worker), .working(let worker): worker
+        }
+    }
+
+    var isWorking: Bool { if case .working = client { true } else { false } }
+
+    var isInMessage: Bool { if case .inMessage = mailbox { true } else { false } }
+
+    /// Whether something may wait that was not looked at.
+    private(set) var hasNews: Bool {
+        get {
+            switch mailbox {
+            case .empty, .inMessage(hasNews: false): false
+            case .news, .inMessage(hasNews: true): true
+            }
+        }
+        set { mailbox = isInMessage ? .inMessage(hasNews: newValue) : newValue ? .news : .empty }
+    }
+
     /// Whether the server's own sentences leave room for more of them.
     var takesSentences: Bool { said.count < Self.mostSaid }
 
@@ -48,6 +84,42 @@ struct ChatState {
 
     /// Whether nothing is to be told to the ledger, and no message is under way.
     var isAtRest: Bool { !isWorking && !isInMessage && received.isEmpty }
+
+    /// The client says its name.
+    ///
+    /// - Returns: whether it does so for the first time.
+    /// - Throws: `ClassicFault` for a second name.
+    mutating func introduce(_ name: String) throws(ClassicFault) -> Bool {
+        let known: String
+        switch client {
+        case .unnamed:
+            client = .named(name)
+            return true
+        case .named(let name): known = name
+        case .resting(let worker), .working(let worker): known = worker.name
+        }
+        guard known.hasSameBytes(as: name) else {
+            throw ClassicFault(.malformedFrame, "A client has one name, and here come two.")
+        }
+        return false
+    }
+
+    /// The client has its name.
+    mutating func enter(_ worker: ChatWorker) { client = .resting(worker) }
+
+    /// - Returns: whether the worker has begun to work, which it does once at a time.
+    mutating func beginWork() -> Bool {
+        guard case .resting(let worker) = client else { return false }
+        client = .working(worker)
+        return true
+    }
+
+    mutating func endWork() {
+        if case .working(let worker) = client { client = .resting(worker) }
+    }
+
+    /// Something has come for the client.
+    mutating func mailCame() { hasNews = true }
 
     mutating func say(_ bytes: [UInt8]) { said += bytes }
 
@@ -79,8 +151,8 @@ struct ChatState {
         for (id, offset) in outcome.ends { deliveries.sent(id, end: given + UInt64(offset)) }
         given += UInt64(outcome.chunk?.count ?? 0)
         guard outcome.hasLooked else { return }
-        isInMessage = outcome.isInMessage
-        if !outcome.isEmpty { hasNews = true }
+        let hasNews = hasNews || !outcome.isEmpty
+        mailbox = outcome.isInMessage ? .inMessage(hasNews: hasNews) : hasNews ? .news : .empty
     }
 
     /// A heartbeat has come.

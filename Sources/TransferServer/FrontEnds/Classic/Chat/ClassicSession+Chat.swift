@@ -60,15 +60,11 @@ extension ClassicSession {
 
     /// The client says its name, for the first time or again.
     func introduce(_ name: String, in batch: ClassicBatch) throws(ProtocolFault) {
-        guard let chat else { return }
-        if let known = chat.name {
-            guard known.hasSameBytes(as: name) else {
-                throw wire.broken(ClassicFault(.malformedFrame, "A client has one name, and here come two."))
-            }
-            return
+        do throws(ClassicFault) {
+            if try chat?.introduce(name) ?? false { batch.append(.present(name)) }
+        } catch {
+            throw wire.broken(error)
         }
-        self.chat?.name = name
-        batch.append(.present(name))
     }
 
     /// The pool has decided about the name.
@@ -81,7 +77,7 @@ extension ClassicSession {
 
     private func enter(as name: String, on connection: isolated Connection) {
         guard connection.ending == nil, let guests = chat?.guests else { return }
-        chat?.worker = ChatWorker(name, guests, names, worker.uploads.resources)
+        chat?.enter(ChatWorker(name, guests, names, worker.uploads.resources))
         establish(as: name)
         names.enter(name, client.number) { [weak connection] in
             connection?.start { $0.end(.lost("a client with the same name has come")) }
@@ -96,7 +92,7 @@ extension ClassicSession {
 
     private func mailCame(on connection: isolated Connection) {
         bell.heard()
-        chat?.hasNews = true
+        chat?.mailCame()
         handOn(on: connection)
     }
 }
@@ -106,8 +102,7 @@ extension ClassicSession {
 extension ClassicSession {
     func handOn(on connection: isolated Connection) {
         saySentences(on: connection)
-        guard let chat, chat.worker != nil, !chat.isWorking else { return }
-        self.chat?.isWorking = true
+        guard chat?.beginWork() ?? false else { return }
         connection.start { await $0.session.handOnLoop(on: $0) }
     }
 
@@ -118,7 +113,7 @@ extension ClassicSession {
             let outcome = await onPool { worker.step(order) }
             take(outcome, on: connection)
         }
-        chat?.isWorking = false
+        chat?.endWork()
         endIfDone(on: connection)
         connection.driver.wake.fire()
     }
