@@ -1,4 +1,5 @@
 import Glibc
+import TransferSystem
 
 /// A thread for the blocking calls of a test. On Swift's own threads, of which there are as many as cores, they would
 /// keep the tasks from running that they wait for.
@@ -9,6 +10,7 @@ package final class TestThread: Sendable {
     }
 
     private let thread: pthread_t
+    private let isJoined = Locked(false)
 
     package init(_ body: @escaping @Sendable () -> Void) {
         var thread = pthread_t()
@@ -23,18 +25,23 @@ package final class TestThread: Sendable {
         self.thread = thread
     }
 
+    /// What nobody has waited for goes with its end.
+    deinit {
+        if !isJoined.withLock({ $0 }) { pthread_detach(thread) }
+    }
+
     /// Waits for the end of it; once.
     package func join() {
+        isJoined.withLock { $0 = true }
         pthread_join(thread, nil)
     }
 
     /// Runs `body` on a thread of its own and returns what it returns.
     package static func run<T>(_ body: @escaping @Sendable () throws -> sending T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
-            let thread = TestThread {
+            _ = TestThread {
                 do { continuation.resume(returning: try body()) } catch { continuation.resume(throwing: error) }
             }
-            pthread_detach(thread.thread)
         }
     }
 }

@@ -49,7 +49,6 @@ extension WatchLoop {
             return
         }
         let isNew = outage.lost(at: .now)
-        var generator = SystemRandomNumberGenerator()
         guard outage.failed(at: .now, using: &generator) else {
             self.failure = failure
             return

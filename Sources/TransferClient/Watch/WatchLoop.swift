@@ -26,6 +26,9 @@ final class WatchLoop: @unchecked Sendable {
     var schedule = ScanSchedule()
     var presence = RootPresence()
     var outage: Outage
+    /// Draws pauses. It has no bytes, and as a local variable no address: the thread sanitizer notes accesses to it at one that is no
+    /// memory.
+    var generator = SystemRandomNumberGenerator()
     /// Nothing where what was acknowledged is kept nowhere.
     var journal: WatchJournal?
     /// The same in memory, where there is no journal.
