@@ -248,7 +248,7 @@ import TransferTestSupport
         }) { server in
             let client = try RawClient(server.classicEndpoint())
             client.send(Array(Self.sized(3, Self.png).prefix(100)))
-            try server.waitUntil("the upload has begun") { server.connections.contains { $0.current != nil } }
+            try server.waitUntil("the upload has begun") { !server.connections.filter(\.isEstablished).isEmpty }
             server.beginShutDown()
             server.waitUntilClosed()
             client.send(Array(Self.sized(3, Self.png).dropFirst(100)))

@@ -161,8 +161,9 @@ extension ClassicSession {
         case .present(let name): try heard(name, in: batch, on: connection)
         case .begin(let upload):
             if let sender = upload.sender { try introduce(sender, in: batch) }
-            if !client.progress.present.isEstablished { establish(as: nil) }
+            // Before others see the client: what they see to be begun is finished by a server that stops.
             let isLate = isStopping(on: connection)
+            if !client.progress.present.isEstablished { establish(as: nil) }
             wire.begin(upload, batch, refusal: isLate ? .serverStopping : upload.nameFault)
             expectContent(true, isSized: upload.size != nil, on: connection)
         case .end: expectContent(false, on: connection)
