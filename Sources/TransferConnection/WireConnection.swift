@@ -73,6 +73,9 @@ package protocol WireSession: AnyObject, SendableMetatype {
     /// Has the pool work on what it can take from the pipe, once.
     func work(on connection: isolated Connection) async
 
+    /// Whether the work waits until the other end has taken what was sent: that keeps no silent end alive.
+    var isAwaitingPeer: Bool { get }
+
     /// The pool has nothing more to do.
     func rested(on connection: isolated Connection)
 
@@ -110,6 +113,8 @@ extension WireSession {
     package func takeParsingCost() -> Int { 0 }
 
     package func mayRest(on connection: isolated Connection) -> Bool { false }
+
+    package var isAwaitingPeer: Bool { false }
 }
 
 /// One end of a connection, on one loop for life, whose work is done on a pool. It has the socket with its times (`driver`), what is
@@ -317,7 +322,7 @@ package enum FoundStep: Sendable {
 // MARK: Working
 
 extension WireConnection {
-    package var isWorking: Bool { pipe.isWorking }
+    package var isWorking: Bool { pipe.isWorking && !session.isAwaitingPeer }
 
     /// Hands over what was received whole, and waits until the pool has done with all of it.
     package func finishWork() async {

@@ -18,13 +18,16 @@ extension KnownUploads {
         /// Whether a thread is telling the catalog of the first of them.
         var isTold = false
 
-        /// Changes that are kept. Each costs a look with every entry that is read.
+        /// Versions of files in changes without a note that are kept. Each costs a look with every entry that is read.
         static let most = 1024
 
-        /// Where there are too many, the catalog is never told: the files are known no more, and come anew. What was noted is found out
-        /// by the next server.
+        /// Where there are too many, the catalog is never told: the files are known no more, and come anew. What was noted stays, because
+        /// its note would be applied behind later changes of the same paths; a catalog that fails takes no more notes.
         mutating func add(_ change: Change) {
-            if changes.count < Self.most { changes.append(change) }
+            let versions = changes.reduce(change.changes.versions.count) { $0 + $1.changes.versions.count }
+            if change.noted.numbers != nil || changes.count < Self.most && versions <= Self.most {
+                changes.append(change)
+            }
         }
 
         /// An entry of the catalog, as it will be once these are told.
@@ -36,7 +39,9 @@ extension KnownUploads {
         func versions(of file: ContentVersion) -> [ContentVersion] {
             var versions = [file]
             for change in changes.reversed().flatMap({ $0.changes.versions.reversed() })
-            where change.after.hasSameContent(as: versions[versions.count - 1]) {
+            where change.after.hasSameContent(as: versions[versions.count - 1])
+                && !change.before.hasSameContent(as: change.after)
+            {
                 versions.append(change.before)
             }
             return versions
@@ -82,7 +87,12 @@ extension KnownUploads {
     func complete(_ noted: NotedChanges, _ changes: KnownChanges) {
         recent.forget(changes.paths)
         // What came before has to be told first: a change names the version that the one before it has made.
-        guard tellUntold() == nil else { return untold.withLock { $0.add((noted, changes)) } }
+        if let error = tellUntold() {
+            untold.withLock { $0.add((noted, changes)) }
+            // The thread that tells of the others may have come to their end by now.
+            if error.reason == .busy { _ = tellUntold() }
+            return
+        }
         do throws(DatabaseError) {
             try records.complete(noted, changes)
         } catch {

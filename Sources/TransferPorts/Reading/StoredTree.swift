@@ -49,8 +49,13 @@ package protocol TreeReader: AnyObject {
     /// What has the path, without a look at its content; nil when there is none.
     func attributes(at path: RelativePath) -> StoredAttributes?
 
+    /// - Parameter name: what failures to read it call it.
     /// - Throws: `notFound`; `wrongForm` for a folder.
-    func open(_ path: RelativePath) throws(Failure) -> any ReadableContent
+    func open(_ path: RelativePath, as name: RelativePath) throws(Failure) -> any ReadableContent
+}
+
+extension TreeReader {
+    package func open(_ path: RelativePath) throws(Failure) -> any ReadableContent { try open(path, as: path) }
 }
 
 /// A file or folder in a listing.

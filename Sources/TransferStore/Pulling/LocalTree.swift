@@ -148,7 +148,7 @@ package struct LocalTree: Sendable {
     ) throws(Failure) -> Digest? {
         let file: StoredContent
         do throws(Failure) {
-            file = try DirectoryReader(tree).openFile(path)
+            file = try DirectoryReader(tree).openFile(path, as: path)
         } catch {
             guard error.code != .notFound else { return nil }
             throw error.local

@@ -19,31 +19,35 @@ final class DirectoryReader: TreeReader {
         return StoredAttributes(status)
     }
 
-    package func open(_ path: RelativePath) throws(Failure) -> any ReadableContent { try openFile(path) }
+    package func open(_ path: RelativePath, as name: RelativePath) throws(Failure) -> any ReadableContent {
+        try openFile(path, as: name)
+    }
 
-    func openFile(_ path: RelativePath) throws(Failure) -> StoredContent {
+    func openFile(_ path: RelativePath, as name: RelativePath) throws(Failure) -> StoredContent {
         let (directory, status): (DirectoryHandle, stat?)
         do throws(SystemError) {
             directory = try self.directory(path.parent)
             // Opening a device can do things.
             status = try directory.status(String(path.name))
         } catch {
-            throw Failure(error, reading: path)
+            throw Failure(error, reading: name)
         }
-        guard let status, let found = StoredAttributes(status) else { throw .notFound(path) }
-        guard !found.isDirectory else { throw Failure(.wrongForm, "\(path) is a folder, and no file.") }
-        return try open(path, in: directory)
+        guard let status, let found = StoredAttributes(status) else { throw .notFound(name) }
+        guard !found.isDirectory else { throw Failure(.wrongForm, "\(name) is a folder, and no file.") }
+        return try open(path, as: name, in: directory)
     }
 
-    private func open(_ path: RelativePath, in directory: DirectoryHandle) throws(Failure) -> StoredContent {
+    private func open(
+        _ path: RelativePath, as name: RelativePath, in directory: DirectoryHandle
+    ) throws(Failure) -> StoredContent {
         do throws(SystemError) {
             let file = try directory.openFile(String(path.name), flags: O_RDONLY | O_NONBLOCK)
             // By now it may be another one.
             guard let attributes = StoredAttributes(try directory.disk.status(file.number)), !attributes.isDirectory
             else { throw SystemError(errno: ENOENT, call: "open") }
-            return StoredContent(file, attributes, at: path, on: directory.disk)
+            return StoredContent(file, attributes, named: name, on: directory.disk)
         } catch {
-            throw Failure(error, reading: path)
+            throw Failure(error, reading: name)
         }
     }
 

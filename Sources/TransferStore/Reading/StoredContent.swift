@@ -8,15 +8,15 @@ import TransferSystem
 final class StoredContent: ReadableContent {
     package let attributes: StoredAttributes
 
-    private let path: RelativePath
+    private let name: RelativePath
     private let descriptor: Descriptor
     private let disk: Disk
     private lazy var holes = HolesOnDisk(descriptor.number, on: disk)
 
-    /// - Parameter path: that the file had when it was opened.
-    init(_ descriptor: consuming Descriptor, _ attributes: StoredAttributes, at path: RelativePath, on disk: Disk) {
+    /// - Parameter name: what failures call it.
+    init(_ descriptor: consuming Descriptor, _ attributes: StoredAttributes, named name: RelativePath, on disk: Disk) {
         self.descriptor = descriptor
-        self.path = path
+        self.name = name
         self.attributes = attributes
         self.disk = disk
     }
@@ -27,7 +27,7 @@ final class StoredContent: ReadableContent {
 
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Failure) -> Int {
         do throws(SystemError) { return try readBytes(into: buffer, at: offset) } catch {
-            throw Failure(error, reading: path)
+            throw Failure(error, reading: name)
         }
     }
 

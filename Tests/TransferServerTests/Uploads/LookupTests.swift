@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 import Testing
 import TransferConnection
 import TransferIO
@@ -67,6 +68,30 @@ extension ServerTests {
                 #expect(settled == ids && turns > 1)
                 worker.cancel()
                 #expect(try server.greetedClient().lookUp(ids).known.map(\.id) == ids)
+            }
+        }
+
+        /// What waits for a client that takes nothing is bounded, and the client is given up as any silent one is.
+        @Test func whoTakesNoAnswersIsGivenUp() async throws {
+            let folder = Array(repeating: String(repeating: "a", count: 250), count: 15).joined(separator: "/")
+            let ids = (1...UInt64(Limits.unacknowledgedUploads)).map { UploadID(high: 3, low: $0) }
+            try await serving({ $0.timeouts.idle = .milliseconds(500) }) { server in
+                let sender = try server.greetedClient()
+                for some in stride(from: 0, to: ids.count, by: 512).map({ ids[$0..<$0 + 512] }) {
+                    let frames = some.flatMap { Frames.upload("\(folder)/\($0.low)", [], id: $0) }
+                    #expect(try sender.codes(some.count, to: frames).allSatisfy { $0 == .committed })
+                }
+                let client = try server.greetedClient()
+                for start in stride(from: 0, to: ids.count, by: Limits.lookup) {
+                    client.send(.lookup(Lookup(Array(ids[start..<start + Limits.lookup]), digest: .xxh128)))
+                }
+                let unsent = { server.server.core.transport.unsent.load(ordering: .relaxed) }
+                var most = 0
+                try server.waitUntil("the client is given up") {
+                    most = max(most, unsent())
+                    return most > 0 && unsent() == 0
+                }
+                #expect(most < 3 * FrameSteps.mostMade)
             }
         }
 

@@ -12,7 +12,7 @@ import TransferTestSupport
     private let folder: DoubtFolder
 
     init() throws {
-        temporary = try TemporaryDirectory()
+        temporary = try TemporaryDirectory(prefersMemory: true)
         folder = .own(try DirectoryHandle(path: temporary.path, on: Disk()))
     }
 

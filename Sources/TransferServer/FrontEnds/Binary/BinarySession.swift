@@ -51,6 +51,9 @@ final class BinarySession: ServedSession {
     private var hasUploads = false
     /// Fired when the client has taken some of what waits for it.
     private let roomForResults = Signal()
+    /// How far the connection's bytes have results in them, counted from its beginning.
+    private var resultsEnd = 0
+    private(set) var isAwaitingPeer = false
 
     init(_ handover: Handover, _ core: ServerCore) {
         client = ServedClient(handover, core)
@@ -175,13 +178,28 @@ extension BinarySession {
     private func sendEarly(on connection: isolated Connection) {
         let (frames, settled) = early.take()
         wire.settled(settled)
-        connection.send(frames)
+        send(results: frames, on: connection)
         endIfDone(on: connection)
+    }
+
+    /// Whether the client has taken enough of the results, and of what was sent before them. Answers to requests that came behind them
+    /// do not count: a long one would keep uploads waiting for as long as it is sent.
+    private func takesResults(on connection: isolated Connection) -> Bool {
+        let sent = connection.outbound.appended - connection.outbound.count
+        return client.hasRoom(behind: max(0, resultsEnd - sent))
+    }
+
+    private func send(results frames: [UInt8], on connection: isolated Connection) {
+        guard !frames.isEmpty else { return }
+        connection.send(frames)
+        resultsEnd = connection.outbound.appended
     }
 
     /// Not before there is room for what comes of it: a client that takes no results has as many bytes of them waiting as it may.
     func work(on connection: isolated Connection) async {
-        while connection.ending == nil, !connection.driver.isOver, !takesAnswers(on: connection) {
+        while connection.ending == nil, !connection.driver.isOver, !takesResults(on: connection) {
+            isAwaitingPeer = true
+            defer { isAwaitingPeer = false }
             await roomForResults.wait()
         }
         let batches = connection.pipe.take()
@@ -190,7 +208,7 @@ extension BinarySession {
         sendEarly(on: connection)
         wire.settled(outcome.settled)
         connection.driver.liveness.active(now: .now)
-        connection.send(outcome.frames)
+        send(results: outcome.frames, on: connection)
         if let refusal = outcome.refusal { connection.end(.refused(refusal)) }
         if outcome.hasEndedMultipart { client.transport.multipartEnded(of: client.intake) }
         connection.pipe.worked(leaving: outcome.left)

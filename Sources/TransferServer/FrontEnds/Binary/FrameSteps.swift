@@ -58,7 +58,8 @@ package final class FrameSteps: StepHandler {
         switch step {
         case .begin(let begin): start(begin)
         case .resume(let begin): resume(begin)
-        case .lookup(let lookup): question = answer(lookup).map { .lookup($0) }
+        // A client that takes no answers may have been given up with many questions.
+        case .lookup(let lookup): question = isEnding ? nil : answer(lookup).map { .lookup($0) }
         case .data(let piece):
             settled(uploads.take { (upload) throws(Failure) in try take(piece, content, upload) })
         case .block(let block):

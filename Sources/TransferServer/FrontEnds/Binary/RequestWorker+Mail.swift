@@ -78,7 +78,7 @@ extension RequestWorker {
         let name = (try? RelativePath(found.mail.name)) ?? found.mail.path
         let content: any ReadableContent
         do throws(Failure) {
-            content = try files.open(found.mail.path)
+            content = try files.open(found.mail.path, as: name)
         } catch {
             throw error.code == .notFound ? .contentLost(name) : error
         }

@@ -35,7 +35,10 @@ extension ConnectionFiles {
         return current
     }
 
-    func open(_ path: RelativePath) throws(Failure) -> any ReadableContent { try currentReader.open(path) }
+    /// - Parameter name: what failures call it, where that is not the path.
+    func open(_ path: RelativePath, as name: RelativePath? = nil) throws(Failure) -> any ReadableContent {
+        try currentReader.open(path, as: name ?? path)
+    }
 
     /// - Returns: nothing where there is nothing.
     func attributes(at path: RelativePath) -> StoredAttributes? { currentReader.attributes(at: path) }
