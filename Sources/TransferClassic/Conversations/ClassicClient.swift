@@ -86,7 +86,7 @@ package enum ClassicAnswer: Equatable, Sendable {
 
 /// What a server says to clients that have names and send to one another.
 package protocol ClassicChat: Sendable {
-    /// What the server calls itself where it says something of its own accord.
+    /// The name of the server in messages that answer no upload.
     static var server: String { get }
 
     /// Whether a body can be handed on.

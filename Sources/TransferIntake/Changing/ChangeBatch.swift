@@ -187,8 +187,8 @@ extension IntendedChange {
         return outcome(try store.object(at: path), other, mayBeTold: false)
     }
 
-    /// The change that a failed one has made in part: a file that has kept its path may have had a second name meanwhile, which is a
-    /// change of its attributes, and it does not go where it was to go.
+    /// What a failed change has done to its file, for `RecentChanges`. A file that kept its path may have had a second name for a moment:
+    /// that changes its attributes, and the file is not at the target.
     fileprivate func recent(as outcome: KnownChanges) -> IntendedChange {
         guard [.move, .keep, .folder].contains(form), outcome.moves.isEmpty, outcome.kept.isEmpty else { return self }
         return IntendedChange(.attributes, path, before: before, at: moment)

@@ -2,7 +2,7 @@ package import TransferModel
 
 /// The client's side of a framing that carries messages.
 package struct MessageClient<Framing: MessageFraming>: ClassicClient {
-    /// Of the framing, for people.
+    /// The name of the framing, for messages to people.
     private let name: String
     private let isCompressed: Bool
     private var answers = MessageAnswers<Framing>()
