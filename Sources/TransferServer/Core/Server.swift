@@ -29,6 +29,9 @@ package actor Server {
     private var connections: [Int: AcceptedConnection] = [:]
     private var connectionNumber = 0
     private var isStopping = false
+    /// Jobs on the pool that no connection waits for.
+    private var backgroundJobs = 0
+    /// Fired when a connection or a background job is over.
     private let ended = Signal()
 
     /// Opens the directory and starts the loops; nothing is accepted yet.
@@ -103,6 +106,10 @@ package actor Server {
             core.observability.log.write(identity + announcements + listening)
         }
         scheduleExpiry()
+        runInBackground { core in
+            core.intake.known.load()
+            core.intake.forgetUnfinished()
+        }
         core.adopt()
         await core.transport.pool.run { [core] in core.logCatalog() }
         tellStatus()
@@ -130,7 +137,7 @@ package actor Server {
         let timer = loop.schedule(at: grace.nanoseconds) { [weak self] in
             self?.assumeIsolated { $0.stopConnections() }
         }
-        while !connections.isEmpty { await ended.wait() }
+        while !connections.isEmpty || backgroundJobs > 0 { await ended.wait() }
         loop.cancel(timer)
         await core.transport.pool.run { [core, discovery] in
             core.intake.adoption.stop()
@@ -337,11 +344,24 @@ extension Server {
         if wasRefused { core.transport.limits.withLock { $0.refused() } } else { leave(number) }
         ended.fire()
         letPartsGo()
-        guard connections.isEmpty, !isStopping else { return }
-        core.transport.pool.submit { [core] in
+        guard connections.isEmpty else { return }
+        runInBackground { core in
             core.intake.forgetUnfinished()
             core.intake.known.settle()
         }
+    }
+
+    /// Runs a job on the pool, unless the server is stopping. The directory is not given up before it is done.
+    private func runInBackground(_ job: @escaping @Sendable (ServerCore) -> Void) {
+        guard !isStopping else { return }
+        backgroundJobs += 1
+        Task(executorPreference: loop) { await self.finish(job) }
+    }
+
+    private func finish(_ job: @escaping @Sendable (ServerCore) -> Void) async {
+        await core.transport.pool.run { [core] in job(core) }
+        backgroundJobs -= 1
+        ended.fire()
     }
 
     /// - Parameter descriptor: of one that is not taken in.
@@ -355,9 +375,10 @@ extension Server {
         guard !core.intake.multiparts.isEmpty, !isStopping else { return }
         let deserted = MonotonicTime.now
         let moment = deserted + core.configuration.keepParts
-        _ = loop.schedule(at: moment.nanoseconds) { [weak core] in
-            guard let core else { return }
-            core.transport.pool.submit { core.intake.multiparts.letGo(desertedUpTo: deserted.nanoseconds) }
+        _ = loop.schedule(at: moment.nanoseconds) { [weak self] in
+            self?.assumeIsolated { server in
+                server.runInBackground { $0.intake.multiparts.letGo(desertedUpTo: deserted.nanoseconds) }
+            }
         }
     }
 
@@ -371,7 +392,7 @@ extension Server {
         _ = loop.schedule(at: (MonotonicTime.now + interval).nanoseconds) { [weak self] in
             self?.assumeIsolated { server in
                 guard !server.isStopping else { return }
-                server.core.transport.pool.submit { [core = server.core] in
+                server.runInBackground { core in
                     core.expire(leftovers: false)
                     core.renewBrowserCertificate()
                 }

@@ -76,10 +76,6 @@ final class ServerCore: Sendable {
         }
         observability = Observability(of: configuration.directory, log: log, figures, metrics)
         http = HTTPShared(observability.connections, foundations.router)
-        transport.pool.submit {
-            intake.known.load()
-            intake.forgetUnfinished()
-        }
     }
 
     /// A catalog that cannot be used is no reason not to start.
@@ -341,8 +337,13 @@ extension ServerCore {
                 guard let moment = batch.moment, clock.age(of: moment.seconds) > keep else { continue }
                 var gone: UInt64 = 0
                 let removal = try files.beginRemoval(of: .trash(batch, nil), isRecursive: true)
-                while try !files.goOn(removal, gone: &gone) {}
+                var isOver = false
+                while !isOver, !intake.isStopping.load(ordering: .relaxed) {
+                    isOver = try files.goOn(removal, gone: &gone)
+                }
                 try files.commit([removal])
+                // The next server goes on.
+                guard isOver else { return }
                 observability.log.write([.trashExpired(batch, gone)])
             }
         } catch {

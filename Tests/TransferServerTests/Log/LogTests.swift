@@ -40,7 +40,7 @@ extension ServerTests {
                     $0.contains(" warning connection from 127.0.0.1:") && $0.contains("unsupportedVersion")
                 })
             #expect(lines.contains { $0.contains(" debug connection from 127.0.0.1:") })
-            #expect(lines.last?.hasSuffix(" info stopped") ?? false)
+            #expect(lines.last?.hasSuffix(" info stopped") ?? false, "\(lines)")
         }
 
         @Test func jsonLinesAreObjects() async throws {
@@ -78,8 +78,23 @@ extension ServerTests {
 
         @Test func onlyWhatIsGraveEnough() async throws {
             let lines = try await lines(.text, .warning, Self.conversation)
-            #expect(lines.count == 2)
+            #expect(lines.count == 2, "\(lines)")
             #expect(lines.allSatisfy { $0.contains(" warning ") })
+        }
+
+        /// When its last client leaves, a server brings its catalog up to date in the background. A stop that comes at that moment waits
+        /// for it: otherwise the catalog would be closed first, and the log would say that it failed.
+        @Test func aStopWaitsForBackgroundJobs() async throws {
+            for _ in 1...20 {
+                let lines = try await lines(.text, .warning) { server in
+                    let client = try server.greetedClient()
+                    client.send(Frames.upload("a", [1, 2]))
+                    #expect(try client.result().code == .committed)
+                    client.endSending()
+                    try client.waitForClose()
+                }
+                #expect(lines.isEmpty, "\(lines)")
+            }
         }
 
         /// Whoever sends one fault after the other gets an answer to each, and a line of the log.

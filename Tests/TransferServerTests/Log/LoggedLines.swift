@@ -16,6 +16,8 @@ func logged(
     let log = Log(descriptor: number, format: format, level: level)
     try await serving(change, log: log, in: directory, on: foundations, body)
     let text = String(decoding: TestServer.read(place.path("log")) ?? [], as: UTF8.self)
-    guard text.hasSuffix("\n") else { throw RawClient.Failure(description: "the log ends in the middle of a line") }
+    guard text.isEmpty || text.hasSuffix("\n") else {
+        throw RawClient.Failure(description: "the log ends in the middle of a line")
+    }
     return text.split(separator: "\n").map(String.init)
 }
