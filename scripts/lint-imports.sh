@@ -38,22 +38,7 @@ for target in Sources/Transfer*; do
 done
 # Files of the server and the intake that name the directory itself: what they do there has no port yet, or puts the server together.
 of_directory="
-    Sources/TransferIntake/Changing/ChangeBatch.swift
-    Sources/TransferIntake/Changing/PlannedChange.swift
-    Sources/TransferIntake/Changing/TreeChanges.swift
-    Sources/TransferIntake/Known/KnownUploads+Changes.swift
-    Sources/TransferIntake/Quotas/TrashRoom.swift
-    Sources/TransferServer/Core/Server+Reload.swift
-    Sources/TransferServer/Core/Server+Status.swift
-    Sources/TransferServer/Core/Server.swift
-    Sources/TransferServer/Core/ServerCore.swift
     Sources/TransferServer/Core/ServerFoundations.swift
-    Sources/TransferServer/FrontEnds/Binary/RequestWorker.swift
-    Sources/TransferServer/FrontEnds/Files/ConnectionFiles.swift
-    Sources/TransferServer/FrontEnds/HTTP/Handlers/FileHandler.swift
-    Sources/TransferServer/FrontEnds/HTTP/Handlers/FolderHandler.swift
-    Sources/TransferServer/FrontEnds/Uploads/ConnectionUploads.swift
-    Sources/TransferServer/Metrics/MetricsPage.swift
     Sources/TransferServer/Scrub/Scrub.swift
 "
 while read -r file; do

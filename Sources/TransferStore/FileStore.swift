@@ -6,7 +6,7 @@ package import TransferSystem
 
 /// Where accepted bytes live: a directory of plain files, with the server's own folder `.transfer` at its top.
 /// Synchronous and safe to call from any thread; called on the blocking pool.
-package final class FileStore: ContentStore, PartStore, AppendStore, RereadStore, StoredTree, StoreSpace {
+package final class FileStore: ServerStore, PartStore, AppendStore, RereadStore {
     let tree: DirectoryTree
     let incoming: Incoming
 

@@ -45,7 +45,7 @@ import TransferTestSupport
         let removal = try removals.begin(try RelativePath("b"), isRecursive: false)
         var gone: UInt64 = 0
         #expect(try removals.goOn(removal, gone: &gone))
-        try removals.commit([removal])
+        try removals.commit()
         #expect(try upload("d", session) == .committed)
     }
 

@@ -1,16 +1,12 @@
 import TransferCatalog
 import TransferModel
 import TransferPorts
-import TransferStore
 
 /// Makes changes that were planned together, each by itself and durable with the others.
 struct ChangeBatch {
     private let known: KnownUploads
-    private let store: FileStore
-    private let command: StoringCommand?
-    private var editor: TreeEditor
-    /// Where what gives way is kept.
-    private let places: KeptPlaces
+    private let store: any TreeChanging
+    private let editing: any TreeEditing
     private var noted = NotedChanges.none
     /// What was made since the last sync, with what the catalog has to be told of it.
     private var unsynced: [(made: Made, changes: KnownChanges)] = []
@@ -38,38 +34,35 @@ struct ChangeBatch {
         var change: Int64?
     }
 
-    init(_ known: KnownUploads, _ store: FileStore, for command: StoringCommand?) {
-        (self.known, self.store, self.command) = (known, store, command)
-        places = store.keptPlaces()
-        editor = store.editor(for: command, keeping: places)
+    init(_ known: KnownUploads, _ store: any TreeChanging, for command: StoringCommand?) {
+        (self.known, self.store) = (known, store)
+        editing = store.changes(for: command)
     }
 
     /// - Returns: those that failed; and of the others, by their index, which part of the trash has what gave way to them.
     consuming func make(
-        _ planned: [PlannedChange]
+        _ plans: [ChangePlan]
     ) -> (failures: [(index: Int, error: Failure)], kept: [Int: TrashBatch]) {
-        var planned = planned
+        var plans = plans
         do throws(Failure) {
-            noted = try known.intend(planned.flatMap(\.notes), in: store)
+            noted = try known.intend(plans.flatMap(\.notes), in: store)
         } catch {
-            for change in planned where !change.notes.isEmpty { failures.append((change.index, error)) }
-            planned.removeAll { !$0.notes.isEmpty }
+            for plan in plans where !plan.notes.isEmpty { failures.append((plan.index, error)) }
+            plans.removeAll { !$0.notes.isEmpty }
         }
-        // Before anything loses a name, with one sync for all of it.
-        places.keep(planned.compactMap(\.place))
-        editor.prepare(planned.compactMap(\.renaming), beside: planned.flatMap(\.pathsBeside))
+        editing.prepare(plans.map(\.planned))
         var position = 0
-        for change in planned {
+        for plan in plans {
             var numbers = Numbers()
-            if change.keeping != nil { numbers.keeping = noted.number(at: position) }
-            position += change.keeping == nil ? 0 : 1
-            if change.intended != nil { numbers.change = noted.number(at: position) }
-            position += change.intended == nil ? 0 : 1
-            if editor.isFull { commit() }
-            if let syncFailure { failures.append((change.index, syncFailure)) } else { make(change, under: numbers) }
+            if plan.keeping != nil { numbers.keeping = noted.number(at: position) }
+            position += plan.keeping == nil ? 0 : 1
+            if plan.intended != nil { numbers.change = noted.number(at: position) }
+            position += plan.intended == nil ? 0 : 1
+            if editing.isFull { commit() }
+            if let syncFailure { failures.append((plan.index, syncFailure)) } else { make(plan, under: numbers) }
         }
         commit()
-        for file in places.close() { synced.add(known.touched(file)) }
+        for file in editing.finish() { synced.add(known.touched(file)) }
         // The catalog is told at once of what was synced. The disk may have either state of the others.
         let unsettledNumbers = unsettled.compactMap { $0.notes.numbers?.lowerBound }
         known.complete(noted.keeping(Set(unsettledNumbers)), synced)
@@ -77,32 +70,30 @@ struct ChangeBatch {
         return (failures, self.kept)
     }
 
-    private mutating func make(_ planned: PlannedChange, under numbers: Numbers) {
+    private mutating func make(_ plan: ChangePlan, under numbers: Numbers) {
         do throws(Failure) {
-            let after = try editor.make(planned)
+            let made = try editing.make(plan.planned)
+            kept[plan.index] = made.kept?.batch
             var changes = KnownChanges()
-            let keeping = keep(planned, &changes)
-            let intended = planned.intended?.made(at: known.now)
+            let keeping = keep(plan, made.kept, &changes)
+            let intended = plan.intended?.made(at: known.now)
             if let intended { known.recentChanges.add(intended) }
-            changes.add(intended?.outcome(as: after) ?? KnownChanges())
-            unsynced.append((made(planned, keeping, intended, numbers), changes))
+            changes.add(intended?.outcome(as: made.version) ?? KnownChanges())
+            unsynced.append((self.made(plan, keeping, intended, numbers), changes))
         } catch {
             // A client knows this by the name that it has for what it reads.
             let isOther = error.code == .sourceChanged
-            failures.append((planned.index, isOther ? .otherVersion(planned.change.path) : error))
-            if let place = planned.place { places.undo(place.path) }
-            fail(planned, under: numbers)
+            failures.append((plan.index, isOther ? .otherVersion(plan.planned.change.path) : error))
+            fail(plan, under: numbers)
         }
     }
 
     /// What has given way, and is kept, is known there.
     ///
     /// - Returns: what is to be noted of that.
-    private mutating func keep(_ planned: PlannedChange, _ changes: inout KnownChanges) -> IntendedChange? {
-        let found = planned.place.flatMap { places.kept(at: $0.path) }
-        kept[planned.index] = found?.batch
-        guard let keeping = planned.keeping?.made(at: known.now), let after = found?.version?.after else {
-            return planned.keeping
+    private func keep(_ plan: ChangePlan, _ kept: KeptFile?, _ changes: inout KnownChanges) -> IntendedChange? {
+        guard let keeping = plan.keeping?.made(at: known.now), let after = kept?.version?.after else {
+            return plan.keeping
         }
         known.recentChanges.add(keeping)
         changes.add(keeping.outcome(nil, FoundObject(.file, after), mayBeTold: false))
@@ -110,11 +101,11 @@ struct ChangeBatch {
     }
 
     /// A change that was refused may have been made in part.
-    private mutating func fail(_ planned: PlannedChange, under numbers: Numbers) {
+    private mutating func fail(_ plan: ChangePlan, under numbers: Numbers) {
         let now = known.now
-        let (keeping, intended) = (planned.keeping?.made(at: now), planned.intended?.made(at: now))
+        let (keeping, intended) = (plan.keeping?.made(at: now), plan.intended?.made(at: now))
         guard keeping != nil || intended != nil else { return }
-        let made = made(planned, keeping, intended, numbers)
+        let made = made(plan, keeping, intended, numbers)
         let all = [keeping, intended].compactMap(\.self)
         do throws(Failure) {
             var changes = KnownChanges()
@@ -131,18 +122,18 @@ struct ChangeBatch {
     }
 
     private func made(
-        _ planned: PlannedChange, _ keeping: IntendedChange?, _ intended: IntendedChange?, _ numbers: Numbers
+        _ plan: ChangePlan, _ keeping: IntendedChange?, _ intended: IntendedChange?, _ numbers: Numbers
     ) -> Made {
         let notes = [(keeping, numbers.keeping), (intended, numbers.change)].compactMap { change, number in
             number.map { NotedChange(change, under: $0, newest: noted.newest) }
         }
-        return Made(index: planned.index, noted: notes)
+        return Made(index: plan.index, noted: notes)
     }
 
     private mutating func commit() {
         defer { unsynced = [] }
         do throws(Failure) {
-            try editor.commit()
+            try editing.commit()
             for made in unsynced { synced.add(made.changes) }
         } catch {
             let failed = Set(failures.map(\.index))
@@ -154,32 +145,19 @@ struct ChangeBatch {
             }
             syncFailure = error
         }
-        editor = store.editor(for: command, keeping: places)
     }
 }
 
-extension PlannedChange {
+extension ChangePlan {
     /// What has to be noted of it, in the order in which it is made.
     fileprivate var notes: [IntendedChange] { [keeping, intended].compactMap(\.self) }
-
-    /// From where to where it moves something; nil where it moves nothing.
-    fileprivate var renaming: TreeEditor.Renaming? {
-        switch change {
-        case .move(let path, let target, _, _): (path, target)
-        case .discard(let path, _, _): trashed.map { (path, $0) }
-        case .folder, .link, .hardLink, .set: nil
-        }
-    }
-
-    /// The paths that it is about where it moves nothing.
-    fileprivate var pathsBeside: [RelativePath] { renaming == nil ? [change.path] : [] }
 }
 
 extension IntendedChange {
     /// What has become of a change that has failed, and that the catalog was never told of.
     ///
     /// - Throws: where that cannot be told.
-    fileprivate func outcome(in store: FileStore) throws(Failure) -> KnownChanges {
+    fileprivate func outcome(in store: any StoredTree) throws(Failure) -> KnownChanges {
         guard let path = RelativePath(stored: path), let target = RelativePath(stored: target) else {
             return KnownChanges()
         }
@@ -207,43 +185,5 @@ extension IntendedChange {
         case .attributes: done.outcome(made, nil)
         case .replacement: done.outcome(nil, nil)
         }
-    }
-}
-
-extension TreeEditor {
-    /// - Returns: what a file is behind it; nothing for what is none.
-    fileprivate func make(_ planned: PlannedChange) throws(Failure) -> ContentVersion? {
-        let expected = planned.expected
-        switch planned.change {
-        case .folder(let path, let replaces, let attributes, _):
-            try makeDirectory(path, replaces: replaces, as: planned.compared, permissions: attributes?.permissions)
-            return try set(path, attributes)
-        case .link(let path, let text, let replaces, let attributes, _):
-            try makeLink(path, to: text, replaces: replaces, as: planned.compared)
-            return try set(path, attributes)
-        case .hardLink(let path, let source, let replaces, let attributes, _):
-            let made = try makeHardLink(
-                path, to: source, replaces: replaces, expecting: expected, as: planned.compared)
-            return try set(path, attributes) ?? made.version?.after
-        case .set(let path, let attributes, _):
-            return try set(path, attributes, expecting: expected, as: planned.compared)
-        case .move(let path, let target, let replaces, _):
-            return try move(path, to: target, replaces: replaces, expecting: expected, as: planned.compared)
-                .version?.after
-        case .discard(let path, _, _):
-            guard let target = planned.trashed else { return nil }
-            return try move(path, to: target, expecting: expected, as: planned.compared).version?.after
-        }
-    }
-
-    private func set(
-        _ path: RelativePath, _ attributes: TreeChange.Attributes?, expecting expected: ContentVersion? = nil,
-        as compared: ComparedFile? = nil
-    ) throws(Failure) -> ContentVersion? {
-        guard let attributes else { return nil }
-        return try set(
-            path, permissions: attributes.permissions, modified: attributes.modified, attributes.extra,
-            expecting: expected, as: compared
-        ).version?.after
     }
 }

@@ -3,7 +3,6 @@ package import TransferAccess
 import TransferCatalog
 package import TransferModel
 package import TransferPorts
-package import TransferStore
 import TransferSystem
 
 /// Makes and changes names, folders and attributes for one connection, and lets the catalog know. Used by one thread at a time.
@@ -12,7 +11,7 @@ import TransferSystem
 /// not one each. A server that ends between two of these leaves the note, and the next one looks what came of it.
 package final class TreeChanges {
     private let intake: Intake
-    private let store: FileStore
+    private let store: any TreeChanging
     /// What the connection puts into the trash stands together there.
     private let trash: TrashPart
     /// Whether what gives way to something goes there, too.
@@ -29,13 +28,13 @@ package final class TreeChanges {
     /// - Parameters:
     ///   - trash: where the connection puts things.
     ///   - keepsReplaced: whether what gives way to something goes there as what is discarded does.
-    package init(_ intake: Intake, _ store: FileStore, trash: TrashPart, keepsReplaced: Bool) {
+    package init(_ intake: Intake, _ store: any TreeChanging, trash: TrashPart, keepsReplaced: Bool) {
         (self.intake, self.store, self.trash, self.keepsReplaced) = (intake, store, trash, keepsReplaced)
     }
 
     /// - Parameter makeBatch: a new part of the trash; its moment is UTC, in nanoseconds since 1970.
     package convenience init(
-        _ intake: Intake, _ store: FileStore, keepsReplaced: Bool = false,
+        _ intake: Intake, _ store: any TreeChanging, keepsReplaced: Bool = false,
         makeBatch: @escaping (_ moment: Int64) -> TrashBatch = { .begun(at: $0) }
     ) {
         let trash = TrashPart(utc: intake.clock.utc, makeBatch: makeBatch)
@@ -67,7 +66,7 @@ package final class TreeChanges {
     {
         guard case .failure(let error) = result, error.code == .pathConflict else { return false }
         if case .discard = change { return true }
-        return keepsReplaced && (change.replaced.map { store.exists(.trash(batch, $0)) } ?? false)
+        return keepsReplaced && (change.replaced.map { intake.store.exists(.trash(batch, $0)) } ?? false)
     }
 
     /// Makes those at the front that do not need one another: at least one.
@@ -81,7 +80,7 @@ package final class TreeChanges {
         let turn = intake.changing.begin()
         defer { intake.changing.end(turn) }
         var results: [Result<TreeChange.Done, Failure>] = []
-        var planned: [PlannedChange] = []
+        var planned: [ChangePlan] = []
         var shares: [Int: MadeShare] = [:]
         var touched = TouchedPaths()
         for change in changes.prefix(Self.mostAtOnce) {
@@ -103,7 +102,7 @@ package final class TreeChanges {
                     }
                     let moment = intake.clock.utc()
                     planned.append(
-                        try PlannedChange(
+                        try ChangePlan(
                             results.count, change, trashed: trashed, keepingIn: keeping, at: moment, in: store))
                     return TreeChange.Done()
                 })
@@ -176,20 +175,20 @@ extension Failure {
 /// thread at a time.
 package final class StoredRemovals {
     private let intake: Intake
-    private let store: FileStore
-    private var remover: StoreRemover?
+    private let store: any TreeChanging
+    private var remover: (any TreeRemover)?
 
     /// Names that are looked at before others have their turn.
     private static let namesAtOnce = 512
 
-    package init(_ intake: Intake, _ store: FileStore) {
+    package init(_ intake: Intake, _ store: any TreeChanging) {
         (self.intake, self.store) = (intake, store)
     }
 
-    /// - Parameter version: that a file has to have still; nothing for whatever is there.
+    /// - Parameter version: that a file has to have still; nil for whatever is there.
     package func begin(
         _ path: RelativePath, isRecursive: Bool, of version: FileVersion? = nil
-    ) throws(Failure) -> Removal {
+    ) throws(Failure) -> any TreeRemoval {
         let remover = remover ?? store.remover()
         self.remover = remover
         return try remover.begin(path, isRecursive: isRecursive, of: version)
@@ -199,7 +198,7 @@ package final class StoredRemovals {
     ///
     /// - Parameter files: is told how many files are gone, also when it fails.
     /// - Returns: whether all is gone; then `commit` has to follow.
-    package func goOn(_ removal: Removal, gone files: inout UInt64) throws(Failure) -> Bool {
+    package func goOn(_ removal: any TreeRemoval, gone files: inout UInt64) throws(Failure) -> Bool {
         defer { files += forget(removal.takeRemoved()) }
         return try removal.step(Self.namesAtOnce)
     }
@@ -207,8 +206,8 @@ package final class StoredRemovals {
     /// Whether what was removed has to be made durable before anything else is.
     package var mustCommit: Bool { remover?.isFull ?? false }
 
-    /// Makes removals durable.
-    package func commit(_ removals: [Removal]) throws(Failure) { try remover?.commit(removals) }
+    /// Makes durable what is gone of removals that have come to their end.
+    package func commit() throws(Failure) { try remover?.commit() }
 
     /// What has its path again by now, somebody else has stored since.
     ///
@@ -217,7 +216,7 @@ package final class StoredRemovals {
         guard !files.isEmpty else { return 0 }
         intake.known.settleIfNeeded()
         intake.quotas.removed(files)
-        let gone = files.map(\.path).filter { path in store.version(at: path) == nil }
+        let gone = files.map(\.path).filter { path in intake.store.version(at: path) == nil }
         intake.known.forget(gone.map(\.string))
         return UInt64(files.count)
     }

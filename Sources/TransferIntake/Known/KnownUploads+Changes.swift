@@ -1,8 +1,7 @@
 import TransferCatalog
 import TransferDatabase
 import TransferModel
-import TransferPorts
-package import TransferStore
+package import TransferPorts
 import TransferSystem
 
 /// What becomes of uploads whose files this server moves, links, replaces, or gives other attributes.
@@ -52,7 +51,7 @@ extension KnownUploads {
     ///
     /// - Parameter store: the same that uploads go to.
     /// - Throws: where it cannot be noted. Nothing may be changed then.
-    func intend(_ changes: [IntendedChange], in store: FileStore) throws(Failure) -> NotedChanges {
+    func intend(_ changes: [IntendedChange], in store: any TreeChanging) throws(Failure) -> NotedChanges {
         guard !changes.isEmpty else { return .none }
         do throws(DatabaseError) {
             // The notes of an earlier server are read before there are any of this one. These changes were not compared with them.
@@ -219,7 +218,7 @@ extension NotedChange {
 
 extension KnownUploads {
     /// Keeps the notes of changes whose sync has failed, and settles them at once where the disk lets us.
-    func keep(unsettled changes: [NotedChange], in store: FileStore) {
+    func keep(unsettled changes: [NotedChange], in store: any TreeChanging) {
         guard !changes.isEmpty else { return }
         unsettled.withLock { unsettled in
             unsettled.changes += changes
@@ -243,7 +242,7 @@ extension KnownUploads {
     ///
     /// - Returns: how many changes that server did not finish; 0 where they were read before.
     @discardableResult
-    func loadUnsettled(in store: FileStore) throws(DatabaseError) -> Int {
+    func loadUnsettled(in store: any TreeChanging) throws(DatabaseError) -> Int {
         let count = try unsettled.withLock { (unsettled) throws(DatabaseError) in
             guard !unsettled.isLoaded else { return 0 }
             let intended = try records.intended()
@@ -259,7 +258,7 @@ extension KnownUploads {
     ///
     /// The names are made durable first: a process that was killed may not have done that, and a power cut would bring back what was
     /// before. Where they cannot be, the catalog is told once what stands there now, and the note stays.
-    func settleChanges(in store: FileStore) {
+    func settleChanges(in store: any TreeChanging) {
         let found = unsettled.withLock { unsettled -> (changes: [NotedChange], told: Set<Int64>)? in
             guard !unsettled.isSettling, !unsettled.changes.isEmpty, clock.monotonic() >= unsettled.nextTry else {
                 return nil
@@ -273,7 +272,7 @@ extension KnownUploads {
     }
 
     private func settle(
-        _ changes: [NotedChange], told: Set<Int64>, in store: FileStore
+        _ changes: [NotedChange], told: Set<Int64>, in store: any TreeChanging
     ) -> UnsettledChanges.Outcome {
         var result = UnsettledChanges.Outcome()
         // What the catalog could not be told of came before these.
@@ -307,7 +306,7 @@ extension Intake {
     ///
     /// - Parameter store: the same that uploads go to.
     /// - Returns: how many there were.
-    package func settleIntended(in store: FileStore) -> Int {
+    package func settleIntended(in store: any TreeChanging) -> Int {
         do throws(DatabaseError) {
             return try known.loadUnsettled(in: store)
         } catch {

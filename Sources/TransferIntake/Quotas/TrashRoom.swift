@@ -1,7 +1,6 @@
 import TransferCatalog
 import TransferModel
-import TransferPorts
-package import TransferStore
+package import TransferPorts
 import TransferSystem
 
 /// What has given way of the trash, at once.
@@ -41,10 +40,10 @@ final class TrashRoom: Sendable {
     private static let filesAtOnce = 256
 
     private weak let intake: Intake?
-    private let store: FileStore
+    private let store: any ServerStore
     private let state = Monitor(State())
 
-    init(_ intake: Intake, _ store: FileStore) { (self.intake, self.store) = (intake, store) }
+    init(_ intake: Intake, _ store: any ServerStore) { (self.intake, self.store) = (intake, store) }
 
     /// - Returns: whether there is more room than before.
     func makeRoom(_ need: RoomNeed) -> Bool {
@@ -116,7 +115,7 @@ final class TrashRoom: Sendable {
 extension TrashRoom {
     /// - Parameter count: what counts of what would be free.
     private func removeBatches(
-        _ lacking: UInt64, _ intake: Intake, _ count: (FileStore.Freeable) -> UInt64
+        _ lacking: UInt64, _ intake: Intake, _ count: (FreeableRoom) -> UInt64
     ) -> GivenWay {
         var given = GivenWay()
         guard let batches = try? store.trash(below: nil).sorted(by: { PathKey($0.name) < PathKey($1.name) }) else {
@@ -207,7 +206,7 @@ extension Intake {
     /// Lets what is in the trash give way where room or a quota is needed.
     ///
     /// - Parameter store: the same that uploads go to.
-    package func giveWay(in store: FileStore) {
+    package func giveWay(in store: any ServerStore) {
         let room = TrashRoom(self, store)
         quotas.trash.withLock { $0 = room }
         store.whenFull { [weak room] need in room?.makeRoom(need) ?? false }

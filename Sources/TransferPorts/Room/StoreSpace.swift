@@ -1,3 +1,5 @@
+package import TransferSystem
+
 /// How much a store may take and how much there is, for those who watch it. Safe to call from any thread.
 package protocol StoreSpace: AnyObject, Sendable {
     /// - Returns: nil where that cannot be said, as in memory without a limit.
@@ -13,6 +15,17 @@ package protocol StoreSpace: AnyObject, Sendable {
     ///
     /// - Returns: those that hold now.
     func change(_ limits: SpaceLimits) -> SpaceLimits
+
+    /// How long waiting for the storage takes before something is acknowledged, where there is anything to wait for.
+    var syncDurations: DurationHistogram { get }
+
+    /// Has somebody make room where it is missing, before anything is refused for that.
+    ///
+    /// - Parameter body: called on any thread, without a lock that others wait for; says whether there is more room than before.
+    func whenFull(_ body: @escaping @Sendable (RoomNeed) -> Bool)
+
+    /// Whether all calls come from one thread, so that none of them may wait for another.
+    var isSerial: Bool { get }
 }
 
 /// How much room there is.

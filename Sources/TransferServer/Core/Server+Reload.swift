@@ -4,7 +4,6 @@ package import TransferKeys
 import TransferMail
 import TransferModel
 import TransferPorts
-import TransferStore
 import TransferSystem
 
 /// What a server is told anew while it runs.

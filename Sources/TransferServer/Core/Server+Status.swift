@@ -2,7 +2,6 @@ import TransferIO
 import TransferModel
 import TransferProtocol
 import TransferPorts
-import TransferStore
 import TransferSystem
 
 extension Server {
@@ -10,7 +9,7 @@ extension Server {
     func bindStatusSocket() {
         guard core.configuration.tellsStatus else { return }
         do throws(SystemError) {
-            statusSocket = try StatusSocket.bind(in: core.store.ownFolder)
+            statusSocket = try StatusSocket.bind(in: core.folders.own)
         } catch {
             core.observability.log.write([.noStatus(error)])
         }

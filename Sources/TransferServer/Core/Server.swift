@@ -8,7 +8,6 @@ import TransferModel
 import TransferProtocol
 import TransferReceipts
 import TransferPorts
-import TransferStore
 import TransferSystem
 
 /// Receives uploads: owns the loops, the listeners and all connections.
@@ -42,7 +41,7 @@ package actor Server {
     }
 
     init(_ configuration: ServerConfiguration, log: Log, on foundations: ServerFoundations) throws(ServerError) {
-        let store: FileStore
+        let store: OpenedStore
         do throws(Failure) {
             store = try foundations.openStore(configuration)
         } catch {

@@ -11,7 +11,6 @@ import TransferKeys
 import TransferMail
 import TransferModel
 import TransferPorts
-import TransferStore
 import TransferSystem
 
 /// What a server is made of. Its sessions get what they need of it: the intake, the transport, and what is observed.
@@ -19,7 +18,8 @@ final class ServerCore: Sendable {
     let configuration: ServerConfiguration
     /// For what expires in the directory.
     let directoryClock = Locked(DirectoryClock())
-    let store: FileStore
+    let store: any ServerStore
+    let folders: OpenedStore.Folders
     var space: any StoreSpace { store }
 
     /// Whether what is removed and replaced goes to the trash.
@@ -50,10 +50,11 @@ final class ServerCore: Sendable {
     let chatNames = ChatNames()
 
     init(
-        configuration: ServerConfiguration, store: FileStore, log: Log, identity: Identity,
+        configuration: ServerConfiguration, store opened: OpenedStore, log: Log, identity: Identity,
         on foundations: ServerFoundations = ServerFoundations()
     ) {
-        (self.configuration, self.store) = (configuration, store)
+        let store = opened.store
+        (self.configuration, self.store, folders) = (configuration, store, opened.folders)
         trashes = TrashSetting.decide(configuration.trash, isNew: store.isNew, in: configuration.ownFolder)
         frontEnds = foundations.frontEnds(configuration.http)
         let metrics = ServerMetrics()
@@ -72,7 +73,7 @@ final class ServerCore: Sendable {
         ownTLS = identity.ownTLS
         ways = HTTPWays(configuration) { transport.tls?.covers($0) ?? false }
         let figures = StoreFigures {
-            StoreFigures.Figures(catalog: intake.known.totals(), unfinished: try? store.unfinished())
+            StoreFigures.Figures(catalog: intake.known.totals(), unfinished: try? store.parts?.unfinished())
         }
         observability = Observability(of: configuration.directory, log: log, figures, metrics)
         http = HTTPShared(observability.connections, foundations.router)
@@ -80,7 +81,7 @@ final class ServerCore: Sendable {
 
     /// A catalog that cannot be used is no reason not to start.
     private static func openCatalog(
-        _ configuration: ServerConfiguration, _ store: FileStore, _ log: Log, on foundations: ServerFoundations
+        _ configuration: ServerConfiguration, _ store: any ServerStore, _ log: Log, on foundations: ServerFoundations
     ) -> Catalog {
         foundations.openCatalog(configuration.catalogPath, store.durability == .commit) { damage in
             log.write([.catalogDamaged(damage)])
@@ -89,7 +90,7 @@ final class ServerCore: Sendable {
 
     /// Mailboxes that cannot be used are no reason not to start: everything else works.
     private static func openMailroom(
-        _ configuration: ServerConfiguration, _ store: FileStore, _ log: Log, _ gate: AccessGate?,
+        _ configuration: ServerConfiguration, _ store: any ServerStore, _ log: Log, _ gate: AccessGate?,
         on foundations: ServerFoundations
     ) -> Mailroom? {
         var people: any MailPeople = Nobody()
@@ -232,7 +233,7 @@ extension ServerCore {
     func confine() {
         do throws(SystemError) {
             let confinement = Confinement()
-            try confinement.allowFiles(below: store.directory)
+            try confinement.allowFiles(below: folders.directory)
             // Whoever has bound a socket removes its file.
             for case (.unix(let path), _) in configuration.unserved {
                 try confinement.allowRemoving(below: Self.folder(of: path))
@@ -341,9 +342,9 @@ extension ServerCore {
                 while !isOver, !intake.isStopping.load(ordering: .relaxed) {
                     isOver = try files.goOn(removal, gone: &gone)
                 }
-                try files.commit([removal])
                 // The next server goes on.
                 guard isOver else { return }
+                try files.commitRemovals()
                 observability.log.write([.trashExpired(batch, gone)])
             }
         } catch {

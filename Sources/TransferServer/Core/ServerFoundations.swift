@@ -5,6 +5,27 @@ import TransferModel
 import TransferPorts
 import TransferStore
 
+/// A store, with the folders of this machine in which it and its server keep what is theirs.
+struct OpenedStore: Sendable {
+    let store: any ServerStore
+
+    /// Descriptors, the store's, open for as long as it is.
+    struct Folders: Sendable {
+        /// The directory that the process may touch when it is confined.
+        let directory: Int32
+
+        /// The server's own folder.
+        let own: Int32
+    }
+
+    let folders: Folders
+
+    init(_ store: FileStore) {
+        self.store = store
+        folders = Folders(directory: store.directory, own: store.ownFolder)
+    }
+}
+
 /// Opens what a server stands on. Tests put others in their place.
 struct ServerFoundations: Sendable {
     var frontEnds = FrontEnds(BinaryFrontEnd())
@@ -21,9 +42,11 @@ struct ServerFoundations: Sendable {
         }
     }
 
-    var openStore: @Sendable (ServerConfiguration) throws(Failure) -> FileStore = {
+    var openStore: @Sendable (ServerConfiguration) throws(Failure) -> OpenedStore = {
         (configuration) throws(Failure) in
-        try FileStore(path: configuration.directory, durability: configuration.durability, limits: configuration.space)
+        OpenedStore(
+            try FileStore(
+                path: configuration.directory, durability: configuration.durability, limits: configuration.space))
     }
 
     /// Is given the path of the database, whether it has to survive a crash of the machine, and who is told of damage.

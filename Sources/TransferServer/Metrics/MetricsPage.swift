@@ -4,7 +4,6 @@ import TransferIO
 import TransferIntake
 import TransferModel
 import TransferPorts
-import TransferStore
 import TransferSystem
 
 /// What a server tells of itself in numbers, at a moment.

@@ -5,19 +5,21 @@ package import TransferPorts
 import TransferSystem
 
 extension FileStore {
+    package func changes(for command: StoringCommand?) -> any TreeEditing { DirectoryChanges(self, for: command) }
+
     /// To make folders and links with, and to change what is there.
     ///
     /// - Parameters:
     ///   - command: the command that it makes changes for, where that is known.
     ///   - places: where what gives way is kept; nil where it is gone for good.
-    package func editor(for command: StoringCommand? = nil, keeping places: KeptPlaces? = nil) -> TreeEditor {
+    func editor(for command: StoringCommand? = nil, keeping places: KeptPlaces? = nil) -> TreeEditor {
         TreeEditor(tree, incoming, rights: rights, space, for: command, keeping: places) { [incoming] in
             incoming.directory
         }
     }
 
     /// For what gives way to a batch of changes.
-    package func keptPlaces() -> KeptPlaces { KeptPlaces(tree, incoming, space?.quota) }
+    func keptPlaces() -> KeptPlaces { KeptPlaces(tree, incoming, space?.quota) }
 
     /// What has a path, without a look at its content.
     ///
@@ -102,18 +104,10 @@ extension DirectoryTree {
 }
 
 extension FileStore {
-    /// Bytes that are free when something in the trash is gone: files with other names free nothing.
-    package struct Freeable: Equatable, Sendable {
-        /// As they count against the quota.
-        package var stored: UInt64 = 0
-        /// As they take room on disk.
-        package var onDisk: UInt64 = 0
-    }
-
     /// What would be free without a part of the trash. Looks at every file in it.
-    package func freeable(_ batch: TrashBatch) -> Freeable {
+    package func freeable(_ batch: TrashBatch) -> FreeableRoom {
         var walk = StoredWalk(tree, from: .trash(batch, nil))
-        var sum = Freeable()
+        var sum = FreeableRoom()
         while let item = walk.next() {
             guard case .file(let place) = item,
                 let status = (try? place.directory.status(String(place.path.name))) ?? nil, status.st_nlink < 2

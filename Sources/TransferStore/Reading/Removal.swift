@@ -1,12 +1,12 @@
 internal import CLinux
 import Glibc
-package import TransferModel
-package import TransferPorts
+import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// Removes one file, or a directory with all that is in it, a bounded number of names at a time. Symbolic links are removed
 /// and never followed. Belongs to one task at a time.
-package final class Removal {
+final class Removal: TreeRemoval {
     /// A directory that is being emptied.
     private struct Level {
         let path: RelativePath
@@ -27,13 +27,11 @@ package final class Removal {
         }
     }
 
+    private let remover: StoreRemover
     /// Where it stands, and has to be made durable that it is gone.
-    let parent: DirectoryHandle
-
+    private let parent: DirectoryHandle
     /// Syncs that had failed when it began.
-    let failures: Int
-
-    private let store: FileStore
+    private let failures: Int
     private var levels: [Level] = []
     private var removed: [RemovedFile] = []
 
@@ -46,10 +44,10 @@ package final class Removal {
 
     init(
         _ path: RelativePath, in parent: DirectoryHandle, isRecursive: Bool, of version: FileVersion?,
-        _ store: FileStore
+        _ remover: StoreRemover
     ) throws(Failure) {
-        (self.store, self.parent) = (store, parent)
-        failures = store.incoming.committer.failures
+        (self.remover, self.parent) = (remover, parent)
+        failures = remover.store.incoming.committer.failures
         let status = try Self.attempt(path) { () throws(SystemError) in
             try store.tree.check(path)
             return try parent.status(String(path.name))
@@ -57,6 +55,7 @@ package final class Removal {
         guard let status, status.isFile || status.isDirectory || status.isLink else { throw .notFound(path) }
         guard status.isDirectory else {
             try unlink(path, in: parent, of: version)
+            remover.ended(in: parent, since: failures)
             return
         }
         guard version == nil else { throw .otherVersion(path) }
@@ -66,11 +65,10 @@ package final class Removal {
         try enter(path, in: parent)
     }
 
-    /// Goes on.
-    ///
-    /// - Parameter count: of names to look at.
-    /// - Returns: whether all is gone.
-    package func step(_ count: Int) throws(Failure) -> Bool {
+    private var store: FileStore { remover.store }
+
+    func step(_ count: Int) throws(Failure) -> Bool {
+        guard !levels.isEmpty else { return true }
         for _ in 0..<count {
             guard let level = levels.last else { break }
             guard let opened = try open(levels.count - 1) else {
@@ -80,7 +78,9 @@ package final class Removal {
             let name = try Self.attempt(level.path) { () throws(SystemError) in try opened.stream.next() }
             if let name { try remove(name, in: opened.directory, level.path) } else { try leave(level, opened) }
         }
-        return levels.isEmpty
+        guard levels.isEmpty else { return false }
+        remover.ended(in: parent, since: failures)
+        return true
     }
 
     /// Opens a directory again that was closed for those below it.
@@ -108,8 +108,7 @@ package final class Removal {
         }
     }
 
-    /// The files that are gone since this was last asked.
-    package func takeRemoved() -> [RemovedFile] {
+    func takeRemoved() -> [RemovedFile] {
         defer { removed = [] }
         return removed
     }

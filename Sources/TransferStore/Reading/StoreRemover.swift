@@ -1,14 +1,16 @@
 import Glibc
 package import TransferModel
-import TransferPorts
+package import TransferPorts
 import TransferSystem
 
 /// Removes what clients ask to be removed. What is gone is durably gone when `commit` has returned. Belongs to one task at
 /// a time.
-package final class StoreRemover {
+package final class StoreRemover: TreeRemover {
     let store: FileStore
     /// Directories that what is removed stands in, of this batch.
     private var parents: [RelativePath?: DirectoryHandle] = [:]
+    /// Where something is gone and that is not durable yet, with the syncs that had failed when it began to go.
+    private var ended: [(parent: DirectoryHandle, failures: Int)] = []
 
     /// Directories that may be open at once: a batch may name thousands, and descriptors are few.
     private static let mostOpened = 64
@@ -17,33 +19,30 @@ package final class StoreRemover {
         self.store = store
     }
 
-    /// Whether `commit` has to be called before another removal.
     package var isFull: Bool { parents.count >= Self.mostOpened }
 
-    /// - Parameters:
-    ///   - isRecursive: whether it may be a directory.
-    ///   - version: that a file has to have still; nothing for whatever is there.
-    /// - Throws: `notFound`; `wrongForm` for a directory that was not asked for; `fileChanged` for another version.
     package func begin(
         _ path: RelativePath, isRecursive: Bool, of version: FileVersion? = nil
-    ) throws(Failure) -> Removal {
+    ) throws(Failure) -> any TreeRemoval {
         let parent: DirectoryHandle
         do throws(SystemError) {
             parent = try directory(path.parent)
         } catch {
             throw Failure(error, reading: path)
         }
-        return try Removal(path, in: parent, isRecursive: isRecursive, of: version, store)
+        return try Removal(path, in: parent, isRecursive: isRecursive, of: version, self)
     }
 
-    /// Makes durable that the names are gone. The next removals are another batch.
-    ///
-    /// - Throws: what the disk says, which then holds for all of them.
-    package func commit(_ removals: [Removal]) throws(Failure) {
+    /// A removal has come to its end.
+    func ended(in parent: DirectoryHandle, since failures: Int) { ended.append((parent, failures)) }
+
+    package func commit() throws(Failure) {
         parents = [:]
-        let directories = Dictionary(removals.map { (ObjectIdentifier($0.parent), $0.parent) }) { first, _ in first }
+        let ended = ended
+        self.ended = []
+        let directories = Dictionary(ended.map { (ObjectIdentifier($0.parent), $0.parent) }) { first, _ in first }
         let committer = store.incoming.committer
-        let failures = removals.map(\.failures).min() ?? committer.failures
+        let failures = ended.map(\.failures).min() ?? committer.failures
         for case let error? in committer.commit(directories.values.map(\.number), since: failures) {
             throw Failure(error, doing: "make the removal durable")
         }
@@ -60,5 +59,5 @@ package final class StoreRemover {
 
 extension FileStore {
     /// To remove files and directories with.
-    package func remover() -> StoreRemover { StoreRemover(self) }
+    package func remover() -> any TreeRemover { StoreRemover(self) }
 }

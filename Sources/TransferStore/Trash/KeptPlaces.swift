@@ -1,21 +1,10 @@
 import Glibc
-package import TransferModel
+import TransferModel
 import TransferPorts
 import TransferSystem
 
 /// Where what gives way to a batch of changes is kept, as it was decided before anything was noted. Belongs to one task at a time.
-package final class KeptPlaces {
-    /// Something that is to give way.
-    package struct Place: Sendable {
-        package let path: RelativePath
-        package let batch: TrashBatch
-
-        package init(_ path: RelativePath, in batch: TrashBatch) { (self.path, self.batch) = (path, batch) }
-
-        /// Where it goes.
-        package var target: RelativePath { .trash(batch, path) }
-    }
-
+final class KeptPlaces {
     private enum State {
         /// There was nothing.
         case free
@@ -40,7 +29,7 @@ package final class KeptPlaces {
 
     /// Gives all of it a name in the trash, durably and with one sync. What cannot be kept there is replaced all the same; what fails
     /// otherwise keeps it from being replaced.
-    package func keep(_ places: [Place]) {
+    func keep(_ places: [TrashPlace]) {
         for place in places {
             do throws(Failure) {
                 states[place.path] = try keep(place)
@@ -55,7 +44,7 @@ package final class KeptPlaces {
         }
     }
 
-    private func keep(_ place: Place) throws(Failure) -> State {
+    private func keep(_ place: TrashPlace) throws(Failure) -> State {
         guard let parent = try? tree.open(place.path.parent),
             let found = try attempt(
                 "look at \(place.path)", { () throws(SystemError) in try parent.status(String(place.path.name)) })
@@ -66,12 +55,12 @@ package final class KeptPlaces {
     }
 
     /// The kept file; nil where no file has given way, or where it could not be kept.
-    package func kept(at path: RelativePath) -> KeptFile? {
+    func kept(at path: RelativePath) -> KeptFile? {
         if case .replaced(let kept)? = states[path] { kept } else { nil }
     }
 
     /// Takes the name in the trash away again, after a change of that path that was not made.
-    package func undo(_ path: RelativePath) {
+    func undo(_ path: RelativePath) {
         guard case .kept(let keeping)? = states.removeValue(forKey: path) else { return }
         files.undo(keeping)
     }
@@ -79,7 +68,7 @@ package final class KeptPlaces {
     /// Takes away what was made in the trash and is not needed.
     ///
     /// - Returns: files that had a name there for a while, and have their paths still.
-    package func close() -> [TouchedFile] { files.close() }
+    func close() -> [TouchedFile] { files.close() }
 }
 
 extension KeptPlaces {

@@ -1,5 +1,6 @@
 import TransferIntake
 import TransferModel
+import TransferPorts
 
 /// What a server does that changes its state, or answers from it: each of them has happened in a run where it has succeeded
 /// at least once.

@@ -1,6 +1,7 @@
 import Glibc
 import Testing
 import TransferIntake
+import TransferPorts
 import TransferProtocol
 import TransferSimulation
 import TransferTestSupport

@@ -37,9 +37,10 @@ struct RunningServer {
         configuration.offersOwners = disk.isRoot
         var foundations = ServerFoundations()
         foundations.openStore = { (configuration) throws(Failure) in
-            try FileStore(
-                path: configuration.directory, durability: configuration.durability, limits: configuration.space,
-                fileSystem: nil, disk: disk)
+            OpenedStore(
+                try FileStore(
+                    path: configuration.directory, durability: configuration.durability, limits: configuration.space,
+                    fileSystem: nil, disk: disk))
         }
         server = try Server(configuration, log: Log(descriptor: -1), on: foundations)
         guard case .internet(_, let port)? = try await server.start().first else { throw NotListening() }

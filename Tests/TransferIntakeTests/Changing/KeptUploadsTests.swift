@@ -273,7 +273,7 @@ import TransferTestSupport
         let removal = try removals.begin(.trash(Self.batch(1), nil), isRecursive: true)
         var gone: UInt64 = 0
         while try !removals.goOn(removal, gone: &gone) {}
-        try removals.commit([removal])
+        try removals.commit()
         #expect(gone == 1 && (100_000..<150_000).contains(quota.used))
     }
 }

@@ -357,7 +357,7 @@ import TransferTestSupport
             let place = fixture.directory.path("store/a")
             #expect(isLink ? symlink("elsewhere", place) == 0 : mkdir(place, 0o755) == 0)
             let trashed = RelativePath.trash(Self.batch, path)
-            let planned = try PlannedChange(0, change, trashed: trashed, at: 0, in: fixture.store)
+            let planned = try ChangePlan(0, change, trashed: trashed, at: 0, in: fixture.store)
             #expect(isLink ? unlink(place) == 0 : rmdir(place) == 0)
             let session = fixture.session()
             #expect(try session.bring(UploadIntent(id: .random(), path: "a", size: 1), [1]) == nil)

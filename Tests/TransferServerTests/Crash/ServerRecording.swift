@@ -50,8 +50,9 @@ final class ServerRecording: Sendable {
     var foundations: ServerFoundations {
         var foundations = ServerFoundations()
         foundations.openStore = { [script, fileSystem] (configuration) throws(Failure) in
-            try FileStore(
-                path: configuration.directory, durability: .commit, fileSystem: fileSystem, disk: script.disk)
+            OpenedStore(
+                try FileStore(
+                    path: configuration.directory, durability: .commit, fileSystem: fileSystem, disk: script.disk))
         }
         foundations.openCatalog = { [self] path, isDurable, report in
             let calls = DatabaseCalls(

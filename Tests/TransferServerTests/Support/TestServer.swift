@@ -62,6 +62,9 @@ final class TestServer: Sendable {
         configuration.blockingThreads = 2
         // What tests of HTTP call it.
         configuration.advertised = "server"
+        // A client that has to wait for the other tests is not silent.
+        configuration.timeouts.handshake = .seconds(600)
+        configuration.timeouts.silence = .seconds(600)
         change(&configuration)
         (server, endpoint) = try await Self.start(configuration, log, foundations)
         classicEndpoints = await server.classicEndpoints

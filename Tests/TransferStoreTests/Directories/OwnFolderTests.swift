@@ -41,7 +41,7 @@ import TransferTestSupport
             #expect(throws: Failure.self) { try fixture.store.attributes(at: path) }
             #expect(throws: Failure.self) { try fixture.store.list(path) }
             #expect(throws: Failure.self) { try fixture.store.reader().open(path) }
-            #expect(throws: Failure.self) { try fixture.store.remover().begin(path, isRecursive: true) }
+            #expect(throws: Failure.self) { try fixture.store.remover().begin(path, isRecursive: true, of: nil) }
         }
         // What keeps doubt about syncs is made with the first of them.
         #expect(Files.tree(fixture.path(".transfer")).filter { !$0.hasPrefix("sync-") } == before)

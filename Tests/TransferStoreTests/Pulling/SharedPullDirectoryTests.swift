@@ -3,6 +3,7 @@ import Testing
 import TransferPorts
 import TransferCodec
 import TransferModel
+import TransferSystem
 import TransferTestSupport
 
 @testable import TransferStore

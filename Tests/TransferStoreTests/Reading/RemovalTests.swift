@@ -20,7 +20,8 @@ import TransferTestSupport
         try fixture.publish("a", .six)
         #expect(fixture.store.space?.used == 6)
         let remover = fixture.store.remover()
-        try remover.commit([remover.begin(try RelativePath("a"), isRecursive: false)])
+        _ = try remover.begin(try RelativePath("a"), isRecursive: false, of: nil)
+        try remover.commit()
         #expect(fixture.store.space?.used == 0 && fixture.visible.isEmpty)
     }
 
@@ -29,9 +30,9 @@ import TransferTestSupport
         try fixture.publish("folder/a", .six)
         let remover = fixture.store.remover()
         let path = try RelativePath("folder")
-        let error = #expect(throws: Failure.self) { _ = try remover.begin(path, isRecursive: false) }
+        let error = #expect(throws: Failure.self) { _ = try remover.begin(path, isRecursive: false, of: nil) }
         #expect(error?.code == .wrongForm && Files.read(fixture.path("folder/a")) == .six)
-        let removal = try remover.begin(path, isRecursive: true)
+        let removal = try remover.begin(path, isRecursive: true, of: nil)
         while try !removal.step(10) {}
         #expect(fixture.visible.isEmpty)
     }
@@ -39,7 +40,7 @@ import TransferTestSupport
     /// A path may have 2,048 folders, and all clients share the descriptors.
     @Test func aDeepFolderHoldsFewDescriptors() throws {
         let deep = try makeDeep(120)
-        let removal = try fixture.store.remover().begin(try RelativePath("d"), isRecursive: true)
+        let removal = try fixture.store.remover().begin(try RelativePath("d"), isRecursive: true, of: nil)
         let before = descriptors
         var most = 0
         while try !removal.step(1) { most = max(most, descriptors) }
@@ -50,7 +51,7 @@ import TransferTestSupport
     /// Its path is opened again when those below it are gone: it may be another folder's by then.
     @Test func aFolderThatTakesThePathOfOneThatIsRemovedStays() throws {
         _ = try makeDeep(60)
-        let removal = try fixture.store.remover().begin(try RelativePath("d"), isRecursive: true)
+        let removal = try fixture.store.remover().begin(try RelativePath("d"), isRecursive: true, of: nil)
         while Files.status(fixture.path(Self.deepest(60))) != nil { _ = try removal.step(1) }
         #expect(rename(fixture.path("d"), fixture.path("e")) == 0)
         try fixture.publish("d/d/f", .one)
@@ -64,7 +65,7 @@ import TransferTestSupport
         let (one, other) = (fixture.store.remover(), fixture.store.remover())
         let path = try RelativePath("d")
         let (first, second) = (
-            try one.begin(path, isRecursive: true), try other.begin(path, isRecursive: true)
+            try one.begin(path, isRecursive: true, of: nil), try other.begin(path, isRecursive: true, of: nil)
         )
         while Files.status(fixture.path(Self.deepest(60))) != nil { _ = try first.step(1) }
         while try !second.step(10) {}

@@ -16,9 +16,9 @@ import TransferTestSupport
 
     private func remove(_ paths: [String], from fixture: StoreFixture) throws {
         let remover = fixture.store.remover()
-        let removals = try paths.map { try remover.begin(try RelativePath($0), isRecursive: true) }
+        let removals = try paths.map { try remover.begin(try RelativePath($0), isRecursive: true, of: nil) }
         for removal in removals { while try !removal.step(10) {} }
-        try remover.commit(removals)
+        try remover.commit()
     }
 
     @Test(arguments: [["a"], ["d/b"], ["d"], ["a", "d/b", "d/c"]])

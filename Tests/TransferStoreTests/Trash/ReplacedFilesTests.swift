@@ -351,9 +351,9 @@ import TransferTestSupport
         let kept = try #require(try publish(fixture, "a", .six, Self.part()))
         #expect(store.quota?.used == 9)
         let remover = store.remover()
-        let removal = try remover.begin(.trash(kept.batch, nil), isRecursive: true)
+        let removal = try remover.begin(.trash(kept.batch, nil), isRecursive: true, of: nil)
         while try !removal.step(10) {}
-        try remover.commit([removal])
+        try remover.commit()
         #expect(store.quota?.used == 6)
     }
 

@@ -6,7 +6,6 @@ import TransferMail
 import TransferModel
 package import TransferProtocol
 import TransferPorts
-import TransferStore
 import TransferSystem
 
 /// The pool's side of a connection's requests: answers them one after the other, a chunk of frames at a time, so that
@@ -18,7 +17,7 @@ package final class RequestWorker: @unchecked Sendable {
     enum Work {
         case sending(FileSending)
         case listing(FolderListing)
-        case removing(RemoveRequest, RelativePath, Removal, files: UInt64)
+        case removing(RemoveRequest, RelativePath, any TreeRemoval, files: UInt64)
         /// Any other.
         case answering(any RequestAnswer)
 
@@ -36,7 +35,6 @@ package final class RequestWorker: @unchecked Sendable {
     private struct Removed {
         let request: RemoveRequest
         let path: String
-        let removal: Removal
         let files: UInt64
     }
 
@@ -338,7 +336,7 @@ extension RequestWorker {
 
 extension RequestWorker {
     private func goOn(
-        _ request: RemoveRequest, _ path: RelativePath, _ removal: Removal, _ files: UInt64
+        _ request: RemoveRequest, _ path: RelativePath, _ removal: any TreeRemoval, _ files: UInt64
     ) throws(Failure) -> Bool {
         var files = files
         let isDone = try self.files.goOn(removal, gone: &files)
@@ -347,7 +345,7 @@ extension RequestWorker {
             return false
         }
         work = nil
-        removed.append(Removed(request: request, path: path.string, removal: removal, files: files))
+        removed.append(Removed(request: request, path: path.string, files: files))
         if self.files.mustCommitRemovals || removed.count >= Self.removalsAtOnce { endRemovals() }
         return true
     }
@@ -358,7 +356,7 @@ extension RequestWorker {
         let ended = removed
         removed.removeAll(keepingCapacity: true)
         do throws(Failure) {
-            try files.commit(ended.map(\.removal))
+            try files.commitRemovals()
         } catch {
             for removal in ended { fail(removal.request.id, removal.path, error) }
             return

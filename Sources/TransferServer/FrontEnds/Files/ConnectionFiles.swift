@@ -4,7 +4,6 @@ import TransferIntake
 import TransferModel
 import TransferProtocol
 import TransferPorts
-import TransferStore
 import TransferSystem
 
 /// What is stored, as the client of one connection reads and removes it, whatever is spoken on it. Whether the client may is
@@ -19,7 +18,7 @@ final class ConnectionFiles {
 
     init(_ resources: WorkerResources) {
         self.resources = resources
-        removals = StoredRemovals(resources.intake, resources.directory)
+        removals = StoredRemovals(resources.intake, resources.tree)
     }
 
     /// To be called at the end of a turn: what was looked up may be something else by the next one.
@@ -79,23 +78,23 @@ extension ConnectionFiles {
     /// - Parameter version: that a file has to have still; nothing for whatever is there.
     func beginRemoval(
         of path: RelativePath, isRecursive: Bool, version: FileVersion? = nil
-    ) throws(Failure) -> Removal {
+    ) throws(Failure) -> any TreeRemoval {
         try removals.begin(path, isRecursive: isRecursive, of: version)
     }
 
     /// Removes some of it.
     ///
     /// - Parameter files: is told how many files are gone, also when it fails.
-    /// - Returns: whether all is gone; then `commit` has to follow.
-    func goOn(_ removal: Removal, gone files: inout UInt64) throws(Failure) -> Bool {
+    /// - Returns: whether all is gone; then `commitRemovals` has to follow.
+    func goOn(_ removal: any TreeRemoval, gone files: inout UInt64) throws(Failure) -> Bool {
         try removals.goOn(removal, gone: &files)
     }
 
     /// Whether what was removed has to be made durable before anything else is.
     var mustCommitRemovals: Bool { removals.mustCommit }
 
-    /// Makes removals durable.
-    func commit(_ removals: [Removal]) throws(Failure) { try self.removals.commit(removals) }
+    /// Makes durable what is gone of removals that have come to their end.
+    func commitRemovals() throws(Failure) { try removals.commit() }
 }
 
 /// Folders, links and names that the client of one connection makes or changes, whatever is spoken on it: what it asks for becomes
@@ -110,7 +109,7 @@ final class ConnectionChanges {
 
     /// - Parameter trash: where the connection puts things.
     init(_ resources: WorkerResources, _ trash: TrashPart) {
-        changes = TreeChanges(resources.intake, resources.directory, trash: trash, keepsReplaced: resources.trashes)
+        changes = TreeChanges(resources.intake, resources.tree, trash: trash, keepsReplaced: resources.trashes)
     }
 
     /// The command of the client that the changes are part of, as far as it has said so.

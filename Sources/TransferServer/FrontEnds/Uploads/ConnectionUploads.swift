@@ -6,8 +6,7 @@ package import TransferIntake
 import TransferModel
 import TransferProtocol
 import TransferReceipts
-import TransferPorts
-package import TransferStore
+package import TransferPorts
 import TransferSystem
 
 /// The uploads of one connection, whatever is spoken on it: hands them to the intake one after the other, asks again what
@@ -262,11 +261,8 @@ extension ConnectionUploads {
 package struct WorkerResources: Sendable {
     let intake: Intake
 
-    /// What clients read.
-    let tree: any StoredTree
-
-    /// Where they change names, folders and attributes.
-    let directory: FileStore
+    /// What clients read and change.
+    let tree: any TreeChanging
     let log: Log
 
     /// Nothing where everybody may come in.
@@ -290,7 +286,7 @@ package struct WorkerResources: Sendable {
     /// Whether clients are told that files get the owners that they say.
     let offersOwners: Bool
 
-    /// Which directory of this machine the server stores in (`FileStore.identity`); nil where clients are not told.
+    /// Which directory of this machine the server stores in (`ServerStore.identity`); nil where clients are not told.
     let directoryIdentity: [UInt8]?
 
     /// Threads that may read what an upload has already, where nobody else waits.
@@ -310,7 +306,7 @@ extension WorkerResources {
     init(_ core: ServerCore) {
         let transport = core.transport
         self.init(
-            intake: core.intake, tree: core.store, directory: core.store, log: core.observability.log,
+            intake: core.intake, tree: core.store, log: core.observability.log,
             gate: transport.gate,
             pool: transport.pool, chunks: transport.chunks, compressors: transport.compressors,
             news: core.configuration.http == .off ? nil : core.http.news,
@@ -321,9 +317,9 @@ extension WorkerResources {
     }
 
     /// For whoever drives workers on one thread, without a server: what is to be done later is done at once.
-    package init(_ intake: Intake, _ directory: FileStore, log: Log) {
+    package init(_ intake: Intake, _ tree: any TreeChanging, log: Log) {
         self.init(
-            intake: intake, tree: directory, directory: directory, log: log, gate: nil,
+            intake: intake, tree: tree, log: log, gate: nil,
             pool: BlockingPool(name: "lanes", threads: 1),
             chunks: BufferPool(size: Transport.chunkSize, count: 1), compressors: CompressorPool(), news: nil,
             trashes: false, offersOwners: false, directoryIdentity: nil, digestThreads: 1

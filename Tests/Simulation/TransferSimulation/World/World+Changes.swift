@@ -233,7 +233,7 @@ extension World {
             let removal = try removals.begin(path, isRecursive: true)
             var gone: UInt64 = 0
             while try !removals.goOn(removal, gone: &gone) {}
-            try removals.commit([removal])
+            try removals.commit()
             done.insert(batch == nil ? .remove : .emptyTrash)
         } catch {
             trace.add(Int(error.code.rawValue))

@@ -282,8 +282,9 @@ import TransferTestSupport
                 else { return body() }
                 return -Int(EMFILE)
             })
-            return try FileStore(
-                path: configuration.directory, durability: .commit, fileSystem: nil, disk: disk)
+            return OpenedStore(
+                try FileStore(
+                    path: configuration.directory, durability: .commit, fileSystem: nil, disk: disk))
         }
         try await TransferServerTests.serving(
             { configuration in

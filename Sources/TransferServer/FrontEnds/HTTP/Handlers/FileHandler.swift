@@ -5,7 +5,6 @@ import TransferIO
 import TransferIntake
 import TransferModel
 import TransferPorts
-import TransferStore
 
 /// What is stored, as clients read it (RFC 9110, sections 9.3.1 and 14) and remove it (section 9.3.5).
 struct FileHandler: HTTPHandler {
@@ -178,13 +177,13 @@ final class HTTPDiscard: HTTPAnswer {
 final class HTTPRemoval: HTTPAnswer {
     let path: String
     let headComesFirst = false
-    private let removal: Removal
+    private let removal: any TreeRemoval
     private let files: ConnectionFiles
     private var gone: UInt64 = 0
     private var isGone = false
 
     /// - Parameter path: as the client knows it.
-    init(_ path: String, _ removal: Removal, _ files: ConnectionFiles) {
+    init(_ path: String, _ removal: any TreeRemoval, _ files: ConnectionFiles) {
         (self.path, self.removal, self.files) = (path, removal, files)
     }
 
@@ -194,7 +193,7 @@ final class HTTPRemoval: HTTPAnswer {
         if !isGone { isGone = try files.goOn(removal, gone: &gone) }
         // A large folder is removed some names at a time, and others have their turn between.
         guard isGone else { return false }
-        try files.commit([removal])
+        try files.commitRemovals()
         return true
     }
 

@@ -3,7 +3,6 @@ import TransferHTTP
 import TransferIntake
 import TransferModel
 import TransferPorts
-import TransferStore
 
 /// Folders, which clients look into and make.
 struct FolderHandler: HTTPHandler {
@@ -74,7 +73,7 @@ struct FolderHandler: HTTPHandler {
             guard present?.isDirectory ?? true else {
                 throw Failure(.pathConflict, "\(target.path.escapedForDisplay) is a file.")
             }
-            try context.resources.directory.makeFolder(place)
+            try context.resources.tree.makeFolder(place)
         } catch {
             throw HTTPRefusal(error)
         }

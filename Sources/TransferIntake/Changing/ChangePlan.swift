@@ -1,100 +1,18 @@
 import TransferCatalog
-package import TransferModel
+import TransferModel
 import TransferPorts
-import TransferStore
 import TransferSystem
 
-/// What a client wants made or changed in a server's directory, with the server's paths. That it may is asked before. One with a
-/// version is only made if what is there, and changes or gives way, is a file or link of this version still.
-package enum TreeChange: Sendable {
-    /// What something is to be beside its name and content; nothing of what it has stays as it is.
-    package struct Attributes: Sendable {
-        /// Permission bits, 0 to 0o777.
-        package let permissions: UInt16?
-        package let modified: Timestamp?
-        package let extra: ExtraAttributes?
-
-        package init(permissions: UInt16?, modified: Timestamp?, extra: ExtraAttributes?) {
-            (self.permissions, self.modified, self.extra) = (permissions, modified, extra)
-        }
-    }
-
-    /// What came of one that was made.
-    package struct Done: Sendable {
-        /// The part of the trash that has what gave way; nil where nothing did, or where it is not kept.
-        package var trash: TrashBatch?
-    }
-
-    /// What is done, whatever it is done to.
-    package enum Kind: CaseIterable, Sendable {
-        case folder, link, hardLink, set, move, discard
-    }
-
-    /// A folder, with those above it.
-    case folder(RelativePath, replaces: Bool, Attributes?, of: FileVersion? = nil)
-    /// A symbolic link that says that.
-    case link(RelativePath, to: [UInt8], replaces: Bool, Attributes?, of: FileVersion? = nil)
-    /// Another name of a file.
-    case hardLink(RelativePath, to: RelativePath, replaces: Bool, Attributes?, of: FileVersion? = nil)
-    /// Other attributes of what is there.
-    case set(RelativePath, Attributes, of: FileVersion? = nil)
-    case move(RelativePath, to: RelativePath, replaces: Bool, of: FileVersion? = nil)
-    /// Into the trash.
-    case discard(RelativePath, isRecursive: Bool, of: FileVersion? = nil)
-
-    package var kind: Kind {
-        switch self {
-        case .folder: .folder
-        case .link: .link
-        case .hardLink: .hardLink
-        case .set: .set
-        case .move: .move
-        case .discard: .discard
-        }
-    }
-
-    /// The path that it is about.
-    package var path: RelativePath {
-        switch self {
-        case .folder(let path, _, _, _), .link(let path, _, _, _, _), .hardLink(let path, _, _, _, _),
-            .set(let path, _, _),
-            .move(let path, _, _, _), .discard(let path, _, _):
-            path
-        }
-    }
-
-    var version: FileVersion? {
-        switch self {
-        case .folder(_, _, _, let version), .link(_, _, _, _, let version), .hardLink(_, _, _, _, let version),
-            .set(_, _, let version), .move(_, _, _, let version), .discard(_, _, let version):
-            version
-        }
-    }
-}
-
-/// A change as it is going to be made, by what was there when it was looked at.
-struct PlannedChange {
+/// A change as it is going to be made, with what the catalog has to be told of it.
+struct ChangePlan {
     /// Which of those that were wanted.
     let index: Int
-    let change: TreeChange
-
-    /// Where what is discarded goes.
-    let trashed: RelativePath?
-
-    /// What has the path, where it has to be that still; nothing for whatever is there.
-    let compared: ComparedFile?
-
-    /// What is moved or changed, whatever form it has; nil where something is made. Another object that has the path by then is left:
-    /// an upload may have come in the place of a link.
-    let expected: ContentVersion?
-
-    /// What gives way to it, and where that is kept; nil where nothing is.
-    let place: KeptPlaces.Place?
+    let planned: PlannedChange
 
     /// What the catalog has to be told of what is kept; nil where it knows nothing of that.
     let keeping: IntendedChange?
 
-    /// What the catalog has to be told of; nothing where it knows of nothing that is changed.
+    /// What the catalog has to be told of; nil where it knows of nothing that is changed.
     let intended: IntendedChange?
 
     /// - Parameters:
@@ -104,17 +22,18 @@ struct PlannedChange {
     /// - Throws: where it cannot be done, by what is there.
     init(
         _ index: Int, _ change: TreeChange, trashed: RelativePath?, keepingIn batch: TrashBatch? = nil,
-        at moment: Int64, in store: FileStore
+        at moment: Int64, in store: any StoredTree
     ) throws(Failure) {
-        (self.index, self.change, self.trashed) = (index, change, trashed)
-        compared = try change.version.flatMap { (version) throws(Failure) in
+        self.index = index
+        let compared = try change.version.flatMap { (version) throws(Failure) in
             try Self.compare(change, version, in: store)
         }
         let source = try change.source.map { (path) throws(Failure) in try Self.find(path, in: store) }
-        expected = source?.version
-        place = try batch.flatMap { (batch) throws(Failure) in
-            try change.replaced(by: source, in: store).map { KeptPlaces.Place($0, in: batch) }
+        let place = try batch.flatMap { (batch) throws(Failure) in
+            try change.replaced(by: source, in: store).map { TrashPlace($0, in: batch) }
         }
+        planned = PlannedChange(
+            change, trashed: trashed, compared: compared, expected: source?.version, place: place)
         keeping = try place.flatMap { (place) throws(Failure) in
             try Self.keeping(place, source, at: moment, in: store)
         }
@@ -132,14 +51,14 @@ struct PlannedChange {
             }
     }
 
-    private static func find(_ path: RelativePath, in store: FileStore) throws(Failure) -> FoundObject {
+    private static func find(_ path: RelativePath, in store: any StoredTree) throws(Failure) -> FoundObject {
         guard let found = try store.object(at: path) else { throw .notFound(path) }
         return found
     }
 
     /// - Returns: nothing where what is there is what is to be made: the same may be asked for again.
     private static func compare(
-        _ change: TreeChange, _ version: FileVersion, in store: FileStore
+        _ change: TreeChange, _ version: FileVersion, in store: any StoredTree
     ) throws(Failure) -> ComparedFile? {
         guard let found = try store.object(at: change.path) else {
             guard change.makesName else { throw .notFound(change.path) }
@@ -153,7 +72,7 @@ struct PlannedChange {
     }
 
     private static func isMade(
-        _ change: TreeChange, _ found: FoundObject, in store: FileStore
+        _ change: TreeChange, _ found: FoundObject, in store: any StoredTree
     ) throws(Failure) -> Bool {
         switch change {
         case .folder: return found.form == .folder
@@ -170,7 +89,7 @@ struct PlannedChange {
 
     /// What is replaced is moved to the trash, as far as the catalog is concerned.
     private static func keeping(
-        _ place: KeptPlaces.Place, _ source: FoundObject?, at moment: Int64, in store: FileStore
+        _ place: TrashPlace, _ source: FoundObject?, at moment: Int64, in store: any StoredTree
     ) throws(Failure) -> IntendedChange? {
         guard let found = try store.object(at: place.path), found.form == .file,
             source.map(\.version.object) != found.version.object
@@ -180,7 +99,7 @@ struct PlannedChange {
     }
 
     private static func replacement(
-        of path: RelativePath, at moment: Int64, in store: FileStore
+        of path: RelativePath, at moment: Int64, in store: any StoredTree
     ) throws(Failure) -> IntendedChange? {
         guard let found = try store.object(at: path), found.form == .file else { return nil }
         return IntendedChange(.replacement, path.string, before: found.version, at: moment)
@@ -188,7 +107,7 @@ struct PlannedChange {
 
     private static func link(
         _ path: RelativePath, to source: RelativePath, _ found: FoundObject?, _ attributes: TreeChange.Attributes?,
-        at moment: Int64, in store: FileStore
+        at moment: Int64, in store: any StoredTree
     ) throws(Failure) -> IntendedChange {
         guard let found, found.form == .file else {
             throw Failure(.wrongForm, "\(source) is no file, and cannot have two names.")
@@ -210,7 +129,7 @@ struct PlannedChange {
 
     private static func move(
         _ path: RelativePath, _ found: FoundObject?, to target: RelativePath, replaces: Bool, at moment: Int64,
-        in store: FileStore
+        in store: any StoredTree
     ) throws(Failure) -> IntendedChange? {
         // Then nothing is done.
         guard let found, path != target else { return nil }
@@ -223,7 +142,7 @@ struct PlannedChange {
 
     private static func discard(
         _ path: RelativePath, _ found: FoundObject?, to target: RelativePath?, isRecursive: Bool, at moment: Int64,
-        in store: FileStore
+        in store: any StoredTree
     ) throws(Failure) -> IntendedChange? {
         guard let target else { return nil }
         guard found?.form != .folder || isRecursive else {
@@ -272,7 +191,7 @@ extension TreeChange {
     /// nothing gives way.
     ///
     /// - Parameter source: what gets the path.
-    fileprivate func replaced(by source: FoundObject?, in store: FileStore) throws(Failure) -> RelativePath? {
+    fileprivate func replaced(by source: FoundObject?, in store: any StoredTree) throws(Failure) -> RelativePath? {
         guard let path = replaced, let source else { return replaced }
         return try store.object(at: path)?.version.object == source.version.object ? nil : path
     }

@@ -1,9 +1,5 @@
-package import CLinux
+import CLinux
 import Glibc
-import TransferCodec
-import TransferModel
-import TransferPorts
-import TransferSystem
 
 /// Tells one run of the kernel from the next: what its page cache holds is gone with it.
 package enum BootID {
@@ -13,7 +9,7 @@ package enum BootID {
     }
 
     /// Never taken for another run than the present one.
-    static let unknown = "unknown"
+    package static let unknown = "unknown"
 
     /// 32 hexadecimal digits and 4 dashes, and a line feed behind.
     private static let length = 36
@@ -34,25 +30,5 @@ package enum BootID {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "-"): true
         default: false
         }
-    }
-}
-
-/// Tells a directory of this machine from all others, as long as the machine runs: for a client that may have the directory of its
-/// server before it. docs/PROTOCOL.md says what it is made of.
-package enum DirectoryIdentity {
-    /// - Parameter descriptor: of the directory.
-    /// - Returns: 16 bytes, an XXH128 digest; nil where the directory or the kernel's boot id cannot be read.
-    package static func of(_ descriptor: Int32) -> [UInt8]? {
-        var status = stat()
-        return fstat(descriptor, &status) == 0 ? of(status) : nil
-    }
-
-    /// - Parameter status: of the directory.
-    package static func of(_ status: stat) -> [UInt8]? {
-        let boot = BootID.current
-        guard boot != BootID.unknown else { return nil }
-        let digester = ContentDigester(.xxh128)
-        Array("\(boot) \(status.st_dev) \(status.st_ino)".utf8).withUnsafeBytes { digester.update($0) { _, _ in } }
-        return Array(digester.finish().digest.bytes)
     }
 }
