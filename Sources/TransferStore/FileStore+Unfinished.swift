@@ -338,7 +338,7 @@ extension FileStore {
                 let (committer, failures) = (incoming.committer, staged.failures)
                 let errors = committer.commit([staged.number], bytes: whole.size, since: failures)
                 for case let error? in errors { throw error }
-                try staged.publish(into: incoming.directory, as: StagedFile.resumableName(id))
+                try staged.giveName(StagedFile.resumableName(id), in: incoming.directory)
                 for case let error? in committer.commit([incoming.directory.number], since: failures) { throw error }
                 // What was only noted counts from now on.
                 try sheet.settle(whole.sequence)

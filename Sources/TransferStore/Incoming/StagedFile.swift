@@ -234,7 +234,7 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
     }
 
     /// Gives the file its final name; fails with EEXIST when that is taken.
-    func publish(into directory: DirectoryHandle, as name: String) throws(SystemError) {
+    func giveName(_ name: String, in directory: DirectoryHandle) throws(SystemError) {
         switch place {
         case .anonymous: try link(into: directory, as: name)
         case .named(let part), .resumable(let part), .withdrawn(let part, _):

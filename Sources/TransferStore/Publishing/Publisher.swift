@@ -55,16 +55,17 @@ final class Publisher {
         (permissionMask, self.rights) = (~umask, rights)
     }
 
-    /// - Parameter touched: is called at the end with what has its path still, though it was about to be replaced.
-    /// - Returns: one outcome for each publication, in order.
+    /// - Returns: one outcome for each publication, in order; and the files that have their paths still, though they were about to be
+    ///   replaced.
     func publish(
-        _ batch: [Publication], touched: ([TouchedFile]) -> Void = { _ in }
-    ) -> [Result<PublicationOutcome, Failure>] {
-        defer {
-            let files = replaced.close()
-            if !files.isEmpty { touched(files) }
-            directories.close()
-        }
+        _ batch: [Publication]
+    ) -> (outcomes: [Result<PublicationOutcome, Failure>], touched: [TouchedFile]) {
+        defer { directories.close() }
+        let outcomes = store(batch)
+        return (outcomes, replaced.close())
+    }
+
+    private func store(_ batch: [Publication]) -> [Result<PublicationOutcome, Failure>] {
         failures = batch.map(\.staged.failures).min() ?? 0
         findStored(batch)
         keepReplaced(by: batch)
@@ -165,7 +166,7 @@ final class Publisher {
         var path = publication.path
         let wanted = TargetName(directory: directory, name: String(path.name))
         if let (file, moment) = try takeStored(wanted, publication) {
-            return keep(file, under: path, in: directory, for: publication, at: moment)
+            return useStored(file, under: path, in: directory, for: publication, at: moment)
         }
         var comparison = ContentComparison(publication)
         for number in 1...ConflictPolicy.mostNumbers {
@@ -195,7 +196,7 @@ final class Publisher {
         if committer.isInDoubt {
             if try restore(target, publication, &comparison) { return .restored(path, publication.staged.version) }
         } else if let file = try target.find(publication, &comparison) {
-            return keep(file, under: path, in: target.directory, for: publication, at: moment)
+            return useStored(file, under: path, in: target.directory, for: publication, at: moment)
         }
         return try heal(target, path, publication) ? .healed(path, publication.staged.version) : nil
     }
@@ -226,7 +227,7 @@ final class Publisher {
             if !committer.isInDoubt, publication.mayCompare?(path, seen) ?? true,
                 let file = try target.find(publication, &comparison), file.version == seen
             {
-                return keep(file, under: path, in: directory, for: publication, at: moment)
+                return useStored(file, under: path, in: directory, for: publication, at: moment)
             }
             guard publication.conflict == .overwrite else { throw .isTaken(path) }
             // Nothing of a file that may not be replaced is changed: a second name, even for a moment, makes it another version.
@@ -243,11 +244,11 @@ final class Publisher {
     /// Times that a condition is compared where others change the path between the comparison and the publication.
     private static let mostComparisons = 64
 
-    /// Syncs a stored file that already has the content of a publication. Another upload, or another program, may have written the file
-    /// without a sync so far.
+    /// Answers a publication with a stored file that has its content already, and syncs that file: another upload, or another program,
+    /// may have written it without a sync so far.
     ///
     /// - Parameter moment: of the committer, before the file was looked at.
-    private func keep(
+    private func useStored(
         _ file: FoundFile, under path: RelativePath, in directory: DirectoryHandle, for publication: Publication,
         at moment: Int
     ) -> PublicationOutcome {
@@ -267,7 +268,7 @@ final class Publisher {
     ) throws(Failure) -> PublicationOutcome? {
         let isTaken = try attempt("publish \(publication.path)") { () throws(SystemError) in
             do throws(SystemError) {
-                try publication.staged.publish(into: target.directory, as: target.name)
+                try publication.staged.giveName(target.name, in: target.directory)
                 return false
             } catch {
                 guard error.isExisting else { throw error }
@@ -457,7 +458,8 @@ extension FileStore {
         let publisher = Publisher(
             tree: tree, umask: umask, rights: rights, incoming: incoming, quota: space?.quota,
             acknowledged: acknowledged, mayReplace: mayReplace)
-        let outcomes = publisher.publish(batch, touched: touched)
+        let (outcomes, files) = publisher.publish(batch)
+        if !files.isEmpty { touched(files) }
         for (publication, outcome) in zip(batch, outcomes) {
             if outcome.isFinal { publication.staged.discard() } else { publication.staged.discardUnlessResumable() }
         }

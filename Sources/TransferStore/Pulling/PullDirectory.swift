@@ -109,7 +109,7 @@ package final class PullDirectory: Sendable {
             publication.command = command
             return publication
         }
-        return zip(batch, publisher.publish(batch)).map { publication, outcome in
+        return zip(batch, publisher.publish(batch).outcomes).map { publication, outcome in
             // What was skipped has no other name, and nobody will want it.
             if case .success = outcome { publication.staged.discard() }
             return outcome.mapError { error in

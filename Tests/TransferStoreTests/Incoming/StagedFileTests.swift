@@ -156,7 +156,7 @@ import TransferTestSupport
         let directory = try fixture.store.tree.open(try RelativePath("gone"))
         rmdir(fixture.path("gone"))
         #expect(throws: SystemError(errno: ENOENT, call: "linkat")) {
-            try publication.staged.publish(into: directory, as: "b")
+            try publication.staged.giveName("b", in: directory)
         }
         #expect(links() == before)
         #expect(fixture.publish([publication]) == [.success(try .committed("b"))])

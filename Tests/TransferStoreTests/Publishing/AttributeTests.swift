@@ -38,7 +38,7 @@ import TransferTestSupport
         let fixture = try StoreFixture()
         let publication = try fixture.publication("a", .one, asPart: true, permissions: 0o777)
         let publisher = Publisher(tree: fixture.store.tree, umask: umask, incoming: fixture.store.incoming)
-        let outcome = publisher.publish([publication])
+        let outcome = publisher.publish([publication]).outcomes
         #expect(try outcome[0].get().withoutIdentity == .committed("a"))
         #expect(Files.mode(fixture.path("a")) == 0o777 & ~umask)
     }

@@ -108,7 +108,7 @@ import TransferTestSupport
         let fixture = try StoreFixture()
         let names = (0..<120).map { "d\($0 % 60)/e\($0)/f" }
         let publisher = Publisher(tree: fixture.store.tree, umask: 0, incoming: fixture.store.incoming)
-        let outcomes = publisher.publish(try names.map { try fixture.publication($0, .one) })
+        let outcomes = publisher.publish(try names.map { try fixture.publication($0, .one) }).outcomes
         let held = Files.descriptors(below: fixture.root).count { Files.type($0) == S_IFDIR }
         withExtendedLifetime(publisher) { #expect(held < 80) }
         #expect(try outcomes.map { try $0.get().withoutIdentity } == names.map { .committed(try RelativePath($0)) })

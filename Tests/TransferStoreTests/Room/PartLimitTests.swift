@@ -34,7 +34,7 @@ import TransferTestSupport
         #expect(count == 3)
         parts[0].discard()
         #expect(count == 2)
-        try parts[1].publish(into: store.tree.root, as: "published")
+        try parts[1].giveName("published", in: store.tree.root)
         #expect(count == 1)
         try parts[2].replace(in: store.tree.root, name: "published", id: ids[2])
         #expect(count == 0)
