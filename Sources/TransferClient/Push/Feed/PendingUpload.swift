@@ -159,6 +159,16 @@ final class PendingUpload: @unchecked Sendable {
         }
     }
 
+    /// What the content is, from its front, and what its picture is like, where it is one.
+    func recognised(in reader: ContentReader) -> (ContentKind, Picture?) {
+        let kind =
+            wantedKind
+            ?? reader.front(ContentKind.sampleSize).withUnsafeBytes {
+                ContentKind(recognising: $0, isWhole: $0.count < ContentKind.sampleSize)
+            }
+        return (kind, kind == .picture ? Picture(reader) : nil)
+    }
+
     /// What it is a part or the end of.
     var split: (any UploadInParts)? {
         switch content {

@@ -213,7 +213,7 @@ final class LaneProducer: @unchecked Sendable {
         }
         // What was read of it before a connection was lost need not be read again.
         if let asked = pending.asked.take() as? SplitUpload, asked.isOf(pending, reader) { return asked }
-        (pending.kind, pending.picture) = recognise(pending, reader)
+        (pending.kind, pending.picture) = pending.recognised(in: reader)
         return SplitUpload(pending, source, filled: reader.filled, function: configuration.digestFunction)
     }
 
@@ -407,7 +407,7 @@ extension LaneProducer {
         _ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk, _ orders: Orders
     ) throws(Failure) {
         var begin = try makeBegin(pending, reader)
-        if pending.split == nil { (begin.kind, pending.picture) = recognise(pending, reader) }
+        if pending.split == nil { (begin.kind, pending.picture) = pending.recognised(in: reader) }
         begin.expectsAccept = asksFirst(pending, reader, orders)
         pending.kind = begin.kind
         var frame: [UInt8] = []
@@ -423,16 +423,6 @@ extension LaneProducer {
         guard isTaken, orders.takesHoles || reader.filled == nil else { return true }
         guard pending.split == nil, let size = reader.size else { return false }
         return size >= Self.askFirstSize
-    }
-
-    /// What the content is, from its front.
-    private func recognise(_ pending: PendingUpload, _ reader: ContentReader) -> (ContentKind, Picture?) {
-        let kind =
-            pending.wantedKind
-            ?? reader.front(ContentKind.sampleSize).withUnsafeBytes {
-                ContentKind(recognising: $0, isWhole: $0.count < ContentKind.sampleSize)
-            }
-        return (kind, kind == .picture ? Picture(reader) : nil)
     }
 
     /// - Returns: nothing when the upload is over and the next one may start.
@@ -493,7 +483,7 @@ extension LaneProducer {
             isWaiting = true
             feed.putBack([pending])
         case .block(let block):
-            (pending.kind, pending.picture) = recognise(pending, ContentReader(block))
+            (pending.kind, pending.picture) = pending.recognised(in: ContentReader(block))
             feed.add(StreamUpload(pending, block, stream, function: configuration.digestFunction))
         case .end(let block):
             feed.putBack([pending.holding(block.map { Array($0.bytes) } ?? [])])
