@@ -280,18 +280,29 @@ extension IntakeSession {
 extension IntakeSession {
     /// What was acknowledged before, for a caller that asks before it sends.
     ///
-    /// - Parameter ids: the server's.
-    /// - Returns: for each what still holds; nil where the content has to be sent. In a copy of the directory files are read, and
-    ///   perhaps only the first of them are answered, at least one.
-    package func lookup(_ ids: [UploadID], _ function: DigestFunction) -> [Acknowledgement?] {
+    /// - Parameters:
+    ///   - ids: the server's.
+    ///   - room: bytes of paths from which on no more IDs are looked up: paths are long.
+    /// - Returns: for each what still holds; nil where the content has to be sent. Perhaps only the first IDs are answered, at least one:
+    ///   as many as there is room for, and in a copy of the directory, where files are read for them, a few.
+    package func lookup(_ ids: [UploadID], _ function: DigestFunction, room: Int = .max) -> [Acknowledgement?] {
         guard refusal == nil else { return ids.map { _ in nil } }
-        let stored = intake.stillStored(ids, function, for: caller, hasRotten: intake.known.hasRotten)
-        var found = stored.map { found in
-            found.map { Acknowledgement(again: $0, run: run, kind: $0.entry.kind) }
-        }
+        let hasRotten = intake.known.hasRotten
+        var found: [Acknowledgement?] = []
+        var bytes = 0
+        repeat {
+            let some = Array(ids[found.count...].prefix(Self.lookedUpAtOnce))
+            for stored in intake.stillStored(some, function, for: caller, hasRotten: hasRotten) {
+                bytes += stored?.entry.path.utf8.count ?? 0
+                found.append(stored.map { Acknowledgement(again: $0, run: run, kind: $0.entry.kind) })
+            }
+        } while found.count < ids.count && bytes < room && !intake.adoption.isOpen
         receipts.add(to: &found, of: caller)
         return found
     }
+
+    /// IDs between two looks at the room that is left: one question to the catalog, and at most 128 KiB of paths.
+    package static let lookedUpAtOnce = 32
 
     /// What there is of an upload already, for a caller that goes on with it. All older connections lose it.
     ///

@@ -174,6 +174,36 @@ import TransferTestSupport
         #expect(!fixture.intake.known.isRotten(version))
     }
 
+    /// A long question is answered in pieces, as there is room, and the records are asked about each ID once.
+    @Test func eachIDIsLookedUpOnce() throws {
+        let directory = try TemporaryDirectory(prefersMemory: true)
+        let folder = Array(repeating: String(repeating: "a", count: 250), count: 15).joined(separator: "/")
+        let intents = (1...100).map { intent("\(folder)/\($0)") }
+        let earlier = try IntakeFixture(in: directory)
+        let session = earlier.session()
+        for intent in intents { #expect(try session.bring(intent, content) == nil) }
+        #expect(session.outcomes().allSatisfy { $0.code == .committed })
+        earlier.end()
+        let steps = Atomic(0)
+        let calls = DatabaseCalls(failure: { call in
+            if call == .step { steps.add(1, ordering: .relaxed) }
+            return 0
+        })
+        let fixture = try IntakeFixture(in: directory, calls: calls)
+        let asking = fixture.session()
+        let before = steps.load(ordering: .relaxed)
+        var rest = intents.map(\.id)[...]
+        var answered: [Int] = []
+        while !rest.isEmpty {
+            let found = asking.lookup(Array(rest), .xxh128, room: 1)
+            #expect(found.allSatisfy { $0 != nil })
+            answered.append(found.count)
+            rest = rest.dropFirst(found.count)
+        }
+        #expect(answered == [32, 32, 32, 4])
+        #expect(steps.load(ordering: .relaxed) - before < 3 * intents.count / 2)
+    }
+
     /// A catalog that cannot say whether a file is rotten lets nothing be told as stored.
     @Test func whatTheCatalogCannotSayIsNotStored() throws {
         let fails = Atomic(false)

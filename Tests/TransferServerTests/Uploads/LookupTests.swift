@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 import TransferConnection
 import TransferIO
+import TransferIntake
 import TransferModel
 import TransferProtocol
 import TransferReceipts
@@ -40,7 +41,8 @@ extension ServerTests {
             }
         }
 
-        /// A client that takes no answers has no more of them made than a turn's worth, however long the paths in them are.
+        /// A client that takes no answers has no more of them made than a turn's worth, and what is looked up at once, however long
+        /// the paths in them are.
         @Test func longAnswersAreMadeInTurns() async throws {
             let folder = Array(repeating: String(repeating: "a", count: 250), count: 15).joined(separator: "/")
             let ids = (1...128 as ClosedRange<UInt64>).map { UploadID(high: 3, low: $0) }
@@ -59,7 +61,7 @@ extension ServerTests {
                 var outcome = worker.process([batch])
                 while true {
                     let answers = early.take()
-                    #expect(answers.frames.count < FrameSteps.mostMade + 8192)
+                    #expect(answers.frames.count < FrameSteps.mostMade + IntakeSession.lookedUpAtOnce * 4096)
                     settled += answers.settled
                     turns += 1
                     guard outcome.left == .work, turns < ids.count else { break }

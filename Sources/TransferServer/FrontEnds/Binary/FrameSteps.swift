@@ -132,15 +132,15 @@ package final class FrameSteps: StepHandler {
 extension FrameSteps {
     /// Answers at once: the client may hold back what it has to send.
     ///
-    /// - Returns: what is to be answered later, because files are read for it: others have their turn first.
+    /// - Returns: what is to be answered later: when the client has taken this, or because files are read for it, and others have their
+    ///   turn first.
     private func answer(_ lookup: Lookup) -> Lookup? {
-        let found = intake.lookup(lookup.ids.map(intake.caller.inner), lookup.digest)
-        var (ids, unknown): ([UploadID], [UploadID]) = ([], [])
+        let found = intake.lookup(
+            lookup.ids.map(intake.caller.inner), lookup.digest, room: Self.mostMade - made)
+        let ids = Array(lookup.ids.prefix(found.count))
+        var unknown: [UploadID] = []
         var frames: [UInt8] = []
-        for (id, acknowledgement) in zip(lookup.ids, found) {
-            // Paths are long: what is not answered is looked up again when the client has taken this.
-            guard frames.count < Self.mostMade else { break }
-            ids.append(id)
+        for (id, acknowledgement) in zip(ids, found) {
             guard let acknowledgement else {
                 unknown.append(id)
                 continue
