@@ -356,12 +356,15 @@ extension IntakeSession {
     ///
     /// - Throws: why it may not.
     package func reauthorize(_ upload: OpenUpload) throws(Failure) {
-        if let refusal { throw Failure(refusal.code, refusal.message) }
-        try upload.admission.reauthorize(for: caller, size: upload.size)
+        try upload.admission.reauthorize(for: caller, unless: refusal, size: upload.size)
     }
 
     /// Signs for what is published, records it and acknowledges it.
-    package func acknowledge() -> CommitPipeline.Ended { pipeline.acknowledge(to: caller) }
+    package func acknowledge() -> CommitPipeline.Ended {
+        let known = intake.known
+        if known.claimLoading() { connection.later { known.load() } }
+        return pipeline.acknowledge(to: caller)
+    }
 }
 
 extension Failure {

@@ -24,12 +24,15 @@ package final class KnownUploads: Sendable {
     /// Nanoseconds between two lines about a catalog that fails: each upload would write one.
     private static let logInterval: Int64 = 60_000_000_000
 
+    /// Nanoseconds between two attempts to learn what the catalog knows: each may read all of it.
+    static let loadInterval: Int64 = 60_000_000_000
+
     /// Nanoseconds between two questions that have it settled.
     static let settleInterval: Int64 = 1_000_000_000
 
     let records: any UploadRecords
     let recent = RecentResults()
-    private let filter: UploadFilter
+    let filter: UploadFilter
     private let unfinished = UnfinishedUploads()
     /// Held while something is said of unfinished uploads, so that what was said last counts.
     private let tellingUnfinished = Locked(())
@@ -43,8 +46,10 @@ package final class KnownUploads: Sendable {
     private let trouble = Locked(Trouble())
     /// When it may be settled for a question again, in nanoseconds of the monotonic clock.
     private let nextSettling = Locked(Int64.min)
-    /// Whether what the records knew at the start is known.
-    private let isLoaded = Atomic(false)
+    /// Whether it is known what the catalog had of unfinished uploads at the start.
+    private let knowsUnfinished = Atomic(false)
+    /// When `load`, which has failed, is to be called again, in nanoseconds of the monotonic clock; `max` where it has not failed.
+    private let nextLoading = Atomic(Int64.max)
 
     init(_ records: any UploadRecords, clock: IntakeClock, report: @escaping @Sendable (IntakeEvent) -> Void) {
         (self.records, self.clock, self.report) = (records, clock, report)
@@ -54,24 +59,41 @@ package final class KnownUploads: Sendable {
     /// UTC, in nanoseconds since 1970.
     var now: Int64 { clock.utc() }
 
-    /// Learns what is unfinished, and which ids the catalog knows; until then every one that isn't among the last is looked up.
+    /// Learns what is unfinished, and which ids the catalog knows; until then every one that isn't among the last is looked up. Where the
+    /// catalog cannot be read, `claimLoading` says when to try again.
     package func load() {
-        var ids: [UploadID] = []
         do throws(DatabaseError) {
-            unfinished.add(try records.unfinished())
-            defer { isLoaded.store(true, ordering: .relaxed) }
-            guard !records.wasEmpty else { return }
-            try records.forEachEntry { entry in
-                ids.append(entry.id)
-                guard ids.count == Self.loadStep else { return }
-                filter.add(ids)
-                ids.removeAll(keepingCapacity: true)
+            if !knowsUnfinished.load(ordering: .relaxed) {
+                unfinished.add(try records.unfinished())
+                knowsUnfinished.store(true, ordering: .relaxed)
             }
-            filter.add(ids)
-            filter.loaded()
+            if !filter.isLoaded { try learnIDs() }
         } catch {
             complain(error, unrecorded: 0)
+            let next = clock.monotonic().addingReportingOverflow(Self.loadInterval).partialValue
+            nextLoading.store(next, ordering: .relaxed)
         }
+    }
+
+    private func learnIDs() throws(DatabaseError) {
+        var ids: [UploadID] = []
+        try records.forEachEntry { entry in
+            ids.append(entry.id)
+            guard ids.count == Self.loadStep else { return }
+            filter.add(ids)
+            ids.removeAll(keepingCapacity: true)
+        }
+        filter.add(ids)
+        filter.loaded()
+    }
+
+    /// Claims the right to call `load` again.
+    ///
+    /// - Returns: whether it has failed and `loadInterval` has passed since; true for one thread only.
+    func claimLoading() -> Bool {
+        let due = nextLoading.load(ordering: .relaxed)
+        guard due < .max, clock.monotonic() >= due else { return false }
+        return nextLoading.compareExchange(expected: due, desired: .max, ordering: .relaxed).exchanged
     }
 
     /// - Returns: nothing for an id that has no acknowledgement, or whose is forgotten.
@@ -146,7 +168,7 @@ package final class KnownUploads: Sendable {
     /// Brings the catalog in order, while nobody waits for it; and learns from it what could not be learnt at the start.
     package func settle() {
         _ = tellUntold()
-        if !isLoaded.load(ordering: .relaxed) { load() }
+        if claimLoading() { load() }
         do throws(DatabaseError) {
             try records.settle()
         } catch {

@@ -225,6 +225,9 @@ final class UploadFilter: Sendable {
         state = Locked(State(words: [UInt64](repeating: 0, count: bits / 64), isLoaded: known == 0))
     }
 
+    /// Whether it tells ids that the catalog does not know.
+    var isLoaded: Bool { state.withLock { $0.isLoaded } }
+
     /// All that the catalog knew was added.
     func loaded() {
         state.withLock { $0.isLoaded = true }

@@ -1,12 +1,13 @@
 import Testing
 import TransferAccess
-import TransferCatalog
+import TransferDatabase
 import TransferModel
 import TransferPorts
 import TransferStore
 import TransferSystem
 import TransferTestSupport
 
+@testable import TransferCatalog
 @testable import TransferIntake
 
 /// What a later server knows of an upload that was begun under an earlier one.
@@ -22,13 +23,17 @@ import TransferTestSupport
     }
 
     /// One run of a server; what it leaves is there for the next.
-    private func serving(loads: Bool = true, _ body: (Intake) throws -> Void) throws {
+    private func serving(
+        loads: Bool = true, calls: DatabaseCalls = DatabaseCalls(), clock: IntakeClock = .system,
+        _ body: (Intake) throws -> Void
+    ) throws {
         let store = try FileStore(path: directory.path("store"))
-        let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
+        let file = CatalogFile(path: directory.path("catalog"), isDurable: false, calls: calls)
+        let catalog = Catalog(CatalogConnections(file, retryInterval: 0) { _ in })
         let intake = Intake(
             Intake.Configuration(
                 maximumMultiparts: 8, filesAtOnce: 100, maximumUpload: 1 << 40, keepUnfinished: Self.hour),
-            store: store, records: catalog, signer: nil
+            store: store, records: catalog, signer: nil, clock: clock
         ) { _ in }
         if loads { intake.known.load() }
         try body(intake)
@@ -153,14 +158,51 @@ import TransferTestSupport
         #expect(try catalog.unfinished().isEmpty)
     }
 
-    /// The catalog could not be read when the server came.
-    @Test func whatCouldNotBeLearntAtTheStartIsLearntLater() throws {
-        try serving { intake in try sendFront(1, session(intake), total: nil) }
-        try serving(loads: false) { intake in
-            #expect(intake.known.unfinished(id) == nil)
-            intake.known.settle()
-            #expect(intake.known.unfinished(id) != nil)
+    /// The catalog could not be read when the server came, or not all of it. That is tried again later, and not for each upload.
+    @Test(arguments: [true, false]) func whatCouldNotBeLearntAtTheStartIsLearntLater(failsAtOnce: Bool) throws {
+        let stored = UploadID.random()
+        try serving { intake in
+            try sendFront(1, session(intake), total: nil)
+            try bring(stored, to: session(intake, number: 2))
         }
+        let steps = Locked(0)
+        let failing = Locked(0)
+        let now = Locked(Int64(0))
+        // SQLITE_IOERR (sqlite.org/rescode.html#ioerr).
+        let calls = DatabaseCalls(failure: { call in
+            guard call == .step else { return 0 }
+            let step = steps.withLock { steps in
+                steps += 1
+                return steps
+            }
+            return step == failing.withLock { $0 } ? 10 : 0
+        })
+        let clock = IntakeClock(monotonic: { now.withLock { $0 } }, utc: utcNanoseconds)
+        var needed = 0
+        try serving(loads: false, calls: calls) { intake in
+            let before = steps.withLock { $0 }
+            intake.known.load()
+            needed = steps.withLock { $0 } - before
+            #expect(intake.known.filter.isLoaded)
+        }
+        try serving(loads: false, calls: calls, clock: clock) { intake in
+            let before = steps.withLock { $0 }
+            failing.withLock { $0 = before + (failsAtOnce ? 1 : needed) }
+            intake.known.load()
+            #expect(!intake.known.filter.isLoaded && (intake.known.unfinished(id) == nil) == failsAtOnce)
+            intake.known.settle()
+            try bring(UploadID.random(), to: session(intake, number: 3))
+            #expect(!intake.known.filter.isLoaded)
+            now.withLock { $0 += KnownUploads.loadInterval }
+            try bring(UploadID.random(), to: session(intake, number: 3))
+            #expect(intake.known.filter.isLoaded && intake.known.unfinished(id) != nil)
+            #expect(intake.known.filter.mayContain(stored) && !intake.known.filter.mayContain(.random()))
+        }
+    }
+
+    private func bring(_ id: UploadID, to session: IntakeSession) throws {
+        #expect(try session.bring(UploadIntent(id: id, path: "a", size: 1), [1]) == nil)
+        #expect(session.outcomes().allSatisfy { $0.code.isSuccess })
     }
 
     /// Somebody begins it again just when it is found to be gone.
