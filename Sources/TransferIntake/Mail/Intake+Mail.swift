@@ -170,7 +170,7 @@ extension Failure {
                 .quotaExceeded,
                 "As much from clients without keys waits for \(name.escapedForDisplay) as may: \(limits.countOfPair) uploads "
                     + "or \(ByteFormat.size(limits.bytesOfPair)).")
-        case .otherContent: self = .otherContent
+        case .otherContent: self = .idHasOtherContent
         case .noName:
             self.init(
                 .forbidden,

@@ -196,14 +196,14 @@ extension UploadAdmission {
         guard let found = intake.stillStored(intent.id, intent.function, for: caller, hasRotten: true) else {
             return nil
         }
-        guard intent.uploadSize ?? found.entry.size == found.entry.size else { throw .otherContent }
+        guard intent.uploadSize ?? found.entry.size == found.entry.size else { throw .idHasOtherContent }
         return Acknowledgement(again: found, run: run, kind: intent.kind)
     }
 
     /// The same for mail: all of its recipients have it or can still have it.
     private func mailAcknowledgement() throws(Failure) -> Acknowledgement? {
         guard let statedPath, let found = try intake.stillDelivered(intent, at: statedPath) else { return nil }
-        guard intent.size ?? found.size == found.size else { throw .otherContent }
+        guard intent.size ?? found.size == found.size else { throw .idHasOtherContent }
         return Acknowledgement(again: found, kind: intent.kind)
     }
 
@@ -220,7 +220,7 @@ extension Acknowledgement {
     /// - Returns: this, for content that is what was acknowledged.
     /// - Throws: `contentMismatch`.
     func compared(size: UInt64, _ digest: Digest) throws(Failure) -> Acknowledgement {
-        guard self.size == size, self.digest == digest else { throw .otherContent }
+        guard self.size == size, self.digest == digest else { throw .idHasOtherContent }
         return self
     }
 }
@@ -255,7 +255,7 @@ extension Failure {
     fileprivate static let accessChanged = Failure(
         .forbidden, "What this client may do was changed while the upload came: send it again, to where it may go now.")
 
-    static let otherContent = Failure(.contentMismatch, "The upload id was used for other content.")
+    static let idHasOtherContent = Failure(.contentMismatch, "The upload id was used for other content.")
 
     /// - Parameter limit: bytes that the client may store at once.
     package static func uploadTooLarge(_ limit: UInt64) -> Failure {

@@ -4,7 +4,7 @@ package import TransferModel
 ///
 /// ```
 ///   awaitingHello ──hello──► open(idle) ──begin──► open(receiving) ──end, abort──► open(idle)
-///                                                      │ rejected                     ▲
+///                                                      │ refused                      ▲
 ///                                                      └──► open(skipping) ──end, abort
 ///   any ──goodbye──► closed
 /// ```
@@ -18,7 +18,7 @@ package struct ServerConnection: Sendable {
     private enum Lane: Equatable {
         case idle
         case receiving(UploadID)
-        /// A rejected upload whose frames still arrive.
+        /// A refused upload whose frames still arrive.
         case skipping
     }
 

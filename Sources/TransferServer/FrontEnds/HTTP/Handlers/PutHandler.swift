@@ -69,7 +69,7 @@ final class FileReceiver: ContentReceiver {
                 guard declared ?? computed == computed else { throw HTTPFault(422, "") }
             }
         } catch {
-            throw .otherContent
+            throw .hasOtherDigest
         }
     }
 

@@ -128,7 +128,7 @@ final class AppendReceiver: ContentReceiver {
         try checksum?.check(trailers)
         guard let expected = note.sha256, endsUpload(with: open.size) else { return }
         let computed = try open.digest(by: .sha256)
-        guard computed == expected else { throw .otherContent }
+        guard computed == expected else { throw .hasOtherDigest }
         stored.digests = DigestField(sha256: computed)
     }
 

@@ -90,7 +90,7 @@ extension UploadOutcome {
 
 extension Failure {
     /// What has come is not what the request says.
-    static let otherContent = Failure(
+    static let hasOtherDigest = Failure(
         .digestMismatch, "What arrived does not have the SHA-256 that its sender gave: send it again.")
 }
 
