@@ -146,6 +146,19 @@ extension ServerTests {
             }
         }
 
+        /// A client that asks for much and reads none of it is given up as one that says nothing, though the answer waits for it.
+        @Test func whoReadsNoAnswerIsGivenUp() async throws {
+            try await serving {
+                ($0.timeouts.idle, $0.timeouts.silence) = (.milliseconds(500), .milliseconds(500))
+            } _: { server in
+                #expect(try HTTPClient(server).ask(.put, "/x", [], SplitMix64.bytes(seed: 1, 32 << 20)).status == 201)
+                let client = try HTTPClient(server)
+                client.send(.get, "/x")
+                #expect(try client.head().status == 200)
+                try server.waitUntil("it is gone") { server.server.core.observability.connections.all.isEmpty }
+            }
+        }
+
         @Test func aServerThatStopsWaitsForNobodyWhoRests() async throws {
             try await serving { server in
                 let clients = try (0..<8).map { _ in try HTTPClient(server) }
