@@ -41,7 +41,7 @@ package final class IntakeSession {
     /// What there is of an upload.
     package enum Presence {
         /// It is over.
-        case ended(OpenUpload, UploadOutcome)
+        case ended(EndedUpload)
         /// What there is has to be told, and perhaps read first.
         case query(PresenceQuery)
     }
@@ -72,9 +72,10 @@ package final class IntakeSession {
     /// The way of what is all there to its acknowledgement.
     package let pipeline: CommitPipeline
 
+    /// The upload whose content is coming; nil for none, and for an upload that has its outcome, of which the rest is ignored.
+    package private(set) var current: OpenUpload?
+
     private let connection: Connection
-    /// The upload whose content is coming, if any.
-    private var current: OpenUpload?
     private var multiparts: SessionMultiparts
     var receipts: RepeatedReceipts
     /// All uploads share it, because only one of them has content coming.
@@ -125,7 +126,7 @@ extension IntakeSession {
         var multipart: MultipartUpload?
         do throws(Failure) {
             // Authorize: the path becomes the one in the server's directory.
-            try authorize(&admission)
+            try admission.authorize(unless: refusal)
             try refuseIfStopping(intent)
             // Check the declaration, before anything is remembered of the upload.
             try admission.checkDeclaration()
@@ -181,6 +182,7 @@ extension IntakeSession {
 
     /// Gives an upload up.
     package func refuse(_ upload: OpenUpload, _ error: Failure) -> UploadOutcome {
+        if upload === current { current = nil }
         upload.discard()
         multiparts.leaveAppend()
         return .refused(error, size: upload.size)
@@ -221,11 +223,6 @@ extension IntakeSession {
         current?.suspend()
         current = nil
         multiparts.leaveAppend()
-    }
-
-    private func authorize(_ admission: inout UploadAdmission) throws(Failure) {
-        if let refusal { throw Failure(refusal.code, refusal.message) }
-        try admission.authorize()
     }
 
     /// Of uploads in parts an intake that has to end takes what belongs to one that it works on.
@@ -311,15 +308,15 @@ extension IntakeSession {
         loseCurrent()
         var admission = UploadAdmission(intent, in: intake, for: caller, run: run)
         do throws(Failure) {
-            try authorize(&admission)
+            try admission.authorize(unless: refusal)
             try admission.checkDeclaration()
             if case .over(let outcome) = try admission.admit(mayEnd: true) {
-                return .ended(OpenUpload(admission), withReceipt(outcome))
+                return .ended(EndedUpload(OpenUpload(admission), withReceipt(outcome)))
             }
             let isKnown = multiparts.contains(intent.id)
             return .query(PresenceQuery(OpenUpload(admission), try look(admission), isFirst: !isKnown))
         } catch {
-            return .ended(OpenUpload(admission), .refused(error, size: 0))
+            return .ended(EndedUpload(OpenUpload(admission), .refused(error, size: 0)))
         }
     }
 
@@ -346,9 +343,7 @@ extension IntakeSession {
 
     /// Publishes what is verified: one sync pass for all of it.
     package func publish() -> CommitPipeline.Publishing {
-        pipeline.publish(for: caller, run: run, receipts: &receipts) { [self] (upload) throws(Failure) in
-            try reauthorize(upload)
-        }
+        pipeline.publish(for: caller, unless: refusal, run: run, receipts: &receipts)
     }
 
     /// Whether the client may still store an upload where it has begun it: its access may have been taken back, have expired or have

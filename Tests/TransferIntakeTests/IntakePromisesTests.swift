@@ -112,11 +112,11 @@ extension IntakePromisesTests {
         let fixture = try PromisingIntake()
         let session = fixture.session { $0.rights = .readOnly }
         let intent = UploadIntent(id: .random(), path: "a", size: 1 << 20, extent: .multipart)
-        guard case .ended(_, let outcome) = session.have(intent) else {
+        guard case .ended(let ended) = session.have(intent) else {
             Issue.record("it was answered")
             return
         }
-        #expect(outcome.code == .forbidden)
+        #expect(ended.outcome.code == .forbidden)
     }
 }
 

@@ -19,17 +19,19 @@ struct VerifiedUpload {
     var share: ClientShare?
 }
 
+/// An upload that has its outcome.
+package struct EndedUpload {
+    package let upload: OpenUpload
+    package let outcome: UploadOutcome
+
+    package init(_ upload: OpenUpload, _ outcome: UploadOutcome) { (self.upload, self.outcome) = (upload, outcome) }
+}
+
 /// The way of uploads that are all there to their acknowledgements: claim, publish, deliver, sign, record, release. Each step returns
 /// the proof that the next one asks for, and only the last of them makes an acknowledgement; so none can be made early.
 ///
 /// Used by one thread at a time.
 package final class CommitPipeline {
-    /// An upload that has its outcome.
-    package struct EndedUpload {
-        package let upload: OpenUpload
-        package let outcome: UploadOutcome
-    }
-
     /// Proof that the store has published an upload, or has said why not. It holds no descriptor any more.
     struct Published {
         struct Stored {
@@ -106,8 +108,6 @@ package final class CommitPipeline {
     private var verifiedNames = 0
     /// `RecentChanges.moment` before the first of them was published.
     private var changes = 0
-    /// Whether a publication ended since it was last asked for.
-    private var hasPublished = false
 
     /// Where what uploads replace goes; nil where that is gone for good.
     var trash: TrashPart?
@@ -148,14 +148,10 @@ package final class CommitPipeline {
         verifiedNames = 0
     }
 
-    /// Whether acknowledgements may wait for those of the next batch, to have one signature with them: only while each
-    /// batch completes uploads and the next one is there already, so that nobody waits for longer than that takes.
-    ///
-    /// - Parameter moreFollows: whether it is.
-    package func mayWait(moreFollows: Bool) -> Bool {
-        defer { hasPublished = false }
-        return issuer != nil && hasPublished && published.count < Self.mostUnsigned.uploads && moreFollows
-            && unsignedBytes < Self.mostUnsigned.bytes && unsignedNames < Self.mostNames
+    /// Whether more uploads can share a signature with those that are published.
+    package var canShareSignature: Bool {
+        issuer != nil && published.count < Self.mostUnsigned.uploads && unsignedBytes < Self.mostUnsigned.bytes
+            && unsignedNames < Self.mostNames
     }
 }
 
@@ -168,17 +164,18 @@ extension CommitPipeline {
         package fileprivate(set) var ended: [EndedUpload] = []
         /// Files that the disk had lost, and has again.
         package fileprivate(set) var healed: [RelativePath] = []
+        /// Whether the store was given any upload.
+        package fileprivate(set) var hasPublished = false
     }
 
     /// Publishes what is verified: one sync pass for all of it.
     ///
-    /// - Parameter authorize: throws for an upload that the client may not store any more.
+    /// - Parameter refusal: why the caller may store nothing any more; nil where it may.
     func publish(
-        for caller: Caller, run: UInt64?, receipts: inout RepeatedReceipts,
-        authorize: (OpenUpload) throws(Failure) -> Void
+        for caller: Caller, unless refusal: Refusal?, run: UInt64?, receipts: inout RepeatedReceipts
     ) -> Publishing {
         var report = Publishing()
-        refuse(unless: authorize, &report)
+        refuseForbidden(for: caller, refusal, &report)
         takeShares(for: caller, &report)
         claim(for: caller, run: run, receipts: &receipts, &report)
         guard !verified.isEmpty else {
@@ -205,20 +202,19 @@ extension CommitPipeline {
         }
         verified.removeAll(keepingCapacity: true)
         verifiedNames = 0
-        hasPublished = true
+        report.hasPublished = true
         return report
     }
 
     /// Gives up what the client may not store any more.
-    private func refuse(
-        unless authorize: (OpenUpload) throws(Failure) -> Void, _ report: inout Publishing
-    ) {
+    private func refuseForbidden(for caller: Caller, _ refusal: Refusal?, _ report: inout Publishing) {
         for index in verified.indices.reversed() {
             do throws(Failure) {
-                try authorize(verified[index].upload)
+                let upload = verified[index].upload
+                try upload.admission.reauthorize(for: caller, unless: refusal, size: upload.size)
             } catch {
                 let (upload, publication) = withdraw(index)
-                report.ended.append(EndedUpload(upload: upload, outcome: .refused(error, size: publication.size)))
+                report.ended.append(EndedUpload(upload, .refused(error, size: publication.size)))
             }
         }
     }
@@ -232,7 +228,7 @@ extension CommitPipeline {
                     for: verified[index].publication, verified[index].upload.admission.mailed, of: caller.grant)
             } catch {
                 let (upload, publication) = withdraw(index)
-                report.ended.append(EndedUpload(upload: upload, outcome: .refused(error, size: publication.size)))
+                report.ended.append(EndedUpload(upload, .refused(error, size: publication.size)))
             }
         }
     }
@@ -259,7 +255,7 @@ extension CommitPipeline {
             } catch {
                 outcome = .refused(error, size: publication.size)
             }
-            report.ended.append(EndedUpload(upload: upload, outcome: outcome))
+            report.ended.append(EndedUpload(upload, outcome))
         }
     }
 }
@@ -325,7 +321,7 @@ extension CommitPipeline {
         intake.known.recent.release(recorded.uploads.lazy.map(\.upload.intent.id))
         for published in recorded.uploads { published.upload.forgetUnfinished() }
         let uploads = recorded.uploads.map { published in
-            EndedUpload(upload: published.upload, outcome: Self.outcome(of: published, in: recorded))
+            EndedUpload(published.upload, Self.outcome(of: published, in: recorded))
         }
         return Ended(uploads: uploads, signedBatch: recorded.signedBatch)
     }

@@ -76,13 +76,20 @@ struct UploadAdmission {
 extension UploadAdmission {
     /// Gives the upload its place in the server's directory.
     ///
-    /// - Throws: `forbidden` for a client that may not send; `invalidPath`.
-    mutating func authorize() throws(Failure) { intent.path = try caller.pathForUpload(intent.path) }
+    /// - Parameter refusal: why the client may begin nothing any more; nil where it may.
+    /// - Throws: what the refusal says; `forbidden` for a client that may not send; `invalidPath`.
+    mutating func authorize(unless refusal: Refusal?) throws(Failure) {
+        if let refusal { throw Failure(refusal.code, refusal.message) }
+        intent.path = try caller.pathForUpload(intent.path)
+    }
 
     /// Compares where the upload goes, and how large it may be, with what the client may do by now.
     ///
-    /// - Parameter size: bytes that have come.
-    func reauthorize(for caller: Caller, size: UInt64) throws(Failure) {
+    /// - Parameters:
+    ///   - refusal: why the client may do nothing any more; nil where it may.
+    ///   - size: bytes that have come.
+    func reauthorize(for caller: Caller, unless refusal: Refusal?, size: UInt64) throws(Failure) {
+        if let refusal { throw Failure(refusal.code, refusal.message) }
         // The same place: another folder has other owners.
         guard try caller.pathForUpload(clientPath) == intent.path else { throw .accessChanged }
         let limit = caller.maximumUpload(of: intake.maximumUpload)

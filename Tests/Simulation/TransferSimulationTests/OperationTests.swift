@@ -147,7 +147,6 @@ import TransferTestSupport
         "Caller allowed", "Caller pathForChanging", "Caller inner", "Caller pathForMaking", "Caller maximumUpload",
         "Caller outer",
         "Caller pathForRemoving", "Caller pathForReading", "Caller clientPath", "Caller redacted", "Caller pathInTrash",
-        "CommitPipeline mayWait",
         "IntakeSession+Append read", "IntakeSession receipt",
         "KnownUploads+Rotten isRotten", "KnownUploads+Rotten contentLost", "KnownUploads count",
         "KnownUploads entries", "KnownUploads entry", "KnownUploads totals", "OpenUpload digest",

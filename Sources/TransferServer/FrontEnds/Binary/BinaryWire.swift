@@ -227,14 +227,10 @@ package final class FrameBatch: StepBatch, @unchecked Sendable {
 package struct WorkerOutcome: Sendable {
     package var frames: [UInt8] = []
     package var settled: [UploadID] = []
-    /// Whether there are uploads whose results wait for the next batch.
-    var isWaiting = false
     /// Whether an upload in parts is over: another connection may have waited for that.
     var hasEndedMultipart = false
-    /// Whether there is more to do of what the worker has already.
-    var isBusy = false
+    /// What the worker has left to do of what it has already.
+    package var left = BatchPipe<FrameBatch>.Left.nothing
     /// Why the client may begin nothing any more.
     package var refusal: Refusal?
-
-    package var left: BatchPipe<FrameBatch>.Left { isBusy ? .work : isWaiting ? .results : .nothing }
 }

@@ -1,9 +1,9 @@
 import Synchronization
 package import TransferAccess
 import TransferCatalog
-import TransferConnection
+package import TransferConnection
 import TransferIO
-import TransferIntake
+package import TransferIntake
 package import TransferModel
 import TransferProtocol
 import TransferPorts
@@ -87,7 +87,7 @@ package final class FrameSteps: StepHandler {
         }
     }
 
-    package func settled(_ settled: ConnectionUploads.Settled) {
+    package func settled(_ settled: EndedUpload) {
         let intent = settled.upload.intent
         let id = intake.caller.outer(intent.id)
         send(.result(UploadResult(settled.outcome, of: id, askedFor: intent.path, by: intake.caller)))
@@ -98,10 +98,10 @@ package final class FrameSteps: StepHandler {
     /// The signature leaves behind the results that it is about.
     package func signed(_ batch: SignedBatch) { send(.receipts(batch)) }
 
-    package func endTurn(isBusy: Bool, refusal: Refusal?) -> WorkerOutcome {
+    package func endTurn(leaving left: BatchPipe<FrameBatch>.Left, refusal: Refusal?) -> WorkerOutcome {
         report()
         defer { (outcome, made) = (WorkerOutcome(), 0) }
-        (outcome.isBusy, outcome.isWaiting, outcome.refusal) = (isBusy, intake.pipeline.isWaiting, refusal)
+        (outcome.left, outcome.refusal) = (left, refusal)
         return outcome
     }
 
@@ -109,7 +109,7 @@ package final class FrameSteps: StepHandler {
 
     /// Tells the client how far a long upload has come.
     private func report() {
-        guard case .receiving(let upload) = uploads.current, upload.isLong else { return }
+        guard let upload = uploads.current, upload.isLong else { return }
         let now = monotonicNanoseconds()
         guard now - lastReport >= Self.reportInterval else { return }
         lastReport = now
@@ -188,7 +188,7 @@ extension FrameSteps {
     /// Begins to answer with the blocks that are there, and `accept`; or answers with a result.
     private func resume(_ begin: Begin) {
         switch intake.have(UploadIntent(begin, of: intake.caller)) {
-        case .ended(let upload, let outcome): settled(uploads.settle(upload, outcome))
+        case .ended(let ended): settled(uploads.noted(ended))
         case .query(let query): question = .presence(OpenQuery(query, begin.id))
         }
     }
@@ -218,7 +218,7 @@ extension FrameSteps {
             sendEarly(frames)
             question = .presence(open)
         } catch {
-            settled(uploads.settle(open.query.upload, .refused(error, size: 0)))
+            settled(uploads.noted(EndedUpload(open.query.upload, .refused(error, size: 0))))
         }
     }
 

@@ -96,12 +96,8 @@ struct ClassicOutcome: Sendable {
     var results: [(place: Int, result: ClassicResult)] = []
     /// Whether the client may have the name that it has said.
     var signIn: Result<String, Failure>?
-    /// Whether there are uploads whose results wait for the next batch.
-    var isWaiting = false
-    /// Whether there is more to do of what the worker has already.
-    var isBusy = false
-
-    var left: BatchPipe<ClassicBatch>.Left { isBusy ? .work : isWaiting ? .results : .nothing }
+    /// What the worker has left to do of what it has already.
+    var left = BatchPipe<ClassicBatch>.Left.nothing
 }
 
 extension UploadIntent {

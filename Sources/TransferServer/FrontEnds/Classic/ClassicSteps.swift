@@ -2,6 +2,7 @@ import Synchronization
 import TransferAccess
 import TransferClassic
 import TransferCodec
+import TransferConnection
 import TransferIO
 import TransferIntake
 import TransferModel
@@ -64,7 +65,7 @@ final class ClassicSteps: StepHandler {
 
     func goOnAnswering() {}
 
-    func settled(_ settled: ConnectionUploads.Settled) {
+    func settled(_ settled: EndedUpload) {
         guard let place = places.removeValue(forKey: settled.upload.intent.id) else { return }
         let path = settled.upload.intent.path
         outcome.results.append((place, ClassicResult(settled.outcome, askedFor: path, by: uploads.intake.caller)))
@@ -73,9 +74,9 @@ final class ClassicSteps: StepHandler {
     /// These framings have no receipts.
     func signed(_ batch: SignedBatch) {}
 
-    func endTurn(isBusy: Bool, refusal: Refusal?) -> ClassicOutcome {
+    func endTurn(leaving left: BatchPipe<ClassicBatch>.Left, refusal: Refusal?) -> ClassicOutcome {
         defer { outcome = ClassicOutcome() }
-        (outcome.isBusy, outcome.isWaiting) = (isBusy, uploads.intake.pipeline.isWaiting)
+        outcome.left = left
         return outcome
     }
 

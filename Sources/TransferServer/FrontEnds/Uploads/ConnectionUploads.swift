@@ -16,26 +16,12 @@ import TransferSystem
 /// Used by one thread at a time, but for `isEnding`, in this order:
 ///
 /// ```
-///                     begin                   end
-///   recheck ──► none ───────► receiving (take) ───► none ──► publish ──► acknowledge ──► endTurn
-///                │ its result is known    │ take fails, abort
-///                └──► rejected ◄──────────┘ what still comes of it is ignored
+///                  begin                    end
+///   recheck ──► idle ──► receiving (take) ──► idle ──► publish ──► acknowledge ──► endTurn
+///                ▲              │ take fails, abort, or access was taken back
+///                └──────────────┘ what still comes of the upload is ignored
 /// ```
 package final class ConnectionUploads {
-    /// An upload that has its result.
-    package struct Settled {
-        let upload: OpenUpload
-        let outcome: UploadOutcome
-    }
-
-    /// What has become of the upload whose content is coming.
-    enum Current {
-        case none
-        case receiving(OpenUpload)
-        /// It has its result already; the rest of it is ignored.
-        case rejected
-    }
-
     /// Who pays, for what is done later.
     private final class Payer: Sendable {
         let account = Locked<PoolAccount?>(nil)
@@ -60,7 +46,6 @@ package final class ConnectionUploads {
     let trash: TrashPart
 
     var peer: String
-    private(set) var current = Current.none
     let resources: WorkerResources
     private let payer = Payer()
     private let progress: ConnectionProgress
@@ -72,6 +57,8 @@ package final class ConnectionUploads {
     private var accessAsked: Int64 = 0
     /// Whether that was in this turn.
     private var wasAccessAsked = false
+    /// Whether uploads were published in this turn.
+    private var hasPublished = false
 
     /// Nanoseconds after which it is asked again whether an upload may go on. What begins is always asked about.
     private static let accessHolds: Int64 = 100_000_000
@@ -90,10 +77,13 @@ package final class ConnectionUploads {
         if resources.trashes { intake.trash = trash }
     }
 
+    /// The upload whose content is coming; nil for none, and for an upload that has its result, of which the rest is ignored.
+    var current: OpenUpload? { intake.current }
+
     /// What was done in one turn goes to the log and the status.
     func endTurn() {
-        wasAccessAsked = false
-        if case .receiving(let upload) = current { meter.publish(upload) } else { meter.publish(nil) }
+        (wasAccessAsked, hasPublished) = (false, false)
+        meter.publish(current)
         resources.log.write(events)
         events.removeAll(keepingCapacity: true)
         tellNews()
@@ -107,12 +97,9 @@ package final class ConnectionUploads {
 
     /// The connection ended: what is not complete will not be.
     func leave() {
-        defer { intake.leave() }
         if let repeated = failures.repeated { resources.log.write([.moreFailed(repeated, peer: peer)]) }
-        guard case .receiving(let upload) = current else { return }
-        upload.suspend()
-        current = .none
-        resources.log.write([.lost(upload, peer: peer)])
+        if let current { resources.log.write([.lost(current, peer: peer)]) }
+        intake.leave()
     }
 }
 
@@ -120,9 +107,7 @@ package final class ConnectionUploads {
 
 extension ConnectionUploads {
     /// Whether an upload is under way, and its access was not asked for lately.
-    var mustRecheck: Bool {
-        if case .receiving = current { isAccessOld } else { false }
-    }
+    var mustRecheck: Bool { current != nil && isAccessOld }
 
     /// Whether it was not asked lately what the client may do.
     var isAccessOld: Bool { monotonicNanoseconds() - accessAsked >= Self.accessHolds }
@@ -131,12 +116,12 @@ extension ConnectionUploads {
     /// anything begins, and where `mustRecheck` says so. `publish` calls it for what is complete.
     ///
     /// - Returns: why the client may do nothing any more, and the upload that was given up.
-    func recheck() -> (refusal: Refusal?, settled: Settled?) {
+    func recheck() -> (refusal: Refusal?, settled: EndedUpload?) {
         (accessAsked, wasAccessAsked) = (monotonicNanoseconds(), true)
         let refusal = resources.gate?.recheck(&intake.caller)
         intake.refusal = refusal
-        guard case .receiving(let upload) = current else { return (refusal, nil) }
-        do throws(Failure) { try intake.reauthorize(upload) } catch { return (refusal, reject(upload, error)) }
+        guard let current else { return (refusal, nil) }
+        do throws(Failure) { try intake.reauthorize(current) } catch { return (refusal, refuse(current, error)) }
         return (refusal, nil)
     }
 }
@@ -148,63 +133,63 @@ extension ConnectionUploads {
     ///
     /// - Parameter mayEnd: whether its sender waits for an answer before the content, which need not come then.
     /// - Returns: nil if its content is wanted.
-    func begin(_ intent: UploadIntent, mayEnd: Bool) -> Settled? {
+    func begin(_ intent: UploadIntent, mayEnd: Bool) -> EndedUpload? {
         let begun = intake.begin(intent, mayEnd: mayEnd)
-        guard let outcome = begun.outcome else {
-            current = .receiving(begun.upload)
-            return nil
-        }
-        current = .rejected
-        return settle(begun.upload, outcome)
+        return begun.outcome.map { noted(EndedUpload(begun.upload, $0)) }
     }
 
     /// Says in the log that the upload has begun, where that is worth a line.
     func noteBeginning() {
-        guard case .receiving(let upload) = current, upload.opensLongUpload else { return }
+        guard let upload = current, upload.opensLongUpload else { return }
         events.append(.begun(upload, peer: peer, isQuiet: failures.isLong))
     }
 
     /// Gives content, or what is known of it, to the upload that is under way; a failure is its result.
-    func take(_ body: (OpenUpload) throws(Failure) -> Void) -> Settled? {
-        guard case .receiving(let upload) = current else { return nil }
+    func take(_ body: (OpenUpload) throws(Failure) -> Void) -> EndedUpload? {
+        guard let upload = current else { return nil }
         do throws(Failure) {
             let before = upload.size
             try body(upload)
             meter.took(upload.size - min(before, upload.size))
             return nil
         } catch {
-            return reject(upload, error)
+            return refuse(upload, error)
         }
     }
 
     /// All content of the upload that is under way has come. Publishes what is complete where much of it waits.
-    func end(_ end: DeclaredEnd) -> [Settled] {
-        var ended: Settled?
-        let rejected = take { (upload) throws(Failure) in
-            ended = try intake.finish(upload, end).map { settle(upload, $0) }
-        }
-        current = .none
-        let settled = (rejected ?? ended).map { [$0] } ?? []
+    func end(_ end: DeclaredEnd) -> [EndedUpload] {
+        let settled = finish(end).map { [$0] } ?? []
         return intake.hasMuchVerified ? settled + publish() : settled
     }
 
+    /// - Returns: nil for an upload that is to be published.
+    private func finish(_ end: DeclaredEnd) -> EndedUpload? {
+        guard let upload = current else { return nil }
+        do throws(Failure) {
+            return try intake.finish(upload, end).map { noted(EndedUpload(upload, $0)) }
+        } catch {
+            return refuse(upload, error)
+        }
+    }
+
     /// The sender doesn't want the upload any more.
-    func abort() -> Settled? {
-        defer { current = .none }
-        guard case .receiving(let upload) = current else { return nil }
-        return settle(upload, intake.discard(upload))
+    func abort() -> EndedUpload? {
+        guard let upload = current else { return nil }
+        return noted(EndedUpload(upload, intake.discard(upload)))
     }
 
     /// Gives up the upload that is under way.
-    private func reject(_ upload: OpenUpload, _ error: Failure) -> Settled {
-        current = .rejected
-        return settle(upload, intake.refuse(upload, error))
+    private func refuse(_ upload: OpenUpload, _ error: Failure) -> EndedUpload {
+        noted(EndedUpload(upload, intake.refuse(upload, error)))
     }
 
     /// Tells the log and the status what became of an upload.
-    func settle(_ upload: OpenUpload, _ result: UploadOutcome) -> Settled {
-        let settled = Settled(upload: upload, outcome: result)
-        guard result.code != .staged else { return settled }
+    ///
+    /// - Returns: the same.
+    func noted(_ ended: EndedUpload) -> EndedUpload {
+        let (upload, result) = (ended.upload, ended.outcome)
+        guard result.code != .staged else { return ended }
         if result.code.isSuccess { meter.stored() }
         count(upload, result)
         let isRepeated = !result.code.isSuccess && failures.add(result.code) > 1
@@ -212,7 +197,7 @@ extension ConnectionUploads {
             .settled(
                 result, upload.intent.id, path: result.path?.string ?? upload.intent.path,
                 for: upload.intent.recipients, began: upload.began, peer: peer, isRepeated: isRepeated))
-        return settled
+        return ended
     }
 }
 
@@ -236,14 +221,15 @@ extension ConnectionUploads {
     /// Publishes what is complete, so that all of it shares its syncs.
     ///
     /// - Returns: uploads that have their results without being acknowledged here.
-    func publish() -> [Settled] {
+    func publish() -> [EndedUpload] {
         guard intake.pipeline.verifiedCount > 0 else { return [] }
         let began = monotonicNanoseconds()
-        var settled: [Settled] = []
-        if !wasAccessAsked, let rejected = recheck().settled { settled.append(rejected) }
+        var settled: [EndedUpload] = []
+        if !wasAccessAsked, let refused = recheck().settled { settled.append(refused) }
         let report = intake.publish()
+        if report.hasPublished { hasPublished = true }
         progress.committed(after: monotonicNanoseconds() - began)
-        for ended in report.ended { settled.append(settle(ended.upload, ended.outcome)) }
+        settled += report.ended.map(noted)
         for path in report.healed { events.append(.healed(path, peer: peer)) }
         return settled
     }
@@ -251,10 +237,14 @@ extension ConnectionUploads {
     /// Acknowledges all that is published.
     ///
     /// - Returns: these uploads, and the signature of their receipts, where the client wants them.
-    func acknowledge() -> (settled: [Settled], signedBatch: SignedBatch?) {
+    func acknowledge() -> (settled: [EndedUpload], signedBatch: SignedBatch?) {
         let ended = intake.acknowledge()
-        return (ended.uploads.map { settle($0.upload, $0.outcome) }, ended.signedBatch)
+        return (ended.uploads.map(noted), ended.signedBatch)
     }
+
+    /// Whether acknowledgements may wait for those of a next batch that is there already, to have one signature with them: only
+    /// while each batch completes uploads, so that no client waits for longer than that takes.
+    var mayAcknowledgeLater: Bool { hasPublished && intake.pipeline.canShareSignature }
 }
 
 /// What the workers of a conversation need of the server around them.

@@ -58,8 +58,10 @@ package final class UploadWorker<Steps: StepHandler>: @unchecked Sendable {
         let isBusy = steps.isAnswering || !queue.isEmpty
         // What is complete is made durable at once for all of it, and does not wait for an answer that takes long.
         if queue.isEmpty || steps.isAnswering { steps.settled(uploads.publish()) }
-        if !intake.pipeline.mayWait(moreFollows: isBusy || hasMore.load(ordering: .acquiring)) { acknowledge() }
-        let outcome = steps.endTurn(isBusy: isBusy, refusal: refusal)
+        let moreFollows = isBusy || hasMore.load(ordering: .acquiring)
+        if !moreFollows || !uploads.mayAcknowledgeLater { acknowledge() }
+        let outcome = steps.endTurn(
+            leaving: isBusy ? .work : intake.pipeline.isWaiting ? .results : .nothing, refusal: refusal)
         uploads.endTurn()
         return outcome
     }
@@ -94,7 +96,7 @@ package final class UploadWorker<Steps: StepHandler>: @unchecked Sendable {
         dropSteps()
         steps.end()
         acknowledge()
-        let outcome = steps.endTurn(isBusy: false, refusal: nil)
+        let outcome = steps.endTurn(leaving: .nothing, refusal: nil)
         uploads.endTurn()
         uploads.leave()
         return outcome
@@ -129,7 +131,7 @@ package protocol StepHandler: AnyObject {
     func goOnAnswering()
 
     /// An upload has its result.
-    func settled(_ upload: ConnectionUploads.Settled)
+    func settled(_ upload: EndedUpload)
 
     /// The receipts of the uploads that were settled last have this signature.
     func signed(_ batch: SignedBatch)
@@ -137,9 +139,9 @@ package protocol StepHandler: AnyObject {
     /// The turn is over.
     ///
     /// - Parameters:
-    ///   - isBusy: whether there is more to do of what the worker has already.
+    ///   - left: what the worker has left to do of what it has already.
     ///   - refusal: why the client may begin nothing any more.
-    func endTurn(isBusy: Bool, refusal: Refusal?) -> Outcome
+    func endTurn(leaving left: BatchPipe<Batch>.Left, refusal: Refusal?) -> Outcome
 
     /// The connection ended, and the client waits for no answer any more.
     func end()
@@ -147,11 +149,11 @@ package protocol StepHandler: AnyObject {
 
 extension StepHandler {
     /// - Parameter upload: nil if none has its result.
-    func settled(_ upload: ConnectionUploads.Settled?) {
+    func settled(_ upload: EndedUpload?) {
         if let upload { settled(upload) }
     }
 
-    func settled(_ uploads: [ConnectionUploads.Settled]) {
+    func settled(_ uploads: [EndedUpload]) {
         for upload in uploads { settled(upload) }
     }
 }

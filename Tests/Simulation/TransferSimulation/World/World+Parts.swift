@@ -236,9 +236,9 @@ extension World {
         uploads[index].partsUnder = nil
         touchAll(of: index, by: session)
         switch session.intake.have(whole(index)) {
-        case .ended(_, let outcome):
+        case .ended(let ended):
             try noteNames()
-            try told(outcome, index, isOfNow: true)
+            try told(ended.outcome, index, isOfNow: true)
             return nil
         case .query(var query):
             done.insert(.survey)

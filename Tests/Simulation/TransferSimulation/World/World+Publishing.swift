@@ -111,7 +111,7 @@ extension World {
         try tell(ended.uploads, on: session)
     }
 
-    func tell(_ ended: [CommitPipeline.EndedUpload], on session: Session) throws {
+    func tell(_ ended: [EndedUpload], on session: Session) throws {
         for ended in ended {
             guard let index = uploads.firstIndex(where: { $0.id == ended.upload.intent.id }) else {
                 try toldOfMail(ended.outcome, ended.upload.intent.id)

@@ -33,5 +33,5 @@ private final class CountReceiver: ContentReceiver {
 
     func finish(_ trailers: HTTPFields) -> HTTPReply { answer }
 
-    func settled(_ settled: ConnectionUploads.Settled) {}
+    func settled(_ settled: EndedUpload) {}
 }

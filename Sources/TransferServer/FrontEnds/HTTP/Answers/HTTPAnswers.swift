@@ -40,7 +40,7 @@ protocol HTTPAnswer: AnyObject {
     var successor: (any HTTPAnswer)? { get }
 
     /// An upload that the answer is about has its result while others have their turn.
-    func settled(_ settled: ConnectionUploads.Settled)
+    func settled(_ settled: EndedUpload)
 
     /// What there is to say of it in the log, when all is made.
     func events(peer: String) -> [LogEvent]
@@ -53,7 +53,7 @@ extension HTTPAnswer {
     var suspect: RottenFile? { nil }
     var isEndless: Bool { false }
     var successor: (any HTTPAnswer)? { nil }
-    func settled(_ settled: ConnectionUploads.Settled) {}
+    func settled(_ settled: EndedUpload) {}
 }
 
 /// A short answer.

@@ -87,7 +87,7 @@ final class FormReceiver: ContentReceiver {
     /// - Parameter fault: why it is no form; nil where it is one.
     private func conclude(_ fault: HTTPFault?) -> HTTPReply {
         // Files before the fault are whole, and their sender has heard nothing of them: they are stored, and the answer says so.
-        if fault != nil { settle(context.uploads.abort()) }
+        if fault != nil { settled(context.uploads.abort()) }
         publish()
         context.uploads.intake.giveReceipts(false)
         return answer(fault)
@@ -98,18 +98,18 @@ final class FormReceiver: ContentReceiver {
 
     /// Stores the files that are complete, and keeps their results for the answer.
     private func publish() {
-        settle(context.uploads.publish())
-        settle(context.uploads.acknowledge().settled)
+        settled(context.uploads.publish())
+        settled(context.uploads.acknowledge().settled)
     }
 
-    private func settle(_ settled: [ConnectionUploads.Settled]) { settled.forEach(self.settled) }
+    private func settled(_ uploads: [EndedUpload]) { uploads.forEach(settled) }
 
-    /// - Parameter settled: nil if no file has its result.
-    private func settle(_ settled: ConnectionUploads.Settled?) {
-        if let settled { self.settled(settled) }
+    /// - Parameter upload: nil if no file has its result.
+    private func settled(_ upload: EndedUpload?) {
+        if let upload { settled(upload) }
     }
 
-    func settled(_ settled: ConnectionUploads.Settled) {
+    func settled(_ settled: EndedUpload) {
         guard let place = places[settled.upload.intent.id] else { return }
         files[place].outcome = settled.outcome
         files[place].seconds = Double(monotonicNanoseconds() - files[place].began) / 1e9
@@ -144,11 +144,11 @@ final class FormReceiver: ContentReceiver {
             case .content(let range):
                 guard isInFile else { continue }
                 let content = UnsafeRawBufferPointer(rebasing: rest[range])
-                settle(uploads.take { (open) throws(Failure) in try open.append(content) })
+                settled(uploads.take { (open) throws(Failure) in try open.append(content) })
             case .endOfPart:
                 if isInFile {
-                    settle(uploads.take { (open) throws(Failure) in open.command = command })
-                    settle(uploads.end(DeclaredEnd()))
+                    settled(uploads.take { (open) throws(Failure) in open.command = command })
+                    settled(uploads.end(DeclaredEnd()))
                 }
                 isInFile = false
             }
@@ -171,7 +171,7 @@ final class FormReceiver: ContentReceiver {
         // No longer one can be stored, and all of them are kept until the answer.
         files.append(File(name: String(decoding: name.prefix(Limits.pathComponent), as: UTF8.self), id: id))
         let intent = UploadIntent(id: id, path: path, size: nil, kind: .file, conflict: conflict)
-        settle(context.uploads.begin(intent, mayEnd: false))
+        settled(context.uploads.begin(intent, mayEnd: false))
         context.uploads.noteBeginning()
     }
 }

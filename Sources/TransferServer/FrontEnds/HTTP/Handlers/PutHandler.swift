@@ -80,7 +80,7 @@ final class FileReceiver: ContentReceiver {
             .reply(acknowledgement, context.client, upload.receipt(of: acknowledgement))
     }
 
-    func settled(_ settled: ConnectionUploads.Settled) { upload.settled(settled) }
+    func settled(_ settled: EndedUpload) { upload.settled(settled) }
 }
 
 /// What a request says of the file that it brings, in one piece or as the first of several.

@@ -279,7 +279,7 @@ final class HTTPConcatenation: HTTPAnswer {
         taken = 0
     }
 
-    func settled(_ settled: ConnectionUploads.Settled) { whole.settled(settled) }
+    func settled(_ settled: EndedUpload) { whole.settled(settled) }
 
     func events(peer: String) -> [LogEvent] { [] }
 }

@@ -253,8 +253,8 @@ extension HTTPSession {
         let outcome = await onPool { [worker] in worker.process(batches, room: room, isStopping: isStopping) }
         connection.driver.liveness.active(now: .now)
         answer(outcome, on: connection)
-        if outcome.isWaiting, connection.ending == nil { watch(on: connection) }
-        let goesOn = outcome.isBusy || outcome.isWaiting && watching?.hasNews == true
+        if outcome.next == .waitsForNews, connection.ending == nil { watch(on: connection) }
+        let goesOn = outcome.next == .goesOn || outcome.next == .waitsForNews && watching?.hasNews == true
         connection.pipe.worked(leaving: goesOn && isWorthwhile(outcome, on: connection) ? .work : .nothing)
     }
 

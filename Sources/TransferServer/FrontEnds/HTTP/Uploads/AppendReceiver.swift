@@ -70,7 +70,7 @@ final class AppendReceiver: ContentReceiver {
 
     /// Tells where the upload is as soon as it is there, so that a client whose connection is lost can go on.
     private var announcement: [UInt8] {
-        guard append.isNew, speaksInterim, case .receiving(let open) = context.uploads.current else { return [] }
+        guard append.isNew, speaksInterim, let open = context.uploads.current else { return [] }
         open.announce()
         return interim([("Location", address)], context.uploadLimit)
     }
@@ -148,7 +148,7 @@ final class AppendReceiver: ContentReceiver {
         }
     }
 
-    func settled(_ settled: ConnectionUploads.Settled) { upload.settled(settled) }
+    func settled(_ settled: EndedUpload) { upload.settled(settled) }
 }
 
 // MARK: Answers

@@ -53,7 +53,7 @@ final class RequestUpload {
     func abort() { settled(uploads.abort()) }
 
     /// - Parameter settled: nil if no upload has its result; of another upload it says nothing about this one.
-    func settled(_ settled: ConnectionUploads.Settled?) {
+    func settled(_ settled: EndedUpload?) {
         if let settled, settled.upload.intent.id == intent.id { outcome = settled.outcome }
     }
 }

@@ -44,7 +44,7 @@ protocol ContentReceiver: AnyObject {
 
     /// The worker has settled an upload of the request, and not this receiver: its access was taken back, or it was published at the
     /// end of the turn.
-    func settled(_ settled: ConnectionUploads.Settled)
+    func settled(_ settled: EndedUpload)
 
     /// Other connections get the thread.
     func endTurn()
@@ -125,7 +125,7 @@ struct HTTPExchange {
     }
 
     /// Gives the result of an upload to what waits for it.
-    func settled(_ settled: ConnectionUploads.Settled) {
+    func settled(_ settled: EndedUpload) {
         switch state {
         case .receiving(let receiver): receiver.settled(settled)
         case .answering(let answer, _): answer.settled(settled)

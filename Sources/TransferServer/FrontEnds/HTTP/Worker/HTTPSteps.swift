@@ -1,5 +1,6 @@
 import Synchronization
 import TransferAccess
+import TransferConnection
 import TransferHTTP
 import TransferIntake
 import TransferModel
@@ -82,15 +83,15 @@ extension HTTPSteps {
     }
 
     /// Keeps the result of an upload for the answer to the request that it came with.
-    func settled(_ settled: ConnectionUploads.Settled) { exchange?.settled(settled) }
+    func settled(_ settled: EndedUpload) { exchange?.settled(settled) }
 
     /// A request that wants the receipt of its upload asks the intake for it.
     func signed(_ batch: SignedBatch) {}
 
-    func endTurn(isBusy: Bool, refusal: Refusal?) -> HTTPOutcome {
+    func endTurn(leaving left: BatchPipe<HTTPBatch>.Left, refusal: Refusal?) -> HTTPOutcome {
         exchange?.receiver?.endTurn()
         context.files.endTurn()
-        outcome.isBusy = isBusy && outcome.ending == nil && !outcome.isWaiting
+        outcome.endTurn(hasWork: left == .work)
         defer { outcome = HTTPOutcome(room: 0) }
         return outcome
     }
@@ -274,6 +275,16 @@ struct HTTPOutcome: Sendable {
         case broken(String)
     }
 
+    /// What the worker does next.
+    enum Next: Sendable {
+        /// It rests until there is another batch.
+        case rests
+        /// It goes on with what it has already.
+        case goesOn
+        /// It goes on with its answer when something has happened.
+        case waitsForNews
+    }
+
     /// Answers, in order.
     private(set) var pieces: [Piece] = []
 
@@ -283,16 +294,12 @@ struct HTTPOutcome: Sendable {
     /// Requests that have their whole answer with it.
     var answered = 0
 
-    /// Whether there is more to do of what the worker has already.
-    var isBusy = false
+    private(set) var next = Next.rests
 
     var ending: Ending?
 
     /// Whether it is of no use to anybody that the pool goes on once the client has gone.
     private(set) var isForClientAlone = false
-
-    /// Whether the answer goes on when something has happened.
-    private(set) var isWaiting = false
 
     init(room: Int) { self.room = room }
 
@@ -311,7 +318,12 @@ struct HTTPOutcome: Sendable {
     /// There is nothing to add before something happens.
     mutating func wait() {
         rest()
-        isWaiting = true
+        next = .waitsForNews
+    }
+
+    /// - Parameter hasWork: whether there is more to do of what the worker has already.
+    mutating func endTurn(hasWork: Bool) {
+        if next == .rests, hasWork, ending == nil { next = .goesOn }
     }
 
     mutating func append(_ chunk: AnswerChunk) {
