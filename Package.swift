@@ -82,8 +82,8 @@ let package = Package(
         library("TransferPorts", uses: ["TransferModel", "TransferCodec", "TransferSystem"]),
         library(
             "TransferStore", uses: ["TransferPorts", "TransferModel", "TransferCodec", "TransferSystem", "CLinux"]),
-        library("TransferDatabase", uses: ["TransferSystem", "CSQLite"]),
-        library("TransferCatalog", uses: ["TransferDatabase", "TransferModel", "TransferSystem"]),
+        library("TransferDatabase", uses: ["TransferModel", "TransferSystem", "CSQLite"]),
+        library("TransferCatalog", uses: ["TransferDatabase", "TransferPorts", "TransferModel", "TransferSystem"]),
         library("TransferMail", uses: ["TransferDatabase", "TransferKeys", "TransferModel", "TransferSystem"]),
         library("TransferConnection", uses: ["TransferModel", "TransferProtocol", "TransferCodec", "TransferIO"]),
         library(
@@ -91,7 +91,7 @@ let package = Package(
             uses: [
                 "TransferModel", "TransferCodec", "TransferKeys", "TransferAccess", "TransferReceipts",
                 "TransferSystem",
-                "TransferPorts", "TransferStore", "TransferDatabase", "TransferCatalog", "TransferMail",
+                "TransferPorts", "TransferMail",
             ]),
         library(
             "TransferServer",

@@ -1,4 +1,5 @@
 internal import TransferModel
+import TransferPorts
 internal import TransferSystem
 
 /// What the table of arrivals holds, for those who look an upload up: on disk it cannot be found by id.

@@ -1,39 +1,40 @@
-package import TransferDatabase
+import TransferDatabase
 package import TransferModel
+package import TransferPorts
 
 /// What the disk has lost. It is not kept with the uploads, because several may stand for one file, and another program may find it
 /// while a server runs and holds entries in memory.
 extension Catalog {
     /// Whether any file is known to be rotten. Asked often: 3 us.
-    package func hasRotten() throws(DatabaseError) -> Bool {
-        try connections.read { (reader) throws(DatabaseError) in try reader.hasRotten() }
+    package func hasRotten() throws(RecordsError) -> Bool {
+        try connections.read { (reader) throws(RecordsError) in try reader.hasRotten() }
     }
 
     /// What a file is known to have lost; nil for one that is not known to be rotten.
-    package func rotten(_ file: ContentVersion) throws(DatabaseError) -> RottenFile? {
-        try connections.read { (reader) throws(DatabaseError) in try reader.rotten(file) }
+    package func rotten(_ file: ContentVersion) throws(RecordsError) -> RottenFile? {
+        try connections.read { (reader) throws(RecordsError) in try reader.rotten(file) }
     }
 
     /// Keeps that files are rotten, all or none, as durably as the catalog is.
-    package func add(rotten files: [RottenFile]) throws(DatabaseError) {
+    package func add(rotten files: [RottenFile]) throws(RecordsError) {
         guard !files.isEmpty else { return }
-        try connections.write { (writer) throws(DatabaseError) in try writer.add(rotten: files) }
+        try connections.write { (writer) throws(RecordsError) in try writer.add(rotten: files) }
     }
 
     /// These files are well.
-    package func removeRotten(_ files: [ContentVersion]) throws(DatabaseError) {
+    package func removeRotten(_ files: [ContentVersion]) throws(RecordsError) {
         guard !files.isEmpty else { return }
-        try connections.write { (writer) throws(DatabaseError) in try writer.removeRotten(files) }
+        try connections.write { (writer) throws(RecordsError) in try writer.removeRotten(files) }
     }
 }
 
 extension CatalogReader {
-    func hasRotten() throws(DatabaseError) -> Bool {
+    func hasRotten() throws(RecordsError) -> Bool {
         defer { anyRotten.reset() }
         return try anyRotten.next()
     }
 
-    func rotten(_ file: ContentVersion) throws(DatabaseError) -> RottenFile? {
+    func rotten(_ file: ContentVersion) throws(RecordsError) -> RottenFile? {
         rotten.bind(content: file)
         defer { rotten.reset() }
         return try rotten.next() ? RottenFile(rotten, of: file) : nil
@@ -41,14 +42,14 @@ extension CatalogReader {
 }
 
 extension CatalogWriter {
-    func add(rotten files: [RottenFile]) throws(DatabaseError) {
+    func add(rotten files: [RottenFile]) throws(RecordsError) {
         let insert = try Statement(RottenFile.insert, in: database)
-        try transaction { () throws(DatabaseError) in for file in files { try file.write(insert) } }
+        try transaction { () throws(RecordsError) in for file in files { try file.write(insert) } }
     }
 
-    func removeRotten(_ files: [ContentVersion]) throws(DatabaseError) {
+    func removeRotten(_ files: [ContentVersion]) throws(RecordsError) {
         let delete = try Statement(RottenFile.delete, in: database)
-        try transaction { () throws(DatabaseError) in
+        try transaction { () throws(RecordsError) in
             for file in files {
                 delete.bind(content: file)
                 try delete.run()

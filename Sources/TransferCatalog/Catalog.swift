@@ -1,6 +1,7 @@
 import Synchronization
 package import TransferDatabase
 package import TransferModel
+package import TransferPorts
 import TransferSystem
 
 /// What the server remembers of uploads across its restarts: a database beside the stored files, which never depend on
@@ -10,7 +11,7 @@ import TransferSystem
 package final class Catalog: UploadRecords {
     /// A catalog that was of no more use.
     package struct Damage: Sendable {
-        package let error: DatabaseError
+        package let error: RecordsError
 
         /// Where it is now; nothing when it could not be moved and there is no catalog therefore.
         package let movedTo: String?
@@ -40,7 +41,7 @@ package final class Catalog: UploadRecords {
     package let wasEmpty: Bool
 
     /// Why it could not be opened at first; nil when it could.
-    package let fault: DatabaseError?
+    package let fault: RecordsError?
 
     let connections: CatalogConnections
 
@@ -72,17 +73,17 @@ package final class Catalog: UploadRecords {
     /// Gives a database another name, for whoever found it damaged. Nothing may have it open.
     ///
     /// - Returns: the new path.
-    package static func moveAside(path: String) throws(DatabaseError) -> String {
+    package static func moveAside(path: String) throws(RecordsError) -> String {
         do throws(SystemError) {
             return try CatalogFile(path: path, isDurable: true, calls: DatabaseCalls()).moveAside()
         } catch {
-            throw DatabaseError(.unavailable, "The catalog cannot be moved: \(error.reason).")
+            throw RecordsError(.unavailable, "The catalog cannot be moved: \(error.reason).")
         }
     }
 
     init(_ connections: CatalogConnections) {
         self.connections = connections
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             (wasEmpty, fault) = (try connections.open(), nil)
         } catch {
             (wasEmpty, fault) = (false, error)
@@ -95,13 +96,13 @@ package final class Catalog: UploadRecords {
     /// - Parameter receipts: whose numbers entries have, from the first of them to the last.
     /// - Returns: whether any file may be known to be rotten. Asked for by itself it would cost as many system calls again.
     @discardableResult
-    package func record(_ entries: [CatalogEntry], with receipts: SignedBatch? = nil) throws(DatabaseError) -> Bool {
+    package func record(_ entries: [CatalogEntry], with receipts: SignedBatch? = nil) throws(RecordsError) -> Bool {
         guard !entries.isEmpty else { return false }
         let own = CatalogBatch(entries, receipts: receipts)
         waiting.withLock { $0.append(own) }
         // What failed waits no longer; the others try for themselves.
         defer { waiting.withLock { $0.removeAll { $0 === own } } }
-        try connections.write { (writer) throws(DatabaseError) in
+        try connections.write { (writer) throws(RecordsError) in
             let batches = waiting.withLock { $0 }
             guard batches.contains(where: { $0 === own }) else { return }
             let hasRotten = try writer.append(batches)
@@ -119,16 +120,16 @@ package final class Catalog: UploadRecords {
 
     /// Enters what was recorded in the table of uploads. Recording only writes it down, which is much cheaper; this is for
     /// idle moments, and `record` calls it when `mostArrivals` is reached. Entries that arrive during the call may stay unsettled.
-    package func settle() throws(DatabaseError) {
+    package func settle() throws(RecordsError) {
         var (last, end): (Int64?, Int) = (nil, 0)
-        try connections.write { (writer) throws(DatabaseError) in
+        try connections.write { (writer) throws(RecordsError) in
             (last, end) = (try writer.lastArrival(), connections.arrivals.end)
             if last == nil { connections.arrivals.remove(before: end) }
         }
         guard let last else { return }
         var isMore = true
         while isMore {
-            try connections.writeStep { (writer) throws(DatabaseError) in
+            try connections.writeStep { (writer) throws(RecordsError) in
                 isMore = try writer.settleSome(upTo: last)
                 if !isMore { connections.arrivals.remove(before: end) }
             }
@@ -136,7 +137,7 @@ package final class Catalog: UploadRecords {
     }
 
     /// Brings everything in order and closes the file, so that another server may open it.
-    package func close() throws(DatabaseError) {
+    package func close() throws(RecordsError) {
         defer { connections.close() }
         try settle()
     }
@@ -153,12 +154,12 @@ package final class Catalog: UploadRecords {
     /// - Parameter given: ids of those that will not be finished.
     package func recordUnfinished(
         _ uploads: [UnfinishedUpload], forgetting given: [UploadID] = []
-    ) throws(DatabaseError) {
+    ) throws(RecordsError) {
         for some in uploads.chunks(of: Self.rowsAtOnce) {
-            try connections.writeStep { (writer) throws(DatabaseError) in try writer.writeUnfinished(Array(some)) }
+            try connections.writeStep { (writer) throws(RecordsError) in try writer.writeUnfinished(Array(some)) }
         }
         for some in given.chunks(of: Self.rowsAtOnce) {
-            try connections.writeStep { (writer) throws(DatabaseError) in
+            try connections.writeStep { (writer) throws(RecordsError) in
                 try writer.writeUnfinished([], deleting: Array(some))
             }
         }
@@ -166,58 +167,58 @@ package final class Catalog: UploadRecords {
 
     /// The uploads that have begun and were neither acknowledged nor forgotten, the oldest first. Those that cannot be read are
     /// left out.
-    package func unfinished() throws(DatabaseError) -> [UnfinishedUpload] {
+    package func unfinished() throws(RecordsError) -> [UnfinishedUpload] {
         try settle()
-        return try connections.read { (reader) throws(DatabaseError) in try reader.unfinished() }
+        return try connections.read { (reader) throws(RecordsError) in try reader.unfinished() }
     }
 
     /// Forgets uploads, in steps: one that fails leaves the rest. IDs that it doesn't know are no failure.
-    package func remove(_ ids: [UploadID]) throws(DatabaseError) {
+    package func remove(_ ids: [UploadID]) throws(RecordsError) {
         guard !ids.isEmpty else { return }
         try settle()
         for some in ids.chunks(of: Self.rowsAtOnce) {
-            try connections.writeStep { (writer) throws(DatabaseError) in try writer.delete(Array(some)) }
+            try connections.writeStep { (writer) throws(RecordsError) in try writer.delete(Array(some)) }
         }
     }
 
     /// Forgets what was acknowledged under paths whose files were removed, in steps: one that fails leaves the rest.
-    package func remove(paths: [String]) throws(DatabaseError) {
+    package func remove(paths: [String]) throws(RecordsError) {
         guard !paths.isEmpty else { return }
         try settle()
         var rest = paths[...]
         while !rest.isEmpty {
             var done = 0
-            try connections.writeStep { (writer) throws(DatabaseError) in done = try writer.deleteSome(paths: rest) }
+            try connections.writeStep { (writer) throws(RecordsError) in done = try writer.deleteSome(paths: rest) }
             rest = rest.dropFirst(done)
         }
     }
 
     /// What was acknowledged under each of these paths and has been settled: of each state the newest `mostOfPath`, in no order.
-    package func entries(at paths: [String]) throws(DatabaseError) -> [[CatalogEntry]] {
-        try connections.read { (reader) throws(DatabaseError) in try reader.entries(at: paths) }
+    package func entries(at paths: [String]) throws(RecordsError) -> [[CatalogEntry]] {
+        try connections.read { (reader) throws(RecordsError) in try reader.entries(at: paths) }
     }
 
     /// What has stored a file under a path, and has been settled: the newest `mostOfPath`, in no order.
-    package func stored(at path: String) throws(DatabaseError) -> [CatalogEntry] {
-        try connections.read { (reader) throws(DatabaseError) in try reader.stored(at: path) }
+    package func stored(at path: String) throws(RecordsError) -> [CatalogEntry] {
+        try connections.read { (reader) throws(RecordsError) in try reader.stored(at: path) }
     }
 
     /// Some of what was acknowledged for the files in one folder and has been settled: of each the first 64 of each state.
     ///
     /// - Parameter start: where to go on, as the page before says; the query's prefix to begin.
-    package func files(_ query: KnownFiles.Query, after start: [UInt8]) throws(DatabaseError) -> KnownFiles {
-        try connections.read { (reader) throws(DatabaseError) in try reader.files(query, after: start) }
+    package func files(_ query: KnownFiles.Query, after start: [UInt8]) throws(RecordsError) -> KnownFiles {
+        try connections.read { (reader) throws(RecordsError) in try reader.files(query, after: start) }
     }
 
     /// Whether anything was recorded that `entries(at:)` doesn't find before it is settled.
     package var hasUnsettled: Bool { connections.arrivals.count > 0 }
 
     /// - Returns: one for each id, in their order; nothing for one that it doesn't know.
-    package func entries(for ids: [UploadID]) throws(DatabaseError) -> [CatalogEntry?] {
+    package func entries(for ids: [UploadID]) throws(RecordsError) -> [CatalogEntry?] {
         var found = ids.map(connections.arrivals.find)
         let others = found.indices.filter { found[$0] == nil }
         guard !others.isEmpty else { return found }
-        let read = try connections.read { (reader) throws(DatabaseError) in
+        let read = try connections.read { (reader) throws(RecordsError) in
             try reader.entries(for: others.map { ids[$0] })
         }
         for (index, entry) in zip(others, read) { found[index] = entry }
@@ -225,8 +226,8 @@ package final class Catalog: UploadRecords {
     }
 
     /// - Returns: all receipts that one was signed with; nothing for a number that it doesn't know.
-    package func receipts(with number: UInt64) throws(DatabaseError) -> KeptReceipts? {
-        try connections.read { (reader) throws(DatabaseError) in try reader.receipts(with: number) }
+    package func receipts(with number: UInt64) throws(RecordsError) -> KeptReceipts? {
+        try connections.read { (reader) throws(RecordsError) in try reader.receipts(with: number) }
     }
 
     /// Calls `body` with all acknowledged uploads that it knows, in the order in which they were recorded. Uploads that are recorded
@@ -234,11 +235,11 @@ package final class Catalog: UploadRecords {
     ///
     /// - Returns: the number of entries that could not be read.
     @discardableResult
-    package func forEachEntry(_ body: (CatalogEntry) -> Void) throws(DatabaseError) -> Int {
+    package func forEachEntry(_ body: (CatalogEntry) -> Void) throws(RecordsError) -> Int {
         try settle()
         var (last, unreadable): (Int64, Int) = (0, 0)
         while true {
-            let rows = try connections.read { [last] (reader) throws(DatabaseError) in try reader.rows(after: last) }
+            let rows = try connections.read { [last] (reader) throws(RecordsError) in try reader.rows(after: last) }
             guard let end = rows.last?.number else { return unreadable }
             last = end
             for row in rows {
@@ -249,11 +250,11 @@ package final class Catalog: UploadRecords {
 
     /// Calls `body` with all acknowledged uploads that it knows, in the order of their paths' bytes, all of one path together.
     /// Uploads that are recorded during the call may be left out. No lock is held while `body` runs.
-    package func forEachEntryByPath(_ body: (CatalogEntry) -> Void) throws(DatabaseError) {
+    package func forEachEntryByPath(_ body: (CatalogEntry) -> Void) throws(RecordsError) {
         try settle()
         var place = CatalogReader.Place.start
         while true {
-            let page = try connections.read { [place] (reader) throws(DatabaseError) in
+            let page = try connections.read { [place] (reader) throws(RecordsError) in
                 try reader.rows(behind: place)
             }
             guard let end = page.end else { return }
@@ -263,21 +264,21 @@ package final class Catalog: UploadRecords {
     }
 
     /// What was acknowledged, in each state. Reads all of it: 0.2 s of a core for a million uploads.
-    package func totals() throws(DatabaseError) -> [CatalogEntry.State: CatalogTotals] {
+    package func totals() throws(RecordsError) -> [CatalogEntry.State: CatalogTotals] {
         try settle()
-        return try connections.read { (reader) throws(DatabaseError) in try reader.totals() }
+        return try connections.read { (reader) throws(RecordsError) in try reader.totals() }
     }
 
     /// How many acknowledged uploads it knows: 10 ms of a core for a million.
-    package func count() throws(DatabaseError) -> Int {
+    package func count() throws(RecordsError) -> Int {
         try settle()
-        return try connections.read { (reader) throws(DatabaseError) in try reader.count() }
+        return try connections.read { (reader) throws(RecordsError) in try reader.count() }
     }
 
     /// Above all numbers of receipts that were given, as long as it was there to keep that.
     package var receiptNumber: UInt64 {
-        get throws(DatabaseError) {
-            let kept = try connections.read { (reader) throws(DatabaseError) in
+        get throws(RecordsError) {
+            let kept = try connections.read { (reader) throws(RecordsError) in
                 try reader.database.execute("SELECT max(kept) FROM numbers")
             }
             return kept.flatMap { UInt64(exactly: $0) } ?? 0
@@ -285,8 +286,8 @@ package final class Catalog: UploadRecords {
     }
 
     /// Keeps a number that is above all of receipts; it is as durable as the catalog is when this returns.
-    package func keep(receiptNumber: UInt64) throws(DatabaseError) {
-        try connections.write { (writer) throws(DatabaseError) in
+    package func keep(receiptNumber: UInt64) throws(RecordsError) {
+        try connections.write { (writer) throws(RecordsError) in
             try writer.keep(number: Int64(clamping: receiptNumber))
         }
     }

@@ -1,5 +1,6 @@
 import Synchronization
 internal import TransferModel
+import TransferPorts
 
 /// Entries that somebody waits for, while others do for theirs.
 final class CatalogBatch: Sendable {

@@ -1,5 +1,6 @@
 import TransferDatabase
 internal import TransferModel
+import TransferPorts
 
 /// The connection that reads, so that nobody who looks an upload up waits for a sync.
 ///
@@ -29,7 +30,7 @@ final class CatalogReader: @unchecked Sendable {
     private static let unit: UInt64 = 1 << 20
 
     /// - Parameter database: with today's tables.
-    init(_ database: Database) throws(DatabaseError) {
+    init(_ database: Database) throws(RecordsError) {
         self.database = database
         try database.execute("PRAGMA query_only = ON")
         select = try Statement("SELECT \(CatalogColumns.names) FROM uploads WHERE id = ?1", in: database)
@@ -68,15 +69,15 @@ final class CatalogReader: @unchecked Sendable {
     }
 
     /// What has stored a file under a path.
-    func stored(at path: String) throws(DatabaseError) -> [CatalogEntry] { try entries(at: path, storedByPath) }
+    func stored(at path: String) throws(RecordsError) -> [CatalogEntry] { try entries(at: path, storedByPath) }
 
     /// All in one transaction: each by itself would lock the file and let it go.
-    func entries(for ids: [UploadID]) throws(DatabaseError) -> [CatalogEntry?] {
-        try together(ids) { (id) throws(DatabaseError) in try entry(for: id) }
+    func entries(for ids: [UploadID]) throws(RecordsError) -> [CatalogEntry?] {
+        try together(ids) { (id) throws(RecordsError) in try entry(for: id) }
     }
 
-    private func entry(for id: UploadID) throws(DatabaseError) -> CatalogEntry? {
-        try id.withBytes { (bytes) throws(DatabaseError) in
+    private func entry(for id: UploadID) throws(RecordsError) -> CatalogEntry? {
+        try id.withBytes { (bytes) throws(RecordsError) in
             select.bind(1, blob: bytes)
             defer { select.reset() }
             return try select.next() ? CatalogColumns.read(select, from: 0) : nil
@@ -84,19 +85,19 @@ final class CatalogReader: @unchecked Sendable {
     }
 
     /// What was acknowledged under each path, all in one transaction.
-    func entries(at paths: [String]) throws(DatabaseError) -> [[CatalogEntry]] {
-        try together(paths) { (path) throws(DatabaseError) in try entries(at: path, byPath) }
+    func entries(at paths: [String]) throws(RecordsError) -> [[CatalogEntry]] {
+        try together(paths) { (path) throws(RecordsError) in try entries(at: path, byPath) }
     }
 
     /// Some of what is known of the files in one folder.
-    func files(_ query: KnownFiles.Query, after start: [UInt8]) throws(DatabaseError) -> KnownFiles {
+    func files(_ query: KnownFiles.Query, after start: [UInt8]) throws(RecordsError) -> KnownFiles {
         try folders.files(query, after: start)
     }
 
     /// Asks about several things in one transaction, and about a single one without.
     private func together<Key, Answer>(
-        _ keys: [Key], _ ask: (Key) throws(DatabaseError) -> Answer
-    ) throws(DatabaseError) -> [Answer] {
+        _ keys: [Key], _ ask: (Key) throws(RecordsError) -> Answer
+    ) throws(RecordsError) -> [Answer] {
         if keys.count > 1 { try begin.run() }
         var answers: [Answer] = []
         answers.reserveCapacity(keys.count)
@@ -106,8 +107,8 @@ final class CatalogReader: @unchecked Sendable {
     }
 
     /// What was acknowledged under a path, in no order; rows that cannot be read are left out.
-    private func entries(at path: String, _ select: Statement) throws(DatabaseError) -> [CatalogEntry] {
-        try path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
+    private func entries(at path: String, _ select: Statement) throws(RecordsError) -> [CatalogEntry] {
+        try path.utf8.span.withUnsafeBufferPointer { (path) throws(RecordsError) in
             select.bind(1, text: path)
             defer { select.reset() }
             var entries: [CatalogEntry] = []
@@ -117,7 +118,7 @@ final class CatalogReader: @unchecked Sendable {
     }
 
     /// - Returns: nothing for a number that no receipt has, or none that is kept.
-    func receipts(with number: UInt64) throws(DatabaseError) -> KeptReceipts? {
+    func receipts(with number: UInt64) throws(RecordsError) -> KeptReceipts? {
         receipts.bind(1, Int64(clamping: number))
         defer { receipts.reset() }
         guard try receipts.next(), let kept = KeptReceipts(receipts), kept.contain(number) else { return nil }
@@ -125,7 +126,7 @@ final class CatalogReader: @unchecked Sendable {
     }
 
     /// The next rows behind a number; fewer than asked for, and none at the end. Those that cannot be read are nothing.
-    func rows(after number: Int64) throws(DatabaseError) -> [(number: Int64, entry: CatalogEntry?)] {
+    func rows(after number: Int64) throws(RecordsError) -> [(number: Int64, entry: CatalogEntry?)] {
         page.bind(1, number)
         page.bind(2, Int64(Self.pageSize))
         defer { page.reset() }
@@ -148,8 +149,8 @@ final class CatalogReader: @unchecked Sendable {
     /// The next rows behind one, in the order of their paths; those that cannot be read are left out.
     ///
     /// - Returns: with where the last of them is; nil at the end.
-    func rows(behind place: Place) throws(DatabaseError) -> (entries: [CatalogEntry], end: Place?) {
-        try place.path.withUnsafeBufferPointer { (path) throws(DatabaseError) in
+    func rows(behind place: Place) throws(RecordsError) -> (entries: [CatalogEntry], end: Place?) {
+        try place.path.withUnsafeBufferPointer { (path) throws(RecordsError) in
             pageByPath.bind(1, text: path)
             pageByPath.bind(2, place.state)
             pageByPath.bind(3, place.number)
@@ -165,7 +166,7 @@ final class CatalogReader: @unchecked Sendable {
         }
     }
 
-    func unfinished() throws(DatabaseError) -> [UnfinishedUpload] {
+    func unfinished() throws(RecordsError) -> [UnfinishedUpload] {
         defer { unfinishedUploads.reset() }
         var found: [UnfinishedUpload] = []
         while try unfinishedUploads.next() {
@@ -174,9 +175,9 @@ final class CatalogReader: @unchecked Sendable {
         return found
     }
 
-    func intended() throws(DatabaseError) -> [NotedChange] { try NotedChange.all(intendedChanges) }
+    func intended() throws(RecordsError) -> [NotedChange] { try NotedChange.all(intendedChanges) }
 
-    func totals() throws(DatabaseError) -> [CatalogEntry.State: CatalogTotals] {
+    func totals() throws(RecordsError) -> [CatalogEntry.State: CatalogTotals] {
         defer { sums.reset() }
         var found: [CatalogEntry.State: CatalogTotals] = [:]
         while try sums.next() {
@@ -189,7 +190,7 @@ final class CatalogReader: @unchecked Sendable {
         return found
     }
 
-    func count() throws(DatabaseError) -> Int {
+    func count() throws(RecordsError) -> Int {
         defer { number.reset() }
         return try number.next() ? Int(clamping: number.integer(0)) : 0
     }

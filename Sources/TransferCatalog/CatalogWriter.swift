@@ -1,5 +1,6 @@
 import TransferDatabase
 internal import TransferModel
+import TransferPorts
 
 /// The connection that writes, with its prepared statements.
 ///
@@ -29,7 +30,7 @@ final class CatalogWriter: @unchecked Sendable {
     /// - Parameters:
     ///   - database: with today's tables, which syncs when it is durable.
     ///   - isDurable: whether what is recorded has to survive a crash of the machine.
-    init(_ database: Database, isDurable: Bool = true) throws(DatabaseError) {
+    init(_ database: Database, isDurable: Bool = true) throws(RecordsError) {
         self.database = database
         self.isDurable = isDurable
         syncs = isDurable
@@ -54,7 +55,7 @@ final class CatalogWriter: @unchecked Sendable {
             "DELETE FROM uploads WHERE number IN (SELECT number FROM uploads WHERE path = ?1 LIMIT ?2)", in: database)
     }
 
-    func isEmpty() throws(DatabaseError) -> Bool {
+    func isEmpty() throws(RecordsError) -> Bool {
         try database.execute("SELECT 1 FROM uploads LIMIT 1") == nil
     }
 
@@ -62,12 +63,12 @@ final class CatalogWriter: @unchecked Sendable {
     ///
     /// - Returns: whether any file is known to be rotten, or that cannot be said.
     @discardableResult
-    func append(_ batches: [CatalogBatch]) throws(DatabaseError) -> Bool {
+    func append(_ batches: [CatalogBatch]) throws(RecordsError) -> Bool {
         var hasRotten = true
-        try transaction { () throws(DatabaseError) in
+        try transaction { () throws(RecordsError) in
             for batch in batches {
                 let bytes = batch.bytes
-                try bytes.span.bytes.withUnsafeBytes { (bytes) throws(DatabaseError) in
+                try bytes.span.bytes.withUnsafeBytes { (bytes) throws(RecordsError) in
                     arrive.bind(1, blob: bytes)
                     try arrive.run()
                 }
@@ -79,18 +80,18 @@ final class CatalogWriter: @unchecked Sendable {
         return hasRotten
     }
 
-    private func mayHaveRotten() throws(DatabaseError) -> Bool {
+    private func mayHaveRotten() throws(RecordsError) -> Bool {
         defer { anyRotten.reset() }
         return try anyRotten.next()
     }
 
     /// The number of the batch that arrived last; nil where all is settled.
-    func lastArrival() throws(DatabaseError) -> Int64? {
+    func lastArrival() throws(RecordsError) -> Int64? {
         try database.execute("SELECT number FROM arrivals ORDER BY number DESC LIMIT 1")
     }
 
     /// Moves all that arrived to the table of uploads.
-    func settle() throws(DatabaseError) {
+    func settle() throws(RecordsError) {
         guard let last = try lastArrival() else { return }
         while try settleSome(upTo: last) {}
     }
@@ -100,9 +101,9 @@ final class CatalogWriter: @unchecked Sendable {
     ///
     /// - Parameter last: the number of the last batch that is moved.
     /// - Returns: whether there may be more.
-    func settleSome(upTo last: Int64) throws(DatabaseError) -> Bool {
+    func settleSome(upTo last: Int64) throws(RecordsError) -> Bool {
         var isMore = false
-        try transaction(isSynced: false) { () throws(DatabaseError) in
+        try transaction(isSynced: false) { () throws(RecordsError) in
             let (entries, end) = try arrived(upTo: last)
             guard let end else { return }
             try enter(entries)
@@ -116,7 +117,7 @@ final class CatalogWriter: @unchecked Sendable {
     /// The first batches that arrived.
     ///
     /// - Returns: the entries of these batches, and the number of the last batch; nil if no batch is left.
-    private func arrived(upTo last: Int64) throws(DatabaseError) -> (entries: [CatalogEntry], end: Int64?) {
+    private func arrived(upTo last: Int64) throws(RecordsError) -> (entries: [CatalogEntry], end: Int64?) {
         defer { arrivals.reset() }
         arrivals.bind(1, last)
         var (entries, end): ([CatalogEntry], Int64?) = ([], nil)
@@ -127,10 +128,10 @@ final class CatalogWriter: @unchecked Sendable {
         return (entries, end)
     }
 
-    private func enter(_ entries: [CatalogEntry]) throws(DatabaseError) {
+    private func enter(_ entries: [CatalogEntry]) throws(RecordsError) {
         let hasUnfinished = try database.execute("SELECT 1 FROM unfinished LIMIT 1") != nil
         let noted = try newestNoted()
-        var number = try noted.map { (noted) throws(DatabaseError) in try numberBehind(noted) }
+        var number = try noted.map { (noted) throws(RecordsError) in try numberBehind(noted) }
         let numbered = number == nil ? nil : try Statement(CatalogColumns.numberedUpsert, in: database)
         let keep = number == nil ? nil : try Statement(CatalogColumns.keepOther, in: database)
         for entry in entries {
@@ -153,7 +154,7 @@ final class CatalogWriter: @unchecked Sendable {
     }
 
     /// Inserts the row of an entry, or replaces the row that has the same id. Most ids are new, so the insertion is tried first.
-    private func write(_ entry: CatalogEntry) throws(DatabaseError) {
+    private func write(_ entry: CatalogEntry) throws(RecordsError) {
         let before = database.totalChanges
         try CatalogColumns.run(insert, entry)
         if database.totalChanges == before { try CatalogColumns.run(upsert, entry) }
@@ -168,7 +169,7 @@ final class CatalogWriter: @unchecked Sendable {
     /// - Returns: how many rows were changed.
     func fold(
         _ path: String, behind first: Int64, upTo last: Int64 = .max, atMost most: Int
-    ) throws(DatabaseError) -> Int {
+    ) throws(RecordsError) -> Int {
         guard try hasMany(path) else { return 0 }
         let before = database.totalChanges
         foldPath.bind(3, first)
@@ -182,9 +183,9 @@ final class CatalogWriter: @unchecked Sendable {
     }
 
     /// Whether a path has so many rows that there may be some to forget: a look at its index, which nearly always says no.
-    private func hasMany(_ path: String) throws(DatabaseError) -> Bool {
+    private func hasMany(_ path: String) throws(RecordsError) -> Bool {
         defer { hasMany.reset() }
-        return try path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
+        return try path.utf8.span.withUnsafeBufferPointer { (path) throws(RecordsError) in
             hasMany.bind(1, text: path)
             return try hasMany.next()
         }
@@ -198,40 +199,40 @@ final class CatalogWriter: @unchecked Sendable {
         """
 
     /// The last row that was there when the last of the open notes of changes was written; nil where none are open.
-    func newestNoted() throws(DatabaseError) -> Int64? {
+    func newestNoted() throws(RecordsError) -> Int64? {
         try database.execute("SELECT newest FROM intended ORDER BY newest DESC LIMIT 1")
     }
 
     /// The first number for uploads that arrive while notes of changes are open: above all that the notes are about
     /// (`NotedChanges.newest`). SQLite would use the number of a removed row again, and an upload that comes again keeps its own.
-    private func numberBehind(_ newest: Int64) throws(DatabaseError) -> Int64 {
+    private func numberBehind(_ newest: Int64) throws(RecordsError) -> Int64 {
         try following(max(newest, try database.execute("SELECT max(number) FROM uploads") ?? 0))
     }
 
-    private func following(_ number: Int64) throws(DatabaseError) -> Int64 {
+    private func following(_ number: Int64) throws(RecordsError) -> Int64 {
         let (next, overflow) = number.addingReportingOverflow(1)
-        guard !overflow else { throw DatabaseError(.failed, "The catalog has no more numbers.") }
+        guard !overflow else { throw RecordsError(.failed, "The catalog has no more numbers.") }
         return next
     }
 
     /// One that has begun after its acknowledgement, because the file is gone, stays unfinished.
-    private func end(_ entry: CatalogEntry) throws(DatabaseError) {
+    private func end(_ entry: CatalogEntry) throws(RecordsError) {
         deleteEnded.bind(2, entry.committed)
         try run(deleteEnded, entry.id)
     }
 
     /// Writes uploads that are unfinished, over what was known of them as such, and deletes others. The next transaction that
     /// is synced makes it durable: nothing that was promised depends on it.
-    func writeUnfinished(_ uploads: [UnfinishedUpload], deleting ids: [UploadID] = []) throws(DatabaseError) {
-        try transaction(isSynced: false) { () throws(DatabaseError) in
+    func writeUnfinished(_ uploads: [UnfinishedUpload], deleting ids: [UploadID] = []) throws(RecordsError) {
+        try transaction(isSynced: false) { () throws(RecordsError) in
             for upload in uploads { try upload.write(insertUnfinished) }
             for id in ids { try run(deleteUnfinished, id) }
         }
     }
 
     /// Deletes all or none; ids that aren't there are no failure.
-    func delete(_ ids: [UploadID]) throws(DatabaseError) {
-        try transaction { () throws(DatabaseError) in
+    func delete(_ ids: [UploadID]) throws(RecordsError) {
+        try transaction { () throws(RecordsError) in
             for id in ids { try run(delete, id) }
         }
     }
@@ -239,9 +240,9 @@ final class CatalogWriter: @unchecked Sendable {
     /// Deletes some of what was acknowledged under these paths, from the first of them on.
     ///
     /// - Returns: how many of them nothing is left of.
-    func deleteSome(paths: ArraySlice<String>) throws(DatabaseError) -> Int {
+    func deleteSome(paths: ArraySlice<String>) throws(RecordsError) -> Int {
         var done = 0
-        try transaction { () throws(DatabaseError) in
+        try transaction { () throws(RecordsError) in
             var room = Catalog.rowsAtOnce
             for path in paths where room > 0 {
                 deletePath.bind(2, Int64(room))
@@ -255,27 +256,27 @@ final class CatalogWriter: @unchecked Sendable {
     }
 
     /// Keeps a number in place of the last one.
-    func keep(number: Int64) throws(DatabaseError) {
-        try transaction { () throws(DatabaseError) in
+    func keep(number: Int64) throws(RecordsError) {
+        try transaction { () throws(RecordsError) in
             try database.execute("DELETE FROM numbers")
             try database.execute("INSERT INTO numbers (kept) VALUES (\(number))")
         }
     }
 
-    private func run(_ statement: Statement, _ id: UploadID) throws(DatabaseError) {
-        try id.withBytes { (bytes) throws(DatabaseError) in
+    private func run(_ statement: Statement, _ id: UploadID) throws(RecordsError) {
+        try id.withBytes { (bytes) throws(RecordsError) in
             statement.bind(1, blob: bytes)
             try statement.run()
         }
     }
 
     func transaction(
-        isSynced: Bool = true, _ body: () throws(DatabaseError) -> Void
-    ) throws(DatabaseError) {
+        isSynced: Bool = true, _ body: () throws(RecordsError) -> Void
+    ) throws(RecordsError) {
         try sync(isSynced && isDurable)
         try begin.run()
         let before = database.totalChanges
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             try body()
             try commit.run()
             database.calls.committed?(syncs)
@@ -288,7 +289,7 @@ final class CatalogWriter: @unchecked Sendable {
     }
 
     /// Without syncing every transaction the file stays in order all the same (sqlite.org/pragma.html#pragma_synchronous).
-    private func sync(_ wanted: Bool) throws(DatabaseError) {
+    private func sync(_ wanted: Bool) throws(RecordsError) {
         guard isDurable, wanted != syncs else { return }
         try database.execute("PRAGMA synchronous = \(wanted ? "FULL" : "NORMAL")")
         syncs = wanted

@@ -1,5 +1,6 @@
 import TransferDatabase
 internal import TransferModel
+import TransferPorts
 
 /// What is known of the files in one folder.
 final class FolderQuery {
@@ -25,14 +26,14 @@ final class FolderQuery {
     /// Rows of this page so far.
     private var rows = 0
 
-    init(_ database: Database) throws(DatabaseError) {
+    init(_ database: Database) throws(RecordsError) {
         statement = try Statement(
             Self.select + " WHERE path >= ?1 AND path < ?2 ORDER BY path, state", in: database)
         newest = try Statement(Self.newest(.committed) + " UNION ALL " + Self.newest(.alreadyStored), in: database)
     }
 
     /// - Parameter start: this path, if it is one, and those behind it.
-    func files(_ query: KnownFiles.Query, after start: [UInt8]) throws(DatabaseError) -> KnownFiles {
+    func files(_ query: KnownFiles.Query, after start: [UInt8]) throws(RecordsError) -> KnownFiles {
         var page = KnownFiles()
         let (prefix, end) = (query.prefix, query.end)
         var next: [UInt8]? = start
@@ -51,11 +52,11 @@ final class FolderQuery {
     /// - Returns: where to go on; nothing at the end.
     private func scan(
         _ query: KnownFiles.Query, _ prefix: [UInt8], from start: [UInt8], to end: [UInt8], into page: inout KnownFiles
-    ) throws(DatabaseError) -> [UInt8]? {
+    ) throws(RecordsError) -> [UInt8]? {
         defer { statement.reset() }
-        return try start.withUnsafeBufferPointer { (start) throws(DatabaseError) in
-            try end.withUnsafeBufferPointer { (end) throws(DatabaseError) in
-                try query.sender.utf8.span.withUnsafeBufferPointer { (sender) throws(DatabaseError) in
+        return try start.withUnsafeBufferPointer { (start) throws(RecordsError) in
+            try end.withUnsafeBufferPointer { (end) throws(RecordsError) in
+                try query.sender.utf8.span.withUnsafeBufferPointer { (sender) throws(RecordsError) in
                     statement.bind(1, text: start)
                     statement.bind(2, text: end)
                     statement.bind(3, query.client.map { Int64(bitPattern: $0) })
@@ -68,7 +69,7 @@ final class FolderQuery {
 
     private func scan(
         _ query: KnownFiles.Query, _ prefix: [UInt8], into page: inout KnownFiles
-    ) throws(DatabaseError) -> [UInt8]? {
+    ) throws(RecordsError) -> [UInt8]? {
         var (last, ofLast): (String?, Int) = (nil, 0)
         while try statement.next() {
             rows += 1
@@ -96,10 +97,10 @@ final class FolderQuery {
     /// Those of a file that has many.
     private func newest(
         _ query: KnownFiles.Query, _ prefix: [UInt8], _ name: String
-    ) throws(DatabaseError) -> [KnownFile] {
+    ) throws(RecordsError) -> [KnownFile] {
         defer { newest.reset() }
-        return try (prefix + Array(name.utf8)).withUnsafeBufferPointer { (path) throws(DatabaseError) in
-            try query.sender.utf8.span.withUnsafeBufferPointer { (sender) throws(DatabaseError) in
+        return try (prefix + Array(name.utf8)).withUnsafeBufferPointer { (path) throws(RecordsError) in
+            try query.sender.utf8.span.withUnsafeBufferPointer { (sender) throws(RecordsError) in
                 newest.bind(1, text: path)
                 newest.bind(3, query.client.map { Int64(bitPattern: $0) })
                 newest.bind(4, text: sender)

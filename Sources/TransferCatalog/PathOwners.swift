@@ -1,6 +1,7 @@
-package import TransferDatabase
+import TransferDatabase
 import Glibc
 package import TransferModel
+package import TransferPorts
 import TransferSystem
 
 /// Which upload a stored path belongs to: of all that claim it, the one that was acknowledged last. Looked at beside a
@@ -17,21 +18,21 @@ package final class PathOwners: Sendable {
     /// - Parameter path: of the database.
     /// - Throws: `unavailable` when there is none or it is of an older version; `damaged` also when a look through all of it
     ///   finds damage.
-    package init(path: String) throws(DatabaseError) {
+    package init(path: String) throws(RecordsError) {
         guard access(path, F_OK) == 0 else {
-            throw DatabaseError(.unavailable, "There is no catalog: \(String(cString: strerror(errno))).")
+            throw RecordsError(.unavailable, "There is no catalog: \(String(cString: strerror(errno))).")
         }
         connection = Locked(try ClaimsConnection(path: path))
     }
 
     /// Reads the catalog again. What was found stays found.
-    package func refresh() throws(DatabaseError) {
-        try connection.withLock { (state) throws(DatabaseError) in try state.refresh() }
+    package func refresh() throws(RecordsError) {
+        try connection.withLock { (state) throws(RecordsError) in try state.refresh() }
     }
 
     /// How many paths there are, and how large their files should be together.
-    package func totals() throws(DatabaseError) -> CatalogTotals {
-        try connection.withLock { (state) throws(DatabaseError) in try state.totals() }
+    package func totals() throws(RecordsError) -> CatalogTotals {
+        try connection.withLock { (state) throws(RecordsError) in try state.totals() }
     }
 
     /// The upload that a stored file belongs to. From now on its path is found.
@@ -40,8 +41,8 @@ package final class PathOwners: Sendable {
     ///   file with another revision, and the content is that of an earlier upload, it belongs to that: a file with two names
     ///   can get a time under one of them, and be moved over the other.
     /// - Returns: nothing for a file that is not in the catalog, or in a row that cannot be read.
-    package func find(_ path: String, _ file: ContentVersion? = nil) throws(DatabaseError) -> CatalogEntry? {
-        try connection.withLock { (state) throws(DatabaseError) in
+    package func find(_ path: String, _ file: ContentVersion? = nil) throws(RecordsError) -> CatalogEntry? {
+        try connection.withLock { (state) throws(RecordsError) in
             let last = try state.find(path)
             guard let file, let known = last?.version, file.mayBeEarlier(than: known) else { return last }
             return try state.find(path, exactly: file) ?? last
@@ -49,13 +50,13 @@ package final class PathOwners: Sendable {
     }
 
     /// Keeps that a file is rotten, for a server that runs and for all later ones.
-    package func add(rotten file: RottenFile) throws(DatabaseError) {
-        try connection.withLock { (state) throws(DatabaseError) in try state.add(rotten: file) }
+    package func add(rotten file: RottenFile) throws(RecordsError) {
+        try connection.withLock { (state) throws(RecordsError) in try state.add(rotten: file) }
     }
 
     /// A file is well that may have been found rotten before. Costs nothing when no file was known to be rotten at the beginning.
-    package func removeRotten(_ file: ContentVersion) throws(DatabaseError) {
-        try connection.withLock { (state) throws(DatabaseError) in try state.removeRotten(file) }
+    package func removeRotten(_ file: ContentVersion) throws(RecordsError) {
+        try connection.withLock { (state) throws(RecordsError) in try state.removeRotten(file) }
     }
 
     /// Paths that were not found, in their order.
@@ -63,25 +64,25 @@ package final class PathOwners: Sendable {
     /// - Parameters:
     ///   - last: only paths behind this one.
     ///   - count: how many at most.
-    package func missing(after last: String, _ count: Int) throws(DatabaseError) -> [String] {
-        try connection.withLock { (state) throws(DatabaseError) in try state.missing(after: last, count) }
+    package func missing(after last: String, _ count: Int) throws(RecordsError) -> [String] {
+        try connection.withLock { (state) throws(RecordsError) in try state.missing(after: last, count) }
     }
 }
 
 /// What a server did not come to the end of, for whoever keeps servers out meanwhile.
 extension PathOwners: IntendedChanges {
-    package func intended() throws(DatabaseError) -> [NotedChange] {
-        try connection.withLock { (state) throws(DatabaseError) in try state.intended() }
+    package func intended() throws(RecordsError) -> [NotedChange] {
+        try connection.withLock { (state) throws(RecordsError) in try state.intended() }
     }
 
-    package func acknowledged(below move: PathMove, after noted: NotedChanges) throws(DatabaseError) -> [LateUpload] {
-        try connection.withLock { (state) throws(DatabaseError) in
-            try LateUpload.all(below: move, after: noted) { (body) throws(DatabaseError) in try body(state.database) }
+    package func acknowledged(below move: PathMove, after noted: NotedChanges) throws(RecordsError) -> [LateUpload] {
+        try connection.withLock { (state) throws(RecordsError) in
+            try LateUpload.all(below: move, after: noted) { (body) throws(RecordsError) in try body(state.database) }
         }
     }
 
-    package func complete(_ noted: NotedChanges, _ changes: KnownChanges) throws(DatabaseError) {
-        try connection.withLock { (state) throws(DatabaseError) in
+    package func complete(_ noted: NotedChanges, _ changes: KnownChanges) throws(RecordsError) {
+        try connection.withLock { (state) throws(RecordsError) in
             for folder in changes.folders { while try state.writer.moveSome(folder, noted) {} }
             var (rest, isOver) = (changes.ofFiles[...], false)
             while !isOver {
@@ -107,7 +108,7 @@ private final class ClaimsConnection: @unchecked Sendable {
     private let exact: Statement
     private let unfound: Statement
 
-    init(path: String) throws(DatabaseError) {
+    init(path: String) throws(RecordsError) {
         database = try Database(path: path, called: Catalog.name, calls: DatabaseCalls())
         // Closing must not write the log back: that is the server's to do.
         database.leaveAlone()
@@ -140,7 +141,7 @@ private final class ClaimsConnection: @unchecked Sendable {
             "SELECT path FROM claims WHERE path > ?1 AND found = 0 ORDER BY path LIMIT ?2", in: database)
     }
 
-    func refresh() throws(DatabaseError) {
+    func refresh() throws(RecordsError) {
         try? writer.settle()
         try database.execute(
             """
@@ -151,11 +152,11 @@ private final class ClaimsConnection: @unchecked Sendable {
         try Self.fill(database)
     }
 
-    func intended() throws(DatabaseError) -> [NotedChange] {
+    func intended() throws(RecordsError) -> [NotedChange] {
         try NotedChange.all(try Statement(NotedChange.select, in: database))
     }
 
-    func totals() throws(DatabaseError) -> CatalogTotals {
+    func totals() throws(RecordsError) -> CatalogTotals {
         let count = try database.execute("SELECT count(*) FROM claims") ?? 0
         let statement = try Statement(
             "SELECT total(size) FROM uploads WHERE number IN (SELECT number FROM claims)", in: database)
@@ -164,8 +165,8 @@ private final class ClaimsConnection: @unchecked Sendable {
         return CatalogTotals(uploads: Int(clamping: count), bytes: UInt64(exactly: bytes.rounded()) ?? .max)
     }
 
-    func find(_ path: String) throws(DatabaseError) -> CatalogEntry? {
-        try path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
+    func find(_ path: String) throws(RecordsError) -> CatalogEntry? {
+        try path.utf8.span.withUnsafeBufferPointer { (path) throws(RecordsError) in
             mark.bind(1, text: path)
             try mark.run()
             select.bind(1, text: path)
@@ -174,8 +175,8 @@ private final class ClaimsConnection: @unchecked Sendable {
         }
     }
 
-    func find(_ path: String, exactly file: ContentVersion) throws(DatabaseError) -> CatalogEntry? {
-        try path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
+    func find(_ path: String, exactly file: ContentVersion) throws(RecordsError) -> CatalogEntry? {
+        try path.utf8.span.withUnsafeBufferPointer { (path) throws(RecordsError) in
             exact.bind(1, text: path)
             exact.bind(2, Int64(bitPattern: file.object))
             exact.bind(3, file.revision)
@@ -185,8 +186,8 @@ private final class ClaimsConnection: @unchecked Sendable {
         }
     }
 
-    func missing(after last: String, _ count: Int) throws(DatabaseError) -> [String] {
-        try last.utf8.span.withUnsafeBufferPointer { (last) throws(DatabaseError) in
+    func missing(after last: String, _ count: Int) throws(RecordsError) -> [String] {
+        try last.utf8.span.withUnsafeBufferPointer { (last) throws(RecordsError) in
             unfound.bind(1, text: last)
             unfound.bind(2, Int64(count))
             defer { unfound.reset() }
@@ -196,12 +197,12 @@ private final class ClaimsConnection: @unchecked Sendable {
         }
     }
 
-    func add(rotten file: RottenFile) throws(DatabaseError) {
+    func add(rotten file: RottenFile) throws(RecordsError) {
         found.insert(file.version.withoutTouch)
         try writer.add(rotten: [file])
     }
 
-    func removeRotten(_ file: ContentVersion) throws(DatabaseError) {
+    func removeRotten(_ file: ContentVersion) throws(RecordsError) {
         guard hadRotten, !found.contains(file.withoutTouch) else { return }
         try writer.removeRotten([file])
     }
@@ -211,7 +212,7 @@ private final class ClaimsConnection: @unchecked Sendable {
     /// - Returns: whether any file is known to be rotten.
     private static func pruneRotten(
         _ database: Database, _ writer: CatalogWriter
-    ) throws(DatabaseError) -> Bool {
+    ) throws(RecordsError) -> Bool {
         guard try database.execute(RottenFile.any) != nil else { return false }
         guard try database.execute("SELECT 1 FROM arrivals LIMIT 1") == nil else { return true }
         var forgotten: [ContentVersion] = []
@@ -229,7 +230,7 @@ private final class ClaimsConnection: @unchecked Sendable {
     }
 
     /// The last of each path comes last, and wins. What is in the trash is no path that anybody was told.
-    private static func fill(_ database: Database) throws(DatabaseError) {
+    private static func fill(_ database: Database) throws(RecordsError) {
         let trash = RelativePath.trashFolder.string
         // Behind a slash comes a zero: all paths in the trash are between the two.
         try database.execute(
@@ -240,11 +241,11 @@ private final class ClaimsConnection: @unchecked Sendable {
             """)
     }
 
-    private static func validate(_ database: Database) throws(DatabaseError) {
+    private static func validate(_ database: Database) throws(RecordsError) {
         let check = try Statement("PRAGMA main.quick_check(1)", in: database)
         defer { check.reset() }
         let found = try check.next() ? check.text(0) : "nothing was found"
-        guard found == "ok" else { throw DatabaseError(.damaged, "The catalog is damaged: \(found).") }
+        guard found == "ok" else { throw RecordsError(.damaged, "The catalog is damaged: \(found).") }
     }
 }
 

@@ -1,4 +1,5 @@
 internal import CSQLite
+package import TransferModel
 
 /// One connection to a database file, for one thread at a time.
 package final class Database {
@@ -18,21 +19,21 @@ package final class Database {
     /// - Parameters:
     ///   - path: an existing file's.
     ///   - name: what messages call it.
-    package init(path: String, called name: String, calls: DatabaseCalls = DatabaseCalls()) throws(DatabaseError) {
+    package init(path: String, called name: String, calls: DatabaseCalls = DatabaseCalls()) throws(RecordsError) {
         _ = Self.isConfigured
         if let code = calls.failure?(.open), code != SQLITE_OK {
-            throw DatabaseError(code: code, saying: String(cString: sqlite3_errstr(code)), of: name)
+            throw RecordsError(code: code, saying: String(cString: sqlite3_errstr(code)), of: name)
         }
         var made: OpaquePointer?
         // Without a lock of its own: who calls has one. SQLite is compiled to take some names for URIs, but none that
         // begins with a slash or a dot.
         let file = path.hasPrefix("/") ? path : "./" + path
         let code = sqlite3_open_v2(file, &made, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
-        guard let made else { throw DatabaseError(code: SQLITE_NOMEM, saying: "out of memory", of: name) }
+        guard let made else { throw RecordsError(code: SQLITE_NOMEM, saying: "out of memory", of: name) }
         guard code == SQLITE_OK else {
             let message = String(cString: sqlite3_errmsg(made))
             sqlite3_close_v2(made)
-            throw DatabaseError(code: code, saying: message, of: name)
+            throw RecordsError(code: code, saying: message, of: name)
         }
         handle = made
         (self.calls, self.name) = (calls, name)
@@ -60,16 +61,16 @@ package final class Database {
     ///
     /// - Returns: the first number of the first row; nothing without a row.
     @discardableResult
-    package func execute(_ sql: String) throws(DatabaseError) -> Int64? {
+    package func execute(_ sql: String) throws(RecordsError) -> Int64? {
         let statement = try Statement(sql, in: self)
         defer { statement.reset() }
         return try statement.next() ? statement.integer(0) : nil
     }
 
     /// What a result code means.
-    func error(_ code: Int32) -> DatabaseError {
+    func error(_ code: Int32) -> RecordsError {
         // What SQLite says of its last call, unless a test spoke for it.
         let said = sqlite3_extended_errcode(handle) == code ? sqlite3_errmsg(handle) : sqlite3_errstr(code)
-        return DatabaseError(code: code, saying: said.map { String(cString: $0) } ?? "error \(code)", of: name)
+        return RecordsError(code: code, saying: said.map { String(cString: $0) } ?? "error \(code)", of: name)
     }
 }

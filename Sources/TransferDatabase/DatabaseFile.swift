@@ -1,4 +1,5 @@
 import Glibc
+package import TransferModel
 package import TransferSystem
 
 /// A database on disk: how its file is made and opened for writing.
@@ -30,7 +31,7 @@ package struct DatabaseFile: Sendable {
     /// - Parameters:
     ///   - cacheSize: KiB of pages that the connection keeps.
     ///   - mustExist: whether one that is missing, or empty, has been lost and is not made.
-    package func open(cacheSize: Int, mustExist: Bool = false) throws(DatabaseError) -> Database {
+    package func open(cacheSize: Int, mustExist: Bool = false) throws(RecordsError) -> Database {
         if mustExist { try expectContent() } else { try make() }
         let database = try Database(path: path, called: name, calls: calls)
         // The first that reads the file, so this is where one that is no database shows.
@@ -52,7 +53,7 @@ package struct DatabaseFile: Sendable {
     ///
     /// - Parameter wholeCheckSize: bytes up to which all of a file is looked through; in a larger one damage is noticed when
     ///   it is met.
-    package func validate(_ database: Database, wholeCheckSize: Int64) throws(DatabaseError) {
+    package func validate(_ database: Database, wholeCheckSize: Int64) throws(RecordsError) {
         let pages = try database.execute("PRAGMA page_count") ?? 0
         let pageSize = try database.execute("PRAGMA page_size") ?? 0
         let (size, overflow) = pages.multipliedReportingOverflow(by: pageSize)
@@ -60,7 +61,7 @@ package struct DatabaseFile: Sendable {
         let check = try Statement("PRAGMA quick_check(1)", in: database)
         defer { check.reset() }
         let found = try check.next() ? check.text(0) : "nothing was found"
-        guard found == "ok" else { throw DatabaseError(.damaged, "The \(name) is damaged: \(found).") }
+        guard found == "ok" else { throw RecordsError(.damaged, "The \(name) is damaged: \(found).") }
     }
 
     /// Tells the file from any other that has the path later.
@@ -77,16 +78,16 @@ package struct DatabaseFile: Sendable {
     }
 
     /// - Throws: `damaged` for a file that is not there or that has nothing in it.
-    private func expectContent() throws(DatabaseError) {
+    private func expectContent() throws(RecordsError) {
         var status = stat()
         guard stat(path, &status) == 0, status.st_size > 0 else {
-            throw DatabaseError(
+            throw RecordsError(
                 .damaged, "The \(name), '\(path)', is missing or empty, though it had something in it.")
         }
     }
 
     /// SQLite would make a file that others can read.
-    private func make() throws(DatabaseError) {
+    private func make() throws(RecordsError) {
         do throws(SystemError) {
             let made = Descriptor(
                 try system("open") { Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600) })
@@ -94,7 +95,7 @@ package struct DatabaseFile: Sendable {
             _ = consume made
         } catch {
             guard !error.isExisting else { return }
-            throw DatabaseError(.unavailable, "Cannot make '\(path)': \(error.reason).")
+            throw RecordsError(.unavailable, "Cannot make '\(path)': \(error.reason).")
         }
     }
 

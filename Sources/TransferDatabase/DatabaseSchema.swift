@@ -1,3 +1,5 @@
+package import TransferModel
+
 /// The tables of a database, and how those of earlier versions become today's. The version is the file's `user_version`.
 package struct DatabaseSchema: Sendable {
     private let steps: [[String]]
@@ -16,11 +18,11 @@ package struct DatabaseSchema: Sendable {
     ///
     /// - Parameter target: an older one only in tests.
     /// - Throws: `unknownVersion` when the file has one that is not in `steps`.
-    package func migrate(_ database: Database, to target: Int64? = nil) throws(DatabaseError) {
+    package func migrate(_ database: Database, to target: Int64? = nil) throws(RecordsError) {
         let target = target ?? version
         if try check(database) == target { return }
         try database.execute("BEGIN IMMEDIATE")
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             // Again, now that no other program can change it.
             for step in try check(database)..<max(target, try check(database)) {
                 for statement in steps[Int(step)] { try database.execute(statement) }
@@ -36,10 +38,10 @@ package struct DatabaseSchema: Sendable {
     /// For whoever only reads.
     ///
     /// - Throws: `unknownVersion` for a newer version, `unavailable` for an older one.
-    package func requireCurrent(_ database: Database) throws(DatabaseError) {
+    package func requireCurrent(_ database: Database) throws(RecordsError) {
         let found = try check(database)
         guard found < version else { return }
-        throw DatabaseError(
+        throw RecordsError(
             .unavailable,
             found == 0
                 ? "The \(name) is empty: whoever began it did not come to its end. The next start of a server makes it."
@@ -49,19 +51,19 @@ package struct DatabaseSchema: Sendable {
     /// For a file that cannot be new.
     ///
     /// - Throws: `damaged` for one without tables.
-    package func requireSome(_ database: Database) throws(DatabaseError) {
+    package func requireSome(_ database: Database) throws(RecordsError) {
         guard try check(database) == 0 else { return }
-        throw DatabaseError(.damaged, "The \(name) is empty, though it had something in it.")
+        throw RecordsError(.damaged, "The \(name) is empty, though it had something in it.")
     }
 
     /// - Returns: the version that the file has.
-    private func check(_ database: Database) throws(DatabaseError) -> Int64 {
+    private func check(_ database: Database) throws(RecordsError) -> Int64 {
         let found = try database.execute("PRAGMA user_version") ?? 0
         guard found >= 0 else {
-            throw DatabaseError(.damaged, "The \(name) is damaged: it has version \(found).")
+            throw RecordsError(.damaged, "The \(name) is damaged: it has version \(found).")
         }
         guard found <= version else {
-            throw DatabaseError(
+            throw RecordsError(
                 .unknownVersion,
                 "The \(name) has version \(found) and this program knows none above \(version): a newer one wrote it. Start that "
                     + "one, or restore a backup from before it.")

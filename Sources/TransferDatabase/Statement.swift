@@ -1,4 +1,5 @@
 internal import CSQLite
+package import TransferModel
 
 /// An SQL statement. SQLite prepares it at its first use, because a connection declares many statements and uses few of them.
 ///
@@ -10,12 +11,12 @@ package final class Statement {
     private let kind: DatabaseCalls.Call
     @exclusivity(unchecked) private var prepared: OpaquePointer?
     /// What preparing it failed with.
-    @exclusivity(unchecked) private var refusal: DatabaseError?
+    @exclusivity(unchecked) private var refusal: RecordsError?
     /// What binding failed with since the last reset.
     @exclusivity(unchecked) private var failure: Int32 = SQLITE_OK
 
     /// - Throws: what a test puts in the place of preparing it; what SQLite says of it comes with the first step.
-    package init(_ sql: String, in database: Database, kind: DatabaseCalls.Call = .step) throws(DatabaseError) {
+    package init(_ sql: String, in database: Database, kind: DatabaseCalls.Call = .step) throws(RecordsError) {
         (self.sql, self.database, self.kind) = (sql, database, kind)
         if let code = database.calls.failure?(.prepare), code != SQLITE_OK { throw database.error(code) }
     }
@@ -30,24 +31,24 @@ package final class Statement {
         return prepared
     }
 
-    private func prepare() -> DatabaseError? {
+    private func prepare() -> RecordsError? {
         let code = sqlite3_prepare_v3(database.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
         // Our own statements are right, so tables or columns are missing.
         if code == SQLITE_ERROR {
-            return DatabaseError(
+            return RecordsError(
                 code: SQLITE_CORRUPT, saying: String(cString: sqlite3_errmsg(database.handle)), of: database.name)
         }
         return code == SQLITE_OK && prepared != nil ? nil : database.error(code)
     }
 
     /// Runs it to its end, without rows.
-    package func run() throws(DatabaseError) {
+    package func run() throws(RecordsError) {
         defer { reset() }
         _ = try next()
     }
 
     /// - Returns: whether there is another row, whose columns can be read until the next call.
-    package func next() throws(DatabaseError) -> Bool {
+    package func next() throws(RecordsError) -> Bool {
         let code = step()
         if let refusal {
             // A table that is missing now may be there by the next time.

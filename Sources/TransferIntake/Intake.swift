@@ -1,6 +1,4 @@
 package import Synchronization
-package import TransferCatalog
-package import TransferDatabase
 import TransferKeys
 package import TransferMail
 package import TransferModel
@@ -212,7 +210,7 @@ extension Failure {
 /// What an operator has to hear of, which no caller is told.
 package enum IntakeEvent: Sendable {
     /// - Parameter unrecorded: uploads that were acknowledged without it since it last worked.
-    case catalogFailed(DatabaseError, unrecorded: Int)
+    case catalogFailed(RecordsError, unrecorded: Int)
 
     /// - Parameter unrecorded: uploads that were acknowledged without it meanwhile.
     case catalogWorks(unrecorded: Int)

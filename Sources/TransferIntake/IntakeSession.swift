@@ -1,6 +1,5 @@
 import Synchronization
 package import TransferAccess
-import TransferCatalog
 import TransferCodec
 package import TransferModel
 package import TransferReceipts

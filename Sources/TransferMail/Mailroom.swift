@@ -1,5 +1,5 @@
 import Synchronization
-package import TransferDatabase
+import TransferDatabase
 package import TransferModel
 import TransferSystem
 
@@ -12,7 +12,7 @@ package final class Mailroom: Sendable {
     /// Names that give way at once, so that it is done rarely.
     private static let forgottenAtOnce = 256
 
-    private let opened: Result<MailLedger, DatabaseError>
+    private let opened: Result<MailLedger, RecordsError>
     private let people: any MailPeople
     private let watchers = MailWatchers()
     private let settings: Locked<MailLimits>
@@ -25,7 +25,7 @@ package final class Mailroom: Sendable {
     ///   - opened: the ledger, or why it cannot be opened: then nothing is taken for anybody.
     ///   - utc: the time in nanoseconds since 1970.
     package init(
-        _ opened: Result<MailLedger, DatabaseError>, _ people: any MailPeople, _ limits: MailLimits,
+        _ opened: Result<MailLedger, RecordsError>, _ people: any MailPeople, _ limits: MailLimits,
         utc: @escaping @Sendable () -> Int64 = utcNanoseconds
     ) {
         (self.opened, self.people, self.utc) = (opened, people, utc)
@@ -34,7 +34,7 @@ package final class Mailroom: Sendable {
     }
 
     /// Asks the ledger whom it knows, once it can be asked: another program may have held it when the server started.
-    private func loadPeople() throws(DatabaseError) {
+    private func loadPeople() throws(RecordsError) {
         guard !isLoaded.load(ordering: .acquiring) else { return }
         let found = try opened.get().people()
         known.withLock { known in
@@ -50,7 +50,7 @@ package final class Mailroom: Sendable {
 
     /// - Throws: why the ledger cannot be used.
     package var ledger: MailLedger {
-        get throws(DatabaseError) { try opened.get() }
+        get throws(RecordsError) { try opened.get() }
     }
 
     /// Whether the mailboxes can be used at all.
@@ -87,7 +87,7 @@ extension Mailroom {
     package func sealingKey(of name: String) -> [UInt8]? { known.withLock { $0[PathKey(name)]?.sealingKey } }
 
     /// Keeps what somebody says of its key.
-    package func introduce(_ name: String, sealingKey: [UInt8]) throws(DatabaseError) {
+    package func introduce(_ name: String, sealingKey: [UInt8]) throws(RecordsError) {
         try keep([KnownPerson(name: name, sealingKey: sealingKey, isUnproven: false)])
     }
 
@@ -102,7 +102,7 @@ extension Mailroom {
     /// A name came over a wire without keys: it has a mailbox from now on.
     ///
     /// - Returns: why not: somebody with a key has the name, or there are too many.
-    package func takeUnproven(_ name: String) throws(DatabaseError) -> MailRefusal? {
+    package func takeUnproven(_ name: String) throws(RecordsError) -> MailRefusal? {
         try loadPeople()
         if isTaken(name) { return .unknown(name) }
         if known.withLock({ $0[PathKey(name)] != nil }) { return nil }
@@ -120,7 +120,7 @@ extension Mailroom {
 
     /// Somebody of the lists has come, or is sent something: the name stays that person's, also when the lists no longer have
     /// it, or cannot be read.
-    package func remember(_ names: [String]) throws(DatabaseError) {
+    package func remember(_ names: [String]) throws(RecordsError) {
         try loadPeople()
         let strangers = known.withLock { known in names.filter { known[PathKey($0)]?.isUnproven ?? true } }
         let persons = strangers.filter { people.isTaken($0) }.map { name in
@@ -132,7 +132,7 @@ extension Mailroom {
     private var unproven: Int { known.withLock { $0.values.count { $0.isUnproven } } }
 
     /// Makes room for new names: those that came first go, unless they are here, or have anything to do with any delivery.
-    private func forgetUnproven() throws(DatabaseError) {
+    private func forgetUnproven() throws(RecordsError) {
         let idle = try ledger.idlePeople(limit: Self.mostUnproven).filter { !watchers.isHere($0) }
         let names = Array(idle.prefix(Self.forgottenAtOnce))
         guard !names.isEmpty else { return }
@@ -140,7 +140,7 @@ extension Mailroom {
         known.withLock { known in for name in names { known[PathKey(name)] = nil } }
     }
 
-    private func keep(_ persons: [KnownPerson]) throws(DatabaseError) {
+    private func keep(_ persons: [KnownPerson]) throws(RecordsError) {
         try ledger.keep(persons, at: utc())
         known.withLock { known in for person in persons { known[PathKey(person.name)] = person } }
     }
@@ -157,7 +157,7 @@ extension Mailroom {
     package func admit(_ size: UInt64?, from sender: MailSender?, to recipients: [String]) throws(MailRefusal) {
         guard let sender else { throw .noName }
         let ledger: MailLedger
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             ledger = try self.ledger
         } catch {
             throw .unavailable(error.message)
@@ -167,7 +167,7 @@ extension Mailroom {
             guard person.takes(from: sender.name) else { throw .declines(name) }
             if let refusal = ledger.refusal(size ?? 0, from: sender, to: name, limits) { throw refusal }
         }
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             try remember(recipients + (sender.isUnproven ? [] : [sender.name]))
         } catch {
             throw .unavailable(error.message)
@@ -179,7 +179,7 @@ extension Mailroom {
     /// - Returns: what came of each, in order.
     package func queue(
         _ mails: [(mail: Mail, recipients: [String])], isThere: (RelativePath) -> Bool
-    ) throws(DatabaseError) -> [QueuedMail] {
+    ) throws(RecordsError) -> [QueuedMail] {
         let queued = try ledger.queue(mails, limits, isThere: isThere)
         watchers.notify(
             queued.flatMap { queued in if case .queued(let fresh, _, _) = queued { fresh } else { [] as [String] } })
@@ -191,7 +191,7 @@ extension Mailroom {
 
 extension Mailroom {
     /// All of some deliveries has been sent to their recipient.
-    package func fetched(_ deliveries: [Delivery]) throws(DatabaseError) {
+    package func fetched(_ deliveries: [Delivery]) throws(RecordsError) {
         watchers.notify(Self.senders(of: try ledger.fetched(deliveries, at: utc())))
     }
 
@@ -201,7 +201,7 @@ extension Mailroom {
     package func settle(
         _ ids: [UploadID], by recipient: String, as state: DeliveryState,
         receipts: (([Delivery]) -> [[UInt8]]?)? = nil
-    ) throws(DatabaseError) -> SettledMail {
+    ) throws(RecordsError) -> SettledMail {
         let settled = try ledger.settle(ids, by: recipient, as: state, at: utc(), receipts: receipts)
         if let ended = settled.ended { watchers.notify(Self.senders(of: ended.deliveries)) }
         return settled
@@ -211,7 +211,7 @@ extension Mailroom {
     ///
     /// - Parameter age: nanoseconds for which a server had the ledger open.
     /// - Returns: what ended now.
-    package func expire(after age: Int64) throws(DatabaseError) -> EndedDeliveries {
+    package func expire(after age: Int64) throws(RecordsError) -> EndedDeliveries {
         let now = utc()
         var all = EndedDeliveries()
         while true {

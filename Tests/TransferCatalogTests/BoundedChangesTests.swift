@@ -2,6 +2,7 @@ import Foundation
 import Testing
 import TransferDatabase
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 @testable import TransferCatalog
@@ -244,12 +245,12 @@ import TransferSystem
             steps.withLock { $0 = 1 }
             var changes = KnownChanges()
             changes.moves = names.map { PathMove("a\($0)", to: "b\($0)", object: 77, at: 9) }
-            #expect(throws: DatabaseError.self) { try catalog.complete(noted, changes) }
+            #expect(throws: RecordsError.self) { try catalog.complete(noted, changes) }
             catalog.abandon()
         }
         let next = fixture.open()
         #expect(try next.intended().count == names.count)
-        _ = try next.settleIntended { (path) throws(DatabaseError) in
+        _ = try next.settleIntended { (path) throws(RecordsError) in
             path.string.hasPrefix("b") ? FoundObject(.file, Self.version(77)) : nil
         }
         #expect(try next.intended().isEmpty)

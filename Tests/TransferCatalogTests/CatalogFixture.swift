@@ -2,6 +2,7 @@ import TransferDatabase
 import Glibc
 import Synchronization
 import TransferModel
+import TransferPorts
 import TransferProtocol
 import TransferSystem
 import TransferTestSupport
@@ -43,7 +44,7 @@ final class CatalogFixture: Sendable {
     }
 
     /// A connection of its own, as another program would have it.
-    func database() throws(DatabaseError) -> Database {
+    func database() throws(RecordsError) -> Database {
         try Database(path: path, called: Catalog.name, calls: DatabaseCalls())
     }
 
@@ -90,5 +91,5 @@ extension CatalogEntry {
 
 extension UploadRecords {
     /// - Returns: nil for an id that it doesn't know.
-    func entry(for id: UploadID) throws(DatabaseError) -> CatalogEntry? { try entries(for: [id]).first ?? nil }
+    func entry(for id: UploadID) throws(RecordsError) -> CatalogEntry? { try entries(for: [id]).first ?? nil }
 }

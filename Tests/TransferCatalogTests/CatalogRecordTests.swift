@@ -1,5 +1,6 @@
 import Testing
 import TransferModel
+import TransferPorts
 import TransferSystem
 import TransferTestSupport
 

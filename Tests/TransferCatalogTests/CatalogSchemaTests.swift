@@ -2,6 +2,7 @@ import TransferDatabase
 import CSQLite
 import Testing
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 @testable import TransferCatalog
@@ -86,8 +87,8 @@ import TransferSystem
         #expect(try fixture.open().count() == 1)
     }
 
-    private func migrationError(_ database: Database) -> DatabaseError? {
-        do throws(DatabaseError) {
+    private func migrationError(_ database: Database) -> RecordsError? {
+        do throws(RecordsError) {
             try CatalogSchema.schema.migrate(database)
             return nil
         } catch {
@@ -102,7 +103,7 @@ import TransferSystem
         try fixture.open().record([.sample(1)])
         try fixture.database().execute("PRAGMA user_version = \(version)")
         let file = CatalogFile(path: fixture.path, isDurable: true, calls: DatabaseCalls())
-        let error = #expect(throws: DatabaseError.self) { _ = try file.openWriter(validates: true) }
+        let error = #expect(throws: RecordsError.self) { _ = try file.openWriter(validates: true) }
         #expect(error?.reason == .unknownVersion)
         #expect(error?.message.contains("version \(version)") ?? false)
         #expect(error?.message.contains("\(CatalogSchema.schema.version)") ?? false)
@@ -113,7 +114,7 @@ import TransferSystem
         fixture.write([])
         let database = try fixture.database()
         try CatalogSchema.schema.migrate(database, to: version)
-        let error = #expect(throws: DatabaseError.self) { try CatalogSchema.schema.requireCurrent(database) }
+        let error = #expect(throws: RecordsError.self) { try CatalogSchema.schema.requireCurrent(database) }
         #expect(error?.reason == .unavailable)
         #expect(error?.message.contains(version == 0 ? "is empty" : "older program") ?? false)
         #expect(error?.message.contains("next start of a server") ?? false)

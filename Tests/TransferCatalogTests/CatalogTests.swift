@@ -2,6 +2,7 @@ import TransferDatabase
 import Glibc
 import Testing
 import TransferModel
+import TransferPorts
 import TransferSystem
 import TransferTestSupport
 
@@ -300,8 +301,8 @@ import TransferTestSupport
         try catalog.record([.sample(1)])
         try catalog.close()
         TemporaryDirectory.remove(fixture.path)
-        #expect(throws: DatabaseError.self) { try catalog.entry(for: CatalogEntry.sample(1).id) }
-        #expect(throws: DatabaseError.self) { try catalog.record([.sample(2)]) }
+        #expect(throws: RecordsError.self) { try catalog.entry(for: CatalogEntry.sample(1).id) }
+        #expect(throws: RecordsError.self) { try catalog.record([.sample(2)]) }
         #expect(fixture.names.isEmpty)
     }
 }

@@ -3,6 +3,7 @@ import CSQLite
 import Glibc
 import Testing
 import TransferModel
+import TransferPorts
 import TransferTestSupport
 
 @testable import TransferCatalog
@@ -23,7 +24,7 @@ import TransferTestSupport
         return Array(bytes.prefix(max(0, count)))
     }
 
-    private func checkReplaced(_ catalog: Catalog, _ reason: DatabaseError.Reason) throws {
+    private func checkReplaced(_ catalog: Catalog, _ reason: RecordsError.Reason) throws {
         let entry = CatalogEntry.sample(1)
         try catalog.record([entry])
         #expect(try catalog.entry(for: entry.id) == entry)
@@ -49,7 +50,7 @@ import TransferTestSupport
         try fixture.database().execute("PRAGMA user_version = 99")
         let catalog = fixture.open()
         #expect(!catalog.wasEmpty && catalog.fault?.reason == .unknownVersion)
-        #expect(throws: DatabaseError.self) { try catalog.record([.sample(3)]) }
+        #expect(throws: RecordsError.self) { try catalog.record([.sample(3)]) }
         #expect(fixture.damages.isEmpty)
         try fixture.database().execute("PRAGMA user_version = \(CatalogSchema.schema.version)")
         #expect(try fixture.open().count() == 2)
@@ -116,8 +117,8 @@ import TransferTestSupport
         mkdir(fixture.path, 0o700)
         let catalog = fixture.open()
         #expect(!catalog.wasEmpty)
-        #expect(throws: DatabaseError.self) { try catalog.record([.sample(1)]) }
-        #expect(throws: DatabaseError.self) { try catalog.count() }
+        #expect(throws: RecordsError.self) { try catalog.record([.sample(1)]) }
+        #expect(throws: RecordsError.self) { try catalog.count() }
         rmdir(fixture.path)
         try catalog.record([.sample(1)])
         #expect(try catalog.count() == 1)

@@ -4,16 +4,17 @@ import Testing
 import TransferModel
 
 @testable import TransferCatalog
+import TransferPorts
 
 /// Every call of SQLite made to fail in turn: nothing is half recorded, and the catalog works again afterwards.
 @Suite struct FailingCatalogTests {
-    private static let failures: [(code: Int32, reason: DatabaseError.Reason)] = [
+    private static let failures: [(code: Int32, reason: RecordsError.Reason)] = [
         (SQLITE_FULL, .full), (SQLITE_IOERR, .failed), (SQLITE_IOERR | 4 << 8, .failed), (SQLITE_BUSY, .busy),
         (SQLITE_NOMEM, .unavailable), (SQLITE_CANTOPEN, .unavailable),
     ]
 
-    private func error(_ body: () throws(DatabaseError) -> Void) -> DatabaseError? {
-        do throws(DatabaseError) {
+    private func error(_ body: () throws(RecordsError) -> Void) -> RecordsError? {
+        do throws(RecordsError) {
             try body()
             return nil
         } catch {
@@ -31,7 +32,7 @@ import TransferModel
         for number in 0... {
             let (receipts, batch) = CatalogEntry.signed(3, from: 100)
             calls.fail(number, times: times, as: code)
-            guard let error = error({ () throws(DatabaseError) in try catalog.record(batch, with: receipts) }) else {
+            guard let error = error({ () throws(RecordsError) in try catalog.record(batch, with: receipts) }) else {
                 break
             }
             calls.pass()
@@ -59,7 +60,7 @@ import TransferModel
         try catalog.record([entries[2]])
         for number in 0... {
             calls.fail(number, times: times, as: code)
-            let error = error { () throws(DatabaseError) in try catalog.settle() }
+            let error = error { () throws(RecordsError) in try catalog.settle() }
             calls.pass()
             #expect(error == nil || error?.reason == reason, "call \(number)")
             for entry in entries { #expect(try catalog.entry(for: entry.id) == entry, "call \(number)") }
@@ -80,7 +81,7 @@ import TransferModel
         for number in 0... {
             calls.fail(number, as: code)
             var found: CatalogEntry?
-            let error = error { () throws(DatabaseError) in
+            let error = error { () throws(RecordsError) in
                 found = try catalog.entry(for: entry.id)
                 _ = try catalog.totals()
                 _ = try catalog.forEachEntry { _ in }

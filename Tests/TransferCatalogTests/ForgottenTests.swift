@@ -3,6 +3,7 @@ import TransferDatabase
 import TransferModel
 
 @testable import TransferCatalog
+import TransferPorts
 
 /// What is forgotten with a file that is gone, and what is not.
 @Suite struct ForgottenTests {

@@ -3,6 +3,7 @@ import TransferDatabase
 import TransferModel
 
 @testable import TransferCatalog
+import TransferPorts
 
 /// What a server had noted and did not come to the end of: the next one says what is there.
 @Suite struct IntendedChangeTests {

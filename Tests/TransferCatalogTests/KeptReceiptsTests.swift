@@ -3,6 +3,7 @@ import TransferDatabase
 import TransferModel
 
 @testable import TransferCatalog
+import TransferPorts
 
 @Suite struct KeptReceiptsTests {
     private let fixture: CatalogFixture

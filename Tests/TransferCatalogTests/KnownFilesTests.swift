@@ -2,6 +2,7 @@ import Testing
 import TransferModel
 
 @testable import TransferCatalog
+import TransferPorts
 
 /// What the catalog knows of the files in one folder.
 @Suite struct KnownFilesTests {

@@ -2,6 +2,7 @@ import Testing
 import TransferModel
 
 @testable import TransferCatalog
+import TransferPorts
 
 /// What is known of files goes with them to other paths, and no id stands for it there.
 @Suite struct MovedTests {

@@ -1,6 +1,7 @@
 import Testing
 import TransferDatabase
 import TransferModel
+import TransferPorts
 import TransferTestSupport
 
 @testable import TransferCatalog

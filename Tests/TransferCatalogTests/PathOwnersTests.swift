@@ -3,6 +3,7 @@ import TransferDatabase
 import TransferModel
 
 @testable import TransferCatalog
+import TransferPorts
 
 /// Which upload a program beside the server takes a stored file for.
 @Suite struct PathOwnersTests {

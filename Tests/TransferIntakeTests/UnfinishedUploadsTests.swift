@@ -3,6 +3,7 @@ import TransferCatalog
 import TransferModel
 
 @testable import TransferIntake
+import TransferPorts
 
 @Suite struct UnfinishedUploadsTests {
     private typealias Holder = UnfinishedUploads.Holder

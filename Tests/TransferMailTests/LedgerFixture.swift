@@ -21,7 +21,7 @@ final class LedgerFixture: Sendable {
 
     func open(
         _ calls: DatabaseCalls = DatabaseCalls(), mustExist: Bool = false
-    ) throws(DatabaseError) -> MailLedger {
+    ) throws(RecordsError) -> MailLedger {
         try MailLedger(path: path, isDurable: true, mustExist: mustExist, calls: calls) { [self] in
             clock.withLock(\.self)
         }
@@ -46,11 +46,11 @@ extension MailLedger {
     @discardableResult
     func queue(
         _ mail: Mail, to recipients: [String], _ limits: MailLimits = LedgerFixture.limits, isThere: Bool = true
-    ) throws(DatabaseError) -> QueuedMail {
+    ) throws(RecordsError) -> QueuedMail {
         try queue([(mail, recipients)], limits, isThere: { _ in isThere })[0]
     }
 
-    func states(_ number: UInt64) throws(DatabaseError) -> [String] {
+    func states(_ number: UInt64) throws(RecordsError) -> [String] {
         try deliveries(of: LedgerFixture.id(number)).map { "\($0.recipient) \($0.state)" }
     }
 }

@@ -16,7 +16,7 @@ import TransferTestSupport
         #expect {
             _ = try body()
         } throws: { error in
-            (error as? DatabaseError)?.reason == .damaged
+            (error as? RecordsError)?.reason == .damaged
         }
     }
 
@@ -76,7 +76,7 @@ import TransferTestSupport
         #expect {
             _ = try second.inbox(of: "bob", after: 0, limit: 9)
         } throws: { error in
-            (error as? DatabaseError)?.reason == .busy
+            (error as? RecordsError)?.reason == .busy
         }
         try reader.execute("COMMIT")
         #expect(try second.inbox(of: "bob", after: 0, limit: 9).count == 2)

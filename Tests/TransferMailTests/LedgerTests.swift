@@ -41,8 +41,8 @@ import Testing
     @Test func whatIsClosedIsNotOpenedAgain() throws {
         let ledger = try fixture.open()
         ledger.close()
-        #expect(throws: DatabaseError.self) { try ledger.inbox(of: "bob", after: 0, limit: 10) }
-        #expect(throws: DatabaseError.self) { try ledger.queue(LedgerFixture.mail(1), to: ["bob"]) }
+        #expect(throws: RecordsError.self) { try ledger.inbox(of: "bob", after: 0, limit: 10) }
+        #expect(throws: RecordsError.self) { try ledger.queue(LedgerFixture.mail(1), to: ["bob"]) }
         #expect(try fixture.open().inbox(of: "bob", after: 0, limit: 10) == [])
     }
 
@@ -406,8 +406,8 @@ extension LedgerTests {
         let ledger = try fixture.open(fault.calls)
         try ledger.queue(LedgerFixture.mail(1), to: ["bob"])
         fault.set(true, call)
-        #expect(throws: DatabaseError.self) { try ledger.queue(LedgerFixture.mail(2), to: ["bob"]) }
-        #expect(throws: DatabaseError.self) {
+        #expect(throws: RecordsError.self) { try ledger.queue(LedgerFixture.mail(2), to: ["bob"]) }
+        #expect(throws: RecordsError.self) {
             _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, at: 1)
         }
         fault.set(false)
@@ -425,7 +425,7 @@ extension LedgerTests {
         }
         let content = [UInt8](repeating: 0x5A, count: 8192)
         write(content)
-        #expect(throws: DatabaseError.self) { _ = try fixture.open() }
+        #expect(throws: RecordsError.self) { _ = try fixture.open() }
         #expect(read() == content)
     }
 

@@ -1,37 +1,12 @@
-package import TransferDatabase
+import TransferDatabase
 package import TransferModel
-
-/// A file in a copy of a directory that is what was acknowledged in the original: same path, size and time of modification, and,
-/// when it was read, same digest.
-package struct AdoptedFile: Equatable, Sendable {
-    package let path: String
-    package let digest: Digest
-
-    /// The file's in the copy.
-    package let version: ContentVersion
-
-    package init(path: String, digest: Digest, version: ContentVersion) {
-        (self.path, self.digest, self.version) = (path, digest, version)
-    }
-}
-
-/// Files by which the catalog is to know a copy of the directory.
-package struct Adoptions: Equatable, Sendable {
-    package var files: [AdoptedFile] = []
-
-    /// Files with the acknowledged size and time of modification and with another digest: damaged in the original or in the copy.
-    package var rotten: [RottenFile] = []
-
-    package init() {}
-
-    package var isEmpty: Bool { files.isEmpty && rotten.isEmpty }
-}
+package import TransferPorts
 
 /// Gives uploads the versions that their files have in a copy of the directory: a copy keeps neither inodes nor times of change.
 extension Catalog {
     /// Where the directory was when a server looked last; nil where none has.
-    package func home() throws(DatabaseError) -> KnownHome? {
-        try connections.read { (reader) throws(DatabaseError) in
+    package func home() throws(RecordsError) -> KnownHome? {
+        try connections.read { (reader) throws(RecordsError) in
             let select = try Statement(KnownHome.select, in: reader.database)
             return try select.next() ? KnownHome(select) : nil
         }
@@ -45,10 +20,10 @@ extension Catalog {
     ///     chance.
     package func keep(
         _ home: KnownHome, rotten: [RottenFile], voidsOthers: Bool
-    ) throws(DatabaseError) {
+    ) throws(RecordsError) {
         try settle()
-        try connections.write { (writer) throws(DatabaseError) in
-            try writer.transaction { () throws(DatabaseError) in
+        try connections.write { (writer) throws(RecordsError) in
+            try writer.transaction { () throws(RecordsError) in
                 try writer.database.execute("DELETE FROM home")
                 try home.write(in: writer.database)
                 if voidsOthers { try writer.database.execute("DELETE FROM rotten") }
@@ -59,9 +34,9 @@ extension Catalog {
     }
 
     /// Rotten files, each with the paths that uploads say it has. Reads all rows where there are any: 1 s for a million.
-    package func rottenPaths() throws(DatabaseError) -> [(path: String, file: RottenFile)] {
+    package func rottenPaths() throws(RecordsError) -> [(path: String, file: RottenFile)] {
         try settle()
-        return try connections.read { (reader) throws(DatabaseError) in
+        return try connections.read { (reader) throws(RecordsError) in
             guard try reader.hasRotten() else { return [] }
             let select = try Statement(
                 """
@@ -85,14 +60,14 @@ extension Catalog {
     ///
     /// - Parameter last: only paths behind these bytes.
     /// - Returns: 128 at most, and none at the end. One that is no text is repaired, and `end` says where to go on.
-    package func paths(after last: [UInt8]) throws(DatabaseError) -> (paths: [String], end: [UInt8]) {
-        try connections.read { (reader) throws(DatabaseError) in
+    package func paths(after last: [UInt8]) throws(RecordsError) -> (paths: [String], end: [UInt8]) {
+        try connections.read { (reader) throws(RecordsError) in
             // One search for each: a path can have any number of rows.
             let next = try Statement(
                 "SELECT path FROM uploads WHERE path > ?1 ORDER BY path LIMIT 1", in: reader.database)
             var (paths, end): ([String], [UInt8]) = ([], last)
             for _ in 0..<Self.pathsAtOnce {
-                let found = try end.withUnsafeBufferPointer { (end) throws(DatabaseError) -> [UInt8]? in
+                let found = try end.withUnsafeBufferPointer { (end) throws(RecordsError) -> [UInt8]? in
                     next.bind(1, text: end)
                     defer { next.reset() }
                     return try next.next() ? next.blob(0) : nil
@@ -106,16 +81,16 @@ extension Catalog {
     }
 
     /// How many paths uploads have: 0.1 s of a core for a million.
-    package func pathCount() throws(DatabaseError) -> Int {
+    package func pathCount() throws(RecordsError) -> Int {
         try settle()
-        return try connections.read { (reader) throws(DatabaseError) in
+        return try connections.read { (reader) throws(RecordsError) in
             Int(clamping: try reader.database.execute("SELECT count(DISTINCT path) FROM uploads") ?? 0)
         }
     }
 
     /// Lets all that was acknowledged of these files hold for them as they are now. Others have their turn between two steps of a
     /// path with many uploads.
-    package func adopt(_ adoptions: Adoptions) throws(DatabaseError) {
+    package func adopt(_ adoptions: Adoptions) throws(RecordsError) {
         guard !adoptions.isEmpty else { return }
         try settle()
         var rest = adoptions.files.flatMap { file in
@@ -123,7 +98,7 @@ extension Catalog {
         }
         var rotten = adoptions.rotten
         repeat {
-            try connections.write { (writer) throws(DatabaseError) in
+            try connections.write { (writer) throws(RecordsError) in
                 rest = try writer.adoptSome(rest, rotten: rotten)
             }
             rotten = []
@@ -131,9 +106,9 @@ extension Catalog {
     }
 
     /// Nothing of a copied directory is left to be adopted.
-    package func endAdoption() throws(DatabaseError) {
-        try connections.write { (writer) throws(DatabaseError) in
-            try writer.transaction { () throws(DatabaseError) in
+    package func endAdoption() throws(RecordsError) {
+        try connections.write { (writer) throws(RecordsError) in
+            try writer.transaction { () throws(RecordsError) in
                 try writer.database.execute("UPDATE home SET adopting = 0")
             }
         }
@@ -155,7 +130,7 @@ extension CatalogWriter {
     private static let rowsOfPath: Int64 = 512
 
     /// - Returns: what is left to be done.
-    func adoptSome(_ wanted: [Adopting], rotten: [RottenFile]) throws(DatabaseError) -> [Adopting] {
+    func adoptSome(_ wanted: [Adopting], rotten: [RottenFile]) throws(RecordsError) -> [Adopting] {
         let last = try Statement(
             """
             SELECT max(number), count(*) FROM (
@@ -173,7 +148,7 @@ extension CatalogWriter {
         let well = try Statement(RottenFile.delete, in: database)
         let insert = try Statement(RottenFile.insert, in: database)
         var rest: [Adopting] = []
-        try transaction { () throws(DatabaseError) in
+        try transaction { () throws(RecordsError) in
             for adopting in wanted {
                 guard let (end, isMore) = try end(of: adopting, last) else { continue }
                 update.bind(2, adopting.state.rawValue)
@@ -190,8 +165,8 @@ extension CatalogWriter {
     }
 
     /// The last row of a step, and whether there may be more behind it; nil where there are none.
-    private func end(of adopting: Adopting, _ last: Statement) throws(DatabaseError) -> (Int64, Bool)? {
-        try adopting.file.path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
+    private func end(of adopting: Adopting, _ last: Statement) throws(RecordsError) -> (Int64, Bool)? {
+        try adopting.file.path.utf8.span.withUnsafeBufferPointer { (path) throws(RecordsError) in
             last.bind(1, text: path)
             last.bind(2, adopting.state.rawValue)
             last.bind(3, adopting.after)
@@ -201,15 +176,40 @@ extension CatalogWriter {
         }
     }
 
-    private func run(_ update: Statement, _ file: AdoptedFile) throws(DatabaseError) {
+    private func run(_ update: Statement, _ file: AdoptedFile) throws(RecordsError) {
         update.bind(4, Int64(bitPattern: file.version.object))
         update.bind(5, file.version.touch)
         update.bind(7, file.version.revision)
         update.bind(8, Int64(clamping: file.version.size))
         update.bind(9, Int64(file.digest.algorithm.rawValue))
-        try file.digest.bytes.span.bytes.withUnsafeBytes { (digest) throws(DatabaseError) in
+        try file.digest.bytes.span.bytes.withUnsafeBytes { (digest) throws(RecordsError) in
             update.bind(10, blob: digest)
             try run(update, file.path)
         }
+    }
+}
+
+/// How it stands in the table.
+extension KnownHome {
+    static let select = "SELECT token, object, touch, catalog, adopting FROM home LIMIT 1"
+
+    /// Reads the row that the statement is at.
+    init(_ row: Statement) {
+        self.init(
+            DirectoryHome(
+                token: UInt64(bitPattern: row.integer(0)), object: UInt64(bitPattern: row.integer(1)),
+                touch: row.integer(2), catalog: UInt64(bitPattern: row.integer(3))),
+            isAdopting: row.integer(4) != 0)
+    }
+
+    func write(in database: Database) throws(RecordsError) {
+        let insert = try Statement(
+            "INSERT INTO home (token, object, touch, catalog, adopting) VALUES (?1, ?2, ?3, ?4, ?5)", in: database)
+        insert.bind(1, Int64(bitPattern: home.token))
+        insert.bind(2, Int64(bitPattern: home.object))
+        insert.bind(3, home.touch)
+        insert.bind(4, Int64(bitPattern: home.catalog))
+        insert.bind(5, isAdopting ? 1 : 0)
+        try insert.run()
     }
 }

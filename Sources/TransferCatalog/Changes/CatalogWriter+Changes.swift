@@ -1,19 +1,20 @@
 import TransferDatabase
 import TransferModel
+import TransferPorts
 
 extension CatalogWriter {
     /// - Returns: what they are kept under.
-    func intend(_ changes: [IntendedChange]) throws(DatabaseError) -> NotedChanges {
+    func intend(_ changes: [IntendedChange]) throws(RecordsError) -> NotedChanges {
         let insert = try Statement(IntendedChange.insert, in: database)
         var noted = NotedChanges.none
-        try transaction { () throws(DatabaseError) in
+        try transaction { () throws(RecordsError) in
             let newest = try database.execute("SELECT max(number) FROM uploads") ?? .min
             for change in changes { try change.write(insert, newest: newest) }
             let last = try database.execute("SELECT max(number) FROM intended") ?? 0
             let (first, overflow) = last.subtractingReportingOverflow(Int64(changes.count - 1))
             // Only a damaged file has such numbers, and behind the last one they would not follow each other.
             guard !overflow, last < .max else {
-                throw DatabaseError(.damaged, "The catalog is damaged: it has no more numbers.")
+                throw RecordsError(.damaged, "The catalog is damaged: it has no more numbers.")
             }
             noted = NotedChanges(first...last, newest: newest)
         }
@@ -25,9 +26,9 @@ extension CatalogWriter {
     /// - Returns: how many were made, and whether all is done: the first of the others may have been made in part.
     func completeSome(
         _ noted: NotedChanges, _ changes: ArraySlice<KnownChange>
-    ) throws(DatabaseError) -> (done: Int, isOver: Bool) {
+    ) throws(RecordsError) -> (done: Int, isOver: Bool) {
         var result = (done: 0, isOver: false)
-        try transaction { () throws(DatabaseError) in
+        try transaction { () throws(RecordsError) in
             let start = database.totalChanges
             let statements = try ChangeStatements(database)
             for change in changes {
@@ -44,7 +45,7 @@ extension CatalogWriter {
     }
 
     /// Lets what an upload has replaced be known where it is kept: what says that it is about this very file, and nothing else.
-    func keep(_ entry: CatalogEntry) throws(DatabaseError) {
+    func keep(_ entry: CatalogEntry) throws(RecordsError) {
         guard let kept = entry.kept, let version = kept.version else { return }
         let statements = try ChangeStatements(database)
         for change in KnownChanges(kept, version, of: entry.path).ofFiles { try make(change, .none, statements) }
@@ -53,7 +54,7 @@ extension CatalogWriter {
     /// Leaves of the paths of a change as much as one step may change. Older servers have kept any number of acknowledgements of a path.
     ///
     /// - Returns: false where there is more.
-    private func foldPaths(of change: KnownChange, _ noted: NotedChanges) throws(DatabaseError) -> Bool {
+    private func foldPaths(of change: KnownChange, _ noted: NotedChanges) throws(RecordsError) -> Bool {
         let (first, last) = noted.numbers == nil ? (try newestNoted() ?? .min, .max) : (.min, noted.newest)
         for path in change.paths {
             let folded = try fold(path, behind: first, upTo: last, atMost: Catalog.rowsAtOnce)
@@ -64,7 +65,7 @@ extension CatalogWriter {
 
     private func make(
         _ change: KnownChange, _ noted: NotedChanges, _ statements: ChangeStatements
-    ) throws(DatabaseError) {
+    ) throws(RecordsError) {
         switch change {
         case .forget(let replaced): try forget(replaced, noted.newest, statements)
         case .link(let link): try self.link(link, statements)
@@ -74,7 +75,7 @@ extension CatalogWriter {
     }
 
     /// Deletes notes, but for those that are kept.
-    private func delete(_ noted: NotedChanges) throws(DatabaseError) {
+    private func delete(_ noted: NotedChanges) throws(RecordsError) {
         guard let numbers = noted.numbers else { return }
         let delete = try Statement("DELETE FROM intended WHERE number = ?1", in: database)
         for number in numbers where !noted.kept.contains(number) {
@@ -85,14 +86,14 @@ extension CatalogWriter {
 
     private func forget(
         _ file: KnownChanges.Replaced, _ newest: Int64, _ statements: ChangeStatements
-    ) throws(DatabaseError) {
+    ) throws(RecordsError) {
         statements.forget.bind(2, file.moment)
         statements.forget.bind(3, file.object.map { Int64(bitPattern: $0) })
         statements.forget.bind(4, newest)
         try run(statements.forget, file.path)
     }
 
-    private func link(_ link: PathLink, _ statements: ChangeStatements) throws(DatabaseError) {
+    private func link(_ link: PathLink, _ statements: ChangeStatements) throws(RecordsError) {
         let adopt = statements.adopt
         adopt.bind(3, Int64(bitPattern: link.before.object))
         adopt.bind(4, link.before.touch)
@@ -107,7 +108,7 @@ extension CatalogWriter {
     /// once, but for what is known of the very file: what later changes have put under the old path stays there.
     private func move(
         _ file: PathMove, _ noted: NotedChanges, _ statements: ChangeStatements
-    ) throws(DatabaseError) {
+    ) throws(RecordsError) {
         guard !file.path.hasSameBytes(as: file.target) else { return }
         let isMoved = try isNoted(file, in: noted, .move, .cleared)
         let isAlone = file.isAlone || isMoved
@@ -122,7 +123,7 @@ extension CatalogWriter {
 
     private func restamp(
         _ change: VersionChange, as after: ContentVersion, _ statements: ChangeStatements
-    ) throws(DatabaseError) {
+    ) throws(RecordsError) {
         let update = statements.restamp
         update.bind(2, Int64(bitPattern: after.object))
         update.bind(3, after.touch)
@@ -139,15 +140,15 @@ extension CatalogWriter {
         try statements.rotten.run()
     }
 
-    func run(_ statement: Statement, _ path: String, _ target: String) throws(DatabaseError) {
-        try target.utf8.span.withUnsafeBufferPointer { (target) throws(DatabaseError) in
+    func run(_ statement: Statement, _ path: String, _ target: String) throws(RecordsError) {
+        try target.utf8.span.withUnsafeBufferPointer { (target) throws(RecordsError) in
             statement.bind(2, text: target)
             try run(statement, path)
         }
     }
 
-    func run(_ statement: Statement, _ path: String) throws(DatabaseError) {
-        try path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
+    func run(_ statement: Statement, _ path: String) throws(RecordsError) {
+        try path.utf8.span.withUnsafeBufferPointer { (path) throws(RecordsError) in
             statement.bind(1, text: path)
             try statement.run()
         }
@@ -163,7 +164,7 @@ private struct ChangeStatements {
     let restamp: Statement
     let rotten: Statement
 
-    init(_ database: Database) throws(DatabaseError) {
+    init(_ database: Database) throws(RecordsError) {
         forget = try Statement(
             "DELETE FROM uploads WHERE path = ?1 AND (committed <= ?2 OR number <= ?4) AND object IS NOT ?3",
             in: database)

@@ -1,5 +1,6 @@
 import TransferDatabase
 import TransferModel
+import TransferPorts
 
 /// Folders that have another path, with all that is known of what is in them: a step at a time, because there may be a lot.
 extension CatalogWriter {
@@ -24,10 +25,10 @@ extension CatalogWriter {
     ///
     /// - Parameter noted: the notes that the move was noted with.
     /// - Returns: whether there may be more.
-    func moveSome(_ move: PathMove, _ noted: NotedChanges) throws(DatabaseError) -> Bool {
+    func moveSome(_ move: PathMove, _ noted: NotedChanges) throws(RecordsError) -> Bool {
         var isMore = true
         // The note stays until all is done, and that is synced.
-        try transaction(isSynced: noted.numbers == nil) { () throws(DatabaseError) in
+        try transaction(isSynced: noted.numbers == nil) { () throws(RecordsError) in
             // What was not begun need not be undone.
             let back = PathMove(move.target, to: move.path, at: move.moment)
             let (isUnbegun, isMoved) = (
@@ -51,14 +52,14 @@ extension CatalogWriter {
     /// - Parameter progress: nil for one that was not begun.
     func isNoted(
         _ move: PathMove, in noted: NotedChanges, _ form: IntendedChange.Form, _ progress: MoveProgress?
-    ) throws(DatabaseError) -> Bool {
+    ) throws(RecordsError) -> Bool {
         guard let numbers = noted.numbers else { return false }
         let select = try Statement(
             "SELECT number FROM intended WHERE \(Self.isOfNotes) AND cleared IS ?7", in: database)
         bind(select, move, numbers, form)
         select.bind(7, progress?.rawValue)
-        return try move.path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
-            try move.target.utf8.span.withUnsafeBufferPointer { (target) throws(DatabaseError) in
+        return try move.path.utf8.span.withUnsafeBufferPointer { (path) throws(RecordsError) in
+            try move.target.utf8.span.withUnsafeBufferPointer { (target) throws(RecordsError) in
                 select.bind(1, text: path)
                 select.bind(2, text: target)
                 defer { select.reset() }
@@ -70,7 +71,7 @@ extension CatalogWriter {
     /// A noted move was carried out so far.
     func note(
         _ progress: MoveProgress, of move: PathMove, in noted: NotedChanges, _ form: IntendedChange.Form
-    ) throws(DatabaseError) {
+    ) throws(RecordsError) {
         guard let numbers = noted.numbers else { return }
         let update = try Statement("UPDATE intended SET cleared = ?7 WHERE \(Self.isOfNotes)", in: database)
         bind(update, move, numbers, form)
@@ -87,7 +88,7 @@ extension CatalogWriter {
         statement.bind(6, move.object.map { Int64(bitPattern: $0) })
     }
 
-    private func clearSome(_ move: PathMove, _ noted: NotedChanges) throws(DatabaseError) {
+    private func clearSome(_ move: PathMove, _ noted: NotedChanges) throws(RecordsError) {
         let delete = try Statement(
             """
             DELETE FROM uploads WHERE number IN (
@@ -99,7 +100,7 @@ extension CatalogWriter {
         if try changes() < Catalog.rowsAtOnce { try note(.cleared, of: move, in: noted, .folder) }
     }
 
-    private func relocateSome(_ move: PathMove, _ newest: Int64) throws(DatabaseError) -> Bool {
+    private func relocateSome(_ move: PathMove, _ newest: Int64) throws(RecordsError) -> Bool {
         let update = try Statement(
             """
             UPDATE uploads SET id = randomblob(16), receipt = NULL, path = ?2 || substr(path, length(?1) + 1)
@@ -115,5 +116,5 @@ extension CatalogWriter {
     }
 
     /// Rows that the last statement has changed.
-    private func changes() throws(DatabaseError) -> Int { Int(try database.execute("SELECT changes()") ?? 0) }
+    private func changes() throws(RecordsError) -> Int { Int(try database.execute("SELECT changes()") ?? 0) }
 }

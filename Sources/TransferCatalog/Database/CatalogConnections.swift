@@ -1,6 +1,7 @@
 import Glibc
 import Synchronization
 import TransferDatabase
+import TransferModel
 import TransferSystem
 
 /// The connections of a catalog: opens them when they are needed, and replaces the file when it is damaged.
@@ -12,7 +13,7 @@ final class CatalogConnections: Sendable {
         /// Grows whenever the file is replaced.
         var generation = 0
         /// When to try to open it again, in nanoseconds of the monotonic clock, and why it has to be.
-        var retry: (at: Int64, error: DatabaseError)?
+        var retry: (at: Int64, error: RecordsError)?
     }
 
     private struct Reading {
@@ -51,9 +52,9 @@ final class CatalogConnections: Sendable {
     /// Opens the file for the first time, with a look for damage.
     ///
     /// - Returns: whether it knows nothing.
-    func open() throws(DatabaseError) -> Bool {
-        try writing.withLock { (state) throws(DatabaseError) in
-            do throws(DatabaseError) {
+    func open() throws(RecordsError) -> Bool {
+        try writing.withLock { (state) throws(RecordsError) in
+            do throws(RecordsError) {
                 let writer = try connect(&state, validates: true)
                 try writer.settle()
                 return try writer.isEmpty()
@@ -69,7 +70,7 @@ final class CatalogConnections: Sendable {
         writing.withLock { state in
             reading.withLock { $0.connection = nil }
             state.connection = nil
-            state.retry = (.max, DatabaseError(.unavailable, "The catalog is closed: the server has stopped."))
+            state.retry = (.max, RecordsError(.unavailable, "The catalog is closed: the server has stopped."))
         }
     }
 
@@ -87,7 +88,7 @@ final class CatalogConnections: Sendable {
 
     /// Writes one step of a long change, after waiting for other writers for up to 20 ms. The lock is not fair: a thread that releases it
     /// and takes it again at once mostly gets it before threads that wait.
-    func writeStep(_ body: (CatalogWriter) throws(DatabaseError) -> Void) throws(DatabaseError) {
+    func writeStep(_ body: (CatalogWriter) throws(RecordsError) -> Void) throws(RecordsError) {
         var times = 0
         while hasWaiting, times < Self.givingWay.times {
             usleep(Self.givingWay.pause)
@@ -96,11 +97,11 @@ final class CatalogConnections: Sendable {
         try write(body)
     }
 
-    func write(_ body: (CatalogWriter) throws(DatabaseError) -> Void) throws(DatabaseError) {
+    func write(_ body: (CatalogWriter) throws(RecordsError) -> Void) throws(RecordsError) {
         waiting.add(1, ordering: .relaxed)
-        try writing.withLock { (state) throws(DatabaseError) in
+        try writing.withLock { (state) throws(RecordsError) in
             waiting.subtract(1, ordering: .relaxed)
-            do throws(DatabaseError) {
+            do throws(RecordsError) {
                 try attempt(body, &state)
             } catch {
                 try replace(&state, error)
@@ -109,13 +110,13 @@ final class CatalogConnections: Sendable {
         }
     }
 
-    func read<T: Sendable>(_ body: (CatalogReader) throws(DatabaseError) -> T) throws(DatabaseError) -> T {
+    func read<T: Sendable>(_ body: (CatalogReader) throws(RecordsError) -> T) throws(RecordsError) -> T {
         var generation = 0
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             return try attempt(body, &generation)
         } catch {
             guard error.condemns else { throw error }
-            try writing.withLock { (state) throws(DatabaseError) in
+            try writing.withLock { (state) throws(RecordsError) in
                 // Somebody else may have been faster.
                 if state.generation == generation { try replace(&state, error) } else { forgetReader() }
             }
@@ -128,10 +129,10 @@ final class CatalogConnections: Sendable {
 
 extension CatalogConnections {
     private func attempt(
-        _ body: (CatalogWriter) throws(DatabaseError) -> Void, _ state: inout Writing
-    ) throws(DatabaseError) {
+        _ body: (CatalogWriter) throws(RecordsError) -> Void, _ state: inout Writing
+    ) throws(RecordsError) {
         let connection = try connect(&state, validates: false)
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             try body(connection)
         } catch {
             // A connection that saw the disk fail knows less than one that reads everything anew.
@@ -141,36 +142,36 @@ extension CatalogConnections {
     }
 
     private func attempt<T: Sendable>(
-        _ body: (CatalogReader) throws(DatabaseError) -> T, _ generation: inout Int
-    ) throws(DatabaseError) -> T {
+        _ body: (CatalogReader) throws(RecordsError) -> T, _ generation: inout Int
+    ) throws(RecordsError) -> T {
         if reading.withLock({ $0.connection == nil }) {
             // The file must be there, with its tables.
-            let current = try writing.withLock { (state) throws(DatabaseError) in
+            let current = try writing.withLock { (state) throws(RecordsError) in
                 _ = try connect(&state, validates: false)
                 return state.generation
             }
-            try reading.withLock { (state) throws(DatabaseError) in
+            try reading.withLock { (state) throws(RecordsError) in
                 if state.connection == nil {
                     state.generation = current
                     state.connection = try file.openReader()
                 }
             }
         }
-        let (used, found) = reading.withLock { state -> (Int, Result<T, DatabaseError>) in
-            (state.generation, Result { () throws(DatabaseError) in try read(body, &state) })
+        let (used, found) = reading.withLock { state -> (Int, Result<T, RecordsError>) in
+            (state.generation, Result { () throws(RecordsError) in try read(body, &state) })
         }
         generation = used
         return try found.get()
     }
 
     private func read<T: Sendable>(
-        _ body: (CatalogReader) throws(DatabaseError) -> T, _ state: inout Reading
-    ) throws(DatabaseError) -> T {
+        _ body: (CatalogReader) throws(RecordsError) -> T, _ state: inout Reading
+    ) throws(RecordsError) -> T {
         // Closed again by now only when the file was found damaged.
         guard let connection = state.connection else {
-            throw DatabaseError(.unavailable, "The catalog is being replaced.")
+            throw RecordsError(.unavailable, "The catalog is being replaced.")
         }
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             return try body(connection)
         } catch {
             if error.reason == .failed || connection.database.isInTransaction { state.connection = nil }
@@ -178,10 +179,10 @@ extension CatalogConnections {
         }
     }
 
-    private func connect(_ state: inout Writing, validates: Bool) throws(DatabaseError) -> CatalogWriter {
+    private func connect(_ state: inout Writing, validates: Bool) throws(RecordsError) -> CatalogWriter {
         if let connection = state.connection { return connection }
         if let retry = state.retry, monotonicNanoseconds() < retry.at { throw retry.error }
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             let connection = try file.openWriter(validates: validates)
             state.connection = connection
             state.retry = nil
@@ -200,7 +201,7 @@ extension CatalogConnections {
     }
 
     /// Moves the file aside when the error says that it is of no more use; throws the error when it doesn't.
-    private func replace(_ state: inout Writing, _ error: DatabaseError) throws(DatabaseError) {
+    private func replace(_ state: inout Writing, _ error: RecordsError) throws(RecordsError) {
         guard error.condemns else { throw error }
         state.connection?.database.leaveAlone()
         state.connection = nil
@@ -211,7 +212,7 @@ extension CatalogConnections {
             report(Catalog.Damage(error: error, movedTo: try file.moveAside()))
         } catch let failure {
             report(Catalog.Damage(error: error, movedTo: nil))
-            let error = DatabaseError(.unavailable, "\(error.message) It cannot be moved: \(failure.reason).")
+            let error = RecordsError(.unavailable, "\(error.message) It cannot be moved: \(failure.reason).")
             state.retry = (monotonicDeadline(after: retryInterval), error)
             throw error
         }

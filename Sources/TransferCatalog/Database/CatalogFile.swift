@@ -26,7 +26,7 @@ struct CatalogFile: Sendable {
     /// Opens it, made where missing and brought to today's version.
     ///
     /// - Parameter validates: whether to look for damage.
-    func openWriter(validates: Bool) throws(DatabaseError) -> CatalogWriter {
+    func openWriter(validates: Bool) throws(RecordsError) -> CatalogWriter {
         let database = try file.open(cacheSize: Self.cacheSize)
         try CatalogSchema.schema.migrate(database)
         if validates { try file.validate(database, wholeCheckSize: Self.wholeCheckSize) }
@@ -34,7 +34,7 @@ struct CatalogFile: Sendable {
     }
 
     /// Opens it once a writer has.
-    func openReader() throws(DatabaseError) -> CatalogReader {
+    func openReader() throws(RecordsError) -> CatalogReader {
         try CatalogReader(try Database(path: path, called: Catalog.name, calls: calls))
     }
 }

@@ -1,5 +1,6 @@
 import TransferDatabase
 internal import TransferModel
+import TransferPorts
 
 /// The tables, and how those of earlier versions become today's. The version is the file's `user_version`.
 enum CatalogSchema {

@@ -1,5 +1,6 @@
 import TransferDatabase
 internal import TransferModel
+import TransferPorts
 internal import TransferSystem
 
 /// How an entry stands in the table: the one place that knows the order of the columns.
@@ -38,7 +39,7 @@ enum CatalogColumns {
         .joined(separator: ", ")
 
     /// Binds all of an entry and runs the statement. Nothing is copied on the way to the database's pages.
-    static func run(_ statement: Statement, _ entry: CatalogEntry) throws(DatabaseError) {
+    static func run(_ statement: Statement, _ entry: CatalogEntry) throws(RecordsError) {
         statement.bind(2, entry.state.rawValue)
         statement.bind(3, entry.isDurable ? 1 : 0)
         statement.bind(4, Int64(entry.kind.rawValue))
@@ -53,36 +54,36 @@ enum CatalogColumns {
         statement.bind(16, entry.receipt.map { Int64(bitPattern: $0) })
         statement.bind(17, entry.client.map { Int64(bitPattern: $0) })
         statement.bind(18, entry.hasReplaced ? 1 : nil)
-        try entry.id.withBytes { (id) throws(DatabaseError) in
+        try entry.id.withBytes { (id) throws(RecordsError) in
             statement.bind(1, blob: id)
             try runLendingDigest(statement, entry)
         }
     }
 
     /// Binds what `keepOther` has, and runs it.
-    static func keepOther(_ statement: Statement, _ entry: CatalogEntry) throws(DatabaseError) {
+    static func keepOther(_ statement: Statement, _ entry: CatalogEntry) throws(RecordsError) {
         statement.bind(2, entry.version.map { Int64(bitPattern: $0.object) })
-        try entry.id.withBytes { (id) throws(DatabaseError) in
+        try entry.id.withBytes { (id) throws(RecordsError) in
             statement.bind(1, blob: id)
             try statement.run()
         }
     }
 
-    private static func runLendingDigest(_ statement: Statement, _ entry: CatalogEntry) throws(DatabaseError) {
+    private static func runLendingDigest(_ statement: Statement, _ entry: CatalogEntry) throws(RecordsError) {
         guard let digest = entry.digest else {
             statement.bind(9, nil)
             return try runLendingTexts(statement, entry)
         }
-        try digest.bytes.span.bytes.withUnsafeBytes { (digest) throws(DatabaseError) in
+        try digest.bytes.span.bytes.withUnsafeBytes { (digest) throws(RecordsError) in
             statement.bind(9, blob: digest)
             try runLendingTexts(statement, entry)
         }
     }
 
-    private static func runLendingTexts(_ statement: Statement, _ entry: CatalogEntry) throws(DatabaseError) {
-        try entry.path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
+    private static func runLendingTexts(_ statement: Statement, _ entry: CatalogEntry) throws(RecordsError) {
+        try entry.path.utf8.span.withUnsafeBufferPointer { (path) throws(RecordsError) in
             statement.bind(12, text: path)
-            try entry.sender.utf8.span.withUnsafeBufferPointer { (sender) throws(DatabaseError) in
+            try entry.sender.utf8.span.withUnsafeBufferPointer { (sender) throws(RecordsError) in
                 statement.bind(13, text: sender)
                 try statement.run()
             }
@@ -130,7 +131,7 @@ enum CatalogColumns {
 
 extension UploadID {
     /// Lends the bytes in network byte order.
-    func withBytes<T>(_ body: (UnsafeRawBufferPointer) throws(DatabaseError) -> T) throws(DatabaseError) -> T {
+    func withBytes<T>(_ body: (UnsafeRawBufferPointer) throws(RecordsError) -> T) throws(RecordsError) -> T {
         try withUnsafeBytes(of: (high.bigEndian, low.bigEndian), body)
     }
 

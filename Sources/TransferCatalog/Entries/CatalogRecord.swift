@@ -1,4 +1,5 @@
 internal import TransferModel
+import TransferPorts
 internal import TransferSystem
 
 /// How entries stand in a blob of the table of arrivals: one behind the other, without gaps.

@@ -1,6 +1,5 @@
 import Synchronization
 package import TransferAccess
-import TransferCatalog
 package import TransferModel
 package import TransferPorts
 import TransferSystem

@@ -1,4 +1,3 @@
-import TransferCatalog
 package import TransferModel
 package import TransferPorts
 

@@ -1,6 +1,4 @@
 import TransferAccess
-import TransferCatalog
-import TransferDatabase
 import TransferMail
 package import TransferModel
 import TransferReceipts

@@ -1,4 +1,3 @@
-import TransferCatalog
 import TransferMail
 import TransferModel
 import TransferPorts

@@ -1,5 +1,4 @@
 package import TransferAccess
-import TransferCatalog
 import TransferCodec
 import TransferKeys
 import TransferMail

@@ -1,6 +1,4 @@
 import Synchronization
-import TransferCatalog
-import TransferDatabase
 import TransferModel
 import TransferPorts
 import TransferSystem
@@ -146,7 +144,7 @@ extension Adoption {
 
     private func decide() throws(Failure) {
         guard let mark, state.withLock({ $0.phase == .undecided }) else { return }
-        try asking { () throws(DatabaseError) in
+        try asking { () throws(RecordsError) in
             let kept = try records.home()
             if let kept, kept.home == mark.read() {
                 return kept.isAdopting ? open(kept.home) : end()
@@ -161,16 +159,16 @@ extension Adoption {
         }
     }
 
-    private func make(_ mark: DirectoryMark) throws(DatabaseError) -> DirectoryHome {
+    private func make(_ mark: DirectoryMark) throws(RecordsError) -> DirectoryHome {
         do throws(SystemError) {
             return try mark.make().get()
         } catch {
-            throw DatabaseError(.unavailable, "The server's directory cannot be marked: \(error.reason).")
+            throw RecordsError(.unavailable, "The server's directory cannot be marked: \(error.reason).")
         }
     }
 
     /// The copy has what the original had lost as it was there, until it was read: a backup may be from before that.
-    private func rottenFiles() throws(DatabaseError) -> [RottenFile] {
+    private func rottenFiles() throws(RecordsError) -> [RottenFile] {
         try records.rottenPaths().compactMap { path, file in
             guard let path = RelativePath(stored: path), let version = store.version(at: path),
                 version.hasSameRevision(as: file.version)
@@ -230,14 +228,14 @@ extension Adoption {
             return
         }
         if state.withLock({ $0.progress.paths == nil }) {
-            let count = try asking { () throws(DatabaseError) in try records.pathCount() }
+            let count = try asking { () throws(RecordsError) in try records.pathCount() }
             state.withLock { $0.progress.paths = count }
         }
         let cursor = state.withLock { state in
             if state.cursor.isEmpty { state.progress.unreadable = state.unreadable.count }
             return state.cursor
         }
-        let page = try asking { () throws(DatabaseError) in try records.paths(after: cursor) }
+        let page = try asking { () throws(RecordsError) in try records.paths(after: cursor) }
         guard !page.paths.isEmpty else { return try endPass() }
         try adopt(page, progress)
     }
@@ -282,7 +280,7 @@ extension Adoption {
             return false
         }
         guard isOver else { return }
-        try asking { () throws(DatabaseError) in try records.endAdoption() }
+        try asking { () throws(RecordsError) in try records.endAdoption() }
         let progress = state.withLock { $0.progress }
         end()
         if progress.adopted + progress.lost > 0 { report(.directoryAdopted(progress)) }
@@ -290,11 +288,11 @@ extension Adoption {
 
     private func entries(at paths: [String]) throws(Failure) -> [[CatalogEntry]] {
         known.settleIfNeeded()
-        return try asking { () throws(DatabaseError) in try records.entries(at: paths) }
+        return try asking { () throws(RecordsError) in try records.entries(at: paths) }
     }
 
-    private func asking<T>(_ body: () throws(DatabaseError) -> T) throws(Failure) -> T {
-        do throws(DatabaseError) {
+    private func asking<T>(_ body: () throws(RecordsError) -> T) throws(Failure) -> T {
+        do throws(RecordsError) {
             return try body()
         } catch {
             known.complain(error, unrecorded: 0)
@@ -359,7 +357,7 @@ extension Adoption {
             adoptions.rotten += found.rotten
             if found.files.isEmpty { settled.append(candidate.version) }
         }
-        try asking { () throws(DatabaseError) in try records.adopt(adoptions) }
+        try asking { () throws(RecordsError) in try records.adopt(adoptions) }
         state.withLock { state in
             state.progress.adopted += Set(adoptions.files.map(\.version)).count
             state.progress.lost += adoptions.rotten.count

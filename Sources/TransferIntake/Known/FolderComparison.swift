@@ -1,9 +1,7 @@
 import Glibc
-package import TransferCatalog
 import TransferCodec
-import TransferDatabase
 package import TransferModel
-import TransferPorts
+package import TransferPorts
 package import TransferSystem
 
 /// Compares what was acknowledged for the files of one folder, and still holds, with what a caller says by a digest: what

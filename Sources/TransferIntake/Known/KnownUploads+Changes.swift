@@ -1,5 +1,3 @@
-import TransferCatalog
-import TransferDatabase
 import TransferModel
 package import TransferPorts
 import TransferSystem
@@ -53,10 +51,10 @@ extension KnownUploads {
     /// - Throws: where it cannot be noted. Nothing may be changed then.
     func intend(_ changes: [IntendedChange], in store: any TreeChanging) throws(Failure) -> NotedChanges {
         guard !changes.isEmpty else { return .none }
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             // The notes of an earlier server are read before there are any of this one. These changes were not compared with them.
             if try loadUnsettled(in: store) > 0, unsettled.withLock({ !$0.changes.isEmpty }) {
-                throw DatabaseError(.busy, "It has just told of changes that are to be settled first.")
+                throw RecordsError(.busy, "It has just told of changes that are to be settled first.")
             }
             if let error = tellUntold() { throw error }
             return try records.intend(changes)
@@ -92,7 +90,7 @@ extension KnownUploads {
             if error.reason == .busy { _ = tellUntold() }
             return
         }
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             try records.complete(noted, changes)
         } catch {
             complain(error, unrecorded: 0)
@@ -101,7 +99,7 @@ extension KnownUploads {
     }
 
     /// - Returns: why there is something that the catalog could not be told.
-    func tellUntold() -> DatabaseError? {
+    func tellUntold() -> RecordsError? {
         while true {
             let (next, isBusy) = untold.withLock { untold in
                 let isBusy = untold.isTold
@@ -110,9 +108,9 @@ extension KnownUploads {
                 return (first, false)
             }
             guard let next else {
-                return isBusy ? DatabaseError(.busy, "It is just told of earlier changes.") : nil
+                return isBusy ? RecordsError(.busy, "It is just told of earlier changes.") : nil
             }
-            do throws(DatabaseError) {
+            do throws(RecordsError) {
                 try records.complete(next.noted, next.changes)
                 untold.withLock { untold in
                     untold.changes.removeFirst()
@@ -141,7 +139,7 @@ extension CatalogEntry {
 }
 
 extension Failure {
-    fileprivate init(notNoted error: DatabaseError) {
+    fileprivate init(notNoted error: RecordsError) {
         let code: ResultCode =
             switch error.reason {
             case .full: .insufficientStorage
@@ -242,8 +240,8 @@ extension KnownUploads {
     ///
     /// - Returns: how many changes that server did not finish; 0 where they were read before.
     @discardableResult
-    func loadUnsettled(in store: any TreeChanging) throws(DatabaseError) -> Int {
-        let count = try unsettled.withLock { (unsettled) throws(DatabaseError) in
+    func loadUnsettled(in store: any TreeChanging) throws(RecordsError) -> Int {
+        let count = try unsettled.withLock { (unsettled) throws(RecordsError) in
             guard !unsettled.isLoaded else { return 0 }
             let intended = try records.intended()
             unsettled.isLoaded = true
@@ -287,7 +285,7 @@ extension KnownUploads {
             // A note that cannot be read never will be.
             let isOver = noted.change == nil || areDurable && !doubted.contains(number)
             guard isOver || !told.contains(number) else { continue }
-            do throws(DatabaseError) {
+            do throws(RecordsError) {
                 let look = { (path: RelativePath) throws(Failure) in try store.object(at: path) }
                 guard let outcome = try records.outcome(of: noted, look) else { continue }
                 complete(isOver ? noted.notes : noted.notes.keepingAll, outcome)
@@ -307,7 +305,7 @@ extension Intake {
     /// - Parameter store: the same that uploads go to.
     /// - Returns: how many there were.
     package func settleIntended(in store: any TreeChanging) -> Int {
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             return try known.loadUnsettled(in: store)
         } catch {
             known.complain(error, unrecorded: 0)

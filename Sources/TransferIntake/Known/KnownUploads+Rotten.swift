@@ -1,7 +1,5 @@
-package import TransferCatalog
-import TransferDatabase
 package import TransferModel
-import TransferPorts
+package import TransferPorts
 import TransferSystem
 
 /// What the disk has lost. A catalog that cannot be read knows of nothing.
@@ -9,7 +7,7 @@ extension KnownUploads {
     /// Whether any file may be known to be rotten: one question for many files. True where the catalog cannot say; one that cannot be
     /// opened has no marks.
     package var hasRotten: Bool {
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             return try records.hasRotten()
         } catch {
             complain(error, unrecorded: 0)
@@ -19,7 +17,7 @@ extension KnownUploads {
 
     /// Whether a file is known to be rotten, or the catalog cannot say: then it is not told to be stored.
     func mayBeRotten(_ file: ContentVersion) -> Bool {
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             return try mark(of: file) != nil
         } catch {
             complain(error, unrecorded: 0)
@@ -33,7 +31,7 @@ extension KnownUploads {
 
     /// A file was read, and is not what was acknowledged.
     package func add(rotten file: RottenFile) {
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             try records.add(rotten: [file])
         } catch {
             complain(error, unrecorded: 0)
@@ -53,7 +51,7 @@ extension KnownUploads {
     }
 
     /// The mark of a rotten file, which it keeps with other attributes, also where the catalog was not told of these so far.
-    private func mark(of file: ContentVersion) throws(DatabaseError) -> RottenFile? {
+    private func mark(of file: ContentVersion) throws(RecordsError) -> RottenFile? {
         for version in untold.withLock({ $0.versions(of: file) }) {
             if let mark = try records.rotten(version) { return mark }
         }
@@ -61,7 +59,7 @@ extension KnownUploads {
     }
 
     private func rotten(_ file: ContentVersion) -> RottenFile? {
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             return try mark(of: file)
         } catch {
             complain(error, unrecorded: 0)

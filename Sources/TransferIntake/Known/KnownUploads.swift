@@ -1,8 +1,6 @@
 import Synchronization
-package import TransferCatalog
-package import TransferDatabase
 package import TransferModel
-import TransferPorts
+package import TransferPorts
 import TransferSystem
 
 /// The uploads that were acknowledged: the last ones in memory, all of them in the catalog, which also says what is
@@ -62,7 +60,7 @@ package final class KnownUploads: Sendable {
     /// Learns what is unfinished, and which ids the catalog knows; until then every one that isn't among the last is looked up. Where the
     /// catalog cannot be read, `claimLoading` says when to try again.
     package func load() {
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             if !knowsUnfinished.load(ordering: .relaxed) {
                 unfinished.add(try records.unfinished())
                 knowsUnfinished.store(true, ordering: .relaxed)
@@ -75,7 +73,7 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    private func learnIDs() throws(DatabaseError) {
+    private func learnIDs() throws(RecordsError) {
         var ids: [UploadID] = []
         try records.forEachEntry { entry in
             ids.append(entry.id)
@@ -115,7 +113,7 @@ package final class KnownUploads: Sendable {
     private func recorded(_ ids: [UploadID]) -> [CatalogEntry?] {
         // Taken before, so that what is told meanwhile is not missed.
         let untold = untold.withLock { $0 }
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             return try records.entries(for: ids).map { $0.map(untold.amended) }
         } catch {
             complain(error, unrecorded: 0)
@@ -133,7 +131,7 @@ package final class KnownUploads: Sendable {
         recent.add(entries)
         filter.add(entries.lazy.map(\.id))
         unfinished.end(entries.lazy.map(\.id))
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             let hasRotten = try records.record(entries, with: receipts)
             rejoice()
             // They were written or read just now. A file that the disk has lost, and that is gone, may have had the same numbers.
@@ -149,7 +147,7 @@ package final class KnownUploads: Sendable {
     ///
     /// - Returns: nothing unless all of it is known still.
     func signed(with number: UInt64) -> SignedEntries? {
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             guard let kept = try records.receipts(with: number) else { return nil }
             var entries: [CatalogEntry] = []
             for (offset, id) in kept.uploads.enumerated() {
@@ -169,7 +167,7 @@ package final class KnownUploads: Sendable {
     package func settle() {
         _ = tellUntold()
         if claimLoading() { load() }
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             try records.settle()
         } catch {
             complain(error, unrecorded: 0)
@@ -178,7 +176,7 @@ package final class KnownUploads: Sendable {
 
     /// Forgets what was acknowledged under paths whose files are gone.
     package func forget(_ paths: [String]) {
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             try records.remove(paths: paths)
         } catch {
             complain(error, unrecorded: 0)
@@ -187,7 +185,7 @@ package final class KnownUploads: Sendable {
 
     /// What was acknowledged under each of these paths, the newest of it, as far as it is settled.
     package func entries(at paths: [String]) -> [[CatalogEntry]] {
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             return try records.entries(at: paths)
         } catch {
             complain(error, unrecorded: 0)
@@ -197,7 +195,7 @@ package final class KnownUploads: Sendable {
 
     /// Some of what was acknowledged for the files in one folder, as far as it is settled.
     func files(_ query: KnownFiles.Query, after start: [UInt8]) -> KnownFiles {
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             return try records.files(query, after: start)
         } catch {
             complain(error, unrecorded: 0)
@@ -231,7 +229,7 @@ package final class KnownUploads: Sendable {
         // Whoever was asked to, later, finds nothing to write, and does not open the catalog again.
         recordUnfinished()
         _ = tellUntold()
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             try records.close()
         } catch {
             complain(error, unrecorded: 0)
@@ -242,7 +240,7 @@ package final class KnownUploads: Sendable {
     ///
     /// - Returns: false where that cannot be read.
     func forEachEntryByPath(from client: KnownCaller, _ body: (CatalogEntry) -> Void) -> Bool {
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             try records.forEachEntryByPath { if client.hasSent($0) { body($0) } }
             return true
         } catch {
@@ -252,14 +250,14 @@ package final class KnownUploads: Sendable {
     }
 
     /// - Returns: how many the catalog knows.
-    package func count() throws(DatabaseError) -> Int { try records.count() }
+    package func count() throws(RecordsError) -> Int { try records.count() }
 
     /// What the catalog knows, in each state; nothing when it cannot be read.
     package func totals() -> [CatalogEntry.State: CatalogTotals]? { try? records.totals() }
 
     /// Above all numbers of receipts that were given; 0 where nobody knows, and only the clock can tell.
     var receiptNumber: UInt64 {
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             return try records.receiptNumber
         } catch {
             complain(error, unrecorded: 0)
@@ -268,14 +266,14 @@ package final class KnownUploads: Sendable {
     }
 
     func keep(receiptNumber: UInt64) {
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             try records.keep(receiptNumber: receiptNumber)
         } catch {
             complain(error, unrecorded: 0)
         }
     }
 
-    func complain(_ error: DatabaseError, unrecorded: Int) {
+    func complain(_ error: RecordsError, unrecorded: Int) {
         let now = clock.monotonic()
         let total = trouble.withLock { trouble -> Int? in
             trouble.unrecorded += unrecorded
@@ -333,7 +331,7 @@ extension KnownUploads {
     private func tell(_ begun: () -> [UnfinishedUpload] = { [] }, forgetting given: () -> [UploadID] = { [] }) {
         tellingUnfinished.withLock { _ in
             let uploads = begun()
-            do throws(DatabaseError) {
+            do throws(RecordsError) {
                 try records.recordUnfinished(uploads, forgetting: given())
             } catch {
                 unfinished.putBack(uploads)
@@ -366,7 +364,7 @@ extension KnownUploads {
 
     /// Uploads that have stored a file under a path, the newest last, as far as they are settled.
     private func stored(at path: String) -> [CatalogEntry] {
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             return try records.stored(at: path).sorted { $0.committed < $1.committed }
         } catch {
             complain(error, unrecorded: 0)

@@ -1,6 +1,6 @@
 import Synchronization
-import TransferCatalog
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// The last uploads that were acknowledged, by id, so that a replay after a lost acknowledgement costs no look into the

@@ -1,4 +1,3 @@
-package import TransferDatabase
 package import TransferMail
 package import TransferModel
 import TransferPorts
@@ -30,7 +29,7 @@ extension Intake {
     /// What became of an upload that was sent before.
     func knownDeliveries(of id: UploadID) throws(Failure) -> [Delivery] {
         guard let mailroom else { return [] }
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             return try mailroom.ledger.deliveries(of: id)
         } catch {
             throw Failure(mail: error)
@@ -52,7 +51,7 @@ extension Intake {
             return mails.map { _ in .failure(error) }
         }
         let queued: [QueuedMail]
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             try settleDoubtfulMail(mailroom)
             queued = try mailroom.queue(mails) { [store] in store.version(at: $0) != nil }
         } catch {
@@ -84,7 +83,7 @@ extension Intake {
     ///
     /// - Parameter age: nanoseconds.
     /// - Returns: what has ended.
-    package func expireMail(after age: Int64) throws(DatabaseError) -> [Delivery] {
+    package func expireMail(after age: Int64) throws(RecordsError) -> [Delivery] {
         guard let mailroom, mailroom.isOpen else { return [] }
         try settleDoubtfulMail(mailroom)
         let ended = try mailroom.expire(after: age)
@@ -96,7 +95,7 @@ extension Intake {
     /// called before the first upload.
     ///
     /// - Returns: how many files.
-    package func sweepMail() throws(DatabaseError) -> Int {
+    package func sweepMail() throws(RecordsError) -> Int {
         guard let mailroom else { return 0 }
         let open = try mailroom.ledger.openPaths()
         let orphans = store.mailFiles().filter { !open.contains($0) }
@@ -105,13 +104,13 @@ extension Intake {
     }
 
     /// Looks again at what was published while the ledger failed.
-    private func settleDoubtfulMail(_ mailroom: Mailroom) throws(DatabaseError) {
+    private func settleDoubtfulMail(_ mailroom: Mailroom) throws(RecordsError) {
         let doubtful = doubtfulMail.withLock { doubtful in
             defer { doubtful = [] }
             return doubtful
         }
         guard !doubtful.isEmpty else { return }
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             var gone: [Mail] = []
             for mail in doubtful {
                 let deliveries = try mailroom.ledger.deliveries(of: mail.id)
@@ -184,7 +183,7 @@ extension Failure {
         .forbidden, "This server keeps no mailboxes: it stores uploads, and hands none on.")
 
     /// - Parameter error: of the ledger.
-    package init(mail error: DatabaseError) {
+    package init(mail error: RecordsError) {
         self.init(
             error.reason == .full ? .insufficientStorage : .storageFailed,
             "The mailboxes cannot be used: \(error.message)")

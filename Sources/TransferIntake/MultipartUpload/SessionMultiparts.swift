@@ -1,4 +1,3 @@
-import TransferCatalog
 import TransferModel
 import TransferPorts
 

@@ -1,5 +1,4 @@
 import TransferAccess
-import TransferCatalog
 package import TransferModel
 import TransferPorts
 

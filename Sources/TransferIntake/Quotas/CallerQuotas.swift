@@ -1,6 +1,4 @@
 package import TransferAccess
-import TransferCatalog
-import TransferDatabase
 package import TransferMail
 import TransferModel
 package import TransferPorts
@@ -164,7 +162,7 @@ extension CallerQuotas {
         let gone = made.filter { !store.exists($0) }
         account.made.remove(gone)
         use.add(names: UInt64(made.count - gone.count).addingClamped(account.made.others))
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             // A ledger that cannot be opened takes nothing that could count.
             if let id = account.client.id, let mailroom, mailroom.isOpen {
                 let mails = try mailroom.ledger.open(from: id)

@@ -1,4 +1,3 @@
-import TransferCatalog
 import TransferModel
 package import TransferPorts
 import TransferSystem

@@ -1,5 +1,5 @@
-import TransferCatalog
 import TransferModel
+import TransferPorts
 import TransferReceipts
 
 /// Receipts of acknowledgements that are given again.

@@ -91,10 +91,10 @@ extension Statement {
     /// Runs with texts and blobs bound, which stay where they are meanwhile.
     func with<R>(
         texts: ArraySlice<(Int32, String)> = [], blobs: ArraySlice<(Int32, [UInt8]?)> = [],
-        _ body: (Statement) throws(DatabaseError) -> R
-    ) throws(DatabaseError) -> R {
+        _ body: (Statement) throws(RecordsError) -> R
+    ) throws(RecordsError) -> R {
         if let (index, text) = texts.first {
-            return try text.utf8.span.withUnsafeBufferPointer { (bytes) throws(DatabaseError) in
+            return try text.utf8.span.withUnsafeBufferPointer { (bytes) throws(RecordsError) in
                 bind(index, text: bytes)
                 return try with(texts: texts.dropFirst(), blobs: blobs, body)
             }
@@ -104,7 +104,7 @@ extension Statement {
             bind(index, nil as Int64?)
             return try with(blobs: blobs.dropFirst(), body)
         }
-        return try blob.span.bytes.withUnsafeBytes { (bytes) throws(DatabaseError) in
+        return try blob.span.bytes.withUnsafeBytes { (bytes) throws(RecordsError) in
             bind(index, blob: bytes)
             return try with(blobs: blobs.dropFirst(), body)
         }

@@ -37,7 +37,7 @@ final class MailConnection: @unchecked Sendable {
     static let rowsAtOnce: Int64 = 256
 
     /// - Parameter clock: nanoseconds of a clock that nobody sets.
-    init(_ database: Database, _ clock: @escaping @Sendable () -> Int64) throws(DatabaseError) {
+    init(_ database: Database, _ clock: @escaping @Sendable () -> Int64) throws(RecordsError) {
         (self.database, self.clock, opened) = (database, clock, clock())
         base = min(max(0, try database.execute("SELECT now FROM clock") ?? 0), .max / 2)
         begin = try Statement("BEGIN IMMEDIATE", in: database)
@@ -77,13 +77,13 @@ final class MailConnection: @unchecked Sendable {
     /// Without syncing every transaction the file stays in order all the same (sqlite.org/pragma.html#pragma_synchronous).
     ///
     /// - Parameter isSynced: as durable as the database was opened for.
-    func transaction<T>(isSynced: Bool, _ body: () throws(DatabaseError) -> T) throws(DatabaseError) -> T {
+    func transaction<T>(isSynced: Bool, _ body: () throws(RecordsError) -> T) throws(RecordsError) -> T {
         if isSynced != isSyncing {
             try database.execute("PRAGMA synchronous = \(isSynced ? "FULL" : "NORMAL")")
             isSyncing = isSynced
         }
         try begin.run()
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             let result = try body()
             try commit.run()
             database.calls.committed?(isSynced)
@@ -98,9 +98,9 @@ final class MailConnection: @unchecked Sendable {
 
 extension MailConnection {
     /// Reads several things from one state of the ledger, whose locks are taken once.
-    func together<T>(_ body: () throws(DatabaseError) -> T) throws(DatabaseError) -> T {
+    func together<T>(_ body: () throws(RecordsError) -> T) throws(RecordsError) -> T {
         try beginReading.run()
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             let result = try body()
             try endReading.run()
             return result
@@ -120,15 +120,15 @@ extension MailConnection {
     var now: Int64 { base &+ max(0, clock() &- opened) }
 
     /// Writes down what the ledger's clock says.
-    func keepTime() throws(DatabaseError) { try database.execute("UPDATE clock SET now = \(now)") }
+    func keepTime() throws(RecordsError) { try database.execute("UPDATE clock SET now = \(now)") }
 }
 
 // MARK: Mails
 
 extension MailConnection {
     /// A mail and its number.
-    func find(_ id: UploadID) throws(DatabaseError) -> (mail: Mail, number: Int64)? {
-        try findMail.with(texts: [], blobs: [(1, id.bytes)]) { (row) throws(DatabaseError) in
+    func find(_ id: UploadID) throws(RecordsError) -> (mail: Mail, number: Int64)? {
+        try findMail.with(texts: [], blobs: [(1, id.bytes)]) { (row) throws(RecordsError) in
             defer { row.reset() }
             guard try row.next(), let mail = MailColumns.mail(row) else { return nil }
             return (mail, row.integer(MailColumns.number))
@@ -136,29 +136,29 @@ extension MailConnection {
     }
 
     /// - Returns: its number.
-    func insert(_ mail: Mail) throws(DatabaseError) -> Int64 {
+    func insert(_ mail: Mail) throws(RecordsError) -> Int64 {
         try write(mail, insertMail)
         return try database.execute("SELECT last_insert_rowid()") ?? 0
     }
 
-    func update(_ mail: Mail) throws(DatabaseError) { try write(mail, updateMail) }
+    func update(_ mail: Mail) throws(RecordsError) { try write(mail, updateMail) }
 
-    private func write(_ mail: Mail, _ statement: Statement) throws(DatabaseError) {
+    private func write(_ mail: Mail, _ statement: Statement) throws(RecordsError) {
         MailColumns.bind(mail, to: statement)
         statement.bind(16, now)
         try statement.with(
             texts: [(2, mail.sender), (4, mail.name), (13, mail.path.string)],
             blobs: [(1, mail.id.bytes), (8, mail.digest.bytes), (12, mail.note)]
-        ) { (statement) throws(DatabaseError) in try statement.run() }
+        ) { (statement) throws(RecordsError) in try statement.run() }
     }
 
-    func noteRotten(_ id: UploadID) throws(DatabaseError) {
+    func noteRotten(_ id: UploadID) throws(RecordsError) {
         let update = try Statement("UPDATE mails SET rotten = 1 WHERE id = ?1", in: database)
-        try update.with(texts: [], blobs: [(1, id.bytes)]) { (statement) throws(DatabaseError) in try statement.run() }
+        try update.with(texts: [], blobs: [(1, id.bytes)]) { (statement) throws(RecordsError) in try statement.run() }
     }
 
     /// Whether anybody can still have the mail of a delivery.
-    func isMailOpen(of delivery: UInt64) throws(DatabaseError) -> Bool {
+    func isMailOpen(of delivery: UInt64) throws(RecordsError) -> Bool {
         openOfMail.bind(1, Int64(clamping: delivery))
         defer { openOfMail.reset() }
         return try openOfMail.next()
@@ -168,25 +168,25 @@ extension MailConnection {
 // MARK: Deliveries
 
 extension MailConnection {
-    func deliveries(of id: UploadID) throws(DatabaseError) -> [Delivery] {
-        try deliveriesOfMail.with(texts: [], blobs: [(1, id.bytes)]) { (row) throws(DatabaseError) in try all(row) }
+    func deliveries(of id: UploadID) throws(RecordsError) -> [Delivery] {
+        try deliveriesOfMail.with(texts: [], blobs: [(1, id.bytes)]) { (row) throws(RecordsError) in try all(row) }
     }
 
-    func delivery(of id: UploadID, to recipient: String) throws(DatabaseError) -> Delivery? {
-        try findDelivery.with(texts: [(2, recipient)], blobs: [(1, id.bytes)]) { (row) throws(DatabaseError) in
+    func delivery(of id: UploadID, to recipient: String) throws(RecordsError) -> Delivery? {
+        try findDelivery.with(texts: [(2, recipient)], blobs: [(1, id.bytes)]) { (row) throws(RecordsError) in
             try all(row).first
         }
     }
 
     /// - Parameter number: of the mail.
-    func queue(_ number: Int64, to recipient: String, at moment: Int64) throws(DatabaseError) {
+    func queue(_ number: Int64, to recipient: String, at moment: Int64) throws(RecordsError) {
         insertDelivery.bind(1, number)
         insertDelivery.bind(3, moment)
         insertDelivery.bind(4, now)
-        try insertDelivery.with(texts: [(2, recipient)]) { (row) throws(DatabaseError) in try row.run() }
+        try insertDelivery.with(texts: [(2, recipient)]) { (row) throws(RecordsError) in try row.run() }
     }
 
-    func delete(delivery number: UInt64) throws(DatabaseError) {
+    func delete(delivery number: UInt64) throws(RecordsError) {
         deleteDelivery.bind(1, Int64(clamping: number))
         try deleteDelivery.run()
     }
@@ -194,18 +194,18 @@ extension MailConnection {
     /// - Parameter receipt: nothing leaves it as it is.
     func set(
         _ state: DeliveryState, of number: UInt64, at moment: Int64, receipt: [UInt8]? = nil
-    ) throws(DatabaseError) {
+    ) throws(RecordsError) {
         setState.bind(1, Int64(clamping: number))
         setState.bind(2, Int64(state.rawValue))
         setState.bind(3, moment)
         setState.bind(5, now)
-        try setState.with(texts: [], blobs: [(4, receipt)]) { (row) throws(DatabaseError) in try row.run() }
+        try setState.with(texts: [], blobs: [(4, receipt)]) { (row) throws(RecordsError) in try row.run() }
     }
 
     /// A delivery that waited to be fetched was.
     ///
     /// - Returns: whether it is one of which that was not known.
-    func fetched(_ number: UInt64, at moment: Int64) throws(DatabaseError) -> Bool {
+    func fetched(_ number: UInt64, at moment: Int64) throws(RecordsError) -> Bool {
         setFetched.bind(1, Int64(clamping: number))
         setFetched.bind(2, moment)
         setFetched.bind(3, now)
@@ -216,29 +216,29 @@ extension MailConnection {
     /// What is for somebody, in order; nothing only at the end.
     func inbox(
         of recipient: String, after number: UInt64, limit: Int, withEnded: Bool
-    ) throws(DatabaseError) -> [Delivery] {
+    ) throws(RecordsError) -> [Delivery] {
         try page(withEnded ? allOfInbox : inbox, of: recipient, after: number, limit)
     }
 
     /// What somebody has sent, in order; nothing only at the end.
-    func sent(by sender: String, after number: UInt64, limit: Int) throws(DatabaseError) -> [Delivery] {
+    func sent(by sender: String, after number: UInt64, limit: Int) throws(RecordsError) -> [Delivery] {
         try page(sent, of: sender, after: number, limit)
     }
 
     /// The largest number that any delivery has had, those included that were forgotten.
-    func newestNumber() throws(DatabaseError) -> UInt64 {
+    func newestNumber() throws(RecordsError) -> UInt64 {
         defer { newest.reset() }
         return try newest.next() ? UInt64(clamping: newest.integer(0)) : 0
     }
 
     private func page(
         _ statement: Statement, of name: String, after number: UInt64, _ limit: Int
-    ) throws(DatabaseError) -> [Delivery] {
+    ) throws(RecordsError) -> [Delivery] {
         var last = Int64(clamping: number)
         while true {
             statement.bind(2, last)
             statement.bind(3, Int64(limit))
-            let (found, count) = try statement.with(texts: [(1, name)]) { (rows) throws(DatabaseError) in
+            let (found, count) = try statement.with(texts: [(1, name)]) { (rows) throws(RecordsError) in
                 try page(rows, &last)
             }
             guard found.isEmpty, count == limit else { return found }
@@ -247,7 +247,7 @@ extension MailConnection {
 
     /// - Parameter last: the number of the last row, whether it can be or not.
     /// - Returns: with how many rows there are.
-    private func page(_ rows: Statement, _ last: inout Int64) throws(DatabaseError) -> (found: [Delivery], count: Int) {
+    private func page(_ rows: Statement, _ last: inout Int64) throws(RecordsError) -> (found: [Delivery], count: Int) {
         defer { rows.reset() }
         var (found, count): ([Delivery], Int) = ([], 0)
         while try rows.next() {
@@ -259,7 +259,7 @@ extension MailConnection {
     }
 
     /// Rows that cannot be are left out.
-    func all(_ rows: Statement) throws(DatabaseError) -> [Delivery] {
+    func all(_ rows: Statement) throws(RecordsError) -> [Delivery] {
         defer { rows.reset() }
         var found: [Delivery] = []
         while try rows.next() {
@@ -272,7 +272,7 @@ extension MailConnection {
 // MARK: All of it
 
 extension MailConnection {
-    func totals() throws(DatabaseError) -> MailTotals {
+    func totals() throws(RecordsError) -> MailTotals {
         var totals = MailTotals()
         let rows = try Statement(
             """
@@ -298,7 +298,7 @@ extension MailConnection {
     }
 
     /// What waits and was queued before a moment of the ledger's own clock, some of it.
-    func overdue(before moment: Int64, limit: Int) throws(DatabaseError) -> [Delivery] {
+    func overdue(before moment: Int64, limit: Int) throws(RecordsError) -> [Delivery] {
         let rows = try Statement(
             MailColumns.select(where: "d.state < 3 AND d.since < \(moment) AND m.since < \(moment) LIMIT \(limit)"),
             in: database)
@@ -308,7 +308,7 @@ extension MailConnection {
     /// Forgets mails all of whose deliveries ended before a moment of the ledger's own clock, some of them.
     ///
     /// - Returns: whether there may be more.
-    func forget(endedBefore moment: Int64) throws(DatabaseError) -> Bool {
+    func forget(endedBefore moment: Int64) throws(RecordsError) -> Bool {
         try database.execute(
             """
             DELETE FROM mails WHERE number IN (
@@ -320,7 +320,7 @@ extension MailConnection {
     }
 
     /// Where the content is that somebody can still have.
-    func openPaths() throws(DatabaseError) -> Set<RelativePath> {
+    func openPaths() throws(RecordsError) -> Set<RelativePath> {
         let rows = try Statement(
             "SELECT path FROM mails m WHERE EXISTS (SELECT 1 FROM deliveries d WHERE d.mail = m.number AND d.state < 3)",
             in: database)

@@ -1,4 +1,4 @@
-package import TransferDatabase
+import TransferDatabase
 package import TransferModel
 
 /// What came of deliveries that ended.
@@ -29,8 +29,8 @@ extension MailLedger {
     ///
     /// - Parameter deliveries: as the ledger has told of them.
     /// - Returns: those of which that is news.
-    package func fetched(_ deliveries: [Delivery], at moment: Int64) throws(DatabaseError) -> [Delivery] {
-        try write(isSynced: false) { (connection, _) throws(DatabaseError) in
+    package func fetched(_ deliveries: [Delivery], at moment: Int64) throws(RecordsError) -> [Delivery] {
+        try write(isSynced: false) { (connection, _) throws(RecordsError) in
             var news: [Delivery] = []
             for delivery in deliveries where delivery.state == .queued {
                 if try connection.fetched(delivery.number, at: moment) { news.append(delivery) }
@@ -40,8 +40,8 @@ extension MailLedger {
     }
 
     /// What somebody waits for is no longer what was acknowledged. It waits on: whoever brings the same upload again mends it.
-    package func noteRotten(_ id: UploadID) throws(DatabaseError) {
-        try write { (connection, _) throws(DatabaseError) in try connection.noteRotten(id) }
+    package func noteRotten(_ id: UploadID) throws(RecordsError) {
+        try write { (connection, _) throws(RecordsError) in try connection.noteRotten(id) }
     }
 
     /// A recipient has received uploads, or doesn't want them: all of it is written down, or nothing. What is said again
@@ -54,8 +54,8 @@ extension MailLedger {
     package func settle(
         _ ids: [UploadID], by recipient: String, as state: DeliveryState, at moment: Int64,
         receipts: (([Delivery]) -> [[UInt8]]?)? = nil
-    ) throws(DatabaseError) -> SettledMail {
-        try write { (connection, totals) throws(DatabaseError) in
+    ) throws(RecordsError) -> SettledMail {
+        try write { (connection, totals) throws(RecordsError) in
             var found: [Delivery] = []
             for id in ids {
                 guard let delivery = try connection.delivery(of: id, to: recipient) else { return .notForYou }
@@ -84,12 +84,12 @@ extension MailLedger {
     ///   - now: UTC, in nanoseconds since 1970.
     package func expire(
         after age: Int64, at now: Int64, limit: Int = 1000
-    ) throws(DatabaseError) -> EndedDeliveries {
-        let overdue = try read { (connection) throws(DatabaseError) in
+    ) throws(RecordsError) -> EndedDeliveries {
+        let overdue = try read { (connection) throws(RecordsError) in
             try connection.overdue(before: connection.now.subtractingClamped(age), limit: limit)
         }
         guard !overdue.isEmpty else { return EndedDeliveries() }
-        return try write { (connection, totals) throws(DatabaseError) in
+        return try write { (connection, totals) throws(RecordsError) in
             var ended = EndedDeliveries()
             for delivery in overdue {
                 let found = try connection.delivery(of: delivery.mail.id, to: delivery.recipient)
@@ -104,11 +104,11 @@ extension MailLedger {
     /// again sends it anew.
     ///
     /// - Parameter age: nanoseconds by the ledger's own clock.
-    package func forget(endedBefore age: Int64) throws(DatabaseError) {
-        try write { (connection, _) throws(DatabaseError) in try connection.keepTime() }
+    package func forget(endedBefore age: Int64) throws(RecordsError) {
+        try write { (connection, _) throws(RecordsError) in try connection.keepTime() }
         var isMore = true
         while isMore {
-            isMore = try write { (connection, _) throws(DatabaseError) in
+            isMore = try write { (connection, _) throws(RecordsError) in
                 try connection.forget(endedBefore: connection.now.subtractingClamped(age))
             }
         }
@@ -117,7 +117,7 @@ extension MailLedger {
     private static func end(
         _ delivery: Delivery, as state: DeliveryState, _ receipt: [UInt8]?, at moment: Int64,
         _ connection: MailConnection, _ totals: inout MailTotals, _ ended: inout EndedDeliveries
-    ) throws(DatabaseError) {
+    ) throws(RecordsError) {
         try connection.set(state, of: delivery.number, at: moment, receipt: receipt)
         var changed = delivery
         (changed.state, changed.changed) = (state, moment)

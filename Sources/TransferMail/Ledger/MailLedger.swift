@@ -43,12 +43,12 @@ package final class MailLedger: Sendable {
     package init(
         path: String, isDurable: Bool, mustExist: Bool = false, calls: DatabaseCalls = DatabaseCalls(),
         clock: @escaping @Sendable () -> Int64 = monotonicNanoseconds
-    ) throws(DatabaseError) {
+    ) throws(RecordsError) {
         file = DatabaseFile(path: path, called: MailSchema.name, isDurable: isDurable, calls: calls)
         state = Locked(State(mustExist: mustExist))
         self.clock = clock
-        try state.withLock { (state) throws(DatabaseError) in
-            do throws(DatabaseError) {
+        try state.withLock { (state) throws(RecordsError) in
+            do throws(RecordsError) {
                 let connection = try connect(&state)
                 try file.validate(connection.database, wholeCheckSize: Self.wholeCheckSize)
             } catch  where error.reason == .busy {
@@ -59,17 +59,17 @@ package final class MailLedger: Sendable {
 
     /// What is found may have been written by somebody who was killed, or who was told that it cannot be synced. So it is
     /// written and synced anew before anything is said of it.
-    private func connect(_ state: inout State) throws(DatabaseError) -> MailConnection {
+    private func connect(_ state: inout State) throws(RecordsError) -> MailConnection {
         guard !state.isReplaced else { throw .replaced(file.path) }
         guard !state.isClosed else {
-            throw DatabaseError(.unavailable, "The \(MailSchema.name) is closed: the server has stopped.")
+            throw RecordsError(.unavailable, "The \(MailSchema.name) is closed: the server has stopped.")
         }
         if let connection = state.connection { return connection }
         let database = try file.open(cacheSize: Self.cacheSize, mustExist: state.mustExist)
         if state.mustExist { try MailSchema.schema.requireSome(database) }
         try MailSchema.schema.migrate(database)
         guard try database.execute("PRAGMA wal_checkpoint(TRUNCATE)") == 0 else {
-            throw DatabaseError(.busy, "Another program holds the \(MailSchema.name).")
+            throw RecordsError(.busy, "Another program holds the \(MailSchema.name).")
         }
         let connection = try MailConnection(database, clock)
         guard let number = file.number else { throw .replaced(file.path) }
@@ -87,15 +87,15 @@ package final class MailLedger: Sendable {
         }
     }
 
-    func read<T: Sendable>(_ body: (MailConnection) throws(DatabaseError) -> T) throws(DatabaseError) -> T {
-        try read { (connection, _) throws(DatabaseError) in try body(connection) }
+    func read<T: Sendable>(_ body: (MailConnection) throws(RecordsError) -> T) throws(RecordsError) -> T {
+        try read { (connection, _) throws(RecordsError) in try body(connection) }
     }
 
     func read<T: Sendable>(
-        _ body: (MailConnection, MailTotals) throws(DatabaseError) -> T
-    ) throws(DatabaseError) -> T {
-        try state.withLock { (state) throws(DatabaseError) in
-            try attempt(&state) { (connection, totals) throws(DatabaseError) in try body(connection, totals) }
+        _ body: (MailConnection, MailTotals) throws(RecordsError) -> T
+    ) throws(RecordsError) -> T {
+        try state.withLock { (state) throws(RecordsError) in
+            try attempt(&state) { (connection, totals) throws(RecordsError) in try body(connection, totals) }
         }
     }
 
@@ -105,14 +105,14 @@ package final class MailLedger: Sendable {
     ///   - isSynced: whether anything that is promised depends on it.
     ///   - body: changes the totals, too, which count when it is committed.
     func write<T: Sendable>(
-        isSynced: Bool = true, _ body: (MailConnection, inout MailTotals) throws(DatabaseError) -> T
-    ) throws(DatabaseError) -> T {
-        try state.withLock { (state) throws(DatabaseError) in
-            try attempt(&state) { (connection, totals) throws(DatabaseError) in
+        isSynced: Bool = true, _ body: (MailConnection, inout MailTotals) throws(RecordsError) -> T
+    ) throws(RecordsError) -> T {
+        try state.withLock { (state) throws(RecordsError) in
+            try attempt(&state) { (connection, totals) throws(RecordsError) in
                 guard file.number == connection.file else { throw .replaced(file.path) }
                 var changed = totals
                 let result = try connection.transaction(isSynced: isSynced || !file.isDurable) {
-                    () throws(DatabaseError) in try body(connection, &changed)
+                    () throws(RecordsError) in try body(connection, &changed)
                 }
                 // What was written to a file that has lost its name is lost when it is closed.
                 guard file.number == connection.file else { throw .replaced(file.path) }
@@ -124,10 +124,10 @@ package final class MailLedger: Sendable {
 
     /// A connection that has failed is closed: whether the last transaction counts is only known when the file is opened again.
     private func attempt<T>(
-        _ state: inout State, _ body: (MailConnection, inout MailTotals) throws(DatabaseError) -> T
-    ) throws(DatabaseError) -> T {
+        _ state: inout State, _ body: (MailConnection, inout MailTotals) throws(RecordsError) -> T
+    ) throws(RecordsError) -> T {
         let connection = try connect(&state)
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             return try body(connection, &state.totals)
         } catch {
             state.connection = nil
@@ -150,9 +150,9 @@ package final class MailLedger: Sendable {
     }
 }
 
-extension DatabaseError {
-    fileprivate static func replaced(_ path: String) -> DatabaseError {
-        DatabaseError(
+extension RecordsError {
+    fileprivate static func replaced(_ path: String) -> RecordsError {
+        RecordsError(
             .damaged, "The \(MailSchema.name), '\(path)', was removed or replaced while the server works with it.")
     }
 }
@@ -177,8 +177,8 @@ extension MailLedger {
     /// - Returns: what came of each, in order.
     package func queue(
         _ mails: [(mail: Mail, recipients: [String])], _ limits: MailLimits, isThere: (RelativePath) -> Bool
-    ) throws(DatabaseError) -> [QueuedMail] {
-        try write { (connection, totals) throws(DatabaseError) in
+    ) throws(RecordsError) -> [QueuedMail] {
+        try write { (connection, totals) throws(RecordsError) in
             var queued: [QueuedMail] = []
             for (mail, recipients) in mails {
                 queued.append(try Self.queue(mail, recipients, limits, isThere, connection, &totals))
@@ -190,7 +190,7 @@ extension MailLedger {
     private static func queue(
         _ mail: Mail, _ recipients: [String], _ limits: MailLimits, _ isThere: (RelativePath) -> Bool,
         _ connection: MailConnection, _ totals: inout MailTotals
-    ) throws(DatabaseError) -> QueuedMail {
+    ) throws(RecordsError) -> QueuedMail {
         let known = try connection.find(mail.id)
         let deliveries = known == nil ? [] : try connection.deliveries(of: mail.id)
         // What a client sends under one id is one upload.
@@ -227,8 +227,8 @@ extension MailLedger {
     }
 
     /// An upload that was queued before, with all that became of it.
-    package func deliveries(of id: UploadID) throws(DatabaseError) -> [Delivery] {
-        try read { (connection) throws(DatabaseError) in try connection.deliveries(of: id) }
+    package func deliveries(of id: UploadID) throws(RecordsError) -> [Delivery] {
+        try read { (connection) throws(RecordsError) in try connection.deliveries(of: id) }
     }
 }
 
@@ -248,26 +248,26 @@ extension MailLedger {
     ///   - withEnded: also what nobody can fetch any more.
     package func inbox(
         of recipient: String, after number: UInt64, limit: Int, withEnded: Bool = false
-    ) throws(DatabaseError) -> [Delivery] {
-        try read { (connection) throws(DatabaseError) in
+    ) throws(RecordsError) -> [Delivery] {
+        try read { (connection) throws(RecordsError) in
             try connection.inbox(of: recipient, after: number, limit: limit, withEnded: withEnded)
         }
     }
 
     /// What somebody has sent, in order of the numbers, whatever became of it.
-    package func sent(by sender: String, after number: UInt64, limit: Int) throws(DatabaseError) -> [Delivery] {
-        try read { (connection) throws(DatabaseError) in try connection.sent(by: sender, after: number, limit: limit) }
+    package func sent(by sender: String, after number: UInt64, limit: Int) throws(RecordsError) -> [Delivery] {
+        try read { (connection) throws(RecordsError) in try connection.sent(by: sender, after: number, limit: limit) }
     }
 
     /// - Returns: nothing where that upload was never for this person.
-    package func delivery(of id: UploadID, to recipient: String) throws(DatabaseError) -> Delivery? {
-        try read { (connection) throws(DatabaseError) in try connection.delivery(of: id, to: recipient) }
+    package func delivery(of id: UploadID, to recipient: String) throws(RecordsError) -> Delivery? {
+        try read { (connection) throws(RecordsError) in try connection.delivery(of: id, to: recipient) }
     }
 
     /// The same of several: those that there are.
-    package func deliveries(of ids: [UploadID], to recipient: String) throws(DatabaseError) -> [Delivery] {
-        try read { (connection) throws(DatabaseError) in
-            try connection.together { () throws(DatabaseError) in
+    package func deliveries(of ids: [UploadID], to recipient: String) throws(RecordsError) -> [Delivery] {
+        try read { (connection) throws(RecordsError) in
+            try connection.together { () throws(RecordsError) in
                 var found: [Delivery] = []
                 for id in ids {
                     if let delivery = try connection.delivery(of: id, to: recipient) { found.append(delivery) }
@@ -278,21 +278,21 @@ extension MailLedger {
     }
 
     /// The largest number that any delivery has had.
-    package func newestNumber() throws(DatabaseError) -> UInt64 {
-        try read { (connection) throws(DatabaseError) in try connection.newestNumber() }
+    package func newestNumber() throws(RecordsError) -> UInt64 {
+        try read { (connection) throws(RecordsError) in try connection.newestNumber() }
     }
 
     /// What a client has sent and still waits: how many uploads, and bytes of the client's quota.
-    package func open(from client: UInt64) throws(DatabaseError) -> (count: Int, bytes: UInt64) {
-        try read { (_, totals) throws(DatabaseError) in
+    package func open(from client: UInt64) throws(RecordsError) -> (count: Int, bytes: UInt64) {
+        try read { (_, totals) throws(RecordsError) in
             let total = totals.sent(by: client)
             return (total.count, total.bytes)
         }
     }
 
     /// Where the content is that somebody can still have.
-    package func openPaths() throws(DatabaseError) -> Set<RelativePath> {
-        try read { (connection) throws(DatabaseError) in try connection.openPaths() }
+    package func openPaths() throws(RecordsError) -> Set<RelativePath> {
+        try read { (connection) throws(RecordsError) in try connection.openPaths() }
     }
 }
 
@@ -309,8 +309,8 @@ package struct KnownPerson: Equatable, Sendable {
 
 extension MailLedger {
     /// All that are known.
-    func people() throws(DatabaseError) -> [KnownPerson] {
-        try read { (connection) throws(DatabaseError) in
+    func people() throws(RecordsError) -> [KnownPerson] {
+        try read { (connection) throws(RecordsError) in
             let rows = try Statement(
                 "SELECT name, sealing, unproven FROM people ORDER BY name", in: connection.database)
             defer { rows.reset() }
@@ -326,8 +326,8 @@ extension MailLedger {
     }
 
     /// Names from wires without keys that no delivery is for or from, those that came first in front.
-    func idlePeople(limit: Int) throws(DatabaseError) -> [String] {
-        try read { (connection) throws(DatabaseError) in
+    func idlePeople(limit: Int) throws(RecordsError) -> [String] {
+        try read { (connection) throws(RecordsError) in
             let rows = try Statement(
                 """
                 SELECT name FROM people p WHERE unproven = 1
@@ -341,11 +341,11 @@ extension MailLedger {
         }
     }
 
-    func forget(people names: [String]) throws(DatabaseError) {
-        try write { (connection, _) throws(DatabaseError) in
+    func forget(people names: [String]) throws(RecordsError) {
+        try write { (connection, _) throws(RecordsError) in
             let delete = try Statement("DELETE FROM people WHERE name = ?1", in: connection.database)
             for name in names {
-                try delete.with(texts: [(1, name)]) { (row) throws(DatabaseError) in try row.run() }
+                try delete.with(texts: [(1, name)]) { (row) throws(RecordsError) in try row.run() }
             }
         }
     }
@@ -353,8 +353,8 @@ extension MailLedger {
     /// Writes down what is known of people now.
     ///
     /// - Parameter moment: UTC, in nanoseconds since 1970.
-    func keep(_ persons: [KnownPerson], at moment: Int64) throws(DatabaseError) {
-        try write { (connection, _) throws(DatabaseError) in
+    func keep(_ persons: [KnownPerson], at moment: Int64) throws(RecordsError) {
+        try write { (connection, _) throws(RecordsError) in
             let insert = try Statement(
                 "INSERT OR REPLACE INTO people (name, sealing, unproven, seen) VALUES (?1, ?2, ?3, ?4)",
                 in: connection.database)
@@ -362,7 +362,7 @@ extension MailLedger {
                 insert.bind(3, person.isUnproven ? 1 : 0)
                 insert.bind(4, moment)
                 try insert.with(texts: [(1, person.name)], blobs: [(2, person.sealingKey)]) {
-                    (row) throws(DatabaseError) in try row.run()
+                    (row) throws(RecordsError) in try row.run()
                 }
             }
         }

@@ -4,7 +4,6 @@ import TransferAccess
 import TransferCatalog
 import TransferClassic
 import TransferCodec
-import TransferDatabase
 import TransferIO
 import TransferIntake
 import TransferKeys
@@ -26,7 +25,7 @@ final class ServerCore: Sendable {
     let trashes: Bool
 
     /// Why the catalog could not be opened; nil when it could.
-    private let catalogFault: DatabaseError?
+    private let catalogFault: RecordsError?
 
     /// Takes uploads in and acknowledges them.
     let intake: Intake
@@ -97,7 +96,7 @@ final class ServerCore: Sendable {
         if let gate, !configuration.isOpen { people = gate }
         guard configuration.keepsMail && !configuration.isOpen || configuration.chat != nil else { return nil }
         let path = "\(configuration.directory)/\(RelativePath.reservedName)/\(MailLedger.fileName)"
-        let opened = Result { () throws(DatabaseError) in
+        let opened = Result { () throws(RecordsError) in
             try foundations.openMail(path, store.durability == .commit, !store.mailFiles().isEmpty)
         }
         if case .failure(let error) = opened { log.write([.mailFailed(error)]) }
@@ -119,7 +118,7 @@ final class ServerCore: Sendable {
     /// - Throws: `ServerError` where there are no mailboxes for them.
     func checkChat() throws(ServerError) {
         guard let chat = configuration.chat, let mailroom = intake.mailroom else { return }
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             _ = try mailroom.ledger
         } catch {
             throw ServerError("The mailboxes cannot be opened, which clients of \(chat.name) need: \(error.message)")
@@ -128,7 +127,7 @@ final class ServerCore: Sendable {
 
     /// Says what the catalog knows, or why it cannot be used.
     func logCatalog() {
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             let uploads = try intake.known.count()
             if uploads > 0 { observability.log.write([.catalogOpened(uploads: uploads)]) }
         } catch {
@@ -355,7 +354,7 @@ extension ServerCore {
     /// What waits in mailboxes doesn't stay for ever, either.
     private func expireMail(leftovers: Bool) {
         guard intake.mailroom?.isOpen ?? false else { return }
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             let orphans = leftovers ? try intake.sweepMail() : 0
             let expired = try intake.expireMail(after: transport.settings.keepMail.nanoseconds)
             observability.log.write(expired.map { .mailExpired($0) })

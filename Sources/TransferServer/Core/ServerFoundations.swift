@@ -1,5 +1,4 @@
 import TransferCatalog
-import TransferDatabase
 import TransferMail
 import TransferModel
 import TransferPorts
@@ -56,8 +55,8 @@ struct ServerFoundations: Sendable {
 
     /// Is given the path of the ledger of mailboxes, whether it has to survive a crash of the machine, and whether there is content
     /// that only it knows the recipients of.
-    var openMail: @Sendable (String, Bool, Bool) throws(DatabaseError) -> MailLedger = {
-        (path, isDurable, mustExist) throws(DatabaseError) in
+    var openMail: @Sendable (String, Bool, Bool) throws(RecordsError) -> MailLedger = {
+        (path, isDurable, mustExist) throws(RecordsError) in
         try MailLedger(path: path, isDurable: isDurable, mustExist: mustExist)
     }
 }

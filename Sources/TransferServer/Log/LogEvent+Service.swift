@@ -1,12 +1,12 @@
 import TransferAccess
 import TransferCatalog
 import TransferClassic
-import TransferDatabase
 import TransferIO
 import TransferIntake
 import TransferKeys
 import TransferMail
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 extension LogEvent {
@@ -214,7 +214,7 @@ extension LogEvent {
     }
 
     /// - Parameter unrecorded: uploads that were acknowledged without it since it last worked.
-    static func catalogFailed(_ error: DatabaseError, unrecorded: Int) -> LogEvent {
+    static func catalogFailed(_ error: RecordsError, unrecorded: Int) -> LogEvent {
         LogEvent(
             .error, "catalogFailed",
             "\(error.message.escapedForDisplay) Uploads are stored and acknowledged without it (\(unrecorded) so far); it "
@@ -232,7 +232,7 @@ extension LogEvent {
 }
 
 extension LogEvent {
-    static func mailFailed(_ error: DatabaseError) -> LogEvent {
+    static func mailFailed(_ error: RecordsError) -> LogEvent {
         LogEvent(
             .error, "mailFailed",
             "the mailboxes cannot be used, and nothing is taken for anybody: \(error.message) Everything else works. What "

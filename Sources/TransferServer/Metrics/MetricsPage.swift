@@ -1,5 +1,4 @@
 import Synchronization
-import TransferCatalog
 import TransferIO
 import TransferIntake
 import TransferModel

@@ -1,4 +1,3 @@
-import TransferDatabase
 import Glibc
 import TransferCatalog
 import TransferModel
@@ -40,7 +39,7 @@ final class CatalogRepair: Sendable {
 
     /// Opens the catalog, a new one in place of one that is lost or damaged. No server may be running.
     static func open(_ path: String) throws(ServerError) -> (CatalogRepair, PathOwners) {
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             let movedTo = try moveDamaged(path)
             let isNew = access(path, F_OK) != 0
             // Makes it, or brings it up to date.
@@ -53,8 +52,8 @@ final class CatalogRepair: Sendable {
     }
 
     /// - Returns: where it is now, if it was damaged.
-    private static func moveDamaged(_ path: String) throws(DatabaseError) -> String? {
-        do throws(DatabaseError) {
+    private static func moveDamaged(_ path: String) throws(RecordsError) -> String? {
+        do throws(RecordsError) {
             _ = try PathOwners(path: path)
             return nil
         } catch {
@@ -64,7 +63,7 @@ final class CatalogRepair: Sendable {
     }
 
     /// - Parameter version: of the file, where there is one.
-    func take(_ finding: ScrubFinding, _ path: RelativePath, _ version: ContentVersion?) throws(DatabaseError) {
+    func take(_ finding: ScrubFinding, _ path: RelativePath, _ version: ContentVersion?) throws(RecordsError) {
         let full = state.withLock { state -> [CatalogEntry] in
             switch finding.kind {
             case .stranger: state.done.added += 1
@@ -86,7 +85,7 @@ final class CatalogRepair: Sendable {
     /// Lets what was acknowledged hold for a file that is the same in a copy of the directory.
     ///
     /// - Parameter sync: makes names durable; nothing is adopted where it throws.
-    func adopt(_ file: AdoptedFile, sync: () throws(Failure) -> Void) throws(DatabaseError) {
+    func adopt(_ file: AdoptedFile, sync: () throws(Failure) -> Void) throws(RecordsError) {
         let full = state.withLock { state -> Adoptions in
             state.adoptions.files.append(file)
             guard state.adoptions.files.count >= Self.batchSize else { return Adoptions() }
@@ -96,9 +95,9 @@ final class CatalogRepair: Sendable {
         try adopt(full, sync)
     }
 
-    private func adopt(_ adoptions: Adoptions, _ sync: () throws(Failure) -> Void) throws(DatabaseError) {
+    private func adopt(_ adoptions: Adoptions, _ sync: () throws(Failure) -> Void) throws(RecordsError) {
         guard !adoptions.isEmpty else { return }
-        do throws(Failure) { try sync() } catch { throw DatabaseError(.failed, error.message) }
+        do throws(Failure) { try sync() } catch { throw RecordsError(.failed, error.message) }
         try catalog.adopt(adoptions)
         state.withLock { $0.done.adopted += adoptions.files.count }
     }
@@ -106,7 +105,7 @@ final class CatalogRepair: Sendable {
     /// Does what has to wait until everything is known.
     ///
     /// - Parameter sync: as in `adopt`.
-    func finish(sync: () throws(Failure) -> Void) throws(DatabaseError) -> ScrubSummary.Repairs {
+    func finish(sync: () throws(Failure) -> Void) throws(RecordsError) -> ScrubSummary.Repairs {
         try adopt(state.withLock { $0.adoptions }, sync)
         let state = state.withLock { $0 }
         try catalog.record(state.found)

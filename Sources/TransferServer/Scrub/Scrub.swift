@@ -1,4 +1,3 @@
-import TransferDatabase
 import TransferCatalog
 import TransferModel
 import TransferPorts
@@ -84,7 +83,7 @@ package final class Scrub: Sendable {
             (self.repair, self.claims) = (repair, claims)
         } else {
             repair = nil
-            do throws(DatabaseError) {
+            do throws(RecordsError) {
                 claims = try PathOwners(path: path)
             } catch {
                 claims = nil
@@ -99,7 +98,7 @@ package final class Scrub: Sendable {
     private func settleIntended() {
         guard claims != nil, let held = try? lock ?? files.lock() else { return }
         defer { withExtendedLifetime(held) {} }
-        keep { [files] (claims) throws(DatabaseError) in
+        keep { [files] (claims) throws(RecordsError) in
             // The next server has the names synced, and looks once more.
             let settled = try claims.settleIntended(keepsNotes: true) { (path) throws(Failure) in
                 try files.object(at: path)
@@ -122,7 +121,7 @@ package final class Scrub: Sendable {
         }
         try lookAgain()
         var summary = state.withLock { $0.summary }
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             summary.repairs = try repair?.finish { [files] () throws(Failure) in try files.syncNames() }
         } catch {
             throw ServerError(error.message)
@@ -167,7 +166,7 @@ extension Scrub {
     private func inspect(
         _ path: RelativePath, _ opened: StoredFiles.Opened, _ buffer: UnsafeMutableRawBufferPointer, isFinal: Bool
     ) {
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             switch opened {
             case .file(let file):
                 let entry = try claims?.find(path.string, file.version)
@@ -190,7 +189,7 @@ extension Scrub {
     private func conclude(
         _ path: RelativePath, _ file: StoredFile, _ entry: CatalogEntry?, _ buffer: UnsafeMutableRawBufferPointer,
         isFinal: Bool
-    ) throws(DatabaseError) {
+    ) throws(RecordsError) {
         let size = file.version.size
         var finding = ScrubFinding(kind: .stranger, path: path.string, size: size, recorded: entry?.digest)
         if repair != nil || entry?.digest != nil {
@@ -212,7 +211,7 @@ extension Scrub {
                         [files] () throws(Failure) in try files.syncNames()
                     }
                 }
-                return keep { (claims) throws(DatabaseError) in
+                return keep { (claims) throws(RecordsError) in
                     try claims.removeRotten(file.version)
                 }
             }
@@ -230,15 +229,15 @@ extension Scrub {
     /// Lets the catalog know which files are rotten, so that a server sends and acknowledges them no more.
     private func keep(_ finding: ScrubFinding, _ file: StoredFile) {
         guard finding.kind == .rotten, let recorded = finding.recorded else { return }
-        keep { (claims) throws(DatabaseError) in
+        keep { (claims) throws(RecordsError) in
             try claims.add(rotten: RottenFile(version: file.version, digest: recorded))
         }
     }
 
     /// Whoever may only read the catalog is told what is wrong all the same.
-    private func keep(_ body: (PathOwners) throws(DatabaseError) -> Void) {
+    private func keep(_ body: (PathOwners) throws(RecordsError) -> Void) {
         guard let claims else { return }
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             try body(claims)
         } catch {
             state.withLock { $0.summary.keepingFault = error.message }
@@ -271,7 +270,7 @@ extension Scrub {
     private func lookAgain() throws(ServerError) {
         if let failure = state.withLock({ $0.failure }) { throw failure }
         let suspects = Locked(state.withLock { $0.suspects })
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             if newest != nil { try claims?.refresh() }
             inEachThread { scrub, buffer in
                 while let path = suspects.withLock({ $0.popLast() }) {
@@ -286,7 +285,7 @@ extension Scrub {
     }
 
     /// What the walk did not come by: it is missing, unless it came, or could be reached, only later.
-    private func lookForMissing() throws(DatabaseError) {
+    private func lookForMissing() throws(RecordsError) {
         guard let claims else { return }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
         defer { buffer.deallocate() }
@@ -299,7 +298,7 @@ extension Scrub {
 
     private func lookFor(
         _ text: String, _ claims: PathOwners, _ buffer: UnsafeMutableRawBufferPointer
-    ) throws(DatabaseError) {
+    ) throws(RecordsError) {
         let path = try? RelativePath(text)
         let opened = path.map { files.open($0) } ?? .absent
         if let path {

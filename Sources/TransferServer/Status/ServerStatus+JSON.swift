@@ -1,5 +1,4 @@
 import TransferAccess
-import TransferCatalog
 import TransferIntake
 import TransferModel
 import TransferPorts

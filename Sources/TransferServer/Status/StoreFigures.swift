@@ -1,4 +1,3 @@
-import TransferCatalog
 import TransferPorts
 import TransferSystem
 

@@ -2,6 +2,7 @@ import Testing
 import TransferCatalog
 import TransferDatabase
 import TransferModel
+import TransferPorts
 import TransferTestSupport
 
 @testable import TransferSimulation
@@ -54,7 +55,7 @@ import TransferTestSupport
             try Self.left(seed) { catalog, simulated in
                 try catalog.record([Self.entry(0)])
                 simulated.fail(2, after: 0)
-                #expect(throws: DatabaseError.self) { try catalog.record([Self.entry(1)]) }
+                #expect(throws: RecordsError.self) { try catalog.record([Self.entry(1)]) }
                 #expect(simulated.hasFailed)
             }
         }
@@ -66,7 +67,7 @@ import TransferTestSupport
         for seed in Self.cuts {
             let left = try Self.left(seed) { catalog, simulated in
                 simulated.fail(2, after: 0)
-                #expect(throws: DatabaseError.self) { try catalog.record([Self.entry(0)]) }
+                #expect(throws: RecordsError.self) { try catalog.record([Self.entry(0)]) }
                 try catalog.record([Self.entry(1)])
             }
             #expect(left == [0, 1])
@@ -78,7 +79,7 @@ import TransferTestSupport
             let left = try Self.left(0) { catalog, simulated in
                 try catalog.record([Self.entry(0)])
                 simulated.fail(kind, after: 0)
-                #expect(throws: DatabaseError.self) { try catalog.record([Self.entry(1)]) }
+                #expect(throws: RecordsError.self) { try catalog.record([Self.entry(1)]) }
                 try catalog.record([Self.entry(2)])
             }
             #expect(left == [0, 2])
@@ -112,9 +113,9 @@ import TransferTestSupport
                 simulated.isDead = { isDead }
                 simulated.die = { isDead = true }
                 simulated.mayDie(number)
-                #expect(throws: DatabaseError.self) { try catalog.record([Self.entry(0)]) }
+                #expect(throws: RecordsError.self) { try catalog.record([Self.entry(0)]) }
                 #expect(isDead && !simulated.hasFailed)
-                #expect(throws: DatabaseError.self) { try catalog.record([Self.entry(1)]) }
+                #expect(throws: RecordsError.self) { try catalog.record([Self.entry(1)]) }
                 isDead = false
             }
         }

@@ -3,6 +3,7 @@ import TransferCatalog
 import TransferModel
 
 @testable import TransferIntake
+import TransferPorts
 
 /// What has become of a file since a moment.
 @Suite struct RecentChangesTests {

@@ -2,6 +2,7 @@ import Testing
 import TransferAccess
 import TransferCatalog
 import TransferModel
+import TransferPorts
 import TransferSystem
 import TransferTestSupport
 

@@ -1,6 +1,7 @@
 import Testing
 import TransferCatalog
 import TransferModel
+import TransferPorts
 import TransferProtocol
 
 @testable import TransferIntake

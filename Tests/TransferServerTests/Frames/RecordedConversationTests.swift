@@ -2,6 +2,7 @@ import Glibc
 import Testing
 import TransferIO
 import TransferModel
+import TransferProtocol
 import TransferServer
 import TransferTestSupport
 
@@ -55,6 +56,7 @@ extension ServerTests {
             try await TransferServerTests.serving(
                 {
                     $0.agent = "recorded"
+                    $0.timeouts = Liveness.Timeouts()
                     $0.offersOwners = false
                     $0.tellsDirectory = false
                     $0.maximumUpload = 1 << 30

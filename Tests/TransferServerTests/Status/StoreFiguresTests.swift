@@ -1,5 +1,6 @@
 import Testing
 import TransferCatalog
+import TransferPorts
 import TransferSystem
 
 @testable import TransferServer

@@ -3,6 +3,7 @@ import Glibc
 import Testing
 import TransferCatalog
 import TransferModel
+import TransferPorts
 import TransferProtocol
 import TransferTestSupport
 

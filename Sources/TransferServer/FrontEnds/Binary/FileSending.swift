@@ -1,4 +1,3 @@
-import TransferCatalog
 import TransferCodec
 import TransferIntake
 import TransferMail

@@ -1,6 +1,5 @@
 import Synchronization
 package import TransferAccess
-import TransferCatalog
 package import TransferConnection
 import TransferIO
 package import TransferIntake

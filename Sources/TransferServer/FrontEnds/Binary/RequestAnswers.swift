@@ -1,5 +1,4 @@
 package import TransferAccess
-import TransferCatalog
 package import TransferCodec
 import TransferConnection
 import TransferIntake

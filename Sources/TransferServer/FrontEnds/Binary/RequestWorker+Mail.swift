@@ -1,6 +1,4 @@
 import TransferAccess
-import TransferCatalog
-import TransferDatabase
 import TransferIntake
 import TransferKeys
 import TransferMail
@@ -41,7 +39,7 @@ extension RequestWorker {
 
     func begin(_ request: IntroduceRequest) throws(Failure) -> DoneAnswer {
         let (mailroom, person) = try mailbox(toRead: true)
-        try attemptMail { () throws(DatabaseError) in
+        try attemptMail { () throws(RecordsError) in
             try mailroom.introduce(person, sealingKey: request.sealingKey)
         }
         return DoneAnswer(outcome: Outcome(id: request.id, code: .completed), subject: "introduce")
@@ -54,7 +52,7 @@ extension RequestWorker {
         // What was looked up before has ended now, perhaps.
         lookedUp.removeAll(keepingCapacity: true)
         let receipts = state == .delivered ? try self.receipts(for: request) : nil
-        let settled = try attemptMail { () throws(DatabaseError) in
+        let settled = try attemptMail { () throws(RecordsError) in
             try mailroom.settle(request.deliveries, by: person, as: state, receipts: receipts)
         }
         let ended: EndedDeliveries
@@ -98,7 +96,7 @@ extension RequestWorker {
         if let known = lookedUp[id] { return known }
         let ids = Set([id] + nextFetched(Self.lookedUpAtOnce - 1)).filter { lookedUp[$0] == nil }
         let ledger = try ledger(of: mailroom)
-        let found = try attemptMail { () throws(DatabaseError) in
+        let found = try attemptMail { () throws(RecordsError) in
             try ledger.deliveries(of: Array(ids), to: person)
         }
         for id in ids { lookedUp[id] = .some(nil) }
@@ -139,11 +137,11 @@ extension RequestWorker {
     }
 
     private func ledger(of mailroom: Mailroom) throws(Failure) -> MailLedger {
-        try attemptMail { () throws(DatabaseError) in try mailroom.ledger }
+        try attemptMail { () throws(RecordsError) in try mailroom.ledger }
     }
 
-    private func attemptMail<T>(_ body: () throws(DatabaseError) -> T) throws(Failure) -> T {
-        do throws(DatabaseError) {
+    private func attemptMail<T>(_ body: () throws(RecordsError) -> T) throws(Failure) -> T {
+        do throws(RecordsError) {
             return try body()
         } catch {
             throw Failure(mail: error)
@@ -254,7 +252,7 @@ final class MailListing: RequestAnswer {
     private func nextPage() throws(Failure) -> [ListedDelivery] {
         guard !isOver else { return [] }
         let page: [Delivery]
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             switch request.box {
             case .inbox:
                 page = try ledger.inbox(

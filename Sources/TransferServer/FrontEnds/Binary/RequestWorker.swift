@@ -1,5 +1,4 @@
 import TransferAccess
-import TransferCatalog
 package import TransferCodec
 package import TransferIntake
 import TransferMail

@@ -2,6 +2,7 @@ import Glibc
 import TransferCatalog
 import TransferDatabase
 import TransferModel
+import TransferPorts
 import TransferTestSupport
 
 /// The catalog of a simulated server: the real one, on SQLite in memory, whose calls fail when the simulation says so.

@@ -134,7 +134,7 @@ extension World {
         guard let mailroom, let intake else { return }
         let name = SimulatedPeople.names[Int(step.a) % SimulatedPeople.names.count]
         if step.b % 8 == 0 { return try settleForAnother(step, name) }
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             let all = try mailroom.ledger.inbox(of: name, after: 0, limit: 100, withEnded: step.b % 8 == 1)
             let some = all.dropFirst(Int(step.c % 3)).prefix(1 + Int(step.c >> 4 % 4))
             guard !some.isEmpty, !disk.isDead else { return }
@@ -174,11 +174,11 @@ extension World {
     func introduce(_ step: Step) throws {
         guard let mailroom, let ledger, !disk.isDead else { return }
         let name = SimulatedPeople.names[Int(step.a) % SimulatedPeople.names.count]
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             // Whoever says anything is remembered, for which the server reads all that it has kept.
             try mailroom.remember([name])
             if let key = sealingKeys[name], mailroom.sealingKey(of: name) != key, !ledger.hasFailed, !disk.isDead {
-                throw DatabaseError(.damaged, "")
+                throw RecordsError(.damaged, "")
             }
             let key = SplitMix64.bytes(seed: UInt64(step.b), 32)
             sealingKeys[name] = nil

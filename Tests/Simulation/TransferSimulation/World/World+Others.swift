@@ -2,6 +2,7 @@ import Glibc
 import TransferCatalog
 import TransferIntake
 import TransferModel
+import TransferPorts
 import TransferTestSupport
 
 extension World {

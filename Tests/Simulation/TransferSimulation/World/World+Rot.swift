@@ -1,6 +1,7 @@
 import TransferCatalog
 import TransferIntake
 import TransferModel
+import TransferPorts
 
 /// Files that the disk has lost, and what the server knows of them.
 extension World {

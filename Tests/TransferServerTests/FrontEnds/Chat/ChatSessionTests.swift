@@ -363,8 +363,8 @@ import TransferTestSupport
     /// Without mailboxes there is nothing for such clients.
     @Test func noServerWithoutMailboxes() async throws {
         var foundations = ServerFoundations()
-        foundations.openMail = { (_, _, _) throws(DatabaseError) in
-            throw DatabaseError(.damaged, "The mailboxes are damaged.")
+        foundations.openMail = { (_, _, _) throws(RecordsError) in
+            throw RecordsError(.damaged, "The mailboxes are damaged.")
         }
         await #expect(throws: ServerError.self) {
             try await TransferServerTests.serving(

@@ -14,7 +14,7 @@ import TransferModel
 
     private func makeState() throws -> ChatState {
         let mailroom = Mailroom(
-            .failure(DatabaseError(.unavailable, "There is none.")), Nobody(), MailLimits(bytes: 1), utc: { 0 })
+            .failure(RecordsError(.unavailable, "There is none.")), Nobody(), MailLimits(bytes: 1), utc: { 0 })
         let listener = ClassicListener(.jsonline, on: .internet(host: "127.0.0.1", port: 1), AccessOptions())
         return ChatState(
             try #require(ChatGuests(listener, UploadScope(), peer: "here", mailroom)))

@@ -1,6 +1,5 @@
 import TransferAccess
 import TransferClassic
-import TransferDatabase
 import TransferIntake
 import TransferMail
 import TransferModel
@@ -44,7 +43,7 @@ struct ChatGuests: Sendable {
 
     private func register(_ name: String) throws(Failure) {
         let refusal: MailRefusal?
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             refusal = try mailroom.takeUnproven(name)
         } catch {
             throw Failure(mail: error)

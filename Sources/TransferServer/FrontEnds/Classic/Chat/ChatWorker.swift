@@ -1,6 +1,5 @@
 import TransferClassic
 import TransferCodec
-import TransferDatabase
 import TransferIO
 import TransferIntake
 import TransferMail
@@ -93,8 +92,8 @@ final class ChatWorker: @unchecked Sendable {
         }
     }
 
-    private func attemptMail<T>(_ body: () throws(DatabaseError) -> T) throws(Failure) -> T {
-        do throws(DatabaseError) {
+    private func attemptMail<T>(_ body: () throws(RecordsError) -> T) throws(Failure) -> T {
+        do throws(RecordsError) {
             return try body()
         } catch {
             throw Failure(mail: error)
@@ -144,7 +143,7 @@ extension ChatWorker {
 
     private func lookUp() throws(Failure) {
         guard current == nil, waiting.isEmpty else { return }
-        waiting = try attemptMail { () throws(DatabaseError) in
+        waiting = try attemptMail { () throws(RecordsError) in
             try guests.mailroom.ledger.inbox(of: name, after: last, limit: Self.page)
         }
     }
@@ -180,7 +179,7 @@ extension ChatWorker {
 
     /// It may have been fetched elsewhere, or have expired, since it was looked up.
     private func isWaiting(_ delivery: Delivery) throws(Failure) -> Bool {
-        try attemptMail { () throws(DatabaseError) in
+        try attemptMail { () throws(RecordsError) in
             try guests.mailroom.ledger.delivery(of: delivery.mail.id, to: name)?.state.isOpen ?? false
         }
     }
@@ -230,7 +229,7 @@ extension Failure {
 extension ChatWorker {
     private func settle(_ received: [UploadID]) {
         guard !received.isEmpty else { return }
-        do throws(DatabaseError) {
+        do throws(RecordsError) {
             guard let ended = try guests.mailroom.settle(received, by: name, as: .delivered).ended else { return }
             resources.intake.free(ended.freed)
             events += ended.deliveries.map { .settled($0, peer: guests.peer) }

@@ -1,5 +1,4 @@
 import TransferAccess
-import TransferCatalog
 import TransferHTTP
 import TransferIO
 import TransferIntake

@@ -1,4 +1,3 @@
-import TransferCatalog
 import TransferHTTP
 import TransferIO
 import TransferIntake

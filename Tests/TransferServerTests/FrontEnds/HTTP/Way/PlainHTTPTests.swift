@@ -43,7 +43,8 @@ extension ServerTests {
 
         @Test func rightsCountThere() async throws {
             let token = try token()
-            try await serving { server in
+            // A client that speaks TLS there waits until it is given up.
+            try await serving({ $0.timeouts.handshake = .seconds(10) }) { server in
                 let client = try server.plainClient()
                 #expect(try client.ask(.put, "/x", [], [1]).status == 401)
                 #expect(try client.ask(.put, "/x", [token], [1]).status == 201)

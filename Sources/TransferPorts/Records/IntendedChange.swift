@@ -1,5 +1,62 @@
 package import TransferModel
 
+/// What a server is about to do with a file or folder, noted before it does it: whatever ends it in the middle, the next one can
+/// tell which of the two states is there, and lets the catalog say so.
+package struct IntendedChange: Equatable, Sendable {
+    /// The numbers are stored.
+    package enum Form: Int64, CaseIterable, Sendable {
+        /// A file gets another path, perhaps in place of another file.
+        case move = 1
+        /// A folder gets another path, with all that is in it.
+        case folder = 2
+        /// A file gets a second name.
+        case link = 3
+        /// A file gets other attributes.
+        case attributes = 4
+        /// A file gives way to something that is no file.
+        case replacement = 5
+        /// A file gives way and is kept at the target. What the catalog knows of other files under its path stays there.
+        case keep = 6
+    }
+
+    package let form: Form
+    package let path: String
+
+    /// The other path; where there is none, the same one.
+    package let target: String
+
+    /// What has the path before.
+    package let before: ContentVersion
+
+    /// The time of modification that the file is given, as versions have it; nothing where it keeps its own.
+    package let revision: Int64?
+
+    /// When it was intended; UTC, in nanoseconds since 1970.
+    package let moment: Int64
+
+    package init(
+        _ form: Form, _ path: String, to target: String? = nil, before: ContentVersion, revision: Int64? = nil,
+        at moment: Int64
+    ) {
+        (self.form, self.path, self.target) = (form, path, target ?? path)
+        (self.before, self.revision, self.moment) = (before, revision, moment)
+    }
+}
+
+extension IntendedChange {
+    /// The same, with all that a file system has made of the attributes.
+    package func done(as file: ContentVersion) -> IntendedChange {
+        IntendedChange(form, path, to: target, before: before, revision: file.revision, at: moment)
+    }
+
+    /// The same behind it: all that was acknowledged by then is about what was there before.
+    ///
+    /// - Parameter moment: UTC, in nanoseconds since 1970.
+    package func made(at moment: Int64) -> IntendedChange {
+        IntendedChange(form, path, to: target, before: before, revision: revision, at: max(moment, self.moment))
+    }
+}
+
 /// What has become of an intended change, by what is there.
 extension IntendedChange {
     /// What the catalog has to say from now on; no changes where it says so already, or where that cannot be told.

@@ -1,22 +1,6 @@
 import TransferDatabase
 import TransferModel
-
-/// A file that was acknowledged below a folder after it was noted that the folder is to be moved: it went along, or it came after.
-package struct LateUpload: Equatable, Sendable {
-    package let path: String
-    package let object: UInt64
-
-    package init(_ path: String, object: UInt64) { (self.path, self.object) = (path, object) }
-
-    /// Where it is if it went along; alone, whenever it was acknowledged.
-    ///
-    /// - Parameter folder: that it was acknowledged in.
-    func moved(with folder: PathMove) -> PathMove {
-        PathMove(
-            path, to: folder.target + String(decoding: path.utf8.dropFirst(folder.path.utf8.count), as: UTF8.self),
-            object: object, at: .min)
-    }
-}
+import TransferPorts
 
 extension LateUpload {
     // Behind a slash comes a zero: all paths below a folder are between the two.
@@ -31,9 +15,9 @@ extension LateUpload {
     /// - Returns: with the number of the last row; nil at the end.
     static func some(
         below move: PathMove, behind last: Int64, in database: Database
-    ) throws(DatabaseError) -> (found: [LateUpload], end: Int64?) {
+    ) throws(RecordsError) -> (found: [LateUpload], end: Int64?) {
         let select = try Statement(Self.select, in: database)
-        return try move.path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
+        return try move.path.utf8.span.withUnsafeBufferPointer { (path) throws(RecordsError) in
             select.bind(1, text: path)
             select.bind(2, last)
             defer { select.reset() }
@@ -50,12 +34,12 @@ extension LateUpload {
     /// - Parameter read: lends the database for a moment.
     static func all(
         below move: PathMove, after noted: NotedChanges,
-        _ read: ((Database) throws(DatabaseError) -> (found: [LateUpload], end: Int64?)) throws(DatabaseError)
+        _ read: ((Database) throws(RecordsError) -> (found: [LateUpload], end: Int64?)) throws(RecordsError)
             -> (found: [LateUpload], end: Int64?)
-    ) throws(DatabaseError) -> [LateUpload] {
+    ) throws(RecordsError) -> [LateUpload] {
         var (all, last): ([LateUpload], Int64?) = ([], noted.newest)
         while let row = last {
-            let page = try read { (database) throws(DatabaseError) in
+            let page = try read { (database) throws(RecordsError) in
                 try some(below: move, behind: row, in: database)
             }
             all += page.found

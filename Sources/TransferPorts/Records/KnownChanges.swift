@@ -49,7 +49,8 @@ package struct KnownChanges: Equatable, Sendable {
         versions = [VersionChange(path: kept.place.string, before: before, after: after)]
     }
 
-    var folders: [PathMove] { moves.filter { $0.object == nil } }
+    /// Moves of folders.
+    package var folders: [PathMove] { moves.filter { $0.object == nil } }
 
     package mutating func add(_ other: KnownChanges) {
         kept += other.kept
@@ -70,44 +71,6 @@ package struct KnownChanges: Equatable, Sendable {
     }
 }
 
-/// One of the changes of files, as the catalog makes them one after the other.
-enum KnownChange {
-    case forget(KnownChanges.Replaced)
-    case link(PathLink)
-    case move(PathMove)
-    /// - Parameter after: the version behind all changes of the file.
-    case restamp(VersionChange, after: ContentVersion)
-
-    /// The paths whose rows it changes.
-    var paths: [String] {
-        switch self {
-        case .forget(let replaced): [replaced.path]
-        case .link(let link): [link.path]
-        case .move(let move): [move.path, move.target]
-        case .restamp(let change, _): [change.path]
-        }
-    }
-}
-
-extension KnownChanges {
-    /// All but the moves of folders, in the order in which they are made.
-    var ofFiles: [KnownChange] {
-        // Several changes may be about one file, under one name or several.
-        let last = Dictionary(versions.map { (FileNumber($0.after), $0.after) }) { $0.touch < $1.touch ? $1 : $0 }
-        return kept.map { .move($0) } + replaced.map { .forget($0) } + links.map { .link($0) }
-            + moves.filter { $0.object != nil }.map { .move($0) }
-            + versions.map { .restamp($0, after: last[FileNumber($0.after)] ?? $0.after) }
-    }
-}
-
-/// What tells a file from others in a batch of changes. Two disks may have one number; they hardly have one size as well.
-private struct FileNumber: Hashable {
-    let object: UInt64
-    let size: UInt64
-
-    init(_ version: ContentVersion) { (object, size) = (version.object, version.size) }
-}
-
 /// A file that this server has changed on purpose, but not its content: what it is known by from now on.
 package struct VersionChange: Equatable, Sendable {
     /// Where it is now.
@@ -117,5 +80,50 @@ package struct VersionChange: Equatable, Sendable {
 
     package init(path: String, before: ContentVersion, after: ContentVersion) {
         (self.path, self.before, self.after) = (path, before, after)
+    }
+}
+
+/// A file or folder that has got another path.
+package struct PathMove: Equatable, Sendable {
+    package let path: String
+    package let target: String
+
+    /// Which file was moved; nothing for a folder, in which all has moved as well.
+    package let object: UInt64?
+
+    /// `ContentVersion.revision` of the file before it was moved; nil if unknown. A mark of rot with another revision describes content
+    /// that the file no longer has.
+    package let revision: Int64?
+
+    /// When it was moved; UTC, in nanoseconds since 1970. What was acknowledged under the path later is about another file, unless
+    /// it says that it is about this one.
+    package let moment: Int64
+
+    /// The same, where nothing but what says that it is about this file goes along: what has given way leaves behind what is known of the
+    /// file that takes its path, which may have been there before.
+    package var alone: PathMove { PathMove(path, to: target, object: object, revision: revision, at: .min) }
+
+    /// Whether nothing but what says that it is about this file goes along.
+    package var isAlone: Bool { moment == .min }
+
+    package init(_ path: String, to target: String, object: UInt64? = nil, revision: Int64? = nil, at moment: Int64) {
+        (self.path, self.target, self.object, self.revision, self.moment) = (path, target, object, revision, moment)
+    }
+}
+
+/// A file that has got one more name: what was acknowledged of its content holds for that, too.
+package struct PathLink: Equatable, Sendable {
+    package let path: String
+    package let target: String
+
+    /// The file as it was acknowledged, and as it is.
+    package let before: ContentVersion
+    package let after: ContentVersion
+
+    /// When it was made; UTC, in nanoseconds since 1970.
+    package let moment: Int64
+
+    package init(_ path: String, as target: String, before: ContentVersion, after: ContentVersion, at moment: Int64) {
+        (self.path, self.target, self.before, self.after, self.moment) = (path, target, before, after, moment)
     }
 }

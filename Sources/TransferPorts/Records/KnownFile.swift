@@ -50,7 +50,7 @@ package struct KnownFiles: Sendable {
         package var prefix: [UInt8] { folder.map { Array($0.string.utf8) + [UInt8(ascii: "/")] } ?? [] }
 
         /// A text behind all paths that begin so.
-        var end: [UInt8] { folder.map { Array($0.string.utf8) + [UInt8(ascii: "/") + 1] } ?? [0xFF] }
+        package var end: [UInt8] { folder.map { Array($0.string.utf8) + [UInt8(ascii: "/") + 1] } ?? [0xFF] }
     }
 
     package var files: [KnownFile] = []

@@ -1,52 +1,6 @@
 import TransferDatabase
-package import TransferModel
-
-/// An upload that has begun and has no acknowledgement so far: what its sender has declared, and whose it is.
-package struct UnfinishedUpload: Equatable, Sendable {
-    package var id: UploadID
-
-    /// Where its content is to be stored.
-    package var path: String
-
-    /// Bytes of content; nothing as long as its source has no end.
-    package var size: UInt64?
-
-    package var kind: ContentKind
-
-    /// What the content is digested with.
-    package var function: DigestFunction
-
-    package var conflict: ConflictPolicy
-
-    /// The time of modification that the stored file is to have.
-    package var modified: Timestamp?
-
-    /// Permission bits that the stored file is to have, 0 to 0o777.
-    package var permissions: UInt16?
-
-    /// As in `CatalogEntry`.
-    package var sender: String
-
-    /// As in `CatalogEntry`.
-    package var client: UInt64?
-
-    /// UTC, in nanoseconds since 1970.
-    package var begun: Int64
-
-    /// The push that it was begun in, as the client named it.
-    package var run: UInt64?
-
-    package init(
-        id: UploadID, path: String, size: UInt64? = nil, kind: ContentKind = .file, function: DigestFunction = .xxh128,
-        conflict: ConflictPolicy = .keepBoth, modified: Timestamp? = nil, permissions: UInt16? = nil,
-        sender: String = "", client: UInt64? = nil, begun: Int64, run: UInt64? = nil
-    ) {
-        (self.id, self.path, self.size, self.kind) = (id, path, size, kind)
-        (self.function, self.conflict) = (function, conflict)
-        (self.modified, self.permissions) = (modified, permissions)
-        (self.sender, self.client, self.begun, self.run) = (sender, client, begun, run)
-    }
-}
+import TransferModel
+import TransferPorts
 
 /// How they stand in the table.
 extension UnfinishedUpload {
@@ -58,7 +12,7 @@ extension UnfinishedUpload {
 
     static let select = "SELECT \(names) FROM unfinished ORDER BY begun"
 
-    func write(_ statement: Statement) throws(DatabaseError) {
+    func write(_ statement: Statement) throws(RecordsError) {
         statement.bind(3, size.map { Int64(clamping: $0) })
         statement.bind(4, Int64(kind.rawValue))
         statement.bind(5, Int64(function.rawValue))
@@ -69,11 +23,11 @@ extension UnfinishedUpload {
         statement.bind(11, client.map { Int64(bitPattern: $0) })
         statement.bind(12, begun)
         statement.bind(13, run.map { Int64(bitPattern: $0) })
-        try id.withBytes { (id) throws(DatabaseError) in
+        try id.withBytes { (id) throws(RecordsError) in
             statement.bind(1, blob: id)
-            try path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
+            try path.utf8.span.withUnsafeBufferPointer { (path) throws(RecordsError) in
                 statement.bind(2, text: path)
-                try sender.utf8.span.withUnsafeBufferPointer { (sender) throws(DatabaseError) in
+                try sender.utf8.span.withUnsafeBufferPointer { (sender) throws(RecordsError) in
                     statement.bind(10, text: sender)
                     try statement.run()
                 }

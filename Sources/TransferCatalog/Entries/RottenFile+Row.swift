@@ -1,18 +1,6 @@
 import TransferDatabase
-package import TransferModel
-
-/// A stored file that the disk has lost: nobody has changed it, and its content is not what was acknowledged.
-///
-/// It is known by the file and not by a name: all its names have lost it, wherever they are moved.
-package struct RottenFile: Equatable, Sendable {
-    /// The file's when its content was read. Its `touch` says nothing: new permissions or names bring nothing back.
-    package var version: ContentVersion
-
-    /// What was acknowledged.
-    package var digest: Digest
-
-    package init(version: ContentVersion, digest: Digest) { (self.version, self.digest) = (version, digest) }
-}
+import TransferModel
+import TransferPorts
 
 /// How they stand in the table.
 extension RottenFile {
@@ -39,10 +27,10 @@ extension RottenFile {
             SELECT object, revision, size FROM uploads WHERE object IS NOT NULL AND revision IS NOT NULL)
         """
 
-    func write(_ statement: Statement) throws(DatabaseError) {
+    func write(_ statement: Statement) throws(RecordsError) {
         statement.bind(content: version)
         statement.bind(4, Int64(digest.algorithm.rawValue))
-        try digest.bytes.span.bytes.withUnsafeBytes { (digest) throws(DatabaseError) in
+        try digest.bytes.span.bytes.withUnsafeBytes { (digest) throws(RecordsError) in
             statement.bind(5, blob: digest)
             try statement.run()
         }

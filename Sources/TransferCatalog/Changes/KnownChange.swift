@@ -1,0 +1,40 @@
+import TransferModel
+import TransferPorts
+
+/// One of the changes of files, as the catalog makes them one after the other.
+enum KnownChange {
+    case forget(KnownChanges.Replaced)
+    case link(PathLink)
+    case move(PathMove)
+    /// - Parameter after: the version behind all changes of the file.
+    case restamp(VersionChange, after: ContentVersion)
+
+    /// The paths whose rows it changes.
+    var paths: [String] {
+        switch self {
+        case .forget(let replaced): [replaced.path]
+        case .link(let link): [link.path]
+        case .move(let move): [move.path, move.target]
+        case .restamp(let change, _): [change.path]
+        }
+    }
+}
+
+extension KnownChanges {
+    /// All but the moves of folders, in the order in which they are made.
+    var ofFiles: [KnownChange] {
+        // Several changes may be about one file, under one name or several.
+        let last = Dictionary(versions.map { (FileNumber($0.after), $0.after) }) { $0.touch < $1.touch ? $1 : $0 }
+        return kept.map { .move($0) } + replaced.map { .forget($0) } + links.map { .link($0) }
+            + moves.filter { $0.object != nil }.map { .move($0) }
+            + versions.map { .restamp($0, after: last[FileNumber($0.after)] ?? $0.after) }
+    }
+}
+
+/// What tells a file from others in a batch of changes. Two disks may have one number; they hardly have one size as well.
+private struct FileNumber: Hashable {
+    let object: UInt64
+    let size: UInt64
+
+    init(_ version: ContentVersion) { (object, size) = (version.object, version.size) }
+}
