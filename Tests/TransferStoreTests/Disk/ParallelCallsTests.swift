@@ -1,9 +1,6 @@
 import Synchronization
 import Testing
-import TransferPorts
 import TransferSystem
-
-@testable import TransferStore
 
 @Suite struct ParallelCallsTests {
     @Test(arguments: [0, 1, 2, 3, 7, 1000], [0, 1, 2, 8]) func eachNumberOnce(count: Int, threads: Int) {

@@ -1,6 +1,7 @@
 import Testing
 import TransferPorts
 import TransferStoreTestSupport
+import TransferSystem
 import TransferTestSupport
 
 @testable import TransferStore

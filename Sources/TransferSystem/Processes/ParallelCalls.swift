@@ -1,6 +1,5 @@
 import Glibc
 import Synchronization
-import TransferSystem
 
 /// Calls `body` with every number below `count`, on up to `threads` threads at once, this one included, and returns
 /// when all calls have. Worth its threads where each call mostly waits for a disk that does better with many at a time.
