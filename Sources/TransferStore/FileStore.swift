@@ -106,7 +106,7 @@ package final class FileStore: ServerStore, PartStore, AppendStore, RereadStore 
     package var isInDoubt: Bool { incoming.committer.isInDoubt }
 
     /// How long waiting for the disk takes, where there is anything to wait for.
-    package var syncDurations: DurationHistogram { incoming.committer.durations }
+    package var syncDurations: DurationHistogram? { incoming.committer.durations }
 
     /// The descriptor of the directory, for as long as the store is there.
     package var directory: Int32 { tree.root.number }

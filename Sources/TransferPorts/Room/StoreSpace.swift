@@ -1,6 +1,6 @@
 package import TransferSystem
 
-/// How much a store may take and how much there is, for those who watch it. Safe to call from any thread.
+/// How much a store may take and how much there is, and how it does, for those who watch it. Safe to call from any thread.
 package protocol StoreSpace: AnyObject, Sendable {
     /// - Returns: nil where that cannot be said, as in memory without a limit.
     var room: StoreRoom? { get }
@@ -11,13 +11,13 @@ package protocol StoreSpace: AnyObject, Sendable {
     /// Bytes that count against the quota, and the quota; nil without one.
     var quota: (used: UInt64, limit: UInt64)? { get }
 
+    /// How long waiting for a disk takes; nil for a store that waits for none.
+    var syncDurations: DurationHistogram? { get }
+
     /// Holds to other limits from now on, as far as that can change: not whether there is a quota.
     ///
     /// - Returns: those that hold now.
     func change(_ limits: SpaceLimits) -> SpaceLimits
-
-    /// How long waiting for the storage takes before something is acknowledged, where there is anything to wait for.
-    var syncDurations: DurationHistogram { get }
 
     /// Has somebody make room where it is missing, before anything is refused for that.
     ///

@@ -46,7 +46,8 @@ struct MetricsPage {
         for value in values { writer.sample([(label, value.name)], value.count) }
     }
 
-    private mutating func write(_ metric: Metric, _ histogram: DurationHistogram) {
+    private mutating func write(_ metric: Metric, _ histogram: DurationHistogram?) {
+        guard let histogram else { return }
         begin(metric)
         writer.sample([], histogram.reading)
     }
@@ -73,7 +74,7 @@ extension MetricsPage {
         }
         write(.uploadSeconds, metrics.uploadDurations)
         write(.commitSeconds, metrics.commitDurations)
-        write(.syncSeconds, core.store.syncDurations)
+        write(.syncSeconds, core.space.syncDurations)
         write(.received, "protocol", wires.map { ($0, $1.received.value) })
         write(.sent, "protocol", wires.map { ($0, $1.sent.value) })
         write(.running, status.uploads.count)
