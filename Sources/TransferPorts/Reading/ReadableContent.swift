@@ -1,3 +1,4 @@
+import TransferCodec
 package import TransferModel
 package import TransferSystem
 
@@ -29,6 +30,35 @@ package protocol ReadableContent: AnyObject {
     ///
     /// - Returns: false where it cannot.
     func share(with staged: any StagedContent) throws(Failure) -> Bool
+}
+
+extension ReadableContent {
+    /// Reads all of it but its holes, one byte after the other.
+    ///
+    /// - Parameters:
+    ///   - buffer: to read into; not empty.
+    ///   - progress: is called with the bytes of every piece. Reading ends when it returns false.
+    /// - Returns: nil where `progress` has ended it.
+    package func digest(
+        _ function: DigestFunction, through buffer: UnsafeMutableRawBufferPointer, progress: (Int) -> Bool
+    ) throws(Failure) -> Digest? {
+        expectAll()
+        let digester = ContentDigester(function)
+        while true {
+            let run = run(at: digester.size)
+            guard !run.isHole else {
+                let zeros = ZeroBytes.prefix(Int(clamping: run.count))
+                digester.update(zeros) { _, _ in }
+                guard progress(zeros.count) else { return nil }
+                continue
+            }
+            let piece = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(clamping: run.count)))
+            let count = try read(into: piece, at: digester.size)
+            digester.update(UnsafeRawBufferPointer(rebasing: piece[..<count])) { _, _ in }
+            guard count == 0 || progress(count) else { return nil }
+            guard count > 0, count == piece.count else { return digester.finish().digest }
+        }
+    }
 }
 
 /// A stored file whose content is to be read.

@@ -1,7 +1,6 @@
 import TransferCatalog
 import TransferModel
-import TransferPorts
-import TransferStore
+package import TransferPorts
 import TransferSystem
 
 /// Reads everything again that is stored below a directory and compares it with the catalog.
@@ -11,7 +10,7 @@ import TransferSystem
 /// it is counted and not judged. What is rotten enters the catalog, with a repair or without.
 package final class Scrub: Sendable {
     package struct Configuration: Sendable {
-        /// The server's.
+        /// The server's, on this machine: it has the catalog.
         package var directory: String
 
         /// Files read at once.
@@ -37,8 +36,9 @@ package final class Scrub: Sendable {
     private static let recordingTime: Int64 = 10_000_000_000
 
     private let configuration: Configuration
-    private let files: StoredFiles
-    private let lock: DirectoryLock?
+    private let store: any ScrubStore
+    private let walk: any ScrubWalk
+    private let lock: (any ScrubLock)?
     private let claims: PathOwners?
     private let repair: CatalogRepair?
     private let report: @Sendable (ScrubFinding) -> Void
@@ -47,37 +47,26 @@ package final class Scrub: Sendable {
     private let state = Locked(State())
     private let counters = Locked(ScrubProgress())
 
-    /// Opens the directory and its catalog.
+    /// Opens the catalog.
     ///
-    /// - Parameter report: is told of every finding, from one thread at a time.
+    /// - Parameters:
+    ///   - store: what the catalog is about.
+    ///   - report: is called with every finding, from one thread at a time.
     /// - Throws: `ServerError` with a sentence that says what to do.
-    package convenience init(
-        _ configuration: Configuration, report: @escaping @Sendable (ScrubFinding) -> Void
+    package init(
+        _ configuration: Configuration, _ store: any ScrubStore, report: @escaping @Sendable (ScrubFinding) -> Void
     ) throws(ServerError) {
-        let files: StoredFiles
-        do throws(Failure) {
-            files = try StoredFiles(path: configuration.directory)
-        } catch {
-            throw ServerError(error.message)
-        }
-        try self.init(configuration, files, report)
-    }
-
-    /// - Parameter files: of the directory.
-    init(
-        _ configuration: Configuration, _ files: StoredFiles, _ report: @escaping @Sendable (ScrubFinding) -> Void
-    ) throws(ServerError) {
-        self.files = files
+        (self.store, walk) = (store, store.walk())
         self.configuration = configuration
         self.report = report
         let path = Catalog.path(in: configuration.directory)
         do throws(Failure) {
-            lock = configuration.repairsCatalog ? try files.lock() : nil
+            lock = configuration.repairsCatalog ? try store.lock() : nil
         } catch {
             let advice = error.code == .busy ? " Stop it first: the catalog is repaired without a server." : ""
             throw ServerError(error.message + advice)
         }
-        newest = files.isServed() && lock == nil ? utcNanoseconds() - Self.recordingTime : nil
+        newest = store.isServed() && lock == nil ? utcNanoseconds() - Self.recordingTime : nil
         if configuration.repairsCatalog {
             let (repair, claims) = try CatalogRepair.open(path)
             (self.repair, self.claims) = (repair, claims)
@@ -96,12 +85,12 @@ package final class Scrub: Sendable {
     /// A server that was killed may have left changes that the catalog does not know of. Whoever may only read the catalog finds
     /// them in it.
     private func settleIntended() {
-        guard claims != nil, let held = try? lock ?? files.lock() else { return }
+        guard claims != nil, let held = try? lock ?? store.lock() else { return }
         defer { withExtendedLifetime(held) {} }
-        keep { [files] (claims) throws(RecordsError) in
+        keep { [store] (claims) throws(RecordsError) in
             // The next server has the names synced, and looks once more.
             let settled = try claims.settleIntended(keepsNotes: true) { (path) throws(Failure) in
-                try files.object(at: path)
+                try store.object(at: path)
             }
             if settled > 0 { try claims.refresh() }
         }
@@ -117,17 +106,17 @@ package final class Scrub: Sendable {
         let expected = try? claims?.totals()
         counters.withLock { $0.expected = expected.map { .init(files: $0.uploads, bytes: $0.bytes) } }
         inEachThread { scrub, buffer in
-            while !scrub.hasFailed, let item = scrub.files.next() { scrub.take(item, buffer) }
+            while !scrub.hasFailed, let entry = scrub.walk.next() { scrub.take(entry, buffer) }
         }
         try lookAgain()
         var summary = state.withLock { $0.summary }
         do throws(RecordsError) {
-            summary.repairs = try repair?.finish { [files] () throws(Failure) in try files.syncNames() }
+            summary.repairs = try repair?.finish { [store] () throws(Failure) in try store.syncNames() }
         } catch {
             throw ServerError(error.message)
         }
         do throws(Failure) {
-            let unfinished = try files.unfinished()
+            let unfinished = try store.unfinished()
             summary.unfinished = .init(files: unfinished.count, bytes: unfinished.bytes)
         } catch {
             throw ServerError(error.message)
@@ -152,9 +141,9 @@ package final class Scrub: Sendable {
 // MARK: The first look
 
 extension Scrub {
-    private func take(_ item: StoredFiles.Item, _ buffer: UnsafeMutableRawBufferPointer) {
-        switch item {
-        case .file(let place): inspect(place.path, files.open(place), buffer, isFinal: newest == nil)
+    private func take(_ entry: ScrubEntry, _ buffer: UnsafeMutableRawBufferPointer) {
+        switch entry {
+        case .file(let file): inspect(file.path, file.open(), buffer, isFinal: newest == nil)
         case .foreign(let path, let size): found(ScrubFinding(kind: .stranger, path: path, size: size))
         case .unreadable(let path, let reason):
             found(ScrubFinding(kind: .unreadable, path: path, size: 0, reason: reason))
@@ -164,13 +153,13 @@ extension Scrub {
 
     /// - Parameter isFinal: whether what is found now is reported.
     private func inspect(
-        _ path: RelativePath, _ opened: StoredFiles.Opened, _ buffer: UnsafeMutableRawBufferPointer, isFinal: Bool
+        _ path: RelativePath, _ opened: ScrubOpening, _ buffer: UnsafeMutableRawBufferPointer, isFinal: Bool
     ) {
         do throws(RecordsError) {
             switch opened {
-            case .file(let file):
-                let entry = try claims?.find(path.string, file.version)
-                try conclude(path, file, entry, buffer, isFinal: isFinal)
+            case .file(let content):
+                let entry = try claims?.find(path.string, content.attributes.version)
+                try conclude(path, content, entry, buffer, isFinal: isFinal)
                 counters.withLock { $0.files += 1 }
             case .unreadable(let reason):
                 let entry = try claims?.find(path.string)
@@ -187,50 +176,51 @@ extension Scrub {
     }
 
     private func conclude(
-        _ path: RelativePath, _ file: StoredFile, _ entry: CatalogEntry?, _ buffer: UnsafeMutableRawBufferPointer,
-        isFinal: Bool
+        _ path: RelativePath, _ content: any ScrubContent, _ entry: CatalogEntry?,
+        _ buffer: UnsafeMutableRawBufferPointer, isFinal: Bool
     ) throws(RecordsError) {
-        let size = file.version.size
+        let version = content.attributes.version
+        let size = version.size
         var finding = ScrubFinding(kind: .stranger, path: path.string, size: size, recorded: entry?.digest)
         if repair != nil || entry?.digest != nil {
-            do throws(SystemError) {
+            do throws(Failure) {
                 // What a copy has, nobody may have synced.
-                if repair != nil, entry?.isCopied(to: file.version) ?? false { try file.sync() }
-                finding.found = try digest(file, entry?.digest?.algorithm.function ?? .xxh128, buffer)
+                if repair != nil, entry?.isCopied(to: version) ?? false { try content.sync() }
+                finding.found = try digest(content, entry?.digest?.algorithm.function ?? .xxh128, buffer)
             } catch {
                 finding.kind = .unreadable
-                finding.reason = error.description
+                finding.reason = error.message
                 return found(finding)
             }
         }
         if let entry, let recorded = entry.digest {
             guard recorded != finding.found else {
                 state.withLock { $0.summary.intact.add(size) }
-                if let repair, entry.isCopied(to: file.version), file.isUnchanged {
-                    try repair.adopt(AdoptedFile(path: path.string, digest: recorded, version: file.version)) {
-                        [files] () throws(Failure) in try files.syncNames()
+                if let repair, entry.isCopied(to: version), content.isUnchanged {
+                    try repair.adopt(AdoptedFile(path: path.string, digest: recorded, version: version)) {
+                        [store] () throws(Failure) in try store.syncNames()
                     }
                 }
                 return keep { (claims) throws(RecordsError) in
-                    try claims.removeRotten(file.version)
+                    try claims.removeRotten(version)
                 }
             }
-            finding.kind = entry.isTouched(file.version) || !file.isUnchanged ? .changed : .rotten
+            finding.kind = entry.isTouched(version) || !content.isUnchanged ? .changed : .rotten
         }
         guard isFinal else { return state.withLock { $0.suspects.append(path) } }
-        if finding.kind != .rotten, let newest, file.changed >= newest {
+        if finding.kind != .rotten, let newest, content.changed >= newest {
             return state.withLock { $0.summary.recent.add(size) }
         }
-        try repair?.take(finding, path, file.version)
-        keep(finding, file)
+        try repair?.take(finding, path, version)
+        keep(finding, version)
         found(finding)
     }
 
     /// Lets the catalog know which files are rotten, so that a server sends and acknowledges them no more.
-    private func keep(_ finding: ScrubFinding, _ file: StoredFile) {
+    private func keep(_ finding: ScrubFinding, _ version: ContentVersion) {
         guard finding.kind == .rotten, let recorded = finding.recorded else { return }
         keep { (claims) throws(RecordsError) in
-            try claims.add(rotten: RottenFile(version: file.version, digest: recorded))
+            try claims.add(rotten: RottenFile(version: version, digest: recorded))
         }
     }
 
@@ -245,10 +235,11 @@ extension Scrub {
     }
 
     private func digest(
-        _ file: StoredFile, _ function: DigestFunction, _ buffer: UnsafeMutableRawBufferPointer
-    ) throws(SystemError) -> Digest {
-        try file.digest(function, through: buffer) { count in
+        _ content: any ScrubContent, _ function: DigestFunction, _ buffer: UnsafeMutableRawBufferPointer
+    ) throws(Failure) -> Digest? {
+        try content.reread(function, through: buffer) { count in
             counters.withLock { $0.bytes += UInt64(count) }
+            return true
         }
     }
 
@@ -274,7 +265,7 @@ extension Scrub {
             if newest != nil { try claims?.refresh() }
             inEachThread { scrub, buffer in
                 while let path = suspects.withLock({ $0.popLast() }) {
-                    scrub.inspect(path, scrub.files.open(path), buffer, isFinal: true)
+                    scrub.inspect(path, scrub.store.open(path), buffer, isFinal: true)
                 }
             }
             try lookForMissing()
@@ -300,7 +291,7 @@ extension Scrub {
         _ text: String, _ claims: PathOwners, _ buffer: UnsafeMutableRawBufferPointer
     ) throws(RecordsError) {
         let path = try? RelativePath(text)
-        let opened = path.map { files.open($0) } ?? .absent
+        let opened = path.map { store.open($0) } ?? .absent
         if let path {
             switch opened {
             case .file, .unreadable: return inspect(path, opened, buffer, isFinal: true)

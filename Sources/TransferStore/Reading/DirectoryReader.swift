@@ -41,11 +41,7 @@ final class DirectoryReader: TreeReader {
         _ path: RelativePath, as name: RelativePath, in directory: DirectoryHandle
     ) throws(Failure) -> StoredContent {
         do throws(SystemError) {
-            let file = try directory.openFile(String(path.name), flags: O_RDONLY | O_NONBLOCK)
-            // By now it may be another one.
-            guard let attributes = StoredAttributes(try directory.disk.status(file.number)), !attributes.isDirectory
-            else { throw SystemError(errno: ENOENT, call: "open") }
-            return StoredContent(file, attributes, named: name, on: directory.disk)
+            return try StoredContent(String(path.name), in: directory, as: name)
         } catch {
             throw Failure(error, reading: name)
         }

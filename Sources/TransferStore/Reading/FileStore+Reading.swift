@@ -125,14 +125,13 @@ extension FileStore {
     }
 
     /// - Returns: nil where no file has the path any more.
-    private func openStored(_ path: RelativePath) throws(SystemError) -> StoredFile? {
+    private func openStored(_ path: RelativePath) throws(SystemError) -> StoredContent? {
         do throws(SystemError) {
             try tree.check(path)
             let directory = try tree.open(path.parent)
             // Opening a device can do things.
             guard let status = try directory.status(String(path.name)), status.isFile else { return nil }
-            let file = try directory.openFile(String(path.name), flags: O_RDONLY | O_NONBLOCK)
-            return try StoredFile(file, on: directory.disk)
+            return try StoredContent(String(path.name), in: directory, as: path)
         } catch {
             guard error.errno != ENOENT, error.errno != ENOTDIR, error.errno != ELOOP else { return nil }
             throw error
@@ -140,7 +139,7 @@ extension FileStore {
     }
 
     /// Syncs them together.
-    private func sync(_ files: [Result<StoredFile?, SystemError>]) -> [Result<StoredFile?, SystemError>] {
+    private func sync(_ files: [Result<StoredContent?, SystemError>]) -> [Result<StoredContent?, SystemError>] {
         var synced = files
         let opened = files.map { try? $0.get() }
         let places = opened.indices.filter { opened[$0] != nil }
@@ -152,22 +151,19 @@ extension FileStore {
     }
 
     private func read(
-        _ query: ContentQuery, _ file: StoredFile, _ buffer: UnsafeMutableRawBufferPointer, _ progress: (Int) -> Bool
+        _ query: ContentQuery, _ file: StoredContent, _ buffer: UnsafeMutableRawBufferPointer, _ progress: (Int) -> Bool
     ) -> ContentReading {
-        var isLeft = false
-        do throws(SystemError) {
+        do throws(Failure) {
             var digests: [Digest] = []
             for function in query.functions {
-                digests.append(
-                    try file.digest(function, through: buffer) { (count) throws(SystemError) in
-                        isLeft = !progress(count)
-                        if isLeft { throw SystemError(errno: ECANCELED, call: "read") }
-                    })
+                guard let digest = try file.reread(function, through: buffer, progress: progress) else { return .left }
+                digests.append(digest)
             }
-            guard file.isTheSame, version(at: query.path) == file.version else { return .changed }
-            return .read(file.version, digests)
+            let version = file.attributes.version
+            guard file.isTheSame, self.version(at: query.path) == version else { return .changed }
+            return .read(version, digests)
         } catch {
-            return isLeft ? .left : .unreadable(Failure(error, reading: query.path))
+            return .unreadable(error)
         }
     }
 }

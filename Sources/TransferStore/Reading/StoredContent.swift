@@ -4,31 +4,43 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// A stored file, open to be sent.
-final class StoredContent: ReadableContent {
+/// A stored file, open to be sent, or to be compared with what was acknowledged.
+final class StoredContent: ScrubContent {
     package let attributes: StoredAttributes
 
-    private let name: RelativePath
+    private let name: RelativePath?
     private let descriptor: Descriptor
     private let disk: Disk
     private lazy var holes = HolesOnDisk(descriptor.number, on: disk)
 
-    /// - Parameter name: what failures call it.
-    init(_ descriptor: consuming Descriptor, _ attributes: StoredAttributes, named name: RelativePath, on disk: Disk) {
-        self.descriptor = descriptor
-        self.name = name
+    /// The descriptor, for as long as the file is held.
+    var number: Int32 { descriptor.number }
+
+    /// Opens a file by its name. The caller has seen that it is one: opening a device can do things.
+    ///
+    /// - Parameter shown: what failures call it; nil where they say only what went wrong.
+    /// - Throws: ENOENT for what is no file any more.
+    init(_ name: String, in directory: DirectoryHandle, as shown: RelativePath?) throws(SystemError) {
+        descriptor = try directory.openFile(name, flags: O_RDONLY | O_NONBLOCK)
+        disk = directory.disk
+        self.name = shown
+        // By now it may be another one.
+        guard let attributes = StoredAttributes(try disk.status(descriptor.number)), !attributes.isDirectory
+        else { throw SystemError(errno: ENOENT, call: "open") }
         self.attributes = attributes
-        self.disk = disk
     }
+
+    package var changed: Int64 { attributes.version.touch }
 
     package var isUnchanged: Bool {
-        (try? ContentVersion(of: descriptor.number))?.hasSameContent(as: attributes.version) ?? false
+        disk.version(descriptor.number)?.hasSameContent(as: attributes.version) ?? false
     }
 
+    /// Whether nothing of it has changed since it was opened, its names and rights included.
+    var isTheSame: Bool { disk.version(descriptor.number) == attributes.version }
+
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Failure) -> Int {
-        do throws(SystemError) { return try readBytes(into: buffer, at: offset) } catch {
-            throw Failure(error, reading: name)
-        }
+        do throws(SystemError) { return try readBytes(into: buffer, at: offset) } catch { throw failure(error) }
     }
 
     func readBytes(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(SystemError) -> Int {
@@ -60,8 +72,21 @@ final class StoredContent: ReadableContent {
         }
     }
 
+    package func sync() throws(Failure) {
+        do throws(SystemError) { try disk.sync(descriptor.number) } catch { throw failure(error) }
+    }
+
     /// Tells the kernel that all of it will be read, one after the other.
     package func expectAll() {
         posix_fadvise(descriptor.number, 0, 0, POSIX_FADV_SEQUENTIAL)
+    }
+
+    /// The kernel lets go of pages that are on disk and that nobody else has mapped.
+    package func dropMemory() {
+        posix_fadvise(descriptor.number, 0, 0, POSIX_FADV_DONTNEED)
+    }
+
+    private func failure(_ error: SystemError) -> Failure {
+        name.map { Failure(error, reading: $0) } ?? Failure(.storageFailed, error.description)
     }
 }

@@ -6,38 +6,9 @@ import TransferSystem
 
 /// What lies below a server's directory, to be read and never changed. Needs no server that stands still: whatever is
 /// found may be gone when it is opened. Safe to call from any thread.
-package final class StoredFiles: Sendable {
-    /// What the walk comes across.
-    package enum Item: Sendable {
-        case file(Place)
-        /// A file under a name that no upload can have. The path is repaired where it is not UTF-8.
-        case foreign(path: String, size: UInt64)
-        /// A directory, or something in one, that cannot be looked at.
-        case unreadable(path: String, reason: String)
-        /// Neither a file nor a directory that uploads can be in.
-        case other
-    }
-
-    /// Where a file is.
-    package struct Place: Sendable {
-        package let path: RelativePath
-        /// Bytes.
-        package let size: UInt64
-        let directory: DirectoryHandle
-    }
-
-    /// What opening a path came to.
-    package enum Opened: Sendable {
-        case file(StoredFile)
-        case absent
-        /// Something, but no file.
-        case other
-        case unreadable(reason: String)
-    }
-
+package final class StoredFiles: ScrubStore {
     private let tree: DirectoryTree
     private let own: DirectoryHandle
-    private let walk: Locked<StoredWalk>
 
     /// - Parameter path: of the server's directory, on this machine.
     /// - Throws: `storageFailed` when it is none.
@@ -56,53 +27,22 @@ package final class StoredFiles: Sendable {
             let hint = error.errno == ENOENT ? "there is none, or no server has stored in it" : error.reason
             throw Failure(.storageFailed, "Cannot look through the directory '\(shown)': \(hint).")
         }
-        walk = Locked(StoredWalk(tree))
     }
 
-    /// The next thing, in no order; nothing at the end.
-    package func next() -> Item? { walk.withLock { $0.next() } }
+    package func walk() -> any ScrubWalk { SharedWalk(StoredWalk(tree)) }
 
-    /// Opens what the walk found.
-    package func open(_ place: Place) -> Opened {
-        open { () throws(SystemError) in (place.directory, String(place.path.name)) }
+    package func open(_ path: RelativePath) -> ScrubOpening {
+        ScrubOpening { () throws(SystemError) in (try tree.open(path.parent), String(path.name)) }
     }
 
-    /// Opens what has a path now.
-    package func open(_ path: RelativePath) -> Opened {
-        open { () throws(SystemError) in (try tree.open(path.parent), String(path.name)) }
-    }
-
-    /// What has a path, without a look at its content.
-    ///
-    /// - Returns: nothing where there is none.
-    /// - Throws: where nobody can say what is there.
     package func object(at path: RelativePath) throws(Failure) -> FoundObject? { try tree.object(at: path) }
 
-    private func open(_ place: () throws(SystemError) -> (DirectoryHandle, String)) -> Opened {
-        do throws(SystemError) {
-            let (directory, name) = try place()
-            // Opening a device can do things.
-            guard let status = try directory.status(name) else { return .absent }
-            guard status.isFile else { return .other }
-            let file = try directory.openFile(name, flags: O_RDONLY | O_NONBLOCK)
-            return .file(try StoredFile(file, on: directory.disk))
-        } catch {
-            switch error.errno {
-            // On the way to it are a file or a symbolic link now.
-            case ENOENT, ENOTDIR, ELOOP: return .absent
-            default: return .unreadable(reason: error.description)
-            }
-        }
-    }
-
-    /// Makes all names durable that there are.
     package func syncNames() throws(Failure) {
         try attempt("make the directory durable") { () throws(SystemError) in
             try tree.root.disk.syncAll(tree.root.number)
         }
     }
 
-    /// What there is of unfinished uploads.
     package func unfinished() throws(Failure) -> UnfinishedContent {
         var found = UnfinishedContent()
         try attempt("look through the folder of incoming parts") { () throws(SystemError) in
@@ -117,10 +57,54 @@ package final class StoredFiles: Sendable {
     }
 }
 
+// MARK: The walk
+
+/// A walk that several threads share.
+private final class SharedWalk: ScrubWalk {
+    private let walk: Locked<StoredWalk>
+
+    init(_ walk: StoredWalk) { self.walk = Locked(walk) }
+
+    package func next() -> ScrubEntry? {
+        switch walk.withLock({ $0.next() }) {
+        case nil: nil
+        case .file(let place)?: .file(place)
+        case .foreign(let path, let size)?: .foreign(path: path, size: size)
+        case .unreadable(let path, let reason)?: .unreadable(path: path, reason: reason)
+        case .other?: .other
+        }
+    }
+}
+
+extension StoredWalk.Place: ScrubFile {
+    package func open() -> ScrubOpening {
+        ScrubOpening { () throws(SystemError) in (directory, String(path.name)) }
+    }
+}
+
+extension ScrubOpening {
+    fileprivate init(_ place: () throws(SystemError) -> (DirectoryHandle, String)) {
+        do throws(SystemError) {
+            let (directory, name) = try place()
+            // Opening a device can do things.
+            switch try directory.status(name)?.isFile {
+            case nil: self = .absent
+            case false?: self = .other
+            case true?: self = .file(try StoredContent(name, in: directory, as: nil))
+            }
+        } catch {
+            switch error.errno {
+            // On the way to it are a file or a symbolic link now.
+            case ENOENT, ENOTDIR, ELOOP: self = .absent
+            default: self = .unreadable(reason: error.description)
+            }
+        }
+    }
+}
+
 // MARK: Servers
 
 extension StoredFiles {
-    /// Whether a server stores in the directory now.
     package func isServed() -> Bool {
         // Shared, and given back at once: who only looks must not keep a server from starting.
         guard let lock = try? own.openFile("lock", flags: O_RDONLY) else { return false }
@@ -128,10 +112,7 @@ extension StoredFiles {
         return errno == EWOULDBLOCK
     }
 
-    /// Keeps servers out until what is returned is released.
-    ///
-    /// - Throws: `busy` while there is one.
-    package func lock() throws(Failure) -> DirectoryLock {
+    package func lock() throws(Failure) -> any ScrubLock {
         let lock = try attempt("open the directory's lock") { () throws(SystemError) in
             DirectoryLock(try own.openFile("lock", flags: O_RDWR | O_CREAT, mode: 0o600))
         }
@@ -143,10 +124,10 @@ extension StoredFiles {
 }
 
 /// Keeps servers out of a directory as long as somebody holds it.
-package final class DirectoryLock: Sendable {
-    fileprivate let descriptor: Descriptor
+private final class DirectoryLock: ScrubLock {
+    let descriptor: Descriptor
 
-    fileprivate init(_ descriptor: consuming Descriptor) {
+    init(_ descriptor: consuming Descriptor) {
         self.descriptor = descriptor
     }
 

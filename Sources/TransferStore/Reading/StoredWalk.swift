@@ -7,6 +7,25 @@ import TransferSystem
 /// Goes through all directories but Transfer's own, one after the other. Holds the names of one directory, and the paths
 /// of those that are still to be opened.
 struct StoredWalk: Sendable {
+    /// What the walk comes across.
+    enum Item: Sendable {
+        case file(Place)
+        /// A file under a name that no upload can have. The path is repaired where it is not UTF-8.
+        case foreign(path: String, size: UInt64)
+        /// A directory, or something in one, that cannot be looked at.
+        case unreadable(path: String, reason: String)
+        /// Neither a file nor a directory that uploads can be in.
+        case other
+    }
+
+    /// Where a file is.
+    struct Place: Sendable {
+        let path: RelativePath
+        /// Bytes.
+        let size: UInt64
+        let directory: DirectoryHandle
+    }
+
     private let tree: DirectoryTree
     private var waiting: [RelativePath?]
     private var current: (directory: DirectoryHandle, path: RelativePath?, names: [[UInt8]])?
@@ -17,7 +36,7 @@ struct StoredWalk: Sendable {
         waiting = [folder]
     }
 
-    mutating func next() -> StoredFiles.Item? {
+    mutating func next() -> Item? {
         while true {
             if let name = current?.names.popLast() {
                 if let item = item(name) { return item }
@@ -36,7 +55,7 @@ struct StoredWalk: Sendable {
     }
 
     /// - Returns: nothing for what is gone, what is Transfer's own, or a directory to be opened later.
-    private mutating func item(_ name: [UInt8]) -> StoredFiles.Item? {
+    private mutating func item(_ name: [UInt8]) -> Item? {
         guard let (directory, parent, _) = current else { return nil }
         let last = String(decoding: name, as: UTF8.self)
         let shown = (parent.map { $0.string + "/" } ?? "") + last
@@ -51,7 +70,7 @@ struct StoredWalk: Sendable {
         let path = String(validating: name, as: UTF8.self).flatMap { RelativePath.child($0, of: parent) }
         let size = UInt64(max(0, status.st_size))
         guard let path else { return status.isFile ? .foreign(path: shown, size: size) : .other }
-        if status.isFile { return .file(StoredFiles.Place(path: path, size: size, directory: directory)) }
+        if status.isFile { return .file(Place(path: path, size: size, directory: directory)) }
         guard status.isDirectory else { return .other }
         waiting.append(path)
         return nil

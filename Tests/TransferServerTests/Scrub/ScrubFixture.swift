@@ -68,7 +68,8 @@ final class ScrubFixture: Sendable {
         configuration.repairsCatalog = repairing
         let findings = Locked([ScrubFinding]())
         let files = try StoredFiles(path: configuration.directory, disk: disk)
-        let summary = try Scrub(configuration, files) { finding in findings.withLock { $0.append(finding) } }.run()
+        let scrub = try Scrub(configuration, files) { finding in findings.withLock { $0.append(finding) } }
+        let summary = try scrub.run()
         return Outcome(summary: summary, findings: findings.withLock { $0 })
     }
 

@@ -202,8 +202,8 @@ extension ServerTests.ScrubTests {
 
     @Test func aDirectoryWithoutAServersFolderIsRefused() throws {
         let directory = try TemporaryDirectory()
-        #expect(throws: ServerError.self) { try Scrub(.init(directory: directory.path)) { _ in } }
-        #expect(throws: ServerError.self) { try Scrub(.init(directory: directory.path("no"))) { _ in } }
+        #expect(throws: Failure.self) { try StoredFiles(path: directory.path) }
+        #expect(throws: Failure.self) { try StoredFiles(path: directory.path("no")) }
     }
 }
 

@@ -55,11 +55,12 @@ import TransferTestSupport
     @Test(arguments: [false, true]) func aScrub(byPath: Bool) throws {
         _ = try store()
         let files = try StoredFiles(path: temporary.path("store"), disk: race.disk)
-        var place: StoredFiles.Place?
-        while place == nil, let item = files.next() { if case .file(let found) = item { place = found } }
+        let walk = files.walk()
+        var place: (any ScrubFile)?
+        while place == nil, let entry = walk.next() { if case .file(let found) = entry { place = found } }
         let found = try #require(place)
         race.arm(file)
-        let opened = byPath ? files.open(found.path) : files.open(found)
+        let opened = byPath ? files.open(found.path) : found.open()
         guard case .absent = opened else {
             Issue.record("\(opened)")
             return

@@ -1,7 +1,9 @@
 private import Glibc
 private import TransferIO
 private import TransferModel
+private import TransferPorts
 private import TransferServer
+private import TransferStore
 private import TransferSystem
 
 /// `transfer verify`: reads what is stored, compares it with the catalog, prints what is not as it should be.
@@ -27,7 +29,7 @@ struct VerifyCommand {
         // Nothing is lost by ending at once: the catalog is repaired in transactions.
         Interruption.watch { Interruption.end(.uploadsFailed) }
         do throws(ServerError) {
-            let scrub = try Scrub(configuration) { printer.print($0) }
+            let scrub = try Scrub(configuration, try openStore()) { printer.print($0) }
             let refreshing = output.showsProgress ? Task { await refresh(scrub, printer) } : nil
             let pool = BlockingPool(name: "transfer-verify", threads: 1)
             let outcome = await pool.run { Result { () throws(ServerError) in try scrub.run() } }
@@ -39,6 +41,14 @@ struct VerifyCommand {
             printer.clear()
             StandardStream.error.write("transfer: \(error.message)\n")
             return .fault
+        }
+    }
+
+    private func openStore() throws(ServerError) -> StoredFiles {
+        do throws(Failure) {
+            return try StoredFiles(path: configuration.directory)
+        } catch {
+            throw ServerError(error.message)
         }
     }
 
