@@ -84,7 +84,8 @@ let package = Package(
             "TransferStore", uses: ["TransferPorts", "TransferModel", "TransferCodec", "TransferSystem", "CLinux"]),
         library("TransferDatabase", uses: ["TransferModel", "TransferSystem", "CSQLite"]),
         library("TransferCatalog", uses: ["TransferDatabase", "TransferPorts", "TransferModel", "TransferSystem"]),
-        library("TransferMail", uses: ["TransferDatabase", "TransferKeys", "TransferModel", "TransferSystem"]),
+        library("TransferMail", uses: ["TransferPorts", "TransferKeys", "TransferModel", "TransferSystem"]),
+        library("TransferLedger", uses: ["TransferDatabase", "TransferPorts", "TransferModel", "TransferSystem"]),
         library("TransferConnection", uses: ["TransferModel", "TransferProtocol", "TransferCodec", "TransferIO"]),
         library(
             "TransferIntake",
@@ -102,8 +103,7 @@ let package = Package(
                 "TransferAccess",
                 "TransferReceipts",
                 "TransferSystem", "TransferIO", "TransferConnection", "TransferPorts", "TransferStore",
-                "TransferDatabase",
-                "TransferCatalog", "TransferMail", "CLinux",
+                "TransferCatalog", "TransferMail", "TransferLedger", "CLinux",
             ]),
         library(
             "TransferClient",
@@ -157,6 +157,7 @@ let package = Package(
                 "TransferIntake", "TransferModel", "TransferCodec", "TransferAccess", "TransferKeys",
                 "TransferReceipts",
                 "TransferPorts", "TransferStore", "TransferDatabase", "TransferCatalog", "TransferMail",
+                "TransferLedger",
                 "TransferSystem",
                 "TransferTestSupport",
                 "CLinux",
@@ -189,14 +190,15 @@ let package = Package(
                 "TransferPorts", "TransferModel", "TransferProtocol", "TransferCodec", "TransferStoreTestSupport",
                 "CLinux",
             ]),
-        tests("TransferMail", uses: ["TransferDatabase", "TransferModel", "CSQLite"]),
+        tests(
+            "TransferMail", uses: ["TransferLedger", "TransferPorts", "TransferDatabase", "TransferModel", "CSQLite"]),
         tests("TransferCatalog", uses: ["TransferDatabase", "TransferModel", "TransferProtocol", "CSQLite"]),
         tests(
             "TransferIntake",
             uses: [
                 "TransferModel", "TransferCodec", "TransferKeys", "TransferAccess", "TransferReceipts", "TransferPorts",
                 "TransferStore",
-                "TransferDatabase", "TransferCatalog", "TransferMail", "TransferStoreTestSupport",
+                "TransferDatabase", "TransferCatalog", "TransferMail", "TransferLedger", "TransferStoreTestSupport",
             ]),
         tests(
             "TransferServer",
@@ -207,6 +209,7 @@ let package = Package(
                 "TransferAccess",
                 "TransferReceipts", "TransferSealing", "TransferIO",
                 "TransferPorts", "TransferStore", "TransferDatabase", "TransferCatalog", "TransferMail",
+                "TransferLedger",
                 "TransferStoreTestSupport",
                 "CLinux",
             ]),

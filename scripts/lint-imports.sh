@@ -36,15 +36,18 @@ for target in Sources/Transfer*; do
         failed=1
     fi
 done
-# Files of the server and the intake that name the directory itself: what they do there has no port yet, or puts the server together.
-of_directory="
+# Files of the server and the intake that name a storage itself, and not a port: one puts the server together, and the others repair a
+# catalog.
+of_storage="
     Sources/TransferServer/Core/ServerFoundations.swift
+    Sources/TransferServer/Scrub/CatalogRepair.swift
+    Sources/TransferServer/Scrub/Scrub.swift
 "
 while read -r file; do
-    if grep -qF "    $file" <<<"$of_directory"; then continue; fi
-    echo "$file: imports TransferStore. What it does there has to be asked of a port in TransferPorts." >&2
+    if grep -qF "    $file" <<<"$of_storage"; then continue; fi
+    echo "$file: imports a storage. What it does there has to be asked of a port in TransferPorts." >&2
     failed=2
-done < <(grep -rlE '^(package )?import TransferStore$' Sources/TransferIntake Sources/TransferServer)
+done < <(grep -rlE '^(package )?import (Transfer(Catalog|Database|Ledger|Store)|CSQLite)$' Sources/TransferIntake Sources/TransferServer)
 
 if ((failed)); then
     if ((failed == 1)); then echo "scripts/lint-imports.sh --write writes them." >&2; fi

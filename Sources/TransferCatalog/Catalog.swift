@@ -9,14 +9,6 @@ import TransferSystem
 ///
 /// It opens by itself, at once or whenever that becomes possible. One that is damaged is moved aside, and a new one begun.
 package final class Catalog: UploadRecords {
-    /// A catalog that was of no more use.
-    package struct Damage: Sendable {
-        package let error: RecordsError
-
-        /// Where it is now; nothing when it could not be moved and there is no catalog therefore.
-        package let movedTo: String?
-    }
-
     /// The name of the database in the server's own folder.
     package static let fileName = "catalog.sqlite"
 
@@ -52,7 +44,7 @@ package final class Catalog: UploadRecords {
     ///   - path: of the database; its directory must exist.
     ///   - isDurable: whether what it records has to survive a crash of the machine.
     ///   - report: is told of damage, from any thread, and must not come back.
-    package convenience init(path: String, isDurable: Bool, report: @escaping @Sendable (Damage) -> Void) {
+    package convenience init(path: String, isDurable: Bool, report: @escaping @Sendable (RecordsDamage) -> Void) {
         self.init(CatalogConnections(CatalogFile(path: path, isDurable: isDurable, calls: DatabaseCalls()), report))
     }
 
@@ -64,7 +56,7 @@ package final class Catalog: UploadRecords {
     ///   - retryInterval: nanoseconds after which it tries again to open a file that could not be opened.
     package convenience init(
         path: String, isDurable: Bool, calls: DatabaseCalls, retryInterval: Int64,
-        report: @escaping @Sendable (Damage) -> Void
+        report: @escaping @Sendable (RecordsDamage) -> Void
     ) {
         let file = CatalogFile(path: path, isDurable: isDurable, calls: calls)
         self.init(CatalogConnections(file, retryInterval: retryInterval, report))

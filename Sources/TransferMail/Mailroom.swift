@@ -1,6 +1,6 @@
 import Synchronization
-import TransferDatabase
 package import TransferModel
+package import TransferPorts
 import TransferSystem
 
 /// The mailboxes of a server: who may send to whom, what waits for whom, and who wants to hear of it. Synchronous and safe to
@@ -12,7 +12,10 @@ package final class Mailroom: Sendable {
     /// Names that give way at once, so that it is done rarely.
     private static let forgottenAtOnce = 256
 
-    private let opened: Result<MailLedger, RecordsError>
+    /// Deliveries that end in one transaction, so that others have their turn.
+    private static let expiredAtOnce = 1000
+
+    private let opened: Result<any MailRecords, RecordsError>
     private let people: any MailPeople
     private let watchers = MailWatchers()
     private let settings: Locked<MailLimits>
@@ -25,7 +28,7 @@ package final class Mailroom: Sendable {
     ///   - opened: the ledger, or why it cannot be opened: then nothing is taken for anybody.
     ///   - utc: the time in nanoseconds since 1970.
     package init(
-        _ opened: Result<MailLedger, RecordsError>, _ people: any MailPeople, _ limits: MailLimits,
+        _ opened: Result<any MailRecords, RecordsError>, _ people: any MailPeople, _ limits: MailLimits,
         utc: @escaping @Sendable () -> Int64 = utcNanoseconds
     ) {
         (self.opened, self.people, self.utc) = (opened, people, utc)
@@ -49,7 +52,7 @@ package final class Mailroom: Sendable {
     }
 
     /// - Throws: why the ledger cannot be used.
-    package var ledger: MailLedger {
+    package var ledger: any MailRecords {
         get throws(RecordsError) { try opened.get() }
     }
 
@@ -156,7 +159,7 @@ extension Mailroom {
     ///   - size: bytes of content; nothing where nobody knows.
     package func admit(_ size: UInt64?, from sender: MailSender?, to recipients: [String]) throws(MailRefusal) {
         guard let sender else { throw .noName }
-        let ledger: MailLedger
+        let ledger: any MailRecords
         do throws(RecordsError) {
             ledger = try self.ledger
         } catch {
@@ -197,7 +200,7 @@ extension Mailroom {
 
     /// A recipient has received uploads, or doesn't want them.
     ///
-    /// - Parameter receipts: makes of the deliveries what the recipient has signed of each; see `MailLedger.settle`.
+    /// - Parameter receipts: makes of the deliveries what the recipient has signed of each; see `MailRecords.settle`.
     package func settle(
         _ ids: [UploadID], by recipient: String, as state: DeliveryState,
         receipts: (([Delivery]) -> [[UInt8]]?)? = nil
@@ -215,7 +218,7 @@ extension Mailroom {
         let now = utc()
         var all = EndedDeliveries()
         while true {
-            let ended = try ledger.expire(after: age, at: now)
+            let ended = try ledger.expire(after: age, at: now, limit: Self.expiredAtOnce)
             guard !ended.deliveries.isEmpty else { break }
             all.deliveries += ended.deliveries
             all.freed += ended.freed

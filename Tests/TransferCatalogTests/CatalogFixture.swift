@@ -13,14 +13,14 @@ import TransferTestSupport
 final class CatalogFixture: Sendable {
     let directory: TemporaryDirectory
     let path: String
-    private let reports = Locked([Catalog.Damage]())
+    private let reports = Locked([RecordsDamage]())
 
     init() throws {
         directory = try TemporaryDirectory()
         path = directory.path(Catalog.fileName)
     }
 
-    var damages: [Catalog.Damage] { reports.withLock { $0 } }
+    var damages: [RecordsDamage] { reports.withLock { $0 } }
 
     /// Everything in the directory.
     var names: Set<String> {

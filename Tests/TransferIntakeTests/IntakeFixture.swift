@@ -1,6 +1,7 @@
 import TransferAccess
 import TransferCodec
 import TransferDatabase
+import TransferLedger
 import TransferMail
 import TransferModel
 import TransferPorts

@@ -1,5 +1,6 @@
 import TransferAccess
 import TransferDatabase
+import TransferLedger
 import TransferMail
 import TransferModel
 import TransferPorts
@@ -33,7 +34,7 @@ import Testing
             calls: fault.calls)
     }
 
-    private var ledger: MailLedger { get throws { try #require(fixture.intake.mailroom).ledger } }
+    private var ledger: any MailRecords { get throws { try #require(fixture.intake.mailroom).ledger } }
     private var mailFiles: [RelativePath] { fixture.store.mailFiles() }
 
     private func intent(_ number: UInt64 = 1, to names: [String] = ["bob"], size: UInt64? = 7) -> UploadIntent {

@@ -1,5 +1,7 @@
 import Testing
+import TransferLedger
 import TransferModel
+import TransferPorts
 import TransferSystem
 import TransferTestSupport
 

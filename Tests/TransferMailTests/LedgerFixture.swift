@@ -1,8 +1,10 @@
 import TransferDatabase
 import TransferModel
+import TransferPorts
 import TransferSystem
 import TransferTestSupport
 
+@testable import TransferLedger
 @testable import TransferMail
 
 /// A ledger in a new directory.

@@ -1,6 +1,7 @@
 import Glibc
 import Testing
 import TransferDatabase
+import TransferLedger
 import TransferModel
 import TransferTestSupport
 

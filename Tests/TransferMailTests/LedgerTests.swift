@@ -1,6 +1,8 @@
 import Glibc
 import TransferDatabase
+import TransferLedger
 import TransferModel
+import TransferPorts
 import TransferSystem
 import TransferTestSupport
 import Testing

@@ -1,9 +1,11 @@
 import Testing
 import TransferDatabase
 import TransferModel
+import TransferPorts
 import TransferSystem
 import TransferTestSupport
 
+@testable import TransferLedger
 @testable import TransferMail
 
 /// Who has which name.

@@ -16,7 +16,10 @@ PROJECT = Path(__file__).resolve().parents[2]
 # What the simulator runs: the intake with everything below it.
 _INTAKE = tuple(
     f"Sources/Transfer{name}"
-    for name in ("Access", "Catalog", "Codec", "Database", "Intake", "Keys", "Mail", "Model", "Receipts", "Store", "System")
+    for name in (
+        "Access", "Catalog", "Codec", "Database", "Intake", "Keys", "Ledger", "Mail", "Model", "Ports", "Receipts", "Store",
+        "System",
+    )
 )
 
 # What both programs are made of.

@@ -2,6 +2,7 @@ import Glibc
 import Synchronization
 import TransferDatabase
 import TransferModel
+import TransferPorts
 import TransferSystem
 
 /// The connections of a catalog: opens them when they are needed, and replaces the file when it is damaged.
@@ -27,7 +28,7 @@ final class CatalogConnections: Sendable {
 
     private let file: CatalogFile
     private let retryInterval: Int64
-    private let report: @Sendable (Catalog.Damage) -> Void
+    private let report: @Sendable (RecordsDamage) -> Void
     private let writing = Locked(Writing())
     /// Threads that wait for the writer's lock.
     private let waiting = Atomic(0)
@@ -42,7 +43,7 @@ final class CatalogConnections: Sendable {
     ///   - report: is told of damage, with a lock held.
     init(
         _ file: CatalogFile, retryInterval: Int64 = 1_000_000_000,
-        _ report: @escaping @Sendable (Catalog.Damage) -> Void
+        _ report: @escaping @Sendable (RecordsDamage) -> Void
     ) {
         self.file = file
         self.retryInterval = retryInterval
@@ -209,9 +210,9 @@ extension CatalogConnections {
         arrivals.removeAll()
         state.generation += 1
         do throws(SystemError) {
-            report(Catalog.Damage(error: error, movedTo: try file.moveAside()))
+            report(RecordsDamage(error: error, movedTo: try file.moveAside()))
         } catch let failure {
-            report(Catalog.Damage(error: error, movedTo: nil))
+            report(RecordsDamage(error: error, movedTo: nil))
             let error = RecordsError(.unavailable, "\(error.message) It cannot be moved: \(failure.reason).")
             state.retry = (monotonicDeadline(after: retryInterval), error)
             throw error

@@ -1,6 +1,6 @@
-package import TransferMail
+import TransferMail
 package import TransferModel
-import TransferPorts
+package import TransferPorts
 import TransferSystem
 
 /// What is for somebody: between the mailboxes, which know who can have it, and the store, which has its content.

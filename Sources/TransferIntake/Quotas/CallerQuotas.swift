@@ -1,5 +1,5 @@
 package import TransferAccess
-package import TransferMail
+import TransferMail
 import TransferModel
 package import TransferPorts
 import TransferSystem

@@ -3,6 +3,9 @@ package import TransferModel
 /// What a server remembers of uploads across its restarts. Stored content never depends on it. Synchronous and safe to call
 /// from any thread.
 package protocol UploadRecords: AnyObject, Sendable, IntendedChanges {
+    /// Why they could not be opened at first; nil when they could.
+    var fault: RecordsError? { get }
+
     /// Whether it knew nothing when it was opened, so that all it knows came since.
     var wasEmpty: Bool { get }
 
@@ -115,4 +118,14 @@ package protocol UploadRecords: AnyObject, Sendable, IntendedChanges {
 
     /// Brings everything in order and lets go of it, so that another server may use it.
     func close() throws(RecordsError)
+}
+
+/// Records that were of no more use.
+package struct RecordsDamage: Sendable {
+    package let error: RecordsError
+
+    /// Where they are now; nil where they could not be moved, so that there are none.
+    package let movedTo: String?
+
+    package init(error: RecordsError, movedTo: String?) { (self.error, self.movedTo) = (error, movedTo) }
 }

@@ -1,7 +1,6 @@
 import Glibc
 import Synchronization
 import TransferAccess
-import TransferCatalog
 import TransferClassic
 import TransferCodec
 import TransferIO
@@ -81,7 +80,7 @@ final class ServerCore: Sendable {
     /// A catalog that cannot be used is no reason not to start.
     private static func openCatalog(
         _ configuration: ServerConfiguration, _ store: any ServerStore, _ log: Log, on foundations: ServerFoundations
-    ) -> Catalog {
+    ) -> any UploadRecords {
         foundations.openCatalog(configuration.catalogPath, store.durability == .commit) { damage in
             log.write([.catalogDamaged(damage)])
         }
@@ -95,9 +94,8 @@ final class ServerCore: Sendable {
         var people: any MailPeople = Nobody()
         if let gate, !configuration.isOpen { people = gate }
         guard configuration.keepsMail && !configuration.isOpen || configuration.chat != nil else { return nil }
-        let path = "\(configuration.directory)/\(RelativePath.reservedName)/\(MailLedger.fileName)"
         let opened = Result { () throws(RecordsError) in
-            try foundations.openMail(path, store.durability == .commit, !store.mailFiles().isEmpty)
+            try foundations.openMail(configuration.mailPath, store.durability == .commit, !store.mailFiles().isEmpty)
         }
         if case .failure(let error) = opened { log.write([.mailFailed(error)]) }
         let mailroom = Mailroom(opened, people, MailLimits(bytes: configuration.mailboxQuota))
@@ -146,7 +144,6 @@ private struct Nobody: MailPeople {
 extension ServerConfiguration {
     /// The path of the server's own folder, and of the catalog in it.
     var ownFolder: String { "\(directory)/\(RelativePath.reservedName)" }
-    fileprivate var catalogPath: String { Catalog.path(in: directory) }
 
     /// What clients speak to one another over this server, under names that they cannot prove; nil where none do.
     fileprivate var chat: ClassicFraming? { classic.lazy.map(\.framing).first(where: \.isChat) }

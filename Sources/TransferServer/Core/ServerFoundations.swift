@@ -1,5 +1,5 @@
 import TransferCatalog
-import TransferMail
+import TransferLedger
 import TransferModel
 import TransferPorts
 import TransferStore
@@ -49,14 +49,27 @@ struct ServerFoundations: Sendable {
     }
 
     /// Is given the path of the database, whether it has to survive a crash of the machine, and who is told of damage.
-    var openCatalog: @Sendable (String, Bool, @escaping @Sendable (Catalog.Damage) -> Void) -> Catalog = {
+    var openCatalog: @Sendable (String, Bool, @escaping @Sendable (RecordsDamage) -> Void) -> any UploadRecords = {
         path, isDurable, report in Catalog(path: path, isDurable: isDurable, report: report)
     }
 
     /// Is given the path of the ledger of mailboxes, whether it has to survive a crash of the machine, and whether there is content
     /// that only it knows the recipients of.
-    var openMail: @Sendable (String, Bool, Bool) throws(RecordsError) -> MailLedger = {
+    var openMail: @Sendable (String, Bool, Bool) throws(RecordsError) -> any MailRecords = {
         (path, isDurable, mustExist) throws(RecordsError) in
         try MailLedger(path: path, isDurable: isDurable, mustExist: mustExist)
     }
+}
+
+extension ServerConfiguration {
+    /// The database with what was acknowledged.
+    var catalogPath: String { Catalog.path(in: directory) }
+
+    /// The database with what waits in mailboxes.
+    var mailPath: String { "\(directory)/\(RelativePath.reservedName)/\(MailLedger.fileName)" }
+}
+
+extension LogEvent {
+    /// What the database with what waits in mailboxes is called in the server's own folder.
+    static var mailFileName: String { MailLedger.fileName }
 }

@@ -1,5 +1,4 @@
 import TransferAccess
-import TransferCatalog
 import TransferClassic
 import TransferIO
 import TransferIntake
@@ -186,7 +185,7 @@ extension LogEvent {
             [("changes", .unsigned(UInt64(clamping: changes)))])
     }
 
-    static func catalogDamaged(_ damage: Catalog.Damage) -> LogEvent {
+    static func catalogDamaged(_ damage: RecordsDamage) -> LogEvent {
         LogEvent(
             .error, "catalogDamaged", text(damage),
             [
@@ -195,7 +194,7 @@ extension LogEvent {
             ])
     }
 
-    private static func text(_ damage: Catalog.Damage) -> String {
+    private static func text(_ damage: RecordsDamage) -> String {
         guard let path = damage.movedTo else {
             return "\(damage.error.message) It could not be moved out of the way, so uploads are not recorded; "
                 + "stored files are as they were. Move it away and start the server again."
@@ -236,7 +235,7 @@ extension LogEvent {
         LogEvent(
             .error, "mailFailed",
             "the mailboxes cannot be used, and nothing is taken for anybody: \(error.message) Everything else works. What "
-                + "waited is in \(MailLedger.fileName) and the folder \(RelativePath.mailName) beside it: mend it, or bring both "
+                + "waited is in \(mailFileName) and the folder \(RelativePath.mailName) beside it: mend it, or bring both "
                 + "back from a backup; without that folder, the next start begins with empty mailboxes",
             [("message", .string(error.message))])
     }

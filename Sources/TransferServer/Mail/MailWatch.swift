@@ -4,6 +4,7 @@ import TransferIO
 import TransferIntake
 import TransferMail
 import TransferModel
+import TransferPorts
 import TransferProtocol
 import TransferSystem
 

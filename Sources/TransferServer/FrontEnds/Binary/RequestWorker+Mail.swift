@@ -136,7 +136,7 @@ extension RequestWorker {
         return (mailroom, person)
     }
 
-    private func ledger(of mailroom: Mailroom) throws(Failure) -> MailLedger {
+    private func ledger(of mailroom: Mailroom) throws(Failure) -> any MailRecords {
         try attemptMail { () throws(RecordsError) in try mailroom.ledger }
     }
 
@@ -211,7 +211,7 @@ struct DoneAnswer: RequestAnswer {
 final class MailListing: RequestAnswer {
     private let request: MailRequest
     private let person: String
-    private let ledger: MailLedger
+    private let ledger: any MailRecords
     private var last: UInt64
     private var waiting: ArraySlice<ListedDelivery> = []
     private var isOver = false
@@ -220,7 +220,7 @@ final class MailListing: RequestAnswer {
     /// Deliveries looked at together: each page is one turn at the ledger.
     private static let pageSize = 128
 
-    init(_ request: MailRequest, for person: String, _ ledger: MailLedger) {
+    init(_ request: MailRequest, for person: String, _ ledger: any MailRecords) {
         (self.request, self.person, self.ledger) = (request, person, ledger)
         last = request.after
     }

@@ -1,5 +1,6 @@
 import Glibc
 import TransferDatabase
+import TransferLedger
 import TransferMail
 import TransferModel
 import TransferTestSupport

@@ -6,6 +6,7 @@ import TransferIO
 import TransferMail
 import TransferModel
 
+import TransferPorts
 @testable import TransferServer
 
 @Suite struct ChatStateTests {

@@ -73,6 +73,13 @@ package struct Delivery: Equatable, Sendable {
 
     /// What the recipient has signed.
     package var receipt: [UInt8]?
+
+    package init(
+        number: UInt64, mail: Mail, recipient: String, state: DeliveryState, changed: Int64, receipt: [UInt8]? = nil
+    ) {
+        (self.number, self.mail, self.recipient) = (number, mail, recipient)
+        (self.state, self.changed, self.receipt) = (state, changed, receipt)
+    }
 }
 
 /// What a mailbox may hold. One that is full takes nothing more before something in it has ended.
@@ -94,4 +101,41 @@ package struct MailLimits: Equatable, Sendable {
         (self.count, countOfPair) = (count, max(1, count / 2))
         (self.bytes, bytesOfPair) = (bytes, max(1, bytes / 2))
     }
+}
+
+/// Whom a mail is from.
+package struct MailSender: Equatable, Sendable {
+    package let name: String
+
+    /// Whether the name came over a wire without keys.
+    package let isUnproven: Bool
+
+    package init(_ name: String, isUnproven: Bool = false) {
+        (self.name, self.isUnproven) = (name, isUnproven)
+    }
+}
+
+extension Mail {
+    /// Whom it is from.
+    package var from: MailSender { MailSender(sender, isUnproven: isUnproven) }
+}
+
+/// Why an upload is not taken for somebody.
+package enum MailRefusal: Error, Equatable, Sendable {
+    /// Nobody of that name has a mailbox.
+    case unknown(String)
+    /// This person takes nothing from the sender.
+    case declines(String)
+    /// The mailbox holds as much as it may.
+    case full(String, MailLimits)
+    /// It holds as much from this sender as it may.
+    case fullOfYours(String, MailLimits)
+    /// It holds as much from senders without keys as it may.
+    case fullOfUnproven(String, MailLimits)
+    /// Its id stands for other content, which somebody has or waits for.
+    case otherContent
+    /// The sender has no name.
+    case noName
+    /// The server keeps no mailboxes, or cannot for now.
+    case unavailable(String)
 }

@@ -1,5 +1,6 @@
 import TransferDatabase
 import TransferModel
+import TransferPorts
 
 /// How mails and deliveries stand in rows.
 enum MailColumns {

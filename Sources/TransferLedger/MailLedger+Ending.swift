@@ -1,27 +1,6 @@
 import TransferDatabase
 package import TransferModel
-
-/// What came of deliveries that ended.
-package struct EndedDeliveries: Equatable, Sendable {
-    /// Those that changed now.
-    package var deliveries: [Delivery] = []
-
-    /// Those whose content nobody needs any more.
-    package var freed: [Mail] = []
-
-    package init() {}
-}
-
-/// What came of deliveries that their recipient has spoken of.
-package enum SettledMail: Equatable, Sendable {
-    case ended(EndedDeliveries)
-    /// One of them was never for this person.
-    case notForYou
-    /// What the recipient has signed is something else.
-    case badSignature
-
-    package var ended: EndedDeliveries? { if case .ended(let ended) = self { ended } else { nil } }
-}
+package import TransferPorts
 
 extension MailLedger {
     /// All of some deliveries has been sent to their recipient, who has not said that it is safe. Nothing depends on it, so it

@@ -1,21 +1,6 @@
 import TransferModel
+import TransferPorts
 import TransferSystem
-
-/// Whom a mail is from.
-package struct MailSender: Equatable, Sendable {
-    package let name: String
-
-    /// Whether the name came over a wire without keys.
-    package let isUnproven: Bool
-
-    package init(_ name: String, isUnproven: Bool = false) {
-        (self.name, self.isUnproven) = (name, isUnproven)
-    }
-}
-
-extension Mail {
-    var from: MailSender { MailSender(sender, isUnproven: isUnproven) }
-}
 
 /// What waits for whom, counted: a mailbox is asked about with every delivery, and counting its rows takes as long as it has
 /// rows.
@@ -113,24 +98,4 @@ struct MailTotals: Sendable {
         totals[key]?.remove(size)
         if totals[key]?.isNothing ?? false { totals[key] = nil }
     }
-}
-
-/// Why an upload is not taken for somebody.
-package enum MailRefusal: Error, Equatable, Sendable {
-    /// Nobody of that name has a mailbox.
-    case unknown(String)
-    /// This person takes nothing from the sender.
-    case declines(String)
-    /// The mailbox holds as much as it may.
-    case full(String, MailLimits)
-    /// It holds as much from this sender as it may.
-    case fullOfYours(String, MailLimits)
-    /// It holds as much from senders without keys as it may.
-    case fullOfUnproven(String, MailLimits)
-    /// Its id stands for other content, which somebody has or waits for.
-    case otherContent
-    /// The sender has no name.
-    case noName
-    /// The server keeps no mailboxes, or cannot for now.
-    case unavailable(String)
 }

@@ -1,10 +1,11 @@
 package import TransferDatabase
 package import TransferModel
+package import TransferPorts
 import TransferSystem
 
 /// What waits for whom, and what became of it: a database beside the catalog. What it says is part of what is acknowledged,
 /// so it is never replaced when it is damaged. Synchronous and safe to call from any thread.
-package final class MailLedger: Sendable {
+package final class MailLedger: MailRecords {
     private struct State {
         var connection: MailConnection?
         /// Whether there is something in it, so that one that is missing was lost.
@@ -145,7 +146,9 @@ package final class MailLedger: Sendable {
     }
 
     /// Whether one more delivery has a place.
-    func refusal(_ size: UInt64, from sender: MailSender, to recipient: String, _ limits: MailLimits) -> MailRefusal? {
+    package func refusal(_ size: UInt64, from sender: MailSender, to recipient: String, _ limits: MailLimits)
+        -> MailRefusal?
+    {
         state.withLock { $0.totals.refusal(size, from: sender, to: recipient, limits) }
     }
 }
@@ -155,18 +158,6 @@ extension RecordsError {
         RecordsError(
             .damaged, "The \(MailSchema.name), '\(path)', was removed or replaced while the server works with it.")
     }
-}
-
-/// What came of a mail that was to be queued.
-package enum QueuedMail: Equatable, Sendable {
-    /// It waits for all of its recipients, or has waited.
-    ///
-    /// - Parameters:
-    ///   - fresh: those for whom it is new.
-    ///   - isKept: whether its content is what they get. Otherwise the content that came now is one too many.
-    ///   - freed: what it was before, whose content nobody needs any more.
-    case queued(fresh: [String], isKept: Bool, freed: Mail?)
-    case refused(MailRefusal)
 }
 
 extension MailLedger {
@@ -296,20 +287,9 @@ extension MailLedger {
     }
 }
 
-/// What the ledger knows of somebody beside deliveries.
-package struct KnownPerson: Equatable, Sendable {
-    package var name: String
-
-    /// What the person says of its key for sealed uploads, signed by it.
-    package var sealingKey: [UInt8]?
-
-    /// Whether the name came over a wire without keys, so that nobody can say whose it is.
-    package var isUnproven: Bool
-}
-
 extension MailLedger {
     /// All that are known.
-    func people() throws(RecordsError) -> [KnownPerson] {
+    package func people() throws(RecordsError) -> [KnownPerson] {
         try read { (connection) throws(RecordsError) in
             let rows = try Statement(
                 "SELECT name, sealing, unproven FROM people ORDER BY name", in: connection.database)
@@ -326,7 +306,7 @@ extension MailLedger {
     }
 
     /// Names from wires without keys that no delivery is for or from, those that came first in front.
-    func idlePeople(limit: Int) throws(RecordsError) -> [String] {
+    package func idlePeople(limit: Int) throws(RecordsError) -> [String] {
         try read { (connection) throws(RecordsError) in
             let rows = try Statement(
                 """
@@ -341,7 +321,7 @@ extension MailLedger {
         }
     }
 
-    func forget(people names: [String]) throws(RecordsError) {
+    package func forget(people names: [String]) throws(RecordsError) {
         try write { (connection, _) throws(RecordsError) in
             let delete = try Statement("DELETE FROM people WHERE name = ?1", in: connection.database)
             for name in names {
@@ -353,7 +333,7 @@ extension MailLedger {
     /// Writes down what is known of people now.
     ///
     /// - Parameter moment: UTC, in nanoseconds since 1970.
-    func keep(_ persons: [KnownPerson], at moment: Int64) throws(RecordsError) {
+    package func keep(_ persons: [KnownPerson], at moment: Int64) throws(RecordsError) {
         try write { (connection, _) throws(RecordsError) in
             let insert = try Statement(
                 "INSERT OR REPLACE INTO people (name, sealing, unproven, seen) VALUES (?1, ?2, ?3, ?4)",

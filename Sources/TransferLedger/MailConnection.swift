@@ -1,5 +1,6 @@
 import TransferDatabase
 import TransferModel
+import TransferPorts
 
 /// The connection of a ledger, with its prepared statements.
 ///
