@@ -100,7 +100,7 @@ package final class Intake: Sendable {
         self.mailroom = mailroom
         let adoption = Adoption(known, store, mark, report: report)
         self.adoption = adoption
-        quotas = CallerQuotas(known, store, mailroom, adoption)
+        quotas = CallerQuotas(known, store, mailroom, adoption, clock: clock.monotonic)
         multiparts = MultipartUploads(limit: configuration.maximumMultiparts) { id in
             guard known.unfinished(id) != nil else { return }
             known.forgetUnfinished([id]) { store.parts?.hasPart($0) ?? false }

@@ -57,9 +57,10 @@ package final class FileStore: ServerStore, PartStore, AppendStore, RereadStore 
     /// - Parameters:
     ///   - fileSystem: what the directory is taken to be on; nothing to find out.
     ///   - disk: what all calls go through.
+    ///   - clock: nanoseconds of a clock that nobody sets: what is stored is counted anew by it, where it seems to be too much.
     package init(
         path: String, durability: Durability, limits: SpaceLimits = SpaceLimits(), usesOpenat2: Bool = true,
-        fileSystem: FileSystem?, disk: Disk
+        fileSystem: FileSystem?, disk: Disk, clock: @escaping @Sendable () -> Int64 = monotonicNanoseconds
     ) throws(Failure) {
         self.durability = durability
         rights = .serving(isRoot: disk.isRoot)
@@ -89,7 +90,9 @@ package final class FileStore: ServerStore, PartStore, AppendStore, RereadStore 
             incoming = try Incoming(directory, durability, doubtsIn: .own(own), fileSystem: fileSystem)
             umask = try Self.readUmask()
             let isLimited = limits != SpaceLimits()
-            space = isLimited ? Space(limits, tree: tree, incoming: incoming.directory, room: incoming.room) : nil
+            space =
+                isLimited
+                ? Space(limits, tree: tree, incoming: incoming.directory, room: incoming.room, clock: clock) : nil
             try incoming.countParts()
             _ = try StagedFile.anonymous(id: .random(), permissions: 0o600, in: incoming)
         } catch {

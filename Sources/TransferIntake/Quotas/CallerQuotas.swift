@@ -21,11 +21,17 @@ package final class CallerQuotas: Sendable {
     private let mailroom: Mailroom?
     private let accounts = Locked([Grant.Source: Account]())
     private let adoption: Adoption
+    private let clock: @Sendable () -> Int64
     /// What gives way to what a client is about to store.
     let trash = Locked<TrashRoom?>(nil)
 
-    init(_ known: KnownUploads, _ store: any ContentStore, _ mailroom: Mailroom?, _ adoption: Adoption) {
+    /// - Parameter clock: nanoseconds of a clock that nobody sets.
+    init(
+        _ known: KnownUploads, _ store: any ContentStore, _ mailroom: Mailroom?, _ adoption: Adoption,
+        clock: @escaping @Sendable () -> Int64
+    ) {
         (self.known, self.store, self.mailroom, self.adoption) = (known, store, mailroom, adoption)
+        self.clock = clock
     }
 
     /// What counts against the bytes that a client may have.
@@ -83,7 +89,7 @@ package final class CallerQuotas: Sendable {
     }
 
     private func bytes(_ limit: UInt64, _ account: Account) -> Quota {
-        let quota = Quota(limit: limit) { limit, room in
+        let quota = Quota(limit: limit, clock: clock) { limit, room in
             "This client may store \(limit) bytes on the server, and of these \(room) are left: each file and folder "
                 + "takes \(QuotaPrice.name) beside its content. Files of its have to be removed there, or its quota raised."
         } count: { [weak self] parts in
@@ -106,7 +112,7 @@ package final class CallerQuotas: Sendable {
     }
 
     private func names(_ limit: UInt64, _ account: Account) -> Quota {
-        let quota = Quota(limit: limit) { limit, room in
+        let quota = Quota(limit: limit, clock: clock) { limit, room in
             "This client may have \(limit) files, folders and links on the server, and of these \(room) are left: some of "
                 + "its have to be removed there, or its max-files raised."
         } count: { [weak self] _ in

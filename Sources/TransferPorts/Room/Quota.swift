@@ -40,6 +40,7 @@ package final class Quota: Sendable {
     /// Nanoseconds between two countings: each looks at every file.
     private static let countInterval: Int64 = 10_000_000_000
 
+    private let clock: @Sendable () -> Int64
     private let count: @Sendable (_ parts: [UploadID]) -> Count?
     private let sentence: @Sendable (_ limit: UInt64, _ room: UInt64) -> String
     private let state: Locked<State>
@@ -49,14 +50,16 @@ package final class Quota: Sendable {
 
     /// - Parameters:
     ///   - limit: bytes.
+    ///   - clock: nanoseconds of a clock that nobody sets.
     ///   - sentence: says that the limit is reached and what to do.
     ///   - count: looks what is there, and of these parts in any case; when the first bytes are taken, and again when there is
     ///     no room. Nothing where that cannot be said: then what was counted last holds, and without that nobody gets room.
     package init(
-        limit: UInt64, sentence: @escaping @Sendable (_ limit: UInt64, _ room: UInt64) -> String,
+        limit: UInt64, clock: @escaping @Sendable () -> Int64 = monotonicNanoseconds,
+        sentence: @escaping @Sendable (_ limit: UInt64, _ room: UInt64) -> String,
         count: @escaping @Sendable (_ parts: [UploadID]) -> Count?
     ) {
-        (self.count, self.sentence) = (count, sentence)
+        (self.clock, self.count, self.sentence) = (clock, count, sentence)
         state = Locked(State(limit: limit))
     }
 
@@ -182,10 +185,15 @@ package final class Quota: Sendable {
     /// - Returns: false when that was done just now.
     private func countAgain() -> Bool {
         counting.withLock { _ in
-            let isDue = state.withLock { state in state.nextCount.map { monotonicNanoseconds() >= $0 } ?? true }
+            let isDue = state.withLock { state in state.nextCount.map { clock() >= $0 } ?? true }
             if isDue { recount() }
             return isDue
         }
+    }
+
+    private var afterInterval: Int64 {
+        let (moment, overflow) = clock().addingReportingOverflow(Self.countInterval)
+        return overflow ? .max : moment
     }
 
     private func recount() {
@@ -197,14 +205,14 @@ package final class Quota: Sendable {
         state.withLock { state in
             guard let count else {
                 state.change = nil
-                if state.nextCount != nil { state.nextCount = monotonicDeadline(after: Self.countInterval) }
+                if state.nextCount != nil { state.nextCount = afterInterval }
                 return
             }
             let change = state.change ?? (0, 0)
             // What came meanwhile may be counted twice until the next time: too much is safe.
             state.stored = count.stored.addingClamped(change.added)
             state.change = nil
-            state.nextCount = monotonicDeadline(after: Self.countInterval)
+            state.nextCount = afterInterval
             if let parts = count.parts { state.replace(before, by: parts) }
         }
     }

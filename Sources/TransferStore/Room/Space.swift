@@ -18,11 +18,15 @@ final class Space: Sendable {
     /// - Parameters:
     ///   - incoming: where the parts are.
     ///   - room: makes room where it is missing.
-    init(_ limits: SpaceLimits, tree: DirectoryTree, incoming: DirectoryHandle, room: RoomMaker = RoomMaker()) {
+    ///   - clock: nanoseconds of a clock that nobody sets.
+    init(
+        _ limits: SpaceLimits, tree: DirectoryTree, incoming: DirectoryHandle, room: RoomMaker = RoomMaker(),
+        clock: @escaping @Sendable () -> Int64 = monotonicNanoseconds
+    ) {
         self.limits = Locked(limits)
         (self.incoming, self.room) = (incoming, room)
         quota = limits.quota.map { limit in
-            Quota(limit: limit) { limit, room in
+            Quota(limit: limit, clock: clock) { limit, room in
                 "The server stores \(limit) bytes at most, and of these \(room) are left: files have to be removed "
                     + "there, or --quota raised."
             } count: { _ in

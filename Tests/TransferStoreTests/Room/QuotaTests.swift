@@ -47,6 +47,26 @@ import TransferTestSupport
         #expect(quota.used == 99)
     }
 
+    /// Others may have removed files. Each count looks at every file, so that it is done every 10 s at most, by the quota's own clock.
+    @Test func whatSeemsToBeFullIsCountedAnewAfterAWhile() throws {
+        let now = Locked<Int64>(0)
+        let stored = Locked<UInt64>(100)
+        let quota = Quota(limit: 100, clock: { now.withLock { $0 } }) { _, _ in
+            ""
+        } count: { _ in
+            Quota.Count(stored: stored.withLock { $0 })
+        }
+        #expect(throws: Failure.self) { try quota.hold(1) }
+        stored.withLock { $0 = 50 }
+        now.withLock { $0 = 9_999_999_999 }
+        #expect(throws: Failure.self) { try quota.hold(1) }
+        now.withLock { $0 = 10_000_000_000 }
+        try quota.hold(50)
+        #expect(quota.used == 100)
+        now.withLock { $0 = .max }
+        #expect(throws: Failure.self) { try quota.hold(1) }
+    }
+
     /// What the server has room for and the client has not.
     @Test(arguments: [false, true]) func whatOneRefusesTheOtherDoesNotHold(isPart: Bool) throws {
         let temporary = try TemporaryDirectory()
