@@ -81,7 +81,7 @@ package protocol TreeRemover: AnyObject {
     /// Whether `commit` has to be called before another removal.
     var isFull: Bool { get }
 
-    /// Makes durable that what was removed is gone, of those removals that have come to their end.
+    /// Makes durable that what was removed is gone, of those removals whose `step` has returned true since the last call.
     ///
     /// - Throws: what the store says, which then holds for all of them.
     func commit() throws(Failure)

@@ -30,10 +30,12 @@ final class Removal: TreeRemoval {
     private let remover: StoreRemover
     /// Where it stands, and has to be made durable that it is gone.
     private let parent: DirectoryHandle
-    /// Syncs that had failed when it began.
-    private let failures: Int
+    /// When it began.
+    private let moment: StoreRemover.Moment
     private var levels: [Level] = []
     private var removed: [RemovedFile] = []
+    /// Whether the remover knows that all is gone.
+    private var isTold = false
 
     /// Directories, the deepest ones, that are open at once, with two descriptors each: a path has up to 2,048 of them (`Limits.path`),
     /// and all clients share the descriptors.
@@ -47,7 +49,7 @@ final class Removal: TreeRemoval {
         _ remover: StoreRemover
     ) throws(Failure) {
         (self.remover, self.parent) = (remover, parent)
-        failures = remover.store.incoming.committer.failures
+        moment = remover.moment
         let status = try Self.attempt(path) { () throws(SystemError) in
             try store.tree.check(path)
             return try parent.status(String(path.name))
@@ -55,7 +57,6 @@ final class Removal: TreeRemoval {
         guard let status, status.isFile || status.isDirectory || status.isLink else { throw .notFound(path) }
         guard status.isDirectory else {
             try unlink(path, in: parent, of: version)
-            remover.ended(in: parent, since: failures)
             return
         }
         guard version == nil else { throw .otherVersion(path) }
@@ -68,7 +69,6 @@ final class Removal: TreeRemoval {
     private var store: FileStore { remover.store }
 
     func step(_ count: Int) throws(Failure) -> Bool {
-        guard !levels.isEmpty else { return true }
         for _ in 0..<count {
             guard let level = levels.last else { break }
             guard let opened = try open(levels.count - 1) else {
@@ -79,7 +79,9 @@ final class Removal: TreeRemoval {
             if let name { try remove(name, in: opened.directory, level.path) } else { try leave(level, opened) }
         }
         guard levels.isEmpty else { return false }
-        remover.ended(in: parent, since: failures)
+        // Not before its owner learns of it: a commit that fails between the two would be the answer to others alone.
+        if !isTold { remover.ended(in: parent, since: moment) }
+        isTold = true
         return true
     }
 

@@ -6,11 +6,19 @@ import TransferSystem
 /// Removes what clients ask to be removed. What is gone is durably gone when `commit` has returned. Belongs to one task at
 /// a time.
 package final class StoreRemover: TreeRemover {
+    /// How many syncs had failed: of the whole file system, and of single directories by this remover.
+    struct Moment {
+        let failures: Int
+        let failedCommits: Int
+    }
+
     let store: FileStore
     /// Directories that what is removed stands in, of this batch.
     private var parents: [RelativePath?: DirectoryHandle] = [:]
-    /// Where something is gone and that is not durable yet, with the syncs that had failed when it began to go.
-    private var ended: [(parent: DirectoryHandle, failures: Int)] = []
+    /// Where something is gone and that is not durable yet, and when it began to go.
+    private var ended: [(parent: DirectoryHandle, moment: Moment)] = []
+    private var failedCommits = 0
+    private var lastError: Failure?
 
     /// Directories that may be open at once: a batch may name thousands, and descriptors are few.
     private static let mostOpened = 64
@@ -33,18 +41,25 @@ package final class StoreRemover: TreeRemover {
         return try Removal(path, in: parent, isRecursive: isRecursive, of: version, self)
     }
 
+    var moment: Moment { Moment(failures: store.incoming.committer.failures, failedCommits: failedCommits) }
+
     /// A removal has come to its end.
-    func ended(in parent: DirectoryHandle, since failures: Int) { ended.append((parent, failures)) }
+    func ended(in parent: DirectoryHandle, since moment: Moment) { ended.append((parent, moment)) }
 
     package func commit() throws(Failure) {
         parents = [:]
         let ended = ended
         self.ended = []
+        // The kernel has told that commit of the failure, and tells this one nothing, although the directory is the same.
+        if let lastError, ended.contains(where: { $0.moment.failedCommits < failedCommits }) { throw lastError }
         let directories = Dictionary(ended.map { (ObjectIdentifier($0.parent), $0.parent) }) { first, _ in first }
         let committer = store.incoming.committer
-        let failures = ended.map(\.failures).min() ?? committer.failures
+        let failures = ended.map(\.moment.failures).min() ?? committer.failures
         for case let error? in committer.commit(directories.values.map(\.number), since: failures) {
-            throw Failure(error, doing: "make the removal durable")
+            let failure = Failure(error, doing: "make the removal durable")
+            failedCommits += 1
+            lastError = failure
+            throw failure
         }
     }
 

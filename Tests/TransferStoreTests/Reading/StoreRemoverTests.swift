@@ -55,4 +55,23 @@ import TransferTestSupport
             #expect(error?.code == .notFound)
         }
     }
+
+    /// A file is gone when its removal has begun. A commit for others that fails then is no answer to its owner, who has to hear of the
+    /// failure from the next one.
+    @Test func aCommitForOthersThatFailsIsToldOfWhatHasJustBegun() throws {
+        let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
+        for path in ["a", "b", "c"] { try fixture.publish(path, .one) }
+        let remover = fixture.store.remover()
+        let first = try remover.begin(try RelativePath("a"), isRecursive: false, of: nil)
+        #expect(try first.step(1))
+        let second = try remover.begin(try RelativePath("b"), isRecursive: false, of: nil)
+        syncs.observe { _ throws(SystemError) in throw RecordedSyncs.failure }
+        #expect(throws: Failure.self) { try remover.commit() }
+        syncs.observe { _ throws(SystemError) in }
+        #expect(try second.step(1))
+        #expect(throws: Failure.self) { try remover.commit() }
+        let third = try remover.begin(try RelativePath("c"), isRecursive: false, of: nil)
+        #expect(try third.step(1))
+        try remover.commit()
+    }
 }
