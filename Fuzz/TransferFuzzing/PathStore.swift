@@ -69,7 +69,7 @@ final class PathStore {
             let staged = try staged(isPart: choice & 4 != 0)
             defer { staged.discard() }
             try content.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try staged.write(bytes, at: 0) }
-            return Outcome(store.publish([publication(staged, path, content, conflict)]))
+            return Outcome(store.publish([publication(staged, path, content, conflict)]).outcomes)
         } catch {
             return .failed(error.code)
         }

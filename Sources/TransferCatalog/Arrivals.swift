@@ -53,7 +53,7 @@ final class Arrivals: Sendable {
         }
     }
 
-    /// What was added first is settled.
+    /// What was added first is indexed.
     ///
     /// - Parameter end: what `end` was when all of that had been added.
     func remove(before end: Int) {

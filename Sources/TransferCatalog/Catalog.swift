@@ -18,11 +18,11 @@ package final class Catalog: UploadRecords {
     /// What messages call it.
     static let name = "catalog"
 
-    /// Arrivals that may wait to be settled, and bytes of them: paths may be long.
+    /// Arrivals that may wait to be indexed, and bytes of them: paths may be long.
     static let mostArrivals = (count: 16_384, bytes: 8 << 20)
 
     /// Acknowledgements of one path that are kept of each state, the newest ones: no question about a path reads more. Other
-    /// ones are forgotten when newer ones are settled.
+    /// ones are forgotten when newer ones are indexed.
     package static let mostOfPath = 64
 
     /// Rows that one transaction changes, which bounds how long it holds the writer's lock (docs/design/limits.md has the times). A
@@ -106,13 +106,13 @@ package final class Catalog: UploadRecords {
         }
         // These are recorded, whatever becomes of that.
         let arrivals = connections.arrivals
-        if arrivals.count >= Self.mostArrivals.count || arrivals.bytes >= Self.mostArrivals.bytes { try? settle() }
+        if arrivals.count >= Self.mostArrivals.count || arrivals.bytes >= Self.mostArrivals.bytes { try? index() }
         return own.sawRotten.load(ordering: .relaxed)
     }
 
     /// Enters what was recorded in the table of uploads. Recording only writes it down, which is much cheaper; this is for
-    /// idle moments, and `record` calls it when `mostArrivals` is reached. Entries that arrive during the call may stay unsettled.
-    package func settle() throws(RecordsError) {
+    /// idle moments, and `record` calls it when `mostArrivals` is reached. Entries that arrive during the call may stay unindexed.
+    package func index() throws(RecordsError) {
         var (last, end): (Int64?, Int) = (nil, 0)
         try connections.write { (writer) throws(RecordsError) in
             (last, end) = (try writer.lastArrival(), connections.arrivals.end)
@@ -122,7 +122,7 @@ package final class Catalog: UploadRecords {
         var isMore = true
         while isMore {
             try connections.writeStep { (writer) throws(RecordsError) in
-                isMore = try writer.settleSome(upTo: last)
+                isMore = try writer.indexSome(upTo: last)
                 if !isMore { connections.arrivals.remove(before: end) }
             }
         }
@@ -131,7 +131,7 @@ package final class Catalog: UploadRecords {
     /// Brings everything in order and closes the file, so that another server may open it.
     package func close() throws(RecordsError) {
         defer { connections.close() }
-        try settle()
+        try index()
     }
 
     /// Lets go of the file as a process does that dies: nothing is brought in order, and what a sync has not covered may be lost. The
@@ -160,14 +160,14 @@ package final class Catalog: UploadRecords {
     /// The uploads that have begun and were neither acknowledged nor forgotten, the oldest first. Those that cannot be read are
     /// left out.
     package func unfinished() throws(RecordsError) -> [UnfinishedUpload] {
-        try settle()
+        try index()
         return try connections.read { (reader) throws(RecordsError) in try reader.unfinished() }
     }
 
     /// Forgets uploads, in steps: one that fails leaves the rest. IDs that it doesn't know are no failure.
     package func remove(_ ids: [UploadID]) throws(RecordsError) {
         guard !ids.isEmpty else { return }
-        try settle()
+        try index()
         for some in ids.chunks(of: Self.rowsAtOnce) {
             try connections.writeStep { (writer) throws(RecordsError) in try writer.delete(Array(some)) }
         }
@@ -176,7 +176,7 @@ package final class Catalog: UploadRecords {
     /// Forgets what was acknowledged under paths whose files were removed, in steps: one that fails leaves the rest.
     package func remove(paths: [String]) throws(RecordsError) {
         guard !paths.isEmpty else { return }
-        try settle()
+        try index()
         var rest = paths[...]
         while !rest.isEmpty {
             var done = 0
@@ -185,25 +185,25 @@ package final class Catalog: UploadRecords {
         }
     }
 
-    /// What was acknowledged under each of these paths and has been settled: of each state the newest `mostOfPath`, in no order.
+    /// What was acknowledged under each of these paths and has been indexed: of each state the newest `mostOfPath`, in no order.
     package func entries(at paths: [String]) throws(RecordsError) -> [[CatalogEntry]] {
         try connections.read { (reader) throws(RecordsError) in try reader.entries(at: paths) }
     }
 
-    /// What has stored a file under a path, and has been settled: the newest `mostOfPath`, in no order.
+    /// What has stored a file under a path, and has been indexed: the newest `mostOfPath`, in no order.
     package func stored(at path: String) throws(RecordsError) -> [CatalogEntry] {
         try connections.read { (reader) throws(RecordsError) in try reader.stored(at: path) }
     }
 
-    /// Some of what was acknowledged for the files in one folder and has been settled: of each the first 64 of each state.
+    /// Some of what was acknowledged for the files in one folder and has been indexed: of each the first 64 of each state.
     ///
     /// - Parameter start: where to go on, as the page before says; the query's prefix to begin.
     package func files(_ query: KnownFiles.Query, after start: [UInt8]) throws(RecordsError) -> KnownFiles {
         try connections.read { (reader) throws(RecordsError) in try reader.files(query, after: start) }
     }
 
-    /// Whether anything was recorded that `entries(at:)` doesn't find before it is settled.
-    package var hasUnsettled: Bool { connections.arrivals.count > 0 }
+    /// Whether anything was recorded that `entries(at:)` doesn't find before it is indexed.
+    package var hasUnindexed: Bool { connections.arrivals.count > 0 }
 
     /// - Returns: one for each id, in their order; nothing for one that it doesn't know.
     package func entries(for ids: [UploadID]) throws(RecordsError) -> [CatalogEntry?] {
@@ -228,7 +228,7 @@ package final class Catalog: UploadRecords {
     /// - Returns: the number of entries that could not be read.
     @discardableResult
     package func forEachEntry(_ body: (CatalogEntry) -> Void) throws(RecordsError) -> Int {
-        try settle()
+        try index()
         var (last, unreadable): (Int64, Int) = (0, 0)
         while true {
             let rows = try connections.read { [last] (reader) throws(RecordsError) in try reader.rows(after: last) }
@@ -243,7 +243,7 @@ package final class Catalog: UploadRecords {
     /// Calls `body` with all acknowledged uploads that it knows, in the order of their paths' bytes, all of one path together.
     /// Uploads that are recorded during the call may be left out. No lock is held while `body` runs.
     package func forEachEntryByPath(_ body: (CatalogEntry) -> Void) throws(RecordsError) {
-        try settle()
+        try index()
         var place = CatalogReader.Place.start
         while true {
             let page = try connections.read { [place] (reader) throws(RecordsError) in
@@ -257,13 +257,13 @@ package final class Catalog: UploadRecords {
 
     /// What was acknowledged, in each state. Reads all of it: 0.2 s of a core for a million uploads.
     package func totals() throws(RecordsError) -> [CatalogEntry.State: CatalogTotals] {
-        try settle()
+        try index()
         return try connections.read { (reader) throws(RecordsError) in try reader.totals() }
     }
 
     /// How many acknowledged uploads it knows: 10 ms of a core for a million.
     package func count() throws(RecordsError) -> Int {
-        try settle()
+        try index()
         return try connections.read { (reader) throws(RecordsError) in try reader.count() }
     }
 

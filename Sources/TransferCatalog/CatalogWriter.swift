@@ -85,15 +85,15 @@ final class CatalogWriter: @unchecked Sendable {
         return try anyRotten.next()
     }
 
-    /// The number of the batch that arrived last; nil where all is settled.
+    /// The number of the batch that arrived last; nil where all is indexed.
     func lastArrival() throws(RecordsError) -> Int64? {
         try database.execute("SELECT number FROM arrivals ORDER BY number DESC LIMIT 1")
     }
 
     /// Moves all that arrived to the table of uploads.
-    func settle() throws(RecordsError) {
+    func index() throws(RecordsError) {
         guard let last = try lastArrival() else { return }
-        while try settleSome(upTo: last) {}
+        while try indexSome(upTo: last) {}
     }
 
     /// Moves some of what arrived to the table of uploads, over whatever has the same ids; it is unfinished no more. That costs no
@@ -101,7 +101,7 @@ final class CatalogWriter: @unchecked Sendable {
     ///
     /// - Parameter last: the number of the last batch that is moved.
     /// - Returns: whether there may be more.
-    func settleSome(upTo last: Int64) throws(RecordsError) -> Bool {
+    func indexSome(upTo last: Int64) throws(RecordsError) -> Bool {
         var isMore = false
         try transaction(isSynced: false) { () throws(RecordsError) in
             let (entries, end) = try arrived(upTo: last)

@@ -121,7 +121,7 @@ private final class ClaimsConnection: @unchecked Sendable {
             WITHOUT ROWID
             """)
         writer = try CatalogWriter(database)
-        try? writer.settle()
+        try? writer.index()
         try Self.fill(database)
         hadRotten = try Self.pruneRotten(database, writer)
         mark = try Statement("UPDATE claims SET found = 1 WHERE path = ?1", in: database)
@@ -142,7 +142,7 @@ private final class ClaimsConnection: @unchecked Sendable {
     }
 
     func refresh() throws(RecordsError) {
-        try? writer.settle()
+        try? writer.index()
         try database.execute(
             """
             DELETE FROM claims WHERE NOT EXISTS (

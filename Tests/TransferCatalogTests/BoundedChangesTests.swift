@@ -77,9 +77,9 @@ import TransferSystem
             try catalog.record(
                 (0..<100).map { entry(UInt64(batch * 100 + $0), "a", states[$0 % 2]) }
                     + [entry(UInt64(9000 + batch), "b")])
-            if batch.isMultiple(of: 3) { try catalog.settle() }
+            if batch.isMultiple(of: 3) { try catalog.index() }
         }
-        try catalog.settle()
+        try catalog.index()
         #expect(try rows("path = 'a'") == Int64(2 * Catalog.mostOfPath))
         #expect(try rows("path = 'b'") == 20)
         let newest = Set((2000 - 2 * Catalog.mostOfPath..<2000).map { UInt64($0) })
@@ -92,12 +92,12 @@ import TransferSystem
     @Test func aPathThatHadManyRowsLosesThem() throws {
         let catalog = fixture.open(transactions.calls)
         try catalog.record([entry(1, "a")])
-        try catalog.settle()
+        try catalog.index()
         try insert(5000, "a")
         _ = transactions.take()
         for number in 2..<16 {
             try catalog.record([entry(UInt64(number), "a")])
-            try catalog.settle()
+            try catalog.index()
         }
         #expect(try rows("path = 'a'") == Int64(2 * Catalog.mostOfPath))
         #expect(transactions.take().max() ?? 0 <= 2 * Self.most)
@@ -130,7 +130,7 @@ import TransferSystem
                 number: 1000 + batch * 10, time: 1, count: 10, signature: [UInt8](repeating: 1, count: 64), sender: "s")
             try catalog.record(entries, with: signedBatch)
         }
-        try catalog.settle()
+        try catalog.index()
         // The oldest of the rows that stay is in the middle of a batch, whose receipts cannot be made again.
         #expect(try rows(of: "receipts") == Int64(Catalog.mostOfPath / 10))
         #expect(try catalog.receipts(with: 1299)?.uploads.count == 10)
@@ -162,7 +162,7 @@ import TransferSystem
         for batch in 0..<100 as Range<UInt64> {
             try catalog.record((0..<200).map { entry(batch * 200 + $0, "d/\(batch * 200 + $0)") })
         }
-        try catalog.settle()
+        try catalog.index()
         try insert(3000, "x")
         try insert(3000, "y", object: 2)
         var changes = KnownChanges()
@@ -195,7 +195,7 @@ import TransferSystem
         for batch in 0..<100 as Range<UInt64> {
             try catalog.record((0..<200).map { entry(batch * 200 + $0, "d/\(batch * 200 + $0)") })
         }
-        try catalog.settle()
+        try catalog.index()
         _ = transactions.take()
         let recorded = Locked(0)
         let isDone = DispatchSemaphore(value: 0)
@@ -234,7 +234,7 @@ import TransferSystem
             }
             let catalog = fixture.open(calls)
             try catalog.record([entry(1, "z")])
-            try catalog.settle()
+            try catalog.index()
             for name in names {
                 // A copy of the directory, whose files have other numbers than the catalog knows.
                 try insert(40, "a\(name)", object: 1)
@@ -250,7 +250,7 @@ import TransferSystem
         }
         let next = fixture.open()
         #expect(try next.intended().count == names.count)
-        _ = try next.settleIntended { (path) throws(RecordsError) in
+        _ = try next.resolveIntended { (path) throws(RecordsError) in
             path.string.hasPrefix("b") ? FoundObject(.file, Self.version(77)) : nil
         }
         #expect(try next.intended().isEmpty)
@@ -259,7 +259,7 @@ import TransferSystem
         #expect(try rows("path LIKE 'b%' AND object = 2") == 0)
     }
 
-    /// Long paths take no more memory than short ones before they are settled.
+    /// Long paths take no more memory than short ones before they are indexed.
     @Test func longPathsAreSettledEarlier() throws {
         let catalog = fixture.open()
         let long = String(repeating: "p", count: 4000)

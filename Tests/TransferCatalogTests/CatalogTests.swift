@@ -70,8 +70,8 @@ import TransferTestSupport
         try catalog.recordUnfinished([unfinished])
         #expect(try catalog.entry(for: id) == nil)
         try catalog.record([.sample(1, id: id)])
-        for settles in [false, true] {
-            if settles { try catalog.settle() }
+        for indexes in [false, true] {
+            if indexes { try catalog.index() }
             try catalog.recordUnfinished([unfinished])
             #expect(try catalog.entry(for: id) == .sample(1, id: id))
             try catalog.recordUnfinished([], forgetting: [id])
@@ -140,7 +140,7 @@ import TransferTestSupport
         }
     }
 
-    /// What was recorded is found before it is settled, and as well after the process died before it could be.
+    /// What was recorded is found before it is indexed, and as well after the process died before it could be.
     @Test func whatHasArrivedIsKnown() throws {
         let ids = [UploadID.random(), .random()]
         let newer = [CatalogEntry.sample(3, id: ids[1]), .sample(4)]
@@ -161,7 +161,7 @@ import TransferTestSupport
         #expect(try all(again) == [.sample(1, id: ids[0])] + newer)
     }
 
-    @Test func settlesByItselfWhenMuchHasCome() throws {
+    @Test func indexesByItselfWhenMuchHasCome() throws {
         let catalog = fixture.open(isDurable: false)
         let entries = (0..<Catalog.mostArrivals.count).map { CatalogEntry.sample($0) }
         try catalog.record(Array(entries.dropLast()))
@@ -273,7 +273,7 @@ import TransferTestSupport
         let entries = [CatalogEntry.sample(1), .sample(2)]
         let catalog = fixture.open()
         try catalog.record(entries)
-        try catalog.settle()
+        try catalog.index()
         try fixture.database().execute("UPDATE uploads SET \(change) WHERE number = 1")
         #expect(try catalog.entry(for: entries[0].id) == nil)
         var found: [CatalogEntry] = []

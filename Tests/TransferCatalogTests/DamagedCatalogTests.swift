@@ -130,6 +130,6 @@ extension Catalog {
     /// Records them and sees to it that all are in the table of uploads.
     fileprivate func fill(_ entries: [CatalogEntry]) throws {
         try record(entries)
-        try settle()
+        try index()
     }
 }

@@ -49,8 +49,8 @@ import TransferPorts
         #expect(fixture.damages.isEmpty)
     }
 
-    /// What was recorded stays recorded, however often settling it fails.
-    @Test(arguments: 0..<failures.count, [1, 2]) func settlingLosesNothing(_ failure: Int, times: Int) throws {
+    /// What was recorded stays recorded, however often indexing it fails.
+    @Test(arguments: 0..<failures.count, [1, 2]) func indexingLosesNothing(_ failure: Int, times: Int) throws {
         let (code, reason) = Self.failures[failure]
         let fixture = try CatalogFixture()
         let calls = FailingCalls()
@@ -60,7 +60,7 @@ import TransferPorts
         try catalog.record([entries[2]])
         for number in 0... {
             calls.fail(number, times: times, as: code)
-            let error = error { () throws(RecordsError) in try catalog.settle() }
+            let error = error { () throws(RecordsError) in try catalog.index() }
             calls.pass()
             #expect(error == nil || error?.reason == reason, "call \(number)")
             for entry in entries { #expect(try catalog.entry(for: entry.id) == entry, "call \(number)") }

@@ -19,7 +19,7 @@ import TransferPorts
         try catalog.record([gone, stays])
         try catalog.remove(paths: [gone.path])
         #expect(try catalog.entry(for: gone.id) == nil)
-        try catalog.settle()
+        try catalog.index()
         #expect(try catalog.entry(for: gone.id) == nil)
         #expect(try catalog.entry(for: stays.id) == stays)
     }
@@ -35,11 +35,11 @@ import TransferPorts
 
     @Test func whatIsNotSettledIsSaidToBeSo() throws {
         let catalog = fixture.open()
-        #expect(!catalog.hasUnsettled)
+        #expect(!catalog.hasUnindexed)
         try catalog.record([.sample(1)])
-        #expect(catalog.hasUnsettled)
-        try catalog.settle()
-        #expect(!catalog.hasUnsettled)
+        #expect(catalog.hasUnindexed)
+        try catalog.index()
+        #expect(!catalog.hasUnindexed)
     }
 
     /// Rows without their ids in the index: whoever only reads some pages does not meet it.

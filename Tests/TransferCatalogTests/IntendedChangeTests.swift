@@ -24,8 +24,8 @@ import TransferPorts
             version: Self.version(object))
     }
 
-    private func settle(_ catalog: Catalog, _ there: [String: FoundObject]) throws -> Int {
-        try catalog.settleIntended { (path) throws(Unreadable) in there[path.string] }
+    private func resolve(_ catalog: Catalog, _ there: [String: FoundObject]) throws -> Int {
+        try catalog.resolveIntended { (path) throws(Unreadable) in there[path.string] }
     }
 
     /// Paths, each with the object that is known there.
@@ -50,12 +50,12 @@ import TransferPorts
         let catalog = try CatalogFixture().open()
         try catalog.record([entry(1, "a"), entry(2, "b")])
         _ = try catalog.intend([IntendedChange(.move, "a", to: "b", before: Self.version(1), at: 9)])
-        #expect(try settle(catalog, there) == 1)
+        #expect(try resolve(catalog, there) == 1)
         #expect(try known(catalog) == expected)
         #expect(try catalog.intended().isEmpty)
         // Settled once more, as by a server that is killed before it has forgotten the note.
         _ = try catalog.intend([IntendedChange(.move, "a", to: "b", before: Self.version(1), at: 9)])
-        _ = try settle(catalog, there)
+        _ = try resolve(catalog, there)
         #expect(try known(catalog) == expected)
     }
 
@@ -72,11 +72,11 @@ import TransferPorts
         let folder = FoundObject(.folder, Self.version(8))
         let moved = isFolder ? ["n": folder] : ["b": Self.file(1, touch: 9)]
         for _ in 0..<2 {
-            _ = try catalog.settleIntended(keepsNotes: true) { (path) throws(Unreadable) in moved[path.string] }
+            _ = try catalog.resolveIntended(keepsNotes: true) { (path) throws(Unreadable) in moved[path.string] }
         }
         #expect(try catalog.intended().count == 1)
         #expect(try known(catalog)[target] == [1])
-        _ = try settle(catalog, isFolder ? ["d": folder] : ["a": Self.file(1), "b": Self.file(2)])
+        _ = try resolve(catalog, isFolder ? ["d": folder] : ["a": Self.file(1), "b": Self.file(2)])
         #expect(try known(catalog)[path] == [1] && known(catalog)[target] != [1])
         #expect(try catalog.intended().isEmpty)
     }
@@ -87,7 +87,7 @@ import TransferPorts
         try catalog.record([entry(1, "a")])
         _ = try catalog.intend([IntendedChange(.move, "a", to: "b", before: Self.version(1), at: 9)])
         try catalog.record([entry(3, "a", committed: 10)])
-        _ = try settle(catalog, ["a": Self.file(3), "b": Self.file(1, touch: 9)])
+        _ = try resolve(catalog, ["a": Self.file(3), "b": Self.file(1, touch: 9)])
         #expect(try known(catalog) == ["a": [3], "b": [1]])
         #expect(try catalog.entries(at: ["b"])[0].first?.version?.touch == 9)
     }
@@ -98,7 +98,7 @@ import TransferPorts
             try catalog.record([entry(1, "d/a"), entry(2, "d/e/b"), entry(3, "d.x")])
             _ = try catalog.intend([IntendedChange(.folder, "d", to: "n/f", before: Self.version(8), at: 9)])
             let folder = FoundObject(.folder, ContentVersion(object: 8, revision: 7, touch: 7, size: 1))
-            _ = try settle(catalog, [isMoved ? "n/f" : "d": folder])
+            _ = try resolve(catalog, [isMoved ? "n/f" : "d": folder])
             #expect(
                 try known(catalog)
                     == (isMoved ? ["n/f/a": [1], "n/f/e/b": [2], "d.x": [3]] : ["d/a": [1], "d/e/b": [2], "d.x": [3]]))
@@ -117,7 +117,7 @@ import TransferPorts
             "n": folder, "d": FoundObject(.folder, Self.version(9)), "n/b": Self.file(2), "d/c": Self.file(3),
             "n/c": Self.file(33), "n/e/f": Self.file(4), "n/x": Self.file(5),
         ]
-        for _ in 0..<2 { _ = try settle(catalog, there) }
+        for _ in 0..<2 { _ = try resolve(catalog, there) }
         #expect(try known(catalog) == ["n/a": [1], "n/b": [2], "d/c": [3], "n/e/f": [4], "d.x": [5]])
         #expect(try catalog.intended().isEmpty)
     }
@@ -133,7 +133,7 @@ import TransferPorts
             _ = try catalog.intend([IntendedChange(.folder, "d", to: "n", before: Self.version(8), at: 9)])
             // Only a server that is killed between may see that.
             if isMoved { try catalog.record([entry(4, "n/c", committed: 10)]) }
-            for _ in 0..<2 { _ = try settle(catalog, [isMoved ? "n" : "d": folder]) }
+            for _ in 0..<2 { _ = try resolve(catalog, [isMoved ? "n" : "d": folder]) }
             #expect(
                 try known(catalog) == (isMoved ? ["n/a": [1], "n/c": [4]] : ["d/a": [1], "n/a": [2], "n/b": [3]]))
         }
@@ -145,7 +145,7 @@ import TransferPorts
         try catalog.record([entry(1, "d/a")])
         _ = try catalog.intend([IntendedChange(.folder, "d", to: "n", before: Self.version(8), at: 9)])
         let other = FoundObject(.folder, ContentVersion(object: 9, revision: 77, touch: 7, size: 1))
-        _ = try settle(catalog, ["n": other])
+        _ = try resolve(catalog, ["n": other])
         #expect(try known(catalog) == ["d/a": [1]])
     }
 
@@ -158,8 +158,8 @@ import TransferPorts
             let catalog = try CatalogFixture().open()
             try catalog.record([entry(1, "a")])
             _ = try catalog.intend([IntendedChange(.attributes, "a", before: Self.version(1), revision: 50, at: 9)])
-            _ = try settle(catalog, ["a": found])
-            try catalog.settle()
+            _ = try resolve(catalog, ["a": found])
+            try catalog.index()
             #expect(try catalog.entries(at: ["a"])[0].map { $0.version?.touch } == [touch])
         }
     }
@@ -173,7 +173,7 @@ import TransferPorts
                 IntendedChange(.replacement, "f", before: Self.version(3), at: 9),
             ])
             let now = Self.file(1, touch: 9)
-            _ = try settle(catalog, isMade ? ["a": now, "h": now] : ["a": now, "h": Self.file(2), "f": Self.file(3)])
+            _ = try resolve(catalog, isMade ? ["a": now, "h": now] : ["a": now, "h": Self.file(2), "f": Self.file(3)])
             #expect(
                 try known(catalog) == (isMade ? ["a": [1], "h": [1]] : ["a": [1], "h": [2], "f": [3]]))
             #expect(try catalog.entries(at: ["a"])[0].first?.version?.touch == 9)
@@ -193,15 +193,15 @@ import TransferPorts
             try fixture.database().execute(
                 "INSERT INTO intended VALUES (\(number), 77, 'x', 'y', 0, 0, 0, 0, NULL, 0, NULL, NULL)")
         }
-        let settled = try catalog.settleIntended { (path) throws(Unreadable) in
+        let resolved = try catalog.resolveIntended { (path) throws(Unreadable) in
             if path.string == "a" { throw Unreadable() }
             return path.string == "d" ? Self.file(2) : nil
         }
-        #expect(settled == 1)
+        #expect(resolved == 1)
         #expect(try catalog.intended().map(\.change?.path) == ["a"])
         #expect(try fixture.database().execute("SELECT count(*) FROM intended") == 1)
         #expect(try known(catalog) == ["a": [1], "d": [2]])
-        #expect(try settle(catalog, ["b": Self.file(1)]) == 1)
+        #expect(try resolve(catalog, ["b": Self.file(1)]) == 1)
         #expect(try known(catalog) == ["b": [1], "d": [2]])
         #expect(try fixture.database().execute("SELECT count(*) FROM intended") == 0)
     }
@@ -258,7 +258,7 @@ import TransferPorts
         }
         for _ in 0..<3 {
             #expect(
-                try catalog.settleIntended(keepsNotes: true) { (path) throws(Unreadable) in there[path.string] } == 2)
+                try catalog.resolveIntended(keepsNotes: true) { (path) throws(Unreadable) in there[path.string] } == 2)
             #expect(try known(catalog) == [new: [1], old: [2]])
         }
         if isTakenBack {
@@ -266,11 +266,11 @@ import TransferPorts
             there = [old: Self.file(1), "x": Self.file(2)]
             if isFolder { there["d"] = FoundObject(.folder, Self.version(8)) }
             for there in [there, there, moved, there] {
-                _ = try catalog.settleIntended(keepsNotes: true) { (path) throws(Unreadable) in there[path.string] }
+                _ = try catalog.resolveIntended(keepsNotes: true) { (path) throws(Unreadable) in there[path.string] }
                 #expect(try known(catalog) == (there == moved ? [new: [1], old: [2]] : [old: [1], "x": [2]]))
             }
         }
-        #expect(try settle(catalog, there) == 2)
+        #expect(try resolve(catalog, there) == 2)
         #expect(try known(catalog) == (isTakenBack ? [old: [1], "x": [2]] : [new: [1], old: [2]]))
     }
 
@@ -280,9 +280,9 @@ import TransferPorts
         try catalog.record([entry(1, "d/a")])
         _ = try catalog.intend([IntendedChange(.folder, "d", to: "n", before: Self.version(8), at: 9)])
         let there = ["n": FoundObject(.folder, Self.version(8)), "n/a": Self.file(1), "n/b": Self.file(2)]
-        _ = try catalog.settleIntended(keepsNotes: true) { (path) throws(Unreadable) in there[path.string] }
+        _ = try catalog.resolveIntended(keepsNotes: true) { (path) throws(Unreadable) in there[path.string] }
         try catalog.record([entry(2, "d/b")])
-        #expect(try settle(catalog, there) == 1)
+        #expect(try resolve(catalog, there) == 1)
         #expect(try known(catalog) == ["n/a": [1], "n/b": [2]])
     }
 

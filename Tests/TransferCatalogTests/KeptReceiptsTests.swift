@@ -12,7 +12,7 @@ import TransferPorts
         fixture = try CatalogFixture()
     }
 
-    /// By each of their numbers and no other, before they are settled as well as from a catalog that was opened again.
+    /// By each of their numbers and no other, before they are indexed as well as from a catalog that was opened again.
     @Test func areFoundByTheirNumbers() throws {
         let batches = [
             CatalogEntry.signed(3, from: 100), CatalogEntry.signed(1, from: 103), CatalogEntry.signed(5, from: 200),

@@ -40,7 +40,7 @@ import TransferPorts
         ]
         try catalog.record(paths.enumerated().map { Self.entry($1, UInt64($0)) })
         #expect(try all(catalog, "d").files.isEmpty)
-        try catalog.settle()
+        try catalog.index()
         #expect(try all(catalog, "d").files.map(\.name) == ["a", "a.x", "b", "z", "\u{E9}"])
         #expect(try all(catalog, "d/a").files.map(\.name) == ["deep"])
         #expect(try all(catalog, nil).files.map(\.name) == ["d", "d-", "d0", "top"])
@@ -55,7 +55,7 @@ import TransferPorts
         try catalog.record(names.enumerated().map { Self.entry("d/\($1)", UInt64($0)) })
         // Folders between them are passed over, however many files are in them.
         try catalog.record((0..<300).map { Self.entry("d/f10\($0 + 100)x/deep", UInt64(10_000 + $0)) })
-        try catalog.settle()
+        try catalog.index()
         let (files, pages) = try all(catalog, "d")
         #expect(files.map(\.name) == names && pages > 3)
         #expect(files.map(\.id.low) == (0..<UInt64(count)).map { $0 })
@@ -69,7 +69,7 @@ import TransferPorts
         try catalog.record((0..<30).map { Self.entry("d/b", UInt64(1_000 + $0)) })
         try catalog.record((0..<3_000).map { Self.entry("d/c", UInt64(10_000 + $0)) })
         try catalog.record([Self.entry("d/d", 1)])
-        try catalog.settle()
+        try catalog.index()
         let query = KnownFiles.Query(try RelativePath("d"), client: nil, sender: "")
         let page = try catalog.files(query, after: query.prefix)
         #expect(page.files.filter { $0.name == "b" }.count == 30 && page.files.last?.name == "b")
@@ -87,7 +87,7 @@ import TransferPorts
             Self.entry("d/c", 3, sender: "10.0.0.1"), Self.entry("d/d", 4, sender: "10.0.0.2"),
             Self.entry("d/e", 5, state: .alreadyStored, client: 5, sender: "x"),
         ])
-        try catalog.settle()
+        try catalog.index()
         #expect(
             try all(catalog, "d", client: 5, sender: "laptop").files.map(\.isOwn) == [true, false, false, false, true])
         #expect(
@@ -99,7 +99,7 @@ import TransferPorts
     @Test func whatHasNoVersionIsLeftOut() throws {
         let catalog = try CatalogFixture().open()
         try catalog.record([Self.entry("d/a", 1, hasVersion: false), Self.entry("d/b", 2)])
-        try catalog.settle()
+        try catalog.index()
         #expect(try all(catalog, "d").files.map(\.name) == ["b"])
     }
 }

@@ -120,7 +120,7 @@ import TransferPorts
                 id: .random(), state: .committed, path: path, size: 4, begun: 0, committed: 0, version: versions[0])
         }
         try catalog.record(entries)
-        try catalog.settle()
+        try catalog.index()
         var changes = KnownChanges()
         changes.versions = [
             VersionChange(path: "a", before: versions[0], after: versions[1]),

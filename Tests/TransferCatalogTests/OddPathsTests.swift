@@ -24,7 +24,7 @@ import TransferTestSupport
     }
 
     /// In a blob first, and in rows of their own later.
-    @Test(arguments: [false, true]) func uploadsComeBack(isSettled: Bool) throws {
+    @Test(arguments: [false, true]) func uploadsComeBack(isIndexed: Bool) throws {
         let fixture = try CatalogFixture()
         let paths = try Self.paths()
         let entries = paths.indices.map { number in
@@ -35,7 +35,7 @@ import TransferTestSupport
         do {
             let catalog = fixture.open()
             try catalog.record(entries)
-            if isSettled { try catalog.settle() }
+            if isIndexed { try catalog.index() }
             try catalog.close()
         }
         let found = try fixture.open().entries(for: entries.map(\.id)).compactMap(\.self)
@@ -60,11 +60,11 @@ import TransferTestSupport
         #expect(areSame(found.map(\.path), paths) && areSame(found.map(\.target), paths.reversed()))
         // The next server looks at each of them.
         var looked: [String] = []
-        let settled = try fixture.open().settleIntended { (path) throws(StoreFault) in
+        let resolved = try fixture.open().resolveIntended { (path) throws(StoreFault) in
             looked.append(path.string)
             return nil
         }
-        #expect(settled == paths.count && Set(looked.map { PathKey($0) }) == Set(paths.map { PathKey($0) }))
+        #expect(resolved == paths.count && Set(looked.map { PathKey($0) }) == Set(paths.map { PathKey($0) }))
     }
 
     private enum StoreFault: Error {}

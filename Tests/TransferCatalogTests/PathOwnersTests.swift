@@ -69,7 +69,7 @@ import TransferPorts
         let rotten = RottenFile(version: version, digest: Digest(.xxh128, Array(0..<16)))
         let catalog = fixture.open()
         try catalog.record([entry(1, object: 6, revision: 3, touch: 1)])
-        try catalog.settle()
+        try catalog.index()
         try catalog.add(rotten: [rotten])
         let owners = try PathOwners(path: fixture.path)
         try owners.removeRotten(ContentVersion(object: 7, revision: 3, touch: 9, size: 4))
@@ -85,7 +85,7 @@ import TransferPorts
     @Test func whatNoUploadHasIsForgotten() throws {
         let catalog = fixture.open()
         try catalog.record([entry(1, object: 6, revision: 3, touch: 1)])
-        try catalog.settle()
+        try catalog.index()
         let versions = [6, 7].map { ContentVersion(object: $0, revision: 3, touch: 1, size: 4) }
         let digest = Digest(.xxh128, Array(0..<16))
         try catalog.add(rotten: versions.map { RottenFile(version: $0, digest: digest) })

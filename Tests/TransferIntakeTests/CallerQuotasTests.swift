@@ -72,7 +72,7 @@ import TransferTestSupport
         let names = try #require(fixture.intake.quotas.limits(for: session.caller.grant)?.names)
         #expect(names.used == 5)
         session.leave()
-        fixture.intake.known.settle()
+        fixture.intake.known.index()
         let next = try IntakeFixture(after: fixture)
         let again = next.session(of: "alice", options)
         #expect(next.intake.quotas.limits(for: again.caller.grant)?.names?.used == 5)

@@ -77,7 +77,7 @@ import TransferTestSupport
             #expect(try session.bring(intent(content), content) == nil)
             #expect(session.outcomes().map(\.code) == [.committed])
         }
-        fixture.intake.known.settle()
+        fixture.intake.known.index()
         #expect(try fixture.intake.known.records.entries(for: [first])[0] == nil)
         #expect(try fixture.intake.known.records.count() == Catalog.mostOfPath)
         #expect(late.outcomes().map(\.code) == [.busy])

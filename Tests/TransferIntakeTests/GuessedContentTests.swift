@@ -48,7 +48,7 @@ import TransferTestSupport
         let unrecorded = Publication(
             staged: staged, id: .random(), path: try RelativePath("unrecorded"), size: 1,
             digest: IntakeFixture.digest([6]))
-        _ = try fixture.store.publish([unrecorded])[0].get()
+        _ = try fixture.store.publish([unrecorded]).outcomes[0].get()
         #expect(try push([6], to: "unrecorded", .keepBoth) == .alreadyStored)
     }
 }

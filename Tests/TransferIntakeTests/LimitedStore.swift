@@ -54,9 +54,9 @@ final class LimitedStore: ContentStore {
 
     func publish(
         _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest?,
-        mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)?, touched: ([TouchedFile]) -> Void
-    ) -> [Result<PublicationOutcome, Failure>] {
-        store.publish(batch, acknowledged: acknowledged, mayReplace: mayReplace, touched: touched)
+        mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)?
+    ) -> PublishedBatch {
+        store.publish(batch, acknowledged: acknowledged, mayReplace: mayReplace)
     }
 
     func removeMail(_ paths: [RelativePath]) { store.removeMail(paths) }

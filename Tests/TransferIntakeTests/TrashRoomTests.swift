@@ -53,7 +53,7 @@ import TransferTestSupport
         #expect(try upload("b", content(9), session) == .committed)
         // Five and one are a little more than six.
         #expect(try batches(fixture) == (2...4).map { Self.batch(UInt32($0)).name })
-        fixture.intake.known.settle()
+        fixture.intake.known.index()
         let gone = RelativePath.trash(Self.batch(1), try RelativePath("a"))
         #expect(fixture.intake.known.entries(at: [gone.string])[0].isEmpty)
         #expect(try upload("c", [UInt8](repeating: 0, count: 2 * Self.size), session) == .committed)

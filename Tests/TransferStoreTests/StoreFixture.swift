@@ -109,7 +109,7 @@ struct StoreFixture {
 
     /// Without the identities of the files, which no test can know beforehand.
     func publish(_ batch: [Publication]) -> [Result<PublicationOutcome, Failure>] {
-        store.publish(batch).map { $0.map(\.withoutIdentity) }
+        store.publish(batch).outcomes.map { $0.map(\.withoutIdentity) }
     }
 
     /// The code with which an upload fails; nothing when it does not.

@@ -21,7 +21,7 @@ extension Catalog {
     package func keep(
         _ home: KnownHome, rotten: [RottenFile], voidsOthers: Bool
     ) throws(RecordsError) {
-        try settle()
+        try index()
         try connections.write { (writer) throws(RecordsError) in
             try writer.transaction { () throws(RecordsError) in
                 try writer.database.execute("DELETE FROM home")
@@ -35,7 +35,7 @@ extension Catalog {
 
     /// Rotten files, each with the paths that uploads say it has. Reads all rows where there are any: 1 s for a million.
     package func rottenPaths() throws(RecordsError) -> [(path: String, file: RottenFile)] {
-        try settle()
+        try index()
         return try connections.read { (reader) throws(RecordsError) in
             guard try reader.hasRotten() else { return [] }
             let select = try Statement(
@@ -82,7 +82,7 @@ extension Catalog {
 
     /// How many paths uploads have: 0.1 s of a core for a million.
     package func pathCount() throws(RecordsError) -> Int {
-        try settle()
+        try index()
         return try connections.read { (reader) throws(RecordsError) in
             Int(clamping: try reader.database.execute("SELECT count(DISTINCT path) FROM uploads") ?? 0)
         }
@@ -92,7 +92,7 @@ extension Catalog {
     /// path with many uploads.
     package func adopt(_ adoptions: Adoptions) throws(RecordsError) {
         guard !adoptions.isEmpty else { return }
-        try settle()
+        try index()
         var rest = adoptions.files.flatMap { file in
             CatalogEntry.State.allCases.map { CatalogWriter.Adopting(file: file, state: $0, after: .min) }
         }

@@ -8,7 +8,7 @@ extension Catalog {
     package func intend(_ changes: [IntendedChange]) throws(RecordsError) -> NotedChanges {
         guard !changes.isEmpty else { return .none }
         // What has arrived by now has a row before the note.
-        try settle()
+        try index()
         var noted = NotedChanges.none
         try connections.write { (writer) throws(RecordsError) in noted = try writer.intend(changes) }
         return noted
@@ -21,7 +21,7 @@ extension Catalog {
 
     /// What was acknowledged below the old path of a folder after its move was noted.
     package func acknowledged(below move: PathMove, after noted: NotedChanges) throws(RecordsError) -> [LateUpload] {
-        try settle()
+        try index()
         return try LateUpload.all(below: move, after: noted) { (body) throws(RecordsError) in
             try connections.read { (reader) throws(RecordsError) in try body(reader.database) }
         }
@@ -31,7 +31,7 @@ extension Catalog {
     /// their turn; the notes go with the last one, so that a later server begins with the first one again where this one ends.
     package func complete(_ noted: NotedChanges, _ changes: KnownChanges) throws(RecordsError) {
         guard noted.numbers != nil || !changes.isEmpty else { return }
-        if !changes.isEmpty { try settle() }
+        if !changes.isEmpty { try index() }
         for folder in changes.folders {
             var isOver = false
             while !isOver {

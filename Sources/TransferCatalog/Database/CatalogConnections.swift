@@ -23,7 +23,7 @@ final class CatalogConnections: Sendable {
         var generation = 0
     }
 
-    /// What was recorded through here and is not settled.
+    /// What was recorded through here and is not indexed.
     let arrivals = Arrivals()
 
     private let file: CatalogFile
@@ -57,7 +57,7 @@ final class CatalogConnections: Sendable {
         try writing.withLock { (state) throws(RecordsError) in
             do throws(RecordsError) {
                 let writer = try connect(&state, validates: true)
-                try writer.settle()
+                try writer.index()
                 return try writer.isEmpty()
             } catch {
                 try replace(&state, error)

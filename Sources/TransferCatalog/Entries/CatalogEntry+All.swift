@@ -3,7 +3,7 @@ package import TransferModel
 package import TransferPorts
 
 extension CatalogEntry {
-    /// Reads all entries past the server that writes them, and changes nothing: those that are settled in the order of their
+    /// Reads all entries past the server that writes them, and changes nothing: those that are indexed in the order of their
     /// rows, then what has arrived since, also where it is about to take the place of a row. Entries that cannot be read are
     /// left out.
     ///

@@ -16,7 +16,7 @@ struct ChangeBatch {
     /// Why nothing more is made.
     private var syncFailure: Failure?
     /// Changes that were made and whose sync has failed, or of which it cannot be told what came of them.
-    private var unsettled: [NotedChange] = []
+    private var unresolved: [NotedChange] = []
 
     /// A change that was made, or may have been.
     private struct Made {
@@ -63,9 +63,9 @@ struct ChangeBatch {
         commit()
         for file in editing.finish() { synced.add(known.touched(file)) }
         // The catalog is told at once of what was synced. The disk may have either state of the others.
-        let unsettledNumbers = unsettled.compactMap { $0.notes.numbers?.lowerBound }
-        known.complete(noted.keeping(Set(unsettledNumbers)), synced)
-        known.keep(unsettled: unsettled, in: store)
+        let unresolvedNumbers = unresolved.compactMap { $0.notes.numbers?.lowerBound }
+        known.complete(noted.keeping(Set(unresolvedNumbers)), synced)
+        known.keep(unresolved: unresolved, in: store)
         return (failures, self.kept)
     }
 
@@ -116,7 +116,7 @@ struct ChangeBatch {
             unsynced.append((made, changes))
         } catch {
             for change in all { known.recentChanges.add(change) }
-            unsettled += made.noted
+            unresolved += made.noted
         }
     }
 
@@ -140,7 +140,7 @@ struct ChangeBatch {
                 let hasFailed = failed.contains(made.index)
                 if !hasFailed { failures.append((made.index, error)) }
                 // What was refused has changed nothing.
-                if !hasFailed || !changes.isEmpty { unsettled += made.noted }
+                if !hasFailed || !changes.isEmpty { unresolved += made.noted }
             }
             syncFailure = error
         }

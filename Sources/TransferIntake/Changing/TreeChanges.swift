@@ -75,7 +75,7 @@ package final class TreeChanges {
         _ changes: ArraySlice<TreeChange>, in batch: TrashBatch
     ) -> [Result<TreeChange.Done, Failure>] {
         let keeping = keepsReplaced ? batch : nil
-        intake.known.settleChanges(in: store)
+        intake.known.resolveChanges(in: store)
         let turn = intake.changing.begin()
         defer { intake.changing.end(turn) }
         var results: [Result<TreeChange.Done, Failure>] = []
@@ -91,8 +91,8 @@ package final class TreeChanges {
                 Result { () throws(Failure) in
                     guard intake.changing.take(looked + changed, for: turn) else { throw .isChanging(change.path) }
                     // Others let go of their paths behind this.
-                    guard !intake.known.isUnsettled(looked + changed, movesFolders: change.movesFolders) else {
-                        throw .isUnsettled(change.path)
+                    guard !intake.known.isUnresolved(looked + changed, movesFolders: change.movesFolders) else {
+                        throw .isUnresolved(change.path)
                     }
                     if let path = change.restamped { try intake.prepareChange(of: path) }
                     if change.makesMore { try intake.store.checkRoom() }
@@ -213,7 +213,7 @@ package final class StoredRemovals {
     /// - Returns: how many there are.
     private func forget(_ files: [RemovedFile]) -> UInt64 {
         guard !files.isEmpty else { return 0 }
-        intake.known.settleIfNeeded()
+        intake.known.indexIfNeeded()
         intake.quotas.removed(files)
         let gone = files.map(\.path).filter { path in intake.store.version(at: path) == nil }
         intake.known.forget(gone.map(\.string))

@@ -155,10 +155,10 @@ extension Intake {
     ) throws(Failure) -> (path: RelativePath, trash: TrashBatch?)? {
         let share = try quotas.share(for: publication, of: caller.grant)
         let moment = known.recentChanges.moment
-        let outcome = store.publish(
-            [publication], acknowledged: known.acknowledged(at:_:), mayReplace: mayReplace(caller),
-            touched: known.restamp)[0]
-        guard let file = PublishedFile(try outcome.get(), of: publication, for: caller) else { return nil }
+        let batch = store.publish(
+            [publication], acknowledged: known.acknowledged(at:_:), mayReplace: mayReplace(caller))
+        known.restamp(batch.touched)
+        guard let file = PublishedFile(try batch.outcomes[0].get(), of: publication, for: caller) else { return nil }
         if let kept = file.kept { known.recentKeeps.add(kept, of: file.path) }
         let entry = file.entry(
             of: publication, kind, isDurable: store.durability == .commit, by: caller, begun: begun, at: clock.utc())

@@ -181,11 +181,12 @@ extension CommitPipeline {
             return report
         }
         if published.isEmpty { changes = intake.known.recentChanges.moment }
-        let outcomes = intake.store.publish(
+        let batch = intake.store.publish(
             verified.map(\.publication), acknowledged: intake.known.acknowledged(at:_:),
-            mayReplace: intake.mayReplace(caller), touched: intake.known.restamp)
+            mayReplace: intake.mayReplace(caller))
+        intake.known.restamp(batch.touched)
         let (now, utc) = (intake.clock.monotonic(), intake.clock.utc())
-        for (verified, outcome) in zip(verified, outcomes) {
+        for (verified, outcome) in zip(verified, batch.outcomes) {
             let begun = utc - (now - verified.upload.started)
             published.append(
                 Published(

@@ -60,7 +60,7 @@ package final class Adoption: Sendable {
         var pause: Int64 = 0
         var progress = Progress()
         /// Files that were read and are not what was acknowledged: asking for them orders no more reading.
-        var settled: Set<ContentVersion> = []
+        var different: Set<ContentVersion> = []
         /// Files that could not be read in this pass: asking for them orders no more reading.
         var unreadable: Set<ContentVersion> = []
         /// Files that a client has asked for, and that are too large to be read while it waits. They are read before others.
@@ -187,7 +187,7 @@ extension Adoption {
     private func end() {
         state.withLock { state in
             state.phase = .over
-            (state.settled, state.unreadable, state.wanted) = ([], [], [])
+            (state.different, state.unreadable, state.wanted) = ([], [], [])
         }
         hasEnded.store(true, ordering: .releasing)
     }
@@ -287,7 +287,7 @@ extension Adoption {
     }
 
     private func entries(at paths: [String]) throws(Failure) -> [[CatalogEntry]] {
-        known.settleIfNeeded()
+        known.indexIfNeeded()
         return try asking { () throws(RecordsError) in try records.entries(at: paths) }
     }
 
@@ -336,7 +336,7 @@ extension Adoption {
                 return progress(count)
             })[...]
         let home = state.withLock { $0.home }
-        var (adoptions, settled, isWhole) = (Adoptions(), [ContentVersion](), true)
+        var (adoptions, different, isWhole) = (Adoptions(), [ContentVersion](), true)
         for candidate in candidates {
             var digests = candidate.known
             if !candidate.functions.isEmpty {
@@ -355,15 +355,15 @@ extension Adoption {
             let found = candidate.adoptions(digests, home)
             adoptions.files += found.files
             adoptions.rotten += found.rotten
-            if found.files.isEmpty { settled.append(candidate.version) }
+            if found.files.isEmpty { different.append(candidate.version) }
         }
         try asking { () throws(RecordsError) in try records.adopt(adoptions) }
         state.withLock { state in
             state.progress.adopted += Set(adoptions.files.map(\.version)).count
             state.progress.lost += adoptions.rotten.count
             state.progress.bytes = state.progress.bytes.addingClamped(read)
-            if state.settled.count >= Self.mostRemembered { state.settled = [] }
-            state.settled.formUnion(settled)
+            if state.different.count >= Self.mostRemembered { state.different = [] }
+            state.different.formUnion(different)
         }
         return isWhole
     }
@@ -448,7 +448,7 @@ extension Adoption {
     /// - Returns: what is said without reading; nil for a file that is to be read.
     private func answer(_ path: RelativePath, _ version: ContentVersion) -> Answer? {
         state.withLock { state in
-            if state.settled.contains(version) { return .known }
+            if state.different.contains(version) { return .known }
             if state.unreadable.contains(version) { return .unknown }
             guard version.size > Self.mostAtOnce else { return nil }
             // In doubt, or while the catalog fails, that would never come.
@@ -463,7 +463,7 @@ extension Adoption {
 
     /// Whether an upload may still hold although the file's version is another one.
     func isPending(_ entry: CatalogEntry, _ version: ContentVersion) -> Bool {
-        isOpen && entry.mayBeCopied(to: version) && !state.withLock { $0.settled.contains(version) }
+        isOpen && entry.mayBeCopied(to: version) && !state.withLock { $0.different.contains(version) }
     }
 
     /// Whether what a client has stored is this file, by what can be said of it now: one that is not read yet counts.

@@ -16,7 +16,7 @@ package final class FolderComparison {
     private var next: [UInt8]
     private var hasRotten: Bool
     /// Whether all that was acknowledged before was brought in order.
-    private var isSettled = false
+    private var hasIndexed = false
     /// Uploads and folders that were looked at.
     private var looked = 0
     /// How many may be, for as many as the caller says that there are: some of a file were replaced, or are of others.
@@ -63,7 +63,7 @@ package final class FolderComparison {
         }
         let isSame = own.finish() == wanted || newest.finish() == wanted
         guard !isSame else { return foundRotten() ? nil : true }
-        return mayBeUnsettled() ? nil : false
+        return mayBeUnindexed() ? nil : false
     }
 
     /// Begins anew where a scrub has just found the first rotten file: it may be one of those that were looked at.
@@ -78,9 +78,9 @@ package final class FolderComparison {
     /// the answer would be no.
     ///
     /// - Returns: whether to begin anew.
-    private func mayBeUnsettled() -> Bool {
-        guard !isSettled, intake.known.settleNowAndThen() else { return false }
-        isSettled = true
+    private func mayBeUnindexed() -> Bool {
+        guard !hasIndexed, intake.known.indexNowAndThen() else { return false }
+        hasIndexed = true
         restart()
         return true
     }

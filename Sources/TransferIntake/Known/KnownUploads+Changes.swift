@@ -5,7 +5,7 @@ import TransferSystem
 /// What becomes of uploads whose files this server moves, links, replaces, or gives other attributes.
 ///
 /// Each change is noted in the catalog (`intend`), made and synced by a `ChangeBatch`, and then told to the catalog (`complete`), which
-/// takes the note away. A change whose sync has failed keeps its note and is settled later (`UnsettledChanges`).
+/// takes the note away. A change whose sync has failed keeps its note and is resolved later (`UnresolvedChanges`).
 extension KnownUploads {
     /// Changes that were made and that the catalog could not be told of.
     struct Untold {
@@ -53,8 +53,8 @@ extension KnownUploads {
         guard !changes.isEmpty else { return .none }
         do throws(RecordsError) {
             // The notes of an earlier server are read before there are any of this one. These changes were not compared with them.
-            if try loadUnsettled(in: store) > 0, unsettled.withLock({ !$0.changes.isEmpty }) {
-                throw RecordsError(.busy, "It has just told of changes that are to be settled first.")
+            if try loadIntended(in: store) > 0, unresolved.withLock({ !$0.changes.isEmpty }) {
+                throw RecordsError(.busy, "It has just told of changes that are to be resolved first.")
             }
             if let error = tellUntold() { throw error }
             return try records.intend(changes)
@@ -74,6 +74,7 @@ extension KnownUploads {
 
     /// Lets files be known that were about to be replaced and have their paths still.
     func restamp(_ files: [TouchedFile]) {
+        guard !files.isEmpty else { return }
         var changes = KnownChanges()
         for file in files { changes.add(touched(file)) }
         complete(.none, changes)
@@ -154,10 +155,10 @@ extension Failure {
 /// Noted changes of which it is not certain what the disk has kept: an earlier server did not finish them, or their sync has failed.
 ///
 /// A note says what stood at a path when it was made. Once another change has put something else there, the note would be applied to
-/// the wrong file. So the changes are settled before anything else is noted: their names are made durable, the catalog is told what
+/// the wrong file. So the changes are resolved before anything else is noted: their names are made durable, the catalog is told what
 /// stands there, and the notes go. Where that fails, other changes of these paths are refused until it succeeds; uploads are not,
 /// because the catalog tells what arrived behind a note from what was there before.
-struct UnsettledChanges: Sendable {
+struct UnresolvedChanges: Sendable {
     /// Whether the notes of an earlier server have been read.
     var isLoaded = false
 
@@ -168,8 +169,8 @@ struct UnsettledChanges: Sendable {
     /// Numbers of the notes whose outcome the catalog was told of although they stay.
     var told: Set<Int64> = []
 
-    /// Whether a thread is settling them. It holds no lock meanwhile: it waits for a disk that has failed.
-    var isSettling = false
+    /// Whether a thread is resolving them. It holds no lock meanwhile: it waits for a disk that has failed.
+    var isResolving = false
 
     /// When to try again, in nanoseconds of the monotonic clock, and how long to wait behind the next try.
     var nextTry = Int64.min
@@ -189,19 +190,19 @@ struct UnsettledChanges: Sendable {
 
     /// What a try has come to: numbers of the notes that are no more, and of those whose outcome was told.
     struct Outcome {
-        var settled: Set<Int64> = []
+        var resolved: Set<Int64> = []
         var told: Set<Int64> = []
     }
 
     /// A try is over.
     mutating func end(_ outcome: Outcome, now: Int64) {
-        let settled = outcome.settled
-        changes.removeAll { change in change.number.map(settled.contains) ?? true }
+        let resolved = outcome.resolved
+        changes.removeAll { change in change.number.map(resolved.contains) ?? true }
         told.formUnion(outcome.told)
-        told.subtract(settled)
-        isSettling = false
+        told.subtract(resolved)
+        isResolving = false
         nextTry = now.addingReportingOverflow(pause).partialValue
-        pause = settled.isEmpty ? min(2 * pause, Self.mostPause) : Self.leastPause
+        pause = resolved.isEmpty ? min(2 * pause, Self.mostPause) : Self.leastPause
     }
 }
 
@@ -215,64 +216,64 @@ extension NotedChange {
 }
 
 extension KnownUploads {
-    /// Keeps the notes of changes whose sync has failed, and settles them at once where the disk lets us.
-    func keep(unsettled changes: [NotedChange], in store: any TreeChanging) {
+    /// Keeps the notes of changes whose sync has failed, and resolves them at once where the disk lets us.
+    func keep(unresolved changes: [NotedChange], in store: any TreeChanging) {
         guard !changes.isEmpty else { return }
-        unsettled.withLock { unsettled in
-            unsettled.changes += changes
-            unsettled.nextTry = .min
+        unresolved.withLock { unresolved in
+            unresolved.changes += changes
+            unresolved.nextTry = .min
         }
-        settleChanges(in: store)
+        resolveChanges(in: store)
     }
 
-    /// Whether paths have to do with a change that is not settled.
+    /// Whether paths have to do with a change that is not resolved.
     ///
     /// - Parameter movesFolders: whether what lies in them gets other paths as well.
-    func isUnsettled(_ paths: [RelativePath], movesFolders: Bool) -> Bool {
-        unsettled.withLock { unsettled in
-            guard !unsettled.changes.isEmpty else { return false }
-            let touched = unsettled.paths
+    func isUnresolved(_ paths: [RelativePath], movesFolders: Bool) -> Bool {
+        unresolved.withLock { unresolved in
+            guard !unresolved.changes.isEmpty else { return false }
+            let touched = unresolved.paths
             return paths.contains { movesFolders ? touched.meet($0) : touched.hold($0) }
         }
     }
 
-    /// Reads what an earlier server had noted, once, and settles it.
+    /// Reads what an earlier server had noted, once, and resolves it.
     ///
     /// - Returns: how many changes that server did not finish; 0 where they were read before.
     @discardableResult
-    func loadUnsettled(in store: any TreeChanging) throws(RecordsError) -> Int {
-        let count = try unsettled.withLock { (unsettled) throws(RecordsError) in
-            guard !unsettled.isLoaded else { return 0 }
+    func loadIntended(in store: any TreeChanging) throws(RecordsError) -> Int {
+        let count = try unresolved.withLock { (unresolved) throws(RecordsError) in
+            guard !unresolved.isLoaded else { return 0 }
             let intended = try records.intended()
-            unsettled.isLoaded = true
-            unsettled.changes += intended
+            unresolved.isLoaded = true
+            unresolved.changes += intended
             return intended.count { $0.change != nil }
         }
-        settleChanges(in: store)
+        resolveChanges(in: store)
         return count
     }
 
-    /// Settles what is unsettled, unless another thread does, or that was tried a moment ago.
+    /// Resolves what is unresolved, unless another thread does, or that was tried a moment ago.
     ///
     /// The names are made durable first: a process that was killed may not have done that, and a power cut would bring back what was
     /// before. Where they cannot be, the catalog is told once what stands there now, and the note stays.
-    func settleChanges(in store: any TreeChanging) {
-        let found = unsettled.withLock { unsettled -> (changes: [NotedChange], told: Set<Int64>)? in
-            guard !unsettled.isSettling, !unsettled.changes.isEmpty, clock.monotonic() >= unsettled.nextTry else {
+    func resolveChanges(in store: any TreeChanging) {
+        let found = unresolved.withLock { unresolved -> (changes: [NotedChange], told: Set<Int64>)? in
+            guard !unresolved.isResolving, !unresolved.changes.isEmpty, clock.monotonic() >= unresolved.nextTry else {
                 return nil
             }
-            unsettled.isSettling = true
-            return (unsettled.changes, unsettled.told)
+            unresolved.isResolving = true
+            return (unresolved.changes, unresolved.told)
         }
         guard let found else { return }
-        let outcome = settle(found.changes, told: found.told, in: store)
-        unsettled.withLock { $0.end(outcome, now: clock.monotonic()) }
+        let outcome = resolve(found.changes, told: found.told, in: store)
+        unresolved.withLock { $0.end(outcome, now: clock.monotonic()) }
     }
 
-    private func settle(
+    private func resolve(
         _ changes: [NotedChange], told: Set<Int64>, in store: any TreeChanging
-    ) -> UnsettledChanges.Outcome {
-        var result = UnsettledChanges.Outcome()
+    ) -> UnresolvedChanges.Outcome {
+        var result = UnresolvedChanges.Outcome()
         // What the catalog could not be told of came before these.
         guard tellUntold() == nil else { return result }
         // A folder in doubt stays so, whatever is synced.
@@ -289,7 +290,7 @@ extension KnownUploads {
                 let look = { (path: RelativePath) throws(Failure) in try store.object(at: path) }
                 guard let outcome = try records.outcome(of: noted, look) else { continue }
                 complete(isOver ? noted.notes : noted.notes.keepingAll, outcome)
-                if isOver { result.settled.insert(number) } else { result.told.insert(number) }
+                if isOver { result.resolved.insert(number) } else { result.told.insert(number) }
             } catch {
                 complain(error, unrecorded: 0)
             }
@@ -304,9 +305,9 @@ extension Intake {
     ///
     /// - Parameter store: the same that uploads go to.
     /// - Returns: how many there were.
-    package func settleIntended(in store: any TreeChanging) -> Int {
+    package func resolveIntended(in store: any TreeChanging) -> Int {
         do throws(RecordsError) {
-            return try known.loadUnsettled(in: store)
+            return try known.loadIntended(in: store)
         } catch {
             known.complain(error, unrecorded: 0)
             return 0
@@ -315,8 +316,8 @@ extension Intake {
 }
 
 extension Failure {
-    /// Refuses a change of a path of which another change is not settled.
-    static func isUnsettled(_ path: RelativePath) -> Failure {
+    /// Refuses a change of a path of which another change is not resolved.
+    static func isUnresolved(_ path: RelativePath) -> Failure {
         Failure(
             .storageFailed,
             "An earlier change of \(path) could not be made durable, so it cannot be changed again yet. Try again in a minute. If that "

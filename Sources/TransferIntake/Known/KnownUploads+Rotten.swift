@@ -42,7 +42,7 @@ extension KnownUploads {
     /// digest is rotten then. A file that a restored copy of the directory has is another one, until a scrub has found it
     /// rotten.
     package func acknowledged(at path: RelativePath, _ file: ContentVersion) -> Digest? {
-        settleIfNeeded()
+        indexIfNeeded()
         guard let last = entries(at: [path.string])[0].acknowledged(as: file), let digest = last.digest,
             last.size == file.size
         else { return nil }

@@ -25,8 +25,8 @@ package final class KnownUploads: Sendable {
     /// Nanoseconds between two attempts to learn what the catalog knows: each may read all of it.
     static let loadInterval: Int64 = 60_000_000_000
 
-    /// Nanoseconds between two questions that have it settled.
-    static let settleInterval: Int64 = 1_000_000_000
+    /// Nanoseconds between two questions that have it index what was recorded.
+    static let indexInterval: Int64 = 1_000_000_000
 
     let records: any UploadRecords
     let recent = RecentResults()
@@ -38,12 +38,12 @@ package final class KnownUploads: Sendable {
     let untold = Locked(Untold())
     let recentChanges = RecentChanges()
     let recentKeeps = RecentKeeps()
-    let unsettled = Locked(UnsettledChanges())
+    let unresolved = Locked(UnresolvedChanges())
     let clock: IntakeClock
     private let report: @Sendable (IntakeEvent) -> Void
     private let trouble = Locked(Trouble())
-    /// When it may be settled for a question again, in nanoseconds of the monotonic clock.
-    private let nextSettling = Locked(Int64.min)
+    /// When it may index for a question again, in nanoseconds of the monotonic clock.
+    private let nextIndexing = Locked(Int64.min)
     /// Whether it is known what the catalog had of unfinished uploads at the start.
     private let knowsUnfinished = Atomic(false)
     /// When `load`, which has failed, is to be called again, in nanoseconds of the monotonic clock; `max` where it has not failed.
@@ -163,12 +163,13 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// Brings the catalog in order, while nobody waits for it; and learns from it what could not be learnt at the start.
-    package func settle() {
+    /// Has the catalog index what was recorded, while no client waits for it; tells it first what it could not be told, and learns what could
+    /// not be learnt at the start.
+    package func index() {
         _ = tellUntold()
         if claimLoading() { load() }
         do throws(RecordsError) {
-            try records.settle()
+            try records.index()
         } catch {
             complain(error, unrecorded: 0)
         }
@@ -183,7 +184,7 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// What was acknowledged under each of these paths, the newest of it, as far as it is settled.
+    /// What was acknowledged under each of these paths, the newest of it, as far as it is indexed.
     package func entries(at paths: [String]) -> [[CatalogEntry]] {
         do throws(RecordsError) {
             return try records.entries(at: paths)
@@ -193,7 +194,7 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// Some of what was acknowledged for the files in one folder, as far as it is settled.
+    /// Some of what was acknowledged for the files in one folder, as far as it is indexed.
     func files(_ query: KnownFiles.Query, after start: [UInt8]) -> KnownFiles {
         do throws(RecordsError) {
             return try records.files(query, after: start)
@@ -207,21 +208,21 @@ package final class KnownUploads: Sendable {
     /// sync for every question.
     ///
     /// - Returns: whether there is anything new.
-    func settleNowAndThen() -> Bool {
-        guard records.hasUnsettled else { return false }
+    func indexNowAndThen() -> Bool {
+        guard records.hasUnindexed else { return false }
         let now = clock.monotonic()
-        let mayGoOn = nextSettling.withLock { next in
+        let mayGoOn = nextIndexing.withLock { next in
             guard now >= next else { return false }
-            next = now.addingReportingOverflow(Self.settleInterval).partialValue
+            next = now.addingReportingOverflow(Self.indexInterval).partialValue
             return true
         }
-        if mayGoOn { settle() }
+        if mayGoOn { index() }
         return mayGoOn
     }
 
     /// Makes all that was recorded known to `entries(at:)` and `files`.
-    package func settleIfNeeded() {
-        if records.hasUnsettled { settle() }
+    package func indexIfNeeded() {
+        if records.hasUnindexed { index() }
     }
 
     /// The server is over.
@@ -358,11 +359,11 @@ extension KnownUploads {
 
     /// - Returns: nil if the catalog does not know the file as it is.
     private func storing(_ path: RelativePath, _ file: ContentVersion) -> CatalogEntry? {
-        settleIfNeeded()
+        indexIfNeeded()
         return stored(at: path.string).last { $0.version?.hasSameContent(as: file) ?? false }
     }
 
-    /// Uploads that have stored a file under a path, the newest last, as far as they are settled.
+    /// Uploads that have stored a file under a path, the newest last, as far as they are indexed.
     private func stored(at path: String) -> [CatalogEntry] {
         do throws(RecordsError) {
             return try records.stored(at: path).sorted { $0.committed < $1.committed }

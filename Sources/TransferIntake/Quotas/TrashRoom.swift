@@ -188,7 +188,7 @@ extension TrashRoom {
         _ lacking: UInt64, of client: KnownCaller, _ intake: Intake, cost: (CatalogEntry) -> UInt64
     ) -> [File] {
         var (files, sum): ([File], UInt64) = ([], 0)
-        intake.known.settleIfNeeded()
+        intake.known.indexIfNeeded()
         _ = intake.known.forEachEntryByPath(from: client) { entry in
             guard sum < lacking, let path = RelativePath(stored: entry.path), TrashBatch(of: path) != nil,
                 path != files.last?.path, let version = store.version(at: path),

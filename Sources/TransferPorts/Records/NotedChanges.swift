@@ -86,18 +86,18 @@ extension IntendedChanges {
     ///   - keepsNotes: whether a power cut may still bring back what was before, so that it has to be looked at once more.
     ///   - look: says what has a path; throws where that cannot be said.
     /// - Returns: how many changes there were that a server did not come to the end of.
-    package func settleIntended<Failure: Error>(
+    package func resolveIntended<Failure: Error>(
         keepsNotes: Bool = false, _ look: (RelativePath) throws(Failure) -> FoundObject?
     ) throws(RecordsError) -> Int {
-        var settled = 0
+        var resolved = 0
         for noted in try intended() {
             // Where the outcome cannot be told now, the note stays for the next time.
             guard let known = try outcome(of: noted, look) else { continue }
             // A note that cannot be read never will be, and goes in any case.
             try complete(keepsNotes && noted.change != nil ? noted.notes.keepingAll : noted.notes, known)
-            if noted.change != nil { settled += 1 }
+            if noted.change != nil { resolved += 1 }
         }
-        return settled
+        return resolved
     }
 
     /// What has become of a change that was noted, with the files that went along with a folder.

@@ -29,21 +29,21 @@ package protocol UploadRecords: AnyObject, Sendable, IntendedChanges {
     func unfinished() throws(RecordsError) -> [UnfinishedUpload]
 
     /// Enters what was recorded where it can be found by its path; for when nobody waits.
-    func settle() throws(RecordsError)
+    func index() throws(RecordsError)
 
-    /// Whether anything was recorded that `entries(at:)` doesn't find before it is settled.
-    var hasUnsettled: Bool { get }
+    /// Whether anything was recorded that `entries(at:)` doesn't find before it is indexed.
+    var hasUnindexed: Bool { get }
 
     /// - Returns: one for each id, in their order; nothing for one that it doesn't know.
     func entries(for ids: [UploadID]) throws(RecordsError) -> [CatalogEntry?]
 
-    /// What was acknowledged under each of these paths and has been settled: of each the newest 64, in no order.
+    /// What was acknowledged under each of these paths and has been indexed: of each the newest 64, in no order.
     func entries(at paths: [String]) throws(RecordsError) -> [[CatalogEntry]]
 
-    /// What has stored a file under a path, and has been settled: the newest 64, in no order.
+    /// What has stored a file under a path, and has been indexed: the newest 64, in no order.
     func stored(at path: String) throws(RecordsError) -> [CatalogEntry]
 
-    /// Some of what was acknowledged for the files in one folder and has been settled, in the order of their names.
+    /// Some of what was acknowledged for the files in one folder and has been indexed, in the order of their names.
     ///
     /// - Parameter start: where to go on, as the page before says; the query's prefix to begin.
     func files(_ query: KnownFiles.Query, after start: [UInt8]) throws(RecordsError) -> KnownFiles

@@ -87,13 +87,10 @@ package protocol ContentStore: AnyObject, Sendable {
     ///   - acknowledged: the digest that a file was acknowledged with, where nobody has changed it since. An upload with
     ///     that content takes the place of one that has other content by now. Only asked about files that do.
     ///   - mayReplace: whether the sender may replace a file, where it may not replace all.
-    ///   - touched: is called with what has its path still, though it was about to be replaced, and is another version by now.
-    /// - Returns: one outcome for each publication, in order.
     func publish(
         _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest?,
-        mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)?,
-        touched: ([TouchedFile]) -> Void
-    ) -> [Result<PublicationOutcome, Failure>]
+        mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)?
+    ) -> PublishedBatch
 
     // MARK: Mail
 
@@ -168,6 +165,19 @@ package protocol RereadStore: AnyObject, Sendable {
     /// - Returns: one reading for each query, in their order.
     /// - Throws: where nothing that is read proves anything now.
     func reread(_ queries: [ContentQuery], progress: (Int) -> Bool) throws(Failure) -> [ContentReading]
+}
+
+/// What came of publications that were published together.
+package struct PublishedBatch: Sendable {
+    /// One for each publication, in order.
+    package let outcomes: [Result<PublicationOutcome, Failure>]
+
+    /// Files that have their paths still, though they were about to be replaced, and are other versions by now.
+    package let touched: [TouchedFile]
+
+    package init(outcomes: [Result<PublicationOutcome, Failure>], touched: [TouchedFile] = []) {
+        (self.outcomes, self.touched) = (outcomes, touched)
+    }
 }
 
 /// What a store can, and others cannot.

@@ -53,7 +53,7 @@ package actor Server {
             configuration: configuration, store: store, log: log, identity: identity, on: foundations)
         try core.checkCatalog()
         try core.checkChat()
-        core.settleIntended()
+        core.resolveIntended()
         // Behind what says which paths files have.
         core.intake.adoption.begin()
         core.expire(leftovers: true)
@@ -346,7 +346,7 @@ extension Server {
         guard connections.isEmpty else { return }
         runInBackground { core in
             core.intake.forgetUnfinished()
-            core.intake.known.settle()
+            core.intake.known.index()
         }
     }
 

@@ -287,8 +287,8 @@ extension ServerCore {
 /// Unfinished uploads don't stay for ever.
 extension ServerCore {
     /// Lets the catalog know what came of the last server's changes of names; before anything else is changed.
-    func settleIntended() {
-        let changes = intake.settleIntended(in: store)
+    func resolveIntended() {
+        let changes = intake.resolveIntended(in: store)
         if changes > 0 { observability.log.write([.changesSettled(changes)]) }
     }
 

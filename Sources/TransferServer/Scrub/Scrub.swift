@@ -79,20 +79,20 @@ package final class Scrub: Sendable {
                 state.withLock { $0.summary.catalogFault = error.message }
             }
         }
-        if newest == nil { settleIntended() }
+        if newest == nil { resolveIntended() }
     }
 
     /// A server that was killed may have left changes that the catalog does not know of. Whoever may only read the catalog finds
     /// them in it.
-    private func settleIntended() {
+    private func resolveIntended() {
         guard claims != nil, let held = try? lock ?? store.lock() else { return }
         defer { withExtendedLifetime(held) {} }
         keep { [store] (claims) throws(RecordsError) in
             // The next server has the names synced, and looks once more.
-            let settled = try claims.settleIntended(keepsNotes: true) { (path) throws(Failure) in
+            let resolved = try claims.resolveIntended(keepsNotes: true) { (path) throws(Failure) in
                 try store.object(at: path)
             }
-            if settled > 0 { try claims.refresh() }
+            if resolved > 0 { try claims.refresh() }
         }
     }
 

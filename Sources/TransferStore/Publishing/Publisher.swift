@@ -55,14 +55,10 @@ final class Publisher {
         (permissionMask, self.rights) = (~umask, rights)
     }
 
-    /// - Returns: one outcome for each publication, in order; and the files that have their paths still, though they were about to be
-    ///   replaced.
-    func publish(
-        _ batch: [Publication]
-    ) -> (outcomes: [Result<PublicationOutcome, Failure>], touched: [TouchedFile]) {
+    func publish(_ batch: [Publication]) -> PublishedBatch {
         defer { directories.close() }
         let outcomes = store(batch)
-        return (outcomes, replaced.close())
+        return PublishedBatch(outcomes: outcomes, touched: replaced.close())
     }
 
     private func store(_ batch: [Publication]) -> [Result<PublicationOutcome, Failure>] {
@@ -451,19 +447,17 @@ extension ConflictPolicy {
 extension FileStore {
     package func publish(
         _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest? = { _, _ in nil },
-        mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)? = nil,
-        touched: ([TouchedFile]) -> Void = { _ in }
-    ) -> [Result<PublicationOutcome, Failure>] {
-        if space != nil, let refused = refusal(batch) { return refused }
+        mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)? = nil
+    ) -> PublishedBatch {
+        if space != nil, let refused = refusal(batch) { return PublishedBatch(outcomes: refused) }
         let publisher = Publisher(
             tree: tree, umask: umask, rights: rights, incoming: incoming, quota: space?.quota,
             acknowledged: acknowledged, mayReplace: mayReplace)
-        let (outcomes, files) = publisher.publish(batch)
-        if !files.isEmpty { touched(files) }
-        for (publication, outcome) in zip(batch, outcomes) {
+        let published = publisher.publish(batch)
+        for (publication, outcome) in zip(batch, published.outcomes) {
             if outcome.isFinal { publication.staged.discard() } else { publication.staged.discardUnlessResumable() }
         }
-        return outcomes
+        return published
     }
 
     /// Small uploads are not looked at one by one, so the disk may have become too full by now: one look for all.

@@ -19,7 +19,7 @@ public enum Operation: String, CaseIterable, Sendable {
     // Mailboxes.
     case mail, fetchMail, receiveMail, declineMail, expireMail, sweepMail, introduce
     // The server by itself.
-    case settleChanges, expire, scrub, adopt
+    case resolveChanges, expire, scrub, adopt
     /// Somebody takes a client's right to send away, or gives it back.
     case restrict
 

@@ -44,7 +44,7 @@ import TransferTestSupport
 
     /// What the catalog says of a path, where that is what stands there.
     private func digests(_ fixture: IntakeFixture, _ path: RelativePath) -> [Digest?] {
-        fixture.intake.known.settle()
+        fixture.intake.known.index()
         let version = fixture.store.version(at: path)
         return fixture.intake.known.entries(at: [path.string])[0].filter { $0.version == version }.map(\.digest)
     }
@@ -178,14 +178,14 @@ import TransferTestSupport
         #expect(session.outcomes().map(\.code) == [.committed])
         let path = try RelativePath("a")
         let before = try #require(fixture.store.version(at: path))
-        fixture.intake.known.settle()
+        fixture.intake.known.index()
         fixture.intake.known.add(rotten: RottenFile(version: before, digest: IntakeFixture.digest(old)))
         _ = try TreeChanges(fixture.intake, fixture.store).perform([.set(path, Self.anotherTime)])[0].get()
         isFailing.withLock { $0 = false }
         let after = try #require(fixture.store.version(at: path))
         #expect(!after.hasSameContent(as: before) && fixture.intake.known.isRotten(after))
         #expect(session.lookup([first.id], .xxh128)[0] == nil)
-        fixture.intake.known.settle()
+        fixture.intake.known.index()
         #expect(fixture.intake.known.isRotten(after))
     }
 
@@ -229,7 +229,7 @@ import TransferTestSupport
             guard kill.hasKilled else { break }
             fixture.end()
             let next = try IntakeFixture(in: directory)
-            _ = next.intake.settleIntended(in: next.store)
+            _ = next.intake.resolveIntended(in: next.store)
             let places = [try RelativePath("d/a"), try place("d/a")].map { directory.path("store/\($0.string)") }
             let there = places.compactMap { MarkdownDocument.read($0) }
             #expect(there.contains("old"), "killed at call \(calls)")

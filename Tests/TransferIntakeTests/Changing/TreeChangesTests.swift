@@ -46,7 +46,7 @@ import TransferTestSupport
         }
         for outcome in session.outcomes() { #expect(outcome.code == .committed) }
         session.leave()
-        fixture.intake.known.settle()
+        fixture.intake.known.index()
         // Somebody has removed it behind the server's back. A folder comes there.
         let lost = fixture.directory.path("store/z")
         #expect(unlink(lost + "/x") == 0)
@@ -67,7 +67,7 @@ import TransferTestSupport
 
     /// Files that are there, with the versions that the catalog has for them: what a scrub would look at.
     private func check(_ fixture: IntakeFixture, _ comment: Comment) throws {
-        fixture.intake.known.settle()
+        fixture.intake.known.index()
         let trashed = try Self.stored.map { RelativePath.trash(Self.batch, try path($0)) }
         let places = try Self.places.map(path) + trashed
         var there: [RelativePath: ContentVersion] = [:]
@@ -157,7 +157,7 @@ import TransferTestSupport
             guard kill.hasKilled else { break }
             fixture.end()
             let next = try IntakeFixture(in: directory)
-            _ = next.intake.settleIntended(in: next.store)
+            _ = next.intake.resolveIntended(in: next.store)
             try check(next, "killed at call \(calls)")
             let places = [try path("e"), .trash(Self.batch, try path("e")), try path("c")]
             let there = Set(places.compactMap { content(next.directory.path("store/\($0.string)")) })
@@ -238,7 +238,7 @@ import TransferTestSupport
         fails.store(false, ordering: .relaxed)
         fixture.end()
         let next = try IntakeFixture(in: directory)
-        _ = next.intake.settleIntended(in: next.store)
+        _ = next.intake.resolveIntended(in: next.store)
         try check(next, "a sync has failed")
     }
 
@@ -272,8 +272,8 @@ import TransferTestSupport
         #expect(try fixture.intake.known.records.intended().isEmpty)
         fixture.end()
         let restarted = try IntakeFixture(in: directory)
-        #expect(restarted.intake.settleIntended(in: restarted.store) == 0)
-        restarted.intake.known.settle()
+        #expect(restarted.intake.resolveIntended(in: restarted.store) == 0)
+        restarted.intake.known.index()
         let known = restarted.intake.known.entries(at: ["x", "a", "b"]).map { $0.map(\.digest) }
         #expect(known == [[IntakeFixture.digest([0x61])], [IntakeFixture.digest([0x62])], []])
     }
@@ -299,7 +299,7 @@ import TransferTestSupport
             ], fixture)
         #expect(results.map { (try? $0.get()) != nil } == [true, false, false])
         #expect(try fixture.intake.known.records.intended().compactMap(\.change?.path) == ["a", "b"])
-        fixture.intake.known.settle()
+        fixture.intake.known.index()
         #expect(fixture.intake.known.entries(at: ["q/x", "k/x"]).map(\.count) == [1, 0])
     }
 
@@ -383,7 +383,7 @@ import TransferTestSupport
         ]
         for result in perform(changes, fixture) { #expect(throws: Never.self) { try result.get() } }
         fixture.intake.record(late, with: nil, since: moment)
-        known.settle()
+        known.index()
         for (place, content) in [("q/x", "k/x"), ("q/y", "k/y"), ("e", "c"), ("b", "b")] {
             #expect(
                 known.entries(at: [place])[0].map(\.digest) == [IntakeFixture.digest(Array(content.utf8))], "\(place)")
@@ -417,7 +417,7 @@ import TransferTestSupport
         ]
         for result in perform(changes, fixture) { #expect(throws: Never.self) { try result.get() } }
         fixture.intake.record(late, with: nil, since: moment)
-        known.settle()
+        known.index()
         for (place, content) in [("a", "a"), ("b", "b"), ("h", "b"), ("x", "c")] {
             let entry = known.entries(at: [place])[0].first
             #expect(entry?.digest == IntakeFixture.digest(Array(content.utf8)), "\(place)")
@@ -474,12 +474,12 @@ import TransferTestSupport
         // SQLITE_BUSY (sqlite.org/rescode.html).
         let calls = DatabaseCalls(failure: { _ in fails.load(ordering: .relaxed) ? 5 : 0 })
         let next = try IntakeFixture(in: directory, calls: calls)
-        #expect(next.intake.settleIntended(in: next.store) == 0)
+        #expect(next.intake.resolveIntended(in: next.store) == 0)
         let wanted: TreeChange = .move(try path("q/x"), to: try path("q/z"), replaces: false)
         #expect(throws: Failure.self) { try perform([wanted], next)[0].get() }
         fails.store(false, ordering: .relaxed)
         #expect(throws: Never.self) { try perform([wanted], next)[0].get() }
-        next.intake.known.settle()
+        next.intake.known.index()
         #expect(next.intake.known.entries(at: ["q/z", "q/y", "k/x", "k/y", "q/x"]).map(\.count) == [1, 1, 0, 0, 0])
         #expect(try next.intake.known.records.intended().isEmpty)
     }

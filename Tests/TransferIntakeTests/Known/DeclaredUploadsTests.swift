@@ -190,7 +190,7 @@ import TransferTestSupport
             failing.withLock { $0 = before + (failsAtOnce ? 1 : needed) }
             intake.known.load()
             #expect(!intake.known.filter.isLoaded && (intake.known.unfinished(id) == nil) == failsAtOnce)
-            intake.known.settle()
+            intake.known.index()
             try bring(UploadID.random(), to: session(intake, number: 3))
             #expect(!intake.known.filter.isLoaded)
             now.withLock { $0 += KnownUploads.loadInterval }

@@ -18,7 +18,7 @@ extension TestServer {
         var before = stat()
         #expect(stat(path, &before) == 0)
         let known = server.core.intake.known
-        known.settleIfNeeded()
+        known.indexIfNeeded()
         let byte = try #require(Self.read(path).map { $0[offset] })
         let file = open(path, O_WRONLY)
         #expect(pwrite(file, [byte ^ 1], 1, offset) == 1)

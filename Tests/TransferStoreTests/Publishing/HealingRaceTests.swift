@@ -24,7 +24,7 @@ import TransferTestSupport
         try fixture.publish("other", .six)
         let publication = try fixture.publication("a", .two)
         isArmed.withLock { $0 = isReplaced }
-        let outcome = store.publish([publication], acknowledged: { _, _ in publication.digest })[0]
+        let outcome = store.publish([publication], acknowledged: { _, _ in publication.digest }).outcomes[0]
         isArmed.withLock { $0 = false }
         #expect(try outcome.get().withoutIdentity == (isReplaced ? .committed("a-1") : .healed(RelativePath("a"), nil)))
         #expect(Files.read(fixture.path("a")) == (isReplaced ? .six : .two))

@@ -17,7 +17,7 @@ import TransferSystem
 
     private func replace(_ mayReplace: @escaping (ContentVersion) -> Bool) throws -> ResultCode? {
         let publication = try fixture.publication("a", .two, .overwrite)
-        let outcome = fixture.store.publish([publication], mayReplace: { _, file in mayReplace(file) })[0]
+        let outcome = fixture.store.publish([publication], mayReplace: { _, file in mayReplace(file) }).outcomes[0]
         if case .failure(let error) = outcome { return error.code }
         return nil
     }

@@ -23,12 +23,12 @@ import TransferTestSupport
             let content: [UInt8] = policy == .overwrite ? .two : .one
             let publication = try fixture.publication("a", content, policy, asPart: asPart)
             let path = try RelativePath("a")
-            let expected = fixture.store.publish([publication])
+            let expected = fixture.store.publish([publication]).outcomes
             #expect(expected == [.success(.committed(path, try version(fixture.path("a"))))])
             #expect(fixture.store.version(at: path) == (try version(fixture.path("a"))))
         }
         let again = try fixture.publication("a", .two, asPart: asPart)
-        let found = fixture.store.publish([again])
+        let found = fixture.store.publish([again]).outcomes
         #expect(found == [.success(.alreadyStored(try RelativePath("a"), try version(fixture.path("a"))))])
     }
 

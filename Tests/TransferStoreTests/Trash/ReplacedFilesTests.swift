@@ -304,7 +304,7 @@ import TransferTestSupport
         let old = fixture.store.version(at: try RelativePath("a"))
         var refused = try publication(fixture, "a", .six, part)
         refused.condition = PublicationCondition { _ in true }
-        let outcome = fixture.store.publish([refused], mayReplace: { _, _ in false })[0]
+        let outcome = fixture.store.publish([refused], mayReplace: { _, _ in false }).outcomes[0]
         #expect(throws: Failure.self) { try outcome.get() }
         #expect(fixture.store.version(at: try RelativePath("a")) == old)
     }
@@ -317,12 +317,11 @@ import TransferTestSupport
         let looks = Atomic(0)
         var refused = try publication(fixture, "a", .six, part)
         refused.condition = PublicationCondition { _ in looks.wrappingAdd(1, ordering: .relaxed).newValue == 1 }
-        var touched: [TouchedFile] = []
-        let outcome = fixture.store.publish([refused], touched: { touched += $0 })[0]
-        #expect(throws: Failure.self) { try outcome.get() }
+        let batch = fixture.store.publish([refused])
+        #expect(throws: Failure.self) { try batch.outcomes[0].get() }
         let now = try #require(fixture.store.version(at: try RelativePath("a")))
         #expect(now != old)
-        #expect(touched == [TouchedFile(try RelativePath("a"), KeptFile.Versions(before: old, after: now))])
+        #expect(batch.touched == [TouchedFile(try RelativePath("a"), KeptFile.Versions(before: old, after: now))])
         #expect(trash(fixture) == [])
     }
 
@@ -333,7 +332,7 @@ import TransferTestSupport
         try Files.write(.two, to: fixture.path("a"))
         let publication = try publication(fixture, "a", .one, part)
         let digest = publication.digest
-        let outcome = fixture.store.publish([publication], acknowledged: { _, _ in digest })[0]
+        let outcome = fixture.store.publish([publication], acknowledged: { _, _ in digest }).outcomes[0]
         guard case .success(.healed) = outcome else {
             Issue.record("\(outcome)")
             return

@@ -254,7 +254,7 @@ extension RequestWorker {
             return FolderListing(list, try resources.tree.trash(below: folder), resources.intake.known)
         }
         let path = try place(of: list)
-        if list.wantsDetails { resources.intake.known.settleIfNeeded() }
+        if list.wantsDetails { resources.intake.known.indexIfNeeded() }
         guard list.isAboutItself else {
             do throws(Failure) {
                 return FolderListing(list, try resources.tree.list(path), resources.intake.known)

@@ -57,7 +57,7 @@ extension ConnectionFiles {
     /// The same for a path whose file is known later, on any thread.
     func details(at path: RelativePath) -> @Sendable (StoredAttributes) -> Digest? {
         { [known = resources.intake.known] attributes in
-            known.settleIfNeeded()
+            known.indexIfNeeded()
             return known.details(of: [(path, attributes)])[0]?.digest
         }
     }

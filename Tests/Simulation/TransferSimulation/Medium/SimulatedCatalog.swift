@@ -296,7 +296,7 @@ final class SimulatedCatalog: @unchecked Sendable {
     }
 
     /// Whether a server has recorded something that it does not find by its path so far.
-    var hasUnsettled: Bool { catalog?.hasUnsettled ?? false }
+    var hasUnindexed: Bool { catalog?.hasUnindexed ?? false }
 }
 
 /// Where the commits in a log of SQLite end (sqlite.org/fileformat.html#walformat).

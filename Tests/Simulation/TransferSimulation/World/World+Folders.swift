@@ -63,7 +63,7 @@ extension World {
         _ session: Session, _ folder: String, _ uploads: [(index: Int, name: String)]
     ) throws -> Bool {
         if try compare(session, folder, uploads) { return true }
-        guard records.hasUnsettled else { return false }
+        guard records.hasUnindexed else { return false }
         clock.wait(1_000_000_000)
         return try compare(session, folder, uploads)
     }

@@ -22,7 +22,7 @@ struct FolderHandler: HTTPHandler {
         }
         let listing = isThere ? try context.resources.tree.list(place) : nil
         let known = context.resources.intake.known
-        known.settleIfNeeded()
+        known.indexIfNeeded()
         return .long(
             HTTPListing(
                 target.path, listing, form(request, target),

@@ -11,7 +11,7 @@ import TransferTestSupport
 @testable import TransferIntake
 
 /// Changes whose sync has failed, and what follows them: another change, a catalog that fails as well, a restart.
-@Suite struct UnsettledChangesTests {
+@Suite struct UnresolvedChangesTests {
     private static let system = FileSystem(isMemory: false, syncsAsAWhole: false)
 
     /// A server's directory on a disk whose syncs fail when a test says so, with a clock that only goes on when it is told to.
@@ -49,7 +49,7 @@ import TransferTestSupport
                 monotonic: { [self] in time.load(ordering: .relaxed) },
                 utc: { [self] in time.wrappingAdd(1, ordering: .relaxed).newValue })
             return try IntakeFixture(
-                in: directory, disk: disk, fileSystem: UnsettledChangesTests.system, calls: calls, clock: clock)
+                in: directory, disk: disk, fileSystem: UnresolvedChangesTests.system, calls: calls, clock: clock)
         }
 
         func wait() { time.wrappingAdd(300_000_000_000, ordering: .relaxed) }
@@ -69,7 +69,7 @@ import TransferTestSupport
         }
         for outcome in session.outcomes() { #expect(outcome.code == .committed) }
         session.leave()
-        fixture.intake.known.settle()
+        fixture.intake.known.index()
     }
 
     /// - Returns: whether each has succeeded.
@@ -79,7 +79,7 @@ import TransferTestSupport
 
     /// What the catalog has at each of these paths is the file that is there, with this content.
     private func expect(_ files: [String: String], _ fixture: IntakeFixture) throws {
-        fixture.intake.known.settle()
+        fixture.intake.known.index()
         for (name, content) in files {
             let known = fixture.intake.known.entries(at: [name])[0]
             #expect(known.map(\.version) == [fixture.store.version(at: try path(name))], "\(name)")
@@ -172,7 +172,7 @@ import TransferTestSupport
             .hardLink(try path("n/\($0)"), to: try path("p/q/\($0)"), replaces: false, nil)
         }
         #expect(!perform(links, fixture).contains(true))
-        #expect(fixture.intake.known.unsettled.withLock { $0.changes.count } == 60)
+        #expect(fixture.intake.known.unresolved.withLock { $0.changes.count } == 60)
         let attributes = TreeChange.Attributes(permissions: 0o600, modified: nil, extra: nil)
         for _ in 0..<3 {
             machine.wait()
