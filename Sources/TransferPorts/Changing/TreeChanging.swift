@@ -100,6 +100,17 @@ package protocol TreeRemoval: AnyObject {
     func takeRemoved() -> [RemovedFile]
 }
 
+extension Failure {
+    package static func taken(_ path: RelativePath) -> Failure {
+        Failure(.pathConflict, "\(path) is taken by something that is not replaced.")
+    }
+
+    /// A change expects another object than it finds.
+    package static func isReplaced(_ path: RelativePath) -> Failure {
+        Failure(.busy, "\(path) was replaced just now: it may be changed later.")
+    }
+}
+
 /// Bytes that are free when something in the trash is gone: files with other names free nothing.
 package struct FreeableRoom: Equatable, Sendable {
     /// As they count against the quota.

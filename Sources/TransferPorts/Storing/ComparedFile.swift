@@ -26,4 +26,35 @@ package struct ComparedFile: Sendable {
     package init(_ version: ContentVersion?, tolerating tolerance: Tolerance = .none) {
         (self.version, self.tolerance) = (version, tolerance)
     }
+
+    /// - Parameters:
+    ///   - now: what has the name; nil where nothing has, and nothing can be lost.
+    ///   - hasOtherNames: whether it has.
+    /// - Throws: `sourceChanged` when it is something else by now.
+    package func check(
+        _ now: ContentVersion?, isFolder: Bool, hasOtherNames: Bool, _ path: RelativePath
+    ) throws(Failure) {
+        guard let now else { return }
+        guard let version, now == version || isTolerated(now, version, isFolder, hasOtherNames) else {
+            throw .changed(path)
+        }
+    }
+
+    private func isTolerated(
+        _ now: ContentVersion, _ version: ContentVersion, _ isFolder: Bool, _ hasOtherNames: Bool
+    ) -> Bool {
+        switch tolerance {
+        case .none: hasOtherNames && now.hasSameContent(as: version)
+        case .names: now.hasSameContent(as: version)
+        case .changes: now.object == version.object
+        case .entries: now.object == version.object && isFolder
+        }
+    }
+}
+
+extension Failure {
+    package static func changed(_ path: RelativePath) -> Failure {
+        Failure(
+            .sourceChanged, "\(path) has changed since it was compared; it is left, and the next sync looks again.")
+    }
 }

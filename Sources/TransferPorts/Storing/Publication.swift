@@ -83,6 +83,13 @@ package struct Publication {
         self.modified = modified
         self.permissions = permissions
     }
+
+    /// - Parameter found: what has the path; where nothing has, nothing can be lost.
+    /// - Throws: `pathConflict` when it is another version than the client has seen.
+    package func checkVersion(_ found: ContentVersion?) throws(Failure) {
+        guard let replaceable, let found, found.told != replaceable else { return }
+        throw .isNotSeen(path)
+    }
 }
 
 /// What has to have a path at the moment a publication gets it. A condition that is compared earlier may hold no more by then.
@@ -107,6 +114,14 @@ extension Failure {
     /// The same as an upload may not replace it: unlike `otherVersion`, to send it again is of no use.
     package static func isNotSeen(_ path: RelativePath) -> Failure {
         Failure(.pathConflict, "\(path) has changed since the client has looked at it; it is left as it is.")
+    }
+
+    package static func isTaken(_ path: RelativePath) -> Failure {
+        Failure(.pathConflict, "\(path) is taken by other content.")
+    }
+
+    package static func isDirectory(_ path: RelativePath) -> Failure {
+        Failure(.pathConflict, "\(path) is a directory, which a file cannot replace.")
     }
 
     /// The client made its request depend on something else than what is there.

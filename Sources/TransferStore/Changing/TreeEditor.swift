@@ -388,7 +388,7 @@ extension TreeEditor {
 
     static func check(_ found: stat, is expected: ContentVersion?, _ path: RelativePath) throws(Failure) {
         guard let expected, ContentVersion(found).object != expected.object else { return }
-        throw Failure(.busy, "\(path) was replaced just now: it may be changed later.")
+        throw .isReplaced(path)
     }
 
     func open(_ path: RelativePath) throws(Failure) -> Descriptor {
@@ -421,16 +421,5 @@ extension FoundObject {
     init?(_ status: stat) {
         guard status.isFile || status.isDirectory || status.isLink else { return nil }
         self.init(status.isFile ? .file : status.isDirectory ? .folder : .link, ContentVersion(status))
-    }
-}
-
-extension Failure {
-    package static func changed(_ path: RelativePath) -> Failure {
-        Failure(
-            .sourceChanged, "\(path) has changed since it was compared; it is left, and the next sync looks again.")
-    }
-
-    static func taken(_ path: RelativePath) -> Failure {
-        Failure(.pathConflict, "\(path) is taken by something that is not replaced.")
     }
 }

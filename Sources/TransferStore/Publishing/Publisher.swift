@@ -306,7 +306,7 @@ final class Publisher {
         _ target: TargetName, _ publication: Publication, _ seen: ContentVersion?
     ) throws(Failure) -> Bool {
         try publication.staged.incoming.replacing.withLock { (overwrites) throws(Failure) in
-            try Self.checkSender(of: publication, overwrites)
+            try overwrites.check(publication)
             let there = try target.status()
             guard there?.isDirectory != true else { throw .isDirectory(publication.path) }
             try publication.compared?.check(there, publication.path)
@@ -318,16 +318,6 @@ final class Publisher {
             try rename(publication, to: target, keeps: there != nil)
             return true
         }
-    }
-
-    /// One of a connection that is still there is as good as the other.
-    ///
-    /// - Throws: `aborted` for what comes late from a client that is gone.
-    private static func checkSender(of publication: Publication, _ overwrites: Overwrites) throws(Failure) {
-        guard let sender = publication.sender, let newest = overwrites.newest(publication.path),
-            newest > sender.connection, sender.isGone()
-        else { return }
-        throw Failure(.aborted, "\(publication.path) was replaced by a newer connection since.")
     }
 
     /// - Returns: the file that may be replaced; nothing where there is none, or all may be.
@@ -388,7 +378,7 @@ final class Publisher {
         try publication.staged.incoming.replacing.withLock { (overwrites) throws(Failure) in
             let there = try target.status()
             guard let there, there.isFile, ContentVersion(there) == seen else { return false }
-            if keeps { try Self.checkSender(of: publication, overwrites) }
+            if keeps { try overwrites.check(publication) }
             guard !keeps || isKept(there, for: publication) else { return false }
             try rename(publication, to: target, keeps: keeps)
             return true
@@ -427,21 +417,6 @@ final class Publisher {
             throw Failure(.pathConflict, "\(path) is taken, and no numbered name fits: \(error.message)")
         }
     }
-}
-
-extension Failure {
-    fileprivate static func isTaken(_ path: RelativePath) -> Failure {
-        Failure(.pathConflict, "\(path) is taken by other content.")
-    }
-
-    fileprivate static func isDirectory(_ path: RelativePath) -> Failure {
-        Failure(.pathConflict, "\(path) is a directory, which a file cannot replace.")
-    }
-}
-
-extension ConflictPolicy {
-    /// Numbered names tried before giving up; more files of one name are a mistake, and each costs a look.
-    package static let mostNumbers = 10_000
 }
 
 extension FileStore {

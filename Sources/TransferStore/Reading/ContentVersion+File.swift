@@ -20,8 +20,7 @@ extension Publication {
     /// - Parameter found: what has the path; where nothing has, nothing can be lost.
     /// - Throws: `pathConflict` when it is another version than the client has seen.
     func checkVersion(_ found: stat?) throws(Failure) {
-        guard let replaceable, let found, ContentVersion(found).told != replaceable else { return }
-        throw .isNotSeen(path)
+        try checkVersion(found.map { ContentVersion($0) })
     }
 }
 
@@ -39,19 +38,8 @@ extension ComparedFile {
     /// - Parameter found: what has the name; where nothing has, nothing can be lost.
     /// - Throws: `sourceChanged` when it is something else by now.
     func check(_ found: stat?, _ path: RelativePath) throws(Failure) {
-        guard let found else { return }
-        let now = ContentVersion(found)
-        guard let version, now == version || isTolerated(now, version, found) else {
-            throw .changed(path)
-        }
-    }
-
-    private func isTolerated(_ now: ContentVersion, _ version: ContentVersion, _ found: stat) -> Bool {
-        switch tolerance {
-        case .none: found.st_nlink > 1 && now.hasSameContent(as: version)
-        case .names: now.hasSameContent(as: version)
-        case .changes: now.object == version.object
-        case .entries: now.object == version.object && found.isDirectory
-        }
+        try check(
+            found.map { ContentVersion($0) }, isFolder: found?.isDirectory ?? false,
+            hasOtherNames: found.map { $0.st_nlink > 1 } ?? false, path)
     }
 }

@@ -5,7 +5,7 @@ import TransferPorts
 import TransferSystem
 
 /// What the server may take of its disk.
-final class Space: Sendable {
+final class Space: LimitedSpace {
     /// Counts against `SpaceLimits.quota`; nothing without one.
     let quota: Quota?
 
@@ -116,11 +116,13 @@ extension Space {
         }
     }
 
+    func check() throws(Failure) { try check(room: 0) }
+
     /// Looks whether so much can be taken from the disk. What is in the trash gives way to it.
     ///
     /// - Parameter size: bytes that are to be taken.
     /// - Throws: `insufficientStorage` when less than the limit would stay free.
-    func check(room size: UInt64 = 0) throws(Failure) {
+    func check(room size: UInt64) throws(Failure) {
         guard let first = try refusal(room: size) else { return }
         guard room.makeRoom(.disk(first.lacking)) else { throw first.error }
         if let second = try refusal(room: size) { throw second.error }

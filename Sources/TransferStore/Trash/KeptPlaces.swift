@@ -107,9 +107,3 @@ extension KeptPlaces {
         states[path] = .replaced(files.use(keeping, since: failures))
     }
 }
-
-extension Failure {
-    fileprivate static func isReplaced(_ path: RelativePath) -> Failure {
-        Failure(.busy, "\(path) was replaced just now: it may be changed later.")
-    }
-}

@@ -1,22 +1,35 @@
-import TransferModel
-import TransferPorts
+package import TransferModel
 import TransferSystem
 
+/// The room that a store has, where that is limited.
+package protocol LimitedSpace: AnyObject, Sendable {
+    /// Counts all that is stored; nil without a quota.
+    var quota: Quota? { get }
+
+    /// Looks whether as much is free as has to stay free.
+    ///
+    /// - Throws: `insufficientStorage`.
+    func check() throws(Failure)
+}
+
 /// What one incoming file takes of the space that there is for everybody and for its client, given back when it goes.
-final class SpaceHold: Sendable {
+package final class SpaceHold: Sendable {
     private struct State {
         var bytes: UInt64 = 0
         var isOver = false
     }
 
-    private let space: Space?
+    private let space: (any LimitedSpace)?
     private let client: Quota?
     /// Whose part it is; a part stays, and its share with it, when nobody has it open.
     private let part: UploadID?
     private let state = Locked(State())
 
-    /// - Returns: nothing where nothing is limited.
-    init?(_ space: Space?, client: Quota?, part: UploadID? = nil) {
+    /// - Parameters:
+    ///   - space: of the store, where it is limited.
+    ///   - client: of the client, where it has one.
+    /// - Returns: nil where nothing is limited.
+    package init?(_ space: (any LimitedSpace)?, client: Quota?, part: UploadID? = nil) {
         guard space != nil || client != nil else { return nil }
         (self.space, self.client, self.part) = (space, client, part)
     }
@@ -38,7 +51,7 @@ final class SpaceHold: Sendable {
     /// Has room for a file that ends there. What is in the trash gives way to it.
     ///
     /// - Throws: `quotaExceeded`.
-    func grow(to end: UInt64) throws(Failure) {
+    package func grow(to end: UInt64) throws(Failure) {
         var tries = quotas.count
         while let refusal = take(upTo: end) {
             // Each quota may have none once. Not with the lock: to make room takes long.
@@ -78,7 +91,7 @@ final class SpaceHold: Sendable {
 
     /// Of a part, no more than this is there or reserved any more. More may count than was asked for here: what a server finds at
     /// its start.
-    func shrink(to bytes: UInt64) {
+    package func shrink(to bytes: UInt64) {
         guard let part else { return }
         state.withLock { state in
             if state.isOver { return }
@@ -88,7 +101,7 @@ final class SpaceHold: Sendable {
     }
 
     /// The bytes are no longer there.
-    func giveBack() {
+    package func giveBack() {
         guard let bytes = end() else { return }
         for quota in quotas {
             if let part { quota.release(part: part) } else { quota.release(bytes) }
@@ -98,15 +111,15 @@ final class SpaceHold: Sendable {
     /// The file has its name.
     ///
     /// - Parameter old: bytes of the one that had it before.
-    func publish(_ size: UInt64, replacing old: UInt64 = 0) {
+    package func publish(_ size: UInt64, replacing old: UInt64 = 0) {
         space?.quota?.stored(size, replacing: old)
         // The old one may have been another client's; what is counted too much is found when there is no more room.
         client?.stored(size, replacing: 0)
         giveBack()
     }
 
-    /// Looks whether the disk is as free as it has to be.
-    func checkRoom() throws(Failure) { try space?.check() }
+    /// Looks whether as much room is free as has to stay free.
+    package func checkRoom() throws(Failure) { try space?.check() }
 
     private func end() -> UInt64? {
         state.withLock { state in

@@ -1,9 +1,8 @@
-import TransferModel
-import TransferPorts
+package import TransferModel
 
 /// The files that commands have stored or moved last. One command does not replace its own: two of its files may have one name, also
 /// where a file system takes two spellings for one.
-struct CommandFiles {
+package struct CommandFiles: Sendable {
     /// Several commands may have found or stored one file.
     private struct Key: Hashable {
         let object: UInt64
@@ -21,7 +20,9 @@ struct CommandFiles {
     private var recent: [Key: Place] = [:]
     private var older: [Key: Place] = [:]
 
-    mutating func add(_ file: ContentVersion?, of command: StoringCommand?, at path: RelativePath) {
+    package init() {}
+
+    package mutating func add(_ file: ContentVersion?, of command: StoringCommand?, at path: RelativePath) {
         guard let file, let command else { return }
         recent[Key(object: file.object, command: command.id)] = Place(path: PathDigest(path.string), version: file)
         guard recent.count >= Self.generation else { return }
@@ -29,7 +30,7 @@ struct CommandFiles {
     }
 
     /// - Throws: `pathConflict` where the command itself has put the file there.
-    func check(_ file: ContentVersion, _ command: StoringCommand?, _ path: RelativePath) throws(Failure) {
+    package func check(_ file: ContentVersion, _ command: StoringCommand?, _ path: RelativePath) throws(Failure) {
         guard let command else { return }
         let key = Key(object: file.object, command: command.id)
         guard let place = recent[key] ?? older[key], place.version.hasSameContent(as: file) else { return }

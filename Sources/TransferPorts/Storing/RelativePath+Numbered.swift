@@ -1,5 +1,4 @@
 package import TransferModel
-import TransferPorts
 
 extension RelativePath {
     /// The path with a number before the extension, as in `photo-1.png`; a stem that would become too long loses its
@@ -14,4 +13,9 @@ extension RelativePath {
         while stem.utf8.count + suffix.utf8.count > Limits.pathComponent, !stem.isEmpty { stem.removeLast() }
         return try renamed(stem + suffix)
     }
+}
+
+extension ConflictPolicy {
+    /// Numbered names tried before giving up; more files of one name are a mistake, and each costs a look.
+    package static let mostNumbers = 10_000
 }
