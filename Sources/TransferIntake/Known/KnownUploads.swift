@@ -452,12 +452,17 @@ extension Intake {
         var changes = KnownChanges()
         for (file, place) in zip(files, places) {
             guard let place, let batch = TrashBatch(of: place), let now = store.version(at: place),
-                now.object == file.version.object
+                now.object == file.version.object, !hasPath(file.version, file.path)
             else { continue }
             let version = KeptFile.Versions(before: file.version, after: now)
             changes.add(KnownChanges(KeptFile(place: place, in: batch, version: version), version, of: file.path))
         }
         return changes
+    }
+
+    /// Whether a file has its path still, or again: by another name of it that was moved there.
+    private func hasPath(_ file: ContentVersion, _ path: String) -> Bool {
+        RelativePath(stored: path).flatMap(store.version)?.object == file.object
     }
 
     private func add(changesOf entry: CatalogEntry, since moment: Int, to changes: inout KnownChanges) {

@@ -69,6 +69,28 @@ import TransferTestSupport
         #expect(try digests(fixture, place(path, 2)) == [IntakeFixture.digest(new)])
     }
 
+    /// Another name of what is kept is moved to where it was: it is stored there again, and known there.
+    @Test func whatHasItsPathAgainIsKnownThere() throws {
+        let fixture = try IntakeFixture()
+        let session = session(fixture)
+        _ = try upload("a", old, session)
+        func perform(_ change: TreeChange) throws {
+            _ = try TreeChanges(fixture.intake, fixture.store, keepsReplaced: false) { _ in Self.batch(9) }
+                .perform([change])[0].get()
+        }
+        let (a, b) = (try RelativePath("a"), try RelativePath("b"))
+        try perform(.hardLink(b, to: a, replaces: false, nil))
+        _ = try upload("a", new, session)
+        #expect(try digests(fixture, place("a")) == [IntakeFixture.digest(old)])
+        try perform(.move(b, to: a, replaces: true))
+        let again = intent("a", old)
+        #expect(try session.bring(again, old) == nil)
+        #expect(session.outcomes().map(\.code) == [.alreadyStored])
+        fixture.intake.known.index()
+        #expect(fixture.intake.known.entries(at: ["a"])[0].map(\.id).contains(again.id))
+        #expect(digests(fixture, a).contains(IntakeFixture.digest(old)))
+    }
+
     /// The file of one connection is replaced by another one before the first has its acknowledgement.
     @Test(arguments: [true, false]) func whatIsReplacedBeforeItsRecordIsKnown(isFirst: Bool) throws {
         let fixture = try IntakeFixture()
