@@ -152,6 +152,10 @@ let package = Package(
             ],
             path: "Tests/TransferStoreTestSupport", swiftSettings: strict),
         .target(
+            name: "TransferMemoryStore",
+            dependencies: ["TransferCodec", "TransferModel", "TransferPorts", "TransferSystem"],
+            path: "Tests/TransferMemoryStore", swiftSettings: strict),
+        .target(
             name: "TransferSimulation",
             dependencies: [
                 "TransferIntake", "TransferModel", "TransferCodec", "TransferAccess", "TransferKeys",
@@ -210,7 +214,7 @@ let package = Package(
                 "TransferReceipts", "TransferSealing", "TransferIO",
                 "TransferPorts", "TransferStore", "TransferDatabase", "TransferCatalog", "TransferMail",
                 "TransferLedger",
-                "TransferStoreTestSupport",
+                "TransferMemoryStore", "TransferStoreTestSupport",
                 "CLinux",
             ]),
         tests(

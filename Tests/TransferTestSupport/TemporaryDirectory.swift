@@ -12,6 +12,18 @@ package final class TemporaryDirectory: Sendable {
     /// The absolute path, without a slash at the end.
     package let path: String
 
+    private let companions = Locked([any Sendable]())
+
+    /// What has to be there for as long as the directory, made when it is first asked for.
+    package func companion<T: Sendable>(_ make: () throws -> T) rethrows -> T {
+        try companions.withLock { companions in
+            if let found = companions.lazy.compactMap({ $0 as? T }).first { return found }
+            let made = try make()
+            companions.append(made)
+            return made
+        }
+    }
+
     /// Makes the directory in `TMPDIR`, or in `/tmp`. Its path is short enough for a Unix-domain socket in it.
     ///
     /// - Parameter prefersMemory: makes it in `/dev/shm` where that can be done: for tests that make thousands of small

@@ -63,6 +63,17 @@ package final class Quota: Sendable {
         state = Locked(State(limit: limit))
     }
 
+    /// Of all that a server stores.
+    package convenience init(
+        ofStore limit: UInt64, clock: @escaping @Sendable () -> Int64 = monotonicNanoseconds,
+        count: @escaping @Sendable (_ parts: [UploadID]) -> Count?
+    ) {
+        let sentence: @Sendable (UInt64, UInt64) -> String = { limit, room in
+            "The server stores \(limit) bytes at most, and of these \(room) are left: files have to be removed there, or --quota raised."
+        }
+        self.init(limit: limit, clock: clock, sentence: sentence, count: count)
+    }
+
     /// Bytes that count.
     package var used: UInt64 {
         countOnce()

@@ -1,3 +1,4 @@
+package import TransferModel
 package import TransferSystem
 
 /// How much a store may take and how much there is, and how it does, for those who watch it. Safe to call from any thread.
@@ -50,5 +51,23 @@ package struct SpaceLimits: Equatable, Sendable {
     package init(quota: UInt64? = nil, minimumFree: UInt64? = nil) {
         self.quota = quota
         self.minimumFree = minimumFree
+    }
+
+    /// Holds to others from now on, but for a quota where there was none, or none where there was one.
+    package mutating func change(to wanted: SpaceLimits) {
+        if let old = quota { quota = wanted.quota ?? old }
+        minimumFree = wanted.minimumFree
+    }
+}
+
+extension Failure {
+    /// - Parameters:
+    ///   - free: bytes that are.
+    ///   - least: bytes that have to be.
+    package static func tooLittleFree(_ free: UInt64, least: UInt64) -> Failure {
+        Failure(
+            .insufficientStorage,
+            "The server keeps \(least) bytes of its disk free, and \(free) are: room has to be made there, or --min-free lowered."
+        )
     }
 }

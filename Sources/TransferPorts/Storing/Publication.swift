@@ -124,6 +124,13 @@ extension Failure {
         Failure(.pathConflict, "\(path) is a directory, which a file cannot replace.")
     }
 
+    package static func mayNotReplace(_ path: RelativePath) -> Failure {
+        Failure(
+            .forbidden,
+            "\(path) was not stored by this client, which may not replace what others have stored. Push it with another conflict policy, "
+                + "or under another name.")
+    }
+
     /// The client made its request depend on something else than what is there.
     package static let conditionFails = Failure(
         .pathConflict, "What is stored there is not what the request demands.")
@@ -141,4 +148,14 @@ package enum PublicationOutcome: Equatable, Sendable {
     case alreadyStored(RelativePath, ContentVersion?)
     /// The name is taken and the client asked to leave it.
     case skipped
+}
+
+extension Result<PublicationOutcome, Failure> {
+    /// Whether nobody will want the bytes that were staged. What a store could not do now it may do later.
+    package var isFinal: Bool {
+        switch self {
+        case .success: true
+        case .failure(let error): error.code.class != .server
+        }
+    }
 }

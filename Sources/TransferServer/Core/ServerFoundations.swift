@@ -19,10 +19,9 @@ struct OpenedStore: Sendable {
 
     let folders: Folders
 
-    init(_ store: FileStore) {
-        self.store = store
-        folders = Folders(directory: store.directory, own: store.ownFolder)
-    }
+    init(_ store: any ServerStore, _ folders: Folders) { (self.store, self.folders) = (store, folders) }
+
+    init(_ store: FileStore) { self.init(store, Folders(directory: store.directory, own: store.ownFolder)) }
 }
 
 /// Opens what a server stands on. Tests put others in their place.

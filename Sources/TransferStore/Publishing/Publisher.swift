@@ -328,10 +328,7 @@ final class Publisher {
         // Links and pipes are the operator's: no upload makes one.
         let isAllowed = if let file { try mayReplace(publication.path, file) } else { try target.isFree() }
         guard isAllowed else {
-            throw Failure(
-                .forbidden,
-                "\(publication.path) was not stored by this client, which may not replace what others have stored. Push "
-                    + "it with another conflict policy, or under another name.")
+            throw .mayNotReplace(publication.path)
         }
         return file
     }
@@ -445,16 +442,6 @@ extension FileStore {
         } catch {
             for publication in batch { publication.staged.discardUnlessResumable() }
             return batch.map { _ in .failure(error) }
-        }
-    }
-}
-
-extension Result<PublicationOutcome, Failure> {
-    /// Whether nobody will want the bytes that were staged. What the disk could not do now it may do later.
-    fileprivate var isFinal: Bool {
-        switch self {
-        case .success: true
-        case .failure(let error): error.code.class != .server
         }
     }
 }

@@ -26,10 +26,7 @@ final class Space: LimitedSpace {
         self.limits = Locked(limits)
         (self.incoming, self.room) = (incoming, room)
         quota = limits.quota.map { limit in
-            Quota(limit: limit, clock: clock) { limit, room in
-                "The server stores \(limit) bytes at most, and of these \(room) are left: files have to be removed "
-                    + "there, or --quota raised."
-            } count: { _ in
+            Quota(ofStore: limit, clock: clock) { _ in
                 Quota.Count(stored: Self.countStored(tree), parts: Self.countParts(incoming))
             }
         }
@@ -42,8 +39,7 @@ final class Space: LimitedSpace {
     /// - Returns: those that hold now.
     func change(_ wanted: SpaceLimits) -> SpaceLimits {
         limits.withLock { limits in
-            if let old = limits.quota { limits.quota = wanted.quota ?? old }
-            limits.minimumFree = wanted.minimumFree
+            limits.change(to: wanted)
             if let limit = limits.quota { quota?.change(limit: limit) }
             return limits
         }
@@ -139,10 +135,6 @@ extension Space {
         let (free, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
         let wanted = least.addingClamped(size)
         guard !overflow, free < wanted else { return nil }
-        let error = Failure(
-            .insufficientStorage,
-            "The server keeps \(least) bytes of its disk free, and \(free) are: room has to be made there, or "
-                + "--min-free lowered.")
-        return (error, wanted - free)
+        return (.tooLittleFree(free, least: least), wanted - free)
     }
 }

@@ -101,7 +101,7 @@ extension ServerTests {
                 #expect(try owner.codes(to: Frames.hello + replace("c", [7])) == [.committed])
                 #expect(try client.codes(to: replace("c", [8])) == [.forbidden])
                 // What no upload has stored is nobody's.
-                #expect(TestServer.write([9], server.directory.path("store/d")))
+                #expect(server.put([9], "d"))
                 #expect(try client.codes(to: replace("d", [8])) == [.forbidden])
                 #expect(server.content("c") == [7] && server.content("d") == [9])
             }

@@ -9,7 +9,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// What a worker makes of content that is to be compressed, and what a client finds in it.
-    @Suite struct AnswerCompressionTests {
+    @Suite(.overEachStoreIfAsked) struct AnswerCompressionTests {
         /// What came of a fetch, and how.
         private struct Answer {
             var content: [UInt8] = []
@@ -90,7 +90,7 @@ extension ServerTests {
             async throws
         {
             try await serving { server in
-                #expect(TestServer.write(Self.text, server.directory.path("store/text")))
+                #expect(server.put(Self.text, "text"))
                 let answer = try Self.fetch("text", from: server, room: room, .compress(method))
                 expectWhole(answer, Self.text)
                 #expect(answer.bytes < Self.text.count / 2)
@@ -107,8 +107,8 @@ extension ServerTests {
 
         @Test(arguments: methods) func whatDoesNotShrinkGoesAsItIs(_ method: CompressionMethod) async throws {
             try await serving { server in
-                #expect(TestServer.write(Self.random, server.directory.path("store/random")))
-                #expect(TestServer.write([1, 2, 3], server.directory.path("store/short")))
+                #expect(server.put(Self.random, "random"))
+                #expect(server.put([1, 2, 3], "short"))
                 let answer = try Self.fetch("random", from: server, .compress(method))
                 expectWhole(answer, Self.random)
                 #expect(answer.encodings.allSatisfy { $0 == .stored })
@@ -118,7 +118,7 @@ extension ServerTests {
         }
 
         /// A file of holes costs its client a turn for each MiB, as others do, however little leaves.
-        @Test func aStepCompressesOnlySoMuch() async throws {
+        @Test(.directoryOnly) func aStepCompressesOnlySoMuch() async throws {
             try await serving { server in
                 let path = server.directory.path("store/holes")
                 let size = 24 << 20
@@ -132,7 +132,7 @@ extension ServerTests {
 
         @Test func methodsAreMeasuredWithWhatIsSent() async throws {
             try await serving { server in
-                #expect(TestServer.write(Self.text, server.directory.path("store/text")))
+                #expect(server.put(Self.text, "text"))
                 let answer = try Self.fetch("text", from: server, .plainMeasuring(Self.methods, bytes: 256 << 10))
                 expectWhole(answer, Self.text)
                 #expect(answer.encodings.allSatisfy { $0 == .stored })

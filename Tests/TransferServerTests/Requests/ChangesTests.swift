@@ -8,7 +8,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Folders, links, moves and the trash, as a client orders them.
-    @Suite struct ChangesTests {
+    @Suite(.overEachStore) struct ChangesTests {
         private func store(_ path: String, _ content: [UInt8], _ client: RawClient) throws {
             let frames = Frames.begin(path, size: UInt64(content.count)) + Frames.stored(content) + Frames.end(content)
             guard try client.codes(to: frames) == [.committed] else {
@@ -161,7 +161,7 @@ extension ServerTests {
                     #expect(try client.remove("a").code == .completed)
                     try store("a", [2], client)
                 } else {
-                    #expect(TestServer.write([2, 3], server.directory.path("store/a")))
+                    #expect(server.put([2, 3], "a"))
                 }
                 let before = try client.list("a", itself: true, details: true).entries
                 let time = Timestamp(seconds: 1_000, nanoseconds: 1)

@@ -11,7 +11,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Questions about whole folders.
-    @Suite struct CompareTests {
+    @Suite(.overEachStoreIfAsked) struct CompareTests {
         private static let ids = (1...20 as ClosedRange<UInt64>).map { UploadID(high: 1, low: $0) }
 
         private static func digest(_ ids: some Sequence<UploadID>) -> FolderDigest {
@@ -74,7 +74,7 @@ extension ServerTests {
         }
 
         /// Any change of any file that a lookup would see.
-        @Test(arguments: 0..<5) func onlyUntouchedFilesAreKnown(_ change: Int) async throws {
+        @Test(.directoryOnly, arguments: 0..<5) func onlyUntouchedFilesAreKnown(_ change: Int) async throws {
             try await serving { server in
                 let client = try server.greetedClient()
                 try Self.fill(client)
@@ -109,7 +109,7 @@ extension ServerTests {
         }
 
         /// An upload that got another name is acknowledged under that name, and not under the one that it asked for.
-        @Test func theNamesOnTheServerCount() async throws {
+        @Test(.directoryOnly) func theNamesOnTheServerCount() async throws {
             try await serving { server in
                 let client = try server.greetedClient()
                 #expect(try client.codes(to: Frames.upload("d/1", [99], id: UploadID(high: 9, low: 9))) == [.committed])
@@ -232,7 +232,7 @@ extension ServerTests {
             }
         }
 
-        @Test func whatIsInAFolder() async throws {
+        @Test(.directoryOnly) func whatIsInAFolder() async throws {
             try await serving { server in
                 let client = try server.greetedClient()
                 try Self.fill(client)

@@ -13,7 +13,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Signed receipts for clients that ask.
-    @Suite struct ReceiptTests {
+    @Suite(.overEachStore) struct ReceiptTests {
         @Test func everyAcknowledgementOfABatchHasOne() async throws {
             try await serving { server in
                 let (client, key) = try Self.client(of: server)
@@ -124,7 +124,7 @@ extension ServerTests {
         }
 
         /// What is signed is the whole batch: without one of its uploads the others get receipts of now.
-        @Test func anUploadThatIsNoMoreWhatItWas() async throws {
+        @Test(.directoryOnly) func anUploadThatIsNoMoreWhatItWas() async throws {
             try await serving { server in
                 let ids = (0..<3).map { UploadID(high: 5, low: $0) }
                 let (client, key) = try Self.client(of: server)
@@ -184,7 +184,7 @@ extension ServerTests {
         }
 
         /// What may not survive a crash gets no receipt, and the server says so before anything is sent.
-        @Test func withoutDurabilityThereAreNone() async throws {
+        @Test(.directoryOnly) func withoutDurabilityThereAreNone() async throws {
             try await serving({ $0.durability = .none }) { server in
                 let client = try server.client()
                 client.send(Frames.hello(features: .receipts))
@@ -212,7 +212,7 @@ extension ServerTests {
         }
 
         /// The catalog remembers what the clock has forgotten.
-        @Test func aClockThatIsTurnedBackRepeatsNoNumber() async throws {
+        @Test(.directoryOnly) func aClockThatIsTurnedBackRepeatsNoNumber() async throws {
             let directory = try TemporaryDirectory()
             let path = directory.path("store/.transfer/" + Catalog.fileName)
             let seen = Seen()
@@ -236,7 +236,9 @@ extension ServerTests {
         }
 
         /// Then there is the clock.
-        @Test(arguments: ["lost", "damaged"]) func withoutACatalogNumbersGrow(_ how: String) async throws {
+        @Test(.directoryOnly, arguments: ["lost", "damaged"]) func withoutACatalogNumbersGrow(_ how: String)
+            async throws
+        {
             let directory = try TemporaryDirectory()
             let path = directory.path("store/.transfer/" + Catalog.fileName)
             let seen = Seen()
@@ -252,7 +254,7 @@ extension ServerTests {
             }
         }
 
-        @Test func aDamagedIdentityStopsTheStart() async throws {
+        @Test(.directoryOnly) func aDamagedIdentityStopsTheStart() async throws {
             let directory = try TemporaryDirectory()
             try await serving(in: directory) { _ in }
             truncate(directory.path("store/.transfer/identity.pem"), 50)

@@ -14,7 +14,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// The other direction: what is stored is listed, sent and removed, and nothing else is.
-    @Suite struct RequestsTests {
+    @Suite(.overEachStoreIfAsked) struct RequestsTests {
         private static let long = SplitMix64.bytes(seed: 3, 2 * Limits.blockSize + 12_345)
 
         private func digest(_ content: [UInt8], _ function: DigestFunction = .xxh128) -> Digest {
@@ -71,7 +71,7 @@ extension ServerTests {
         @Test func detailsAreThoseOfTheCatalogAsLongAsTheFileIsTheSame() async throws {
             try await serving { server in
                 let client = try client(server, [("a", [1, 2, 3]), ("b", [4])])
-                #expect(TestServer.write([9], server.directory.path("store/b")))
+                #expect(server.put([9], "b"))
                 let entries = try client.list(details: true).entries
                 let a = try #require(entries.first { $0.name == "a" })
                 #expect(a.digest == digest([1, 2, 3]) && a.stored != nil)
@@ -83,7 +83,7 @@ extension ServerTests {
         }
 
         /// Links, devices and what has a name that is none are not there; nor is the server's own folder.
-        @Test func whatIsNoFileIsNotThere() async throws {
+        @Test(.directoryOnly) func whatIsNoFileIsNotThere() async throws {
             try await serving { server in
                 let client = try client(server, [("d/a", [1])])
                 let store = server.directory.path("store")
@@ -107,7 +107,7 @@ extension ServerTests {
         }
 
         /// Whoever lists a folder learns that the list is not all of it.
-        @Test func namesThatNoPathCanHaveAreCounted() async throws {
+        @Test(.directoryOnly) func namesThatNoPathCanHaveAreCounted() async throws {
             try await serving { server in
                 let client = try client(server, [("d/a", [1])])
                 let store = Array(server.directory.path("store").utf8) + [0x2F]
@@ -134,7 +134,7 @@ extension ServerTests {
         }
 
         /// Many entries come in many frames, and no more are made than the client takes.
-        @Test func aLongListIsStreamed() async throws {
+        @Test(.directoryOnly) func aLongListIsStreamed() async throws {
             try await serving { server in
                 let folder = server.directory.path("store/many")
                 #expect(mkdir(folder, 0o755) == 0)
@@ -197,7 +197,7 @@ extension ServerTests {
             }
         }
 
-        @Test(arguments: [true, false]) func aFileGoesOnAtABlock(isInCatalog: Bool) async throws {
+        @Test(.directoryOnly, arguments: [true, false]) func aFileGoesOnAtABlock(isInCatalog: Bool) async throws {
             try await serving { server in
                 let client = try client(server, [("long", Self.long)])
                 // A touched file is one that the catalog doesn't vouch for.
@@ -246,7 +246,7 @@ extension ServerTests {
         }
 
         /// What was sent of a file before somebody wrote to it must not be taken for half of what it is now.
-        @Test func aFileThatChangesMeanwhileIsNotMixed() async throws {
+        @Test(.directoryOnly) func aFileThatChangesMeanwhileIsNotMixed() async throws {
             try await serving { server in
                 let size = 32 << 20
                 let client = try server.greetedClient()
@@ -264,7 +264,7 @@ extension ServerTests {
             }
         }
 
-        @Test func aFileThatIsCutMeanwhileIsNotMixed() async throws {
+        @Test(.directoryOnly) func aFileThatIsCutMeanwhileIsNotMixed() async throws {
             try await serving { server in
                 let client = try server.greetedClient()
                 let path = server.directory.path("store/big")
@@ -279,7 +279,9 @@ extension ServerTests {
         }
 
         /// A file that is replaced, moved or removed while it is sent, or gets other rights, is whole for the client that reads it.
-        @Test(arguments: FileChange.allCases) func aFileThatIsReplacedMeanwhileIsSentWhole(_ change: FileChange)
+        @Test(.directoryOnly, arguments: FileChange.allCases) func aFileThatIsReplacedMeanwhileIsSentWhole(
+            _ change: FileChange
+        )
             async throws
         {
             try await serving { server in
@@ -297,7 +299,7 @@ extension ServerTests {
         }
 
         /// A disk that has lost content is no source of it.
-        @Test func contentThatIsNoLongerWhatWasStoredIsNotSentAsSuch() async throws {
+        @Test(.directoryOnly) func contentThatIsNoLongerWhatWasStoredIsNotSentAsSuch() async throws {
             try await serving { server in
                 let client = try client(server, [("long", Self.long)])
                 try server.decay("long", at: 0)
@@ -306,7 +308,7 @@ extension ServerTests {
             }
         }
 
-        @Test func whatIsCancelledEnds() async throws {
+        @Test(.directoryOnly) func whatIsCancelledEnds() async throws {
             try await serving { server in
                 let client = try client(server, [("a", [1])])
                 let path = server.directory.path("store/big")
@@ -376,7 +378,7 @@ extension ServerTests {
             }
         }
 
-        @Test func aTreeIsRemovedWithItsLinks() async throws {
+        @Test(.directoryOnly) func aTreeIsRemovedWithItsLinks() async throws {
             let files = (0..<700).map { ("t/\($0 % 7)/\($0 % 3)/f\($0)", [UInt8($0 % 251)]) }
             try await serving { server in
                 let client = try client(server, files + [("keep", [1])])
@@ -439,7 +441,7 @@ extension ServerTests {
             }
         }
 
-        @Test func aStoppingServerBeginsNothing() async throws {
+        @Test(.directoryOnly) func aStoppingServerBeginsNothing() async throws {
             try await serving {
                 $0.drain = .seconds(60)
             } _: { server in

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import TransferIO
+import TransferMemoryStore
 import TransferModel
 import TransferProtocol
 import TransferSystem
@@ -48,6 +49,9 @@ final class TestServer: Sendable {
     /// Where programs come in that watch over it; nothing where they have no address of their own.
     let probeEndpoint: Endpoint?
     let directory: TemporaryDirectory
+
+    /// What the server stores in; nil where that is the directory.
+    let medium: MemoryMedium?
     private let ending = Locked<Task<Void, Never>?>(nil)
 
     init(
@@ -66,6 +70,8 @@ final class TestServer: Sendable {
         configuration.timeouts.handshake = .seconds(600)
         configuration.timeouts.silence = .seconds(600)
         change(&configuration)
+        var foundations = foundations
+        medium = try StoreKind.current.prepare(&foundations, in: directory)
         (server, endpoint) = try await Self.start(configuration, log, foundations)
         classicEndpoints = await server.classicEndpoints
         plainHTTPEndpoints = await server.plainHTTPEndpoints
@@ -147,11 +153,30 @@ final class TestServer: Sendable {
 // MARK: What is stored
 
 extension TestServer {
-    func content(_ path: String) -> [UInt8]? { Self.read(directory.path("store/" + path)) }
+    func content(_ path: String) -> [UInt8]? {
+        guard let medium else { return Self.read(directory.path("store/" + path)) }
+        return RelativePath(stored: path).flatMap(medium.content)
+    }
+
+    /// Writes a file over the head of the server, as `write`.
+    ///
+    /// - Returns: whether it is there.
+    func put(_ content: [UInt8], _ path: String) -> Bool {
+        guard let medium else { return Self.write(content, directory.path("store/" + path)) }
+        guard let path = RelativePath(stored: path) else { return false }
+        return (try? medium.write(content, path)) != nil
+    }
 
     /// Everything in the directory but the server's own, as paths, and what it has left of incoming parts.
-    var tree: [String] { Self.walk(directory.path("store"), "").filter { !$0.hasPrefix(".transfer") }.sorted() }
-    var parts: [String] { Self.walk(directory.path("store/.transfer/incoming"), "").sorted() }
+    var tree: [String] {
+        let paths = medium.map { $0.paths() } ?? Self.walk(directory.path("store"), "")
+        return paths.filter { !$0.hasPrefix(".transfer") }.sorted()
+    }
+
+    var parts: [String] {
+        medium.map { $0.uploads.map { "\($0).part" }.sorted() }
+            ?? Self.walk(directory.path("store/.transfer/incoming"), "").sorted()
+    }
 
     /// Shows that the server is in order: stores something for somebody else.
     ///

@@ -6,7 +6,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Uploads that fail alone: a result with the reason, nothing visible, and a connection that goes on.
-    @Suite struct BadUploadTests {
+    @Suite(.overEachStore) struct BadUploadTests {
         private static let content = [UInt8]("hello, world".utf8)
         private static let bomb = Frames.deflated([UInt8](repeating: 0, count: Limits.dataBody + 1))
         private static let corrupt = Frames.deflated(Array(repeating: content, count: 50).flatMap { $0 }).map {
@@ -105,7 +105,7 @@ extension ServerTests {
             ("outside/x", .invalidPath), ("outside/deep/x", .invalidPath), ("file/x", .pathConflict),
         ]
 
-        @Test(arguments: [ConflictPolicy.keepBoth, .overwrite])
+        @Test(.directoryOnly, arguments: [ConflictPolicy.keepBoth, .overwrite])
         func pathsThatLeadNowhere(_ conflict: ConflictPolicy) async throws {
             try await serving { server in
                 mkdir(server.directory.path("elsewhere"), 0o755)

@@ -6,7 +6,7 @@ import TransferServer
 
 extension ServerTests {
     /// What is answered before the content travels, and names that are taken.
-    @Suite struct ConflictTests {
+    @Suite(.overEachStore) struct ConflictTests {
         @Test func skipAndFailAreAnsweredEarly() async throws {
             try await serving { server in
                 let client = try server.greetedClient()

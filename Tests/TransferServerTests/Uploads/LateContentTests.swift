@@ -11,7 +11,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// What a few bytes on the wire stand for is not worked on for long when nobody waits for it.
-    @Suite struct LateContentTests {
+    @Suite(.overEachStore) struct LateContentTests {
         private static let hole = 1 << 20
 
         /// Frames in the buffers of batches, as a session parses them.

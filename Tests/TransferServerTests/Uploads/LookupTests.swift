@@ -13,7 +13,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Which of many uploads the server has already.
-    @Suite struct LookupTests {
+    @Suite(.overEachStore) struct LookupTests {
         private static let known = (1...5 as ClosedRange<UInt64>).map { UploadID(high: 1, low: $0) }
         private static let stranger = UploadID(high: 2, low: 1)
 
@@ -109,7 +109,7 @@ extension ServerTests {
         }
 
         /// Nothing is read for a question, so a file that was touched is not known until somebody sends it.
-        @Test func onlyWhatIsUntouchedIsKnown() async throws {
+        @Test(.directoryOnly) func onlyWhatIsUntouchedIsKnown() async throws {
             try await serving { server in
                 try Self.fill(server)
                 func path(_ number: Int) -> String { server.directory.path("store/d/\(number)") }

@@ -10,7 +10,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Numbers about an upload in parts that do not go together, in orders that no client of ours would send them in.
-    @Suite struct MultipartUploadTests {
+    @Suite(.overEachStoreIfAsked) struct MultipartUploadTests {
         private static let block = UInt64(Limits.blockSize)
         private static let content = SplitMix64.bytes(seed: 61, Limits.blockSize + 5)
 
@@ -98,7 +98,7 @@ extension ServerTests {
         }
 
         /// The part was complete, but nobody has said so yet when a newer connection takes the upload over.
-        @Test func aLateEndOfAPartThatWasTakenOver() async throws {
+        @Test(.directoryOnly) func aLateEndOfAPartThatWasTakenOver() async throws {
             try await serving { [upload] server in
                 let (older, newer) = (try server.greetedClient(), try server.greetedClient())
                 let part = upload.inOnePart

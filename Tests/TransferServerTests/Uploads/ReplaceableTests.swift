@@ -7,7 +7,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Uploads that say what they may take the place of.
-    @Suite struct ReplaceableTests {
+    @Suite(.overEachStore) struct ReplaceableTests {
         private static func upload(
             _ content: [UInt8], _ version: FileVersion?, _ conflict: ConflictPolicy = .overwrite
         ) -> [UInt8] {

@@ -9,7 +9,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Uploads that come again with the id they had.
-    @Suite struct ReplayTests {
+    @Suite(.overEachStore) struct ReplayTests {
         @Test func getsTheSameAcknowledgement() async throws {
             try await serving { server in
                 let id = UploadID.random()
@@ -56,7 +56,7 @@ extension ServerTests {
             }
         }
 
-        @Test func storesAgainWhatWasRemoved() async throws {
+        @Test(.directoryOnly) func storesAgainWhatWasRemoved() async throws {
             try await serving { server in
                 let id = UploadID.random()
                 let client = try server.greetedClient()
@@ -110,7 +110,7 @@ extension ServerTests {
                 let recent = server.server.core.intake.known.recent
                 #expect(recent.claim([.init(id: id, begun: 0)]).isEmpty)
                 let client = try server.greetedClient()
-                if conflict == .skip { #expect(TestServer.write([1, 2], server.directory.path("store/x"))) }
+                if conflict == .skip { #expect(server.put([1, 2], "x")) }
                 client.send(Frames.upload("x", [1, 2], id: id, conflict: conflict))
                 #expect(try client.result().code == .busy)
                 #expect(server.parts.isEmpty)

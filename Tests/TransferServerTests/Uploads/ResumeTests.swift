@@ -10,7 +10,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// What the server tells of uploads that were interrupted.
-    @Suite struct ResumeTests {
+    @Suite(.overEachStoreIfAsked) struct ResumeTests {
         /// Four blocks, the last one not whole.
         private static let content = SplitMix64.bytes(seed: 1, 3 * Limits.blockSize + 12_345)
 
@@ -44,7 +44,7 @@ extension ServerTests {
         }
 
         /// The next server knows nothing but the file; what is damaged in it is seen by its digest.
-        @Test func partsOfAnEarlierServer() async throws {
+        @Test(.directoryOnly) func partsOfAnEarlierServer() async throws {
             let directory = try TemporaryDirectory()
             let upload = PartedUpload("big", Self.content)
             try await serving(in: directory) { server in
@@ -101,7 +101,7 @@ extension ServerTests {
         }
 
         /// A client that doesn't compare cannot make the server acknowledge what is damaged.
-        @Test func aDamagedBlockIsNotAcknowledged() async throws {
+        @Test(.directoryOnly) func aDamagedBlockIsNotAcknowledged() async throws {
             let directory = try TemporaryDirectory()
             let upload = PartedUpload("big", Self.content)
             try await serving(in: directory) { server in
@@ -193,7 +193,7 @@ extension ServerTests {
             }
         }
 
-        @Test func oldOnesAreRemovedAtStart() async throws {
+        @Test(.directoryOnly) func oldOnesAreRemovedAtStart() async throws {
             let directory = try TemporaryDirectory()
             let upload = PartedUpload("big", Self.content)
             try await serving(in: directory) { server in

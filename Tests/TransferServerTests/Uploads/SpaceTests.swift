@@ -10,7 +10,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    @Suite struct SpaceTests {
+    @Suite(.overEachStore) struct SpaceTests {
         private static let content = SplitMix64.bytes(seed: 21, 2 * Limits.blockSize)
         private static let size = UInt64(content.count)
 

@@ -11,7 +11,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// What the catalog says of uploads in parts that are not complete.
-    @Suite struct UnfinishedTests {
+    @Suite(.overEachStore) struct UnfinishedTests {
         private static let content = SplitMix64.bytes(seed: 31, 2 * Limits.blockSize + 5)
         private static let front = 0..<Limits.blockSize
 
@@ -101,7 +101,7 @@ extension ServerTests {
             }
         }
 
-        @Test func whatIsTooOldLeavesTheCatalog() async throws {
+        @Test(.directoryOnly) func whatIsTooOldLeavesTheCatalog() async throws {
             try await serving(in: directory) { [self] server in
                 let client = try server.greetedClient()
                 #expect(try client.codes(to: upload.inOnePart) == [.staged])
@@ -115,7 +115,7 @@ extension ServerTests {
         }
 
         /// Neither the part nor its entry is a loss, a stranger, or a promise.
-        @Test func aScrubLeavesItAlone() async throws {
+        @Test(.directoryOnly) func aScrubLeavesItAlone() async throws {
             let fixture = try ScrubFixture()
             try await serving(in: fixture.directory) { [self] server in
                 let client = try server.greetedClient()

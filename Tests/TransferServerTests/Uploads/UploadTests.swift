@@ -10,7 +10,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// What well-behaved clients get.
-    @Suite struct UploadTests {
+    @Suite(.overEachStoreIfAsked) struct UploadTests {
         @Test func everythingInOneWrite() async throws {
             try await serving { server in
                 let client = try server.client()
@@ -171,7 +171,7 @@ extension ServerTests {
             }
         }
 
-        @Test func attributesAreKept() async throws {
+        @Test(.directoryOnly) func attributesAreKept() async throws {
             try await serving { server in
                 let client = try server.greetedClient()
                 let modified = Timestamp(seconds: 1_000_000_000, nanoseconds: 500_000_000)

@@ -8,7 +8,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// What a client takes back of what it has sent in parts.
-    @Suite struct WithdrawalTests {
+    @Suite(.overEachStore) struct WithdrawalTests {
         private static let content = SplitMix64.bytes(seed: 51, 2 * Limits.blockSize + 5)
         private static let front = 0..<Limits.blockSize
 

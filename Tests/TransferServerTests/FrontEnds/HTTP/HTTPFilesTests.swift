@@ -12,7 +12,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Files over HTTP, on a server that speaks its own protocol on the same port.
-    @Suite struct HTTPFilesTests {
+    @Suite(.overEachStoreIfAsked) struct HTTPFilesTests {
         private static let content = Array("what is stored, over HTTP\n".utf8)
 
         /// What a removal is of that has a condition is what the condition has held for, and not what comes behind it.
@@ -38,7 +38,9 @@ extension ServerTests {
             }
         }
 
-        @Test(arguments: FileChange.allCases) func aFileThatIsReplacedMeanwhileIsSentWhole(_ change: FileChange)
+        @Test(.directoryOnly, arguments: FileChange.allCases) func aFileThatIsReplacedMeanwhileIsSentWhole(
+            _ change: FileChange
+        )
             async throws
         {
             try await servingHTTP { server in
@@ -274,7 +276,7 @@ extension ServerTests {
         }
 
         /// What has decayed is never sent as if it were whole.
-        @Test func whatHasDecayedIsCut() async throws {
+        @Test(.directoryOnly) func whatHasDecayedIsCut() async throws {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let long = SplitMix64.bytes(seed: 3, 1 << 20)
@@ -289,7 +291,8 @@ extension ServerTests {
         }
 
         /// The answer to a request behind one that cannot be answered whole would be read as the rest of that answer.
-        @Test(arguments: [1 << 10, 1 << 20]) func nothingIsSaidBehindWhatIsCut(_ size: Int) async throws {
+        @Test(.directoryOnly, arguments: [1 << 10, 1 << 20]) func nothingIsSaidBehindWhatIsCut(_ size: Int) async throws
+        {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let whole = Array(repeating: UInt8(ascii: "w"), count: size)

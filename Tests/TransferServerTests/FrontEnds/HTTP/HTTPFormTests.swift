@@ -8,7 +8,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Files that come in forms, as browsers and `curl -F` send them.
-    @Suite struct HTTPFormTests {
+    @Suite(.overEachStore) struct HTTPFormTests {
         private static let type = ("Content-Type", "multipart/form-data; boundary=----b")
 
         private static func part(_ head: String, _ content: [UInt8]) -> [UInt8] {

@@ -11,7 +11,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Receipts of what is put over HTTP.
-    @Suite struct HTTPReceiptTests {
+    @Suite(.overEachStore) struct HTTPReceiptTests {
         private static let content = Array("what a receipt is of\n".utf8)
 
         private let directory: TemporaryDirectory

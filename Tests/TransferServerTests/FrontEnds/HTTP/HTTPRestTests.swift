@@ -10,7 +10,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Clients that keep a connection and say nothing on it: no session is kept for them.
-    @Suite struct HTTPRestTests {
+    @Suite(.overEachStoreIfAsked) struct HTTPRestTests {
         private let directory: TemporaryDirectory
         private let folder: AccessFolder
 

@@ -7,7 +7,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Uploads of clients of draft-ietf-httpbis-resumable-upload, in all versions that are spoken.
-    @Suite struct HTTPResumableTests {
+    @Suite(.overEachStore) struct HTTPResumableTests {
         private typealias Fields = [(String, String)]
 
         private static let content = SplitMix64.bytes(seed: 11, 5_000_000)

@@ -9,7 +9,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Uploads of clients of tus 1.0.0.
-    @Suite struct HTTPTusTests {
+    @Suite(.overEachStore) struct HTTPTusTests {
         private typealias Fields = [(String, String)]
 
         private static let version: Fields = [("Tus-Resumable", "1.0.0")]

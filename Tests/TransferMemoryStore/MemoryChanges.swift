@@ -1,0 +1,283 @@
+package import TransferModel
+package import TransferPorts
+import TransferSystem
+
+extension MemoryStore {
+    package func changes(for command: StoringCommand?) -> any TreeEditing { MemoryChanges(self, for: command) }
+
+    package func remover() -> any TreeRemover { MemoryRemover(self) }
+
+    package func makeFolder(_ path: RelativePath) throws(Failure) {
+        try with { (state) throws(Failure) in try state.tree.makeFolder(path) }
+    }
+
+    package func confirmNames(of paths: [RelativePath]) -> Bool { true }
+
+    package func isDoubted(_ paths: [RelativePath]) -> Bool { false }
+
+    package func freeable(_ batch: TrashBatch) -> FreeableRoom {
+        read { tree in
+            var sum = FreeableRoom()
+            tree.forEachFile(below: .trash(batch, nil)) { _, node in
+                sum.stored = sum.stored.addingClamped(node.freed)
+                sum.onDisk = sum.onDisk.addingClamped(node.freed)
+            }
+            return sum
+        }
+    }
+
+    package func tidyTrash(_ folders: Set<RelativePath>) {
+        medium.state.withLock { state in
+            for folder in folders { state.tree.tidyTrash(folder) }
+        }
+    }
+}
+
+/// Makes changes as a whole, each under the lock.
+private final class MemoryChanges: TreeEditing {
+    private let store: MemoryStore
+    private let command: StoringCommand?
+    /// Folders of the trash that something was taken out of.
+    private var emptied: Set<RelativePath> = []
+
+    package let isFull = false
+
+    init(_ store: MemoryStore, for command: StoringCommand?) { (self.store, self.command) = (store, command) }
+
+    package func prepare(_ changes: [PlannedChange]) {}
+
+    package func make(_ change: PlannedChange) throws(Failure) -> MadeChange {
+        var freed: UInt64 = 0
+        let made = try store.with { (state) throws(Failure) in
+            var step = ChangeStep(change, for: command)
+            let number = try step.make(&state)
+            freed = step.freed
+            return MadeChange(version: number.flatMap { state.tree.node($0)?.fileVersion }, kept: step.kept)
+        }
+        if freed > 0 { store.space?.quota?.removed(freed) }
+        if case .move(let path, _, _, _) = change.change, path.leadsToTrash {
+            path.parent.map { _ = emptied.insert($0) }
+        }
+        return made
+    }
+
+    package func commit() throws(Failure) {
+        store.tidyTrash(emptied)
+        emptied = []
+    }
+
+    /// Nothing was prepared.
+    package func finish() -> [TouchedFile] { [] }
+}
+
+/// One change. What it checks it checks before it changes anything.
+private struct ChangeStep {
+    private let planned: PlannedChange
+    private let command: StoringCommand?
+    /// Bytes that nothing has any more.
+    private(set) var freed: UInt64 = 0
+    private(set) var kept: KeptFile?
+
+    typealias State = MemoryMedium.State
+
+    init(_ planned: PlannedChange, for command: StoringCommand?) { (self.planned, self.command) = (planned, command) }
+
+    /// - Returns: what it was about, as it is now.
+    mutating func make(_ state: inout State) throws(Failure) -> UInt64? {
+        switch planned.change {
+        case .folder(let path, let replaces, let attributes, _):
+            if state.tree.node(at: path)?.isFolder != true {
+                try state.tree.makeFolder(path.parent)
+                try giveWay(path, replaces, &state)
+            }
+            try state.tree.makeFolder(path)
+            return try set(path, attributes, &state)
+        case .link(let path, let text, let replaces, let attributes, _):
+            guard state.tree.node(at: path)?.target != text else { return try set(path, attributes, &state) }
+            try put(path, replaces, &state) { $0.make(.link(text), permissions: 0o777) }
+            return try set(path, attributes, &state)
+        case .hardLink(let path, let source, let replaces, let attributes, _):
+            try link(path, to: source, replaces, &state)
+            return try set(path, attributes, &state)
+        case .set(let path, let attributes, _):
+            guard let node = state.tree.node(at: path) else { throw .notFound(path) }
+            try check(node, path, comparing: true)
+            return try set(path, attributes, &state)
+        case .move(let path, let target, let replaces, _): return try move(path, to: target, replaces, &state)
+        case .discard(let path, _, _):
+            guard let target = planned.trashed else { return nil }
+            return try move(path, to: target, false, &state)
+        }
+    }
+
+    private func set(
+        _ path: RelativePath, _ attributes: TreeChange.Attributes?, _ state: inout State
+    ) throws(Failure) -> UInt64? {
+        guard let node = state.tree.node(at: path) else { throw .notFound(path) }
+        if let attributes {
+            let isLink = node.target != nil
+            state.tree.set(
+                node.number, permissions: isLink ? nil : attributes.permissions, modified: attributes.modified,
+                attributes.extra)
+        }
+        return node.number
+    }
+
+    private mutating func link(
+        _ path: RelativePath, to source: RelativePath, _ replaces: Bool, _ state: inout State
+    ) throws(Failure) {
+        guard let node = state.tree.node(at: source) else { throw .notFound(source) }
+        try check(node, source, comparing: false)
+        guard node.bytes != nil else { throw Failure(.wrongForm, "\(source) is no file, and cannot have two names.") }
+        if let there = state.tree.node(at: path), there.number == node.number {
+            guard path != source else {
+                throw Failure(.pathConflict, "\(path) and \(source) are one name. Choose another name.")
+            }
+            return
+        }
+        try put(path, replaces, &state) { _ in node.number }
+    }
+
+    /// Gives what is made its name, in place of what has it.
+    private mutating func put(
+        _ path: RelativePath, _ replaces: Bool, _ state: inout State, _ make: (inout MemoryTree) -> UInt64
+    ) throws(Failure) {
+        try state.tree.makeFolder(path.parent)
+        try giveWay(path, replaces, &state)
+        try state.tree.give(path, to: make(&state.tree))
+    }
+
+    private mutating func move(
+        _ path: RelativePath, to target: RelativePath, _ replaces: Bool, _ state: inout State
+    ) throws(Failure) -> UInt64? {
+        guard target.below(path) == nil else {
+            throw Failure(.invalidPath, "\(path) cannot be moved into itself.")
+        }
+        guard let node = state.tree.node(at: path) else { throw .notFound(path) }
+        try check(node, path, comparing: true)
+        guard path != target else { return node.number }
+        try state.tree.makeFolder(target.parent)
+        if let there = state.tree.node(at: target) {
+            if there.number == node.number {
+                guard replaces else { throw .taken(target) }
+                state.tree.take(path)
+                return node.number
+            }
+            guard !node.isFolder else { throw .taken(target) }
+            try giveWay(target, replaces, &state, comparing: false)
+        }
+        try state.tree.move(path, to: target)
+        if replaces {
+            state.rules.commands.add(state.tree.node(node.number)?.fileVersion, of: command, at: target)
+        }
+        return node.number
+    }
+
+    /// What has a path loses it.
+    ///
+    /// - Parameter comparing: whether it is what was compared; a move has compared what is moved.
+    private mutating func giveWay(
+        _ path: RelativePath, _ replaces: Bool, _ state: inout State, comparing: Bool = true
+    ) throws(Failure) {
+        guard let there = state.tree.node(at: path) else { return }
+        guard replaces, !there.isFolder else { throw .taken(path) }
+        if comparing {
+            try planned.compared?.check(there.version, isFolder: false, hasOtherNames: there.names > 1, path)
+        }
+        if there.bytes != nil { try state.rules.commands.check(there.version, command, path) }
+        if let place = planned.place, place.path == path {
+            kept = try state.tree.keep(there, at: path, place.target, place.batch)
+        } else {
+            freed += there.freed
+            state.tree.take(path)
+        }
+    }
+
+    /// Whether it is what was looked at.
+    private func check(_ node: MemoryTree.Node, _ path: RelativePath, comparing: Bool) throws(Failure) {
+        if let expected = planned.expected, node.number != expected.object { throw .isReplaced(path) }
+        if comparing {
+            try planned.compared?.check(node.version, isFolder: node.isFolder, hasOtherNames: node.names > 1, path)
+        }
+    }
+}
+
+// MARK: Removing
+
+private final class MemoryRemover: TreeRemover {
+    private let store: MemoryStore
+    package let isFull = false
+
+    init(_ store: MemoryStore) { self.store = store }
+
+    package func begin(
+        _ path: RelativePath, isRecursive: Bool, of version: FileVersion?
+    ) throws(Failure) -> any TreeRemoval {
+        let removal = MemoryRemoval(store)
+        try removal.begin(path, isRecursive: isRecursive, of: version)
+        return removal
+    }
+
+    package func commit() throws(Failure) {}
+}
+
+private final class MemoryRemoval: TreeRemoval {
+    private let store: MemoryStore
+    /// Folders that are being emptied, from the top down.
+    private var folders: [RelativePath] = []
+    private var removed: [RemovedFile] = []
+
+    init(_ store: MemoryStore) { self.store = store }
+
+    func begin(_ path: RelativePath, isRecursive: Bool, of version: FileVersion?) throws(Failure) {
+        let isFolder = try store.with { (state) throws(Failure) in
+            guard let node = state.tree.node(at: path) else { throw .notFound(path) }
+            guard node.isFolder else {
+                if let version, node.version.told != version { throw .otherVersion(path) }
+                remove(path, node, &state)
+                return false
+            }
+            guard version == nil else { throw .otherVersion(path) }
+            guard isRecursive else {
+                throw Failure(.wrongForm, "\(path) is a folder, which is only removed with all that is in it.")
+            }
+            return true
+        }
+        if isFolder { folders = [path] }
+    }
+
+    package func step(_ count: Int) throws(Failure) -> Bool {
+        for _ in 0..<count {
+            guard let path = folders.last else { break }
+            let next = store.medium.state.withLock { state -> RelativePath? in
+                guard let folder = state.tree.node(at: path), folder.isFolder else { return nil }
+                for (name, node) in state.tree.names(in: folder) {
+                    guard let path = RelativePath.child(name, of: path) else { continue }
+                    if node.isFolder { return path }
+                    remove(path, node, &state)
+                    return nil
+                }
+                state.tree.take(path)
+                return nil
+            }
+            if let next {
+                folders.append(next)
+            } else if store.read({ $0.node(at: path)?.isFolder != true }) {
+                folders.removeLast()
+            }
+        }
+        return folders.isEmpty
+    }
+
+    package func takeRemoved() -> [RemovedFile] {
+        defer { removed = [] }
+        return removed
+    }
+
+    private func remove(_ path: RelativePath, _ node: MemoryTree.Node, _ state: inout MemoryMedium.State) {
+        state.tree.take(path)
+        guard let version = node.fileVersion else { return }
+        removed.append(RemovedFile(path: path, version: version, isLast: node.names < 2))
+        if node.names < 2 { store.space?.quota?.removed(version.size) }
+    }
+}

@@ -1,0 +1,249 @@
+import TransferModel
+import TransferPorts
+
+/// Files, folders and links in memory, with their names. What it is asked to change it changes at once; what is to happen together happens
+/// under one lock of its owner's.
+struct MemoryTree: Sendable {
+    struct Node: Sendable {
+        enum Form: Sendable {
+            case file(PagedBytes)
+            case folder([PathKey: UInt64])
+            case link([UInt8])
+        }
+
+        let number: UInt64
+        var form: Form
+        var permissions: UInt16
+        var revision: Int64
+        var touch: Int64
+        var modified: Timestamp
+        var hasGivenTime = false
+        var extra = ExtraAttributes()
+        var names: UInt32 = 0
+    }
+
+    private static let top: UInt64 = 1
+
+    private var nodes: [UInt64: Node] = [:]
+    private var lastNumber = Self.top
+    private var lastMoment: Int64 = 0
+    private let clock: @Sendable () -> Int64
+
+    /// - Parameter clock: UTC, in nanoseconds since 1970.
+    init(clock: @escaping @Sendable () -> Int64) {
+        self.clock = clock
+        let moment = tick()
+        nodes[Self.top] = Node(
+            number: Self.top, form: .folder([:]), permissions: 0o755, revision: moment, touch: moment,
+            modified: Timestamp(utc: moment), names: 1)
+    }
+
+    /// Another moment than all before, and a later one.
+    private mutating func tick() -> Int64 {
+        lastMoment = max(lastMoment + 1, clock())
+        return lastMoment
+    }
+}
+
+// MARK: Looking
+
+extension MemoryTree {
+    /// What has a path; the top for nil.
+    func node(at path: RelativePath?) -> Node? { number(at: path).flatMap { nodes[$0] } }
+
+    func node(_ number: UInt64) -> Node? { nodes[number] }
+
+    /// The names in a folder, in the order of their bytes.
+    func names(in folder: Node) -> [(name: String, node: Node)] {
+        guard case .folder(let children) = folder.form else { return [] }
+        return children.sorted { $0.key < $1.key }.compactMap { name, number in
+            nodes[number].map { (name.string, $0) }
+        }
+    }
+
+    private func number(at path: RelativePath?) -> UInt64? {
+        var found = Self.top
+        for component in path?.components ?? [] {
+            guard case .folder(let children)? = nodes[found]?.form, let next = children[PathKey(String(component))]
+            else { return nil }
+            found = next
+        }
+        return found
+    }
+
+    /// Calls `body` with all files below a folder, each with its path.
+    func forEachFile(below folder: RelativePath?, _ body: (RelativePath, Node) -> Void) {
+        var folders: [RelativePath?] = [folder]
+        while let path = folders.popLast() {
+            guard let node = node(at: path) else { continue }
+            for (name, child) in names(in: node) {
+                guard let path = RelativePath.child(name, of: path) else { continue }
+                if child.isFolder { folders.append(path) } else if child.bytes != nil { body(path, child) }
+            }
+        }
+    }
+}
+
+// MARK: Changing
+
+extension MemoryTree {
+    /// Makes what has no name yet.
+    mutating func make(_ form: Node.Form, permissions: UInt16) -> UInt64 {
+        let moment = tick()
+        lastNumber += 1
+        nodes[lastNumber] = Node(
+            number: lastNumber, form: form, permissions: permissions, revision: moment, touch: moment,
+            modified: Timestamp(utc: moment))
+        return lastNumber
+    }
+
+    /// Makes a folder and those above it, as far as they are missing.
+    ///
+    /// - Throws: `pathConflict` where something else has one of the paths.
+    mutating func makeFolder(_ path: RelativePath?) throws(Failure) {
+        guard let path, node(at: path)?.isFolder != true else { return }
+        if let there = node(at: path) { throw there.target == nil ? .taken(path) : .throughLink(path) }
+        try makeFolder(path.parent)
+        let number = make(.folder([:]), permissions: path.leadsToTrash ? 0o700 : 0o755)
+        try give(path, to: number)
+    }
+
+    /// Gives something a name. The name is free, and the folder is there.
+    mutating func give(_ path: RelativePath, to number: UInt64) throws(Failure) {
+        guard let folder = self.number(at: path.parent), nodes[folder]?.isFolder == true else {
+            throw .notFound(path.parent)
+        }
+        nodes[folder]?.setName(PathKey(String(path.name)), number)
+        nodes[number]?.names += 1
+        touch(number)
+        change(folder)
+    }
+
+    /// Takes a name away.
+    ///
+    /// - Returns: what had it, as it is now; it is gone with its last name.
+    @discardableResult
+    mutating func take(_ path: RelativePath) -> Node? {
+        guard let number = number(at: path), let folder = self.number(at: path.parent) else { return nil }
+        nodes[folder]?.setName(PathKey(String(path.name)), nil)
+        nodes[number]?.names -= 1
+        touch(number)
+        change(folder)
+        let node = nodes[number]
+        if node?.names == 0 { nodes[number] = nil }
+        return node
+    }
+
+    /// Gives what has a path another one, which is free.
+    mutating func move(_ path: RelativePath, to target: RelativePath) throws(Failure) {
+        guard let number = number(at: path) else { throw .notFound(path) }
+        try give(target, to: number)
+        take(path)
+    }
+
+    mutating func set(
+        _ number: UInt64, permissions: UInt16?, modified: Timestamp?, _ extra: ExtraAttributes?
+    ) {
+        if let permissions { nodes[number]?.permissions = permissions & 0o777 }
+        if let modified {
+            nodes[number]?.modified = modified
+            nodes[number]?.hasGivenTime = true
+            // As in a directory, where the time of modification is what tells that the content may have changed.
+            nodes[number]?.revision = modified.seconds &* 1_000_000_000 &+ Int64(modified.nanoseconds)
+        }
+        if let owner = extra?.owner { nodes[number]?.extra.owner = owner }
+        if let extended = extra?.extended { nodes[number]?.extra.extended = extended }
+        touch(number)
+    }
+
+    /// Writes to a file as another program would.
+    mutating func write(_ bytes: PagedBytes, to number: UInt64) {
+        nodes[number]?.form = .file(bytes)
+        change(number)
+    }
+
+    /// Removes a folder of the trash if it is empty, and those above it.
+    mutating func tidyTrash(_ folder: RelativePath) {
+        var next: RelativePath? = folder
+        while let path = next, path.leadsToTrash, path != .trashFolder, node(at: path)?.isEmptyFolder == true {
+            take(path)
+            next = path.parent
+        }
+    }
+
+    private mutating func touch(_ number: UInt64) {
+        let moment = tick()
+        nodes[number]?.touch = moment
+    }
+
+    private mutating func change(_ number: UInt64) {
+        let moment = tick()
+        nodes[number]?.revision = moment
+        nodes[number]?.touch = moment
+        nodes[number]?.modified = Timestamp(utc: moment)
+        nodes[number]?.hasGivenTime = false
+    }
+}
+
+// MARK: What a node is
+
+extension MemoryTree.Node {
+    /// Of a file; nil for anything else.
+    var bytes: PagedBytes? { if case .file(let bytes) = form { bytes } else { nil } }
+
+    var isFolder: Bool { if case .folder = form { true } else { false } }
+
+    var isEmptyFolder: Bool { if case .folder(let children) = form { children.isEmpty } else { false } }
+
+    /// What a link says; nil for anything else.
+    var target: [UInt8]? { if case .link(let target) = form { target } else { nil } }
+
+    var version: ContentVersion {
+        ContentVersion(object: number, revision: revision, touch: touch, size: bytes?.size ?? 0)
+    }
+
+    /// Of a file; nil for anything else.
+    var fileVersion: ContentVersion? { bytes == nil ? nil : version }
+
+    var found: FoundObject { FoundObject(bytes != nil ? .file : isFolder ? .folder : .link, version) }
+
+    var attributes: StoredAttributes {
+        StoredAttributes(
+            isDirectory: isFolder, size: bytes?.size ?? 0, modified: modified, permissions: permissions,
+            version: version, hasGivenTime: hasGivenTime)
+    }
+
+    func whole(at path: RelativePath) -> WholeEntry {
+        let owner = extra.owner ?? ExtraAttributes.Owner(user: 0, group: 0)
+        return WholeEntry(
+            path, attributes, target: target, object: FileObject(volume: 0, number: number),
+            names: bytes == nil ? 1 : names,
+            extra: target == nil
+                ? ExtraAttributes(owner: owner, extended: extra.extended ?? []) : ExtraAttributes(owner: owner))
+    }
+
+    /// Bytes that are free when it loses a name.
+    var freed: UInt64 { names < 2 ? bytes?.size ?? 0 : 0 }
+
+    fileprivate mutating func setName(_ name: PathKey, _ number: UInt64?) {
+        guard case .folder(var children) = form else { return }
+        form = .folder([:])
+        children[name] = number
+        form = .folder(children)
+    }
+}
+
+extension Failure {
+    fileprivate static func throughLink(_ path: RelativePath) -> Failure {
+        Failure(.invalidPath, "\(path) is a symbolic link, and no path goes through one.")
+    }
+}
+
+extension Timestamp {
+    /// - Parameter moment: nanoseconds since 1970.
+    fileprivate init(utc moment: Int64) {
+        let second: Int64 = 1_000_000_000
+        let part = moment - moment / second * second
+        self.init(seconds: moment / second, nanoseconds: UInt32(clamping: part))
+    }
+}
