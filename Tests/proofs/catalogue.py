@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 from collections.abc import Sequence
@@ -135,10 +136,11 @@ def _simulate(settings: Settings, *arguments: str) -> list[str]:
 
 
 def _simulator(progress: Progress, older: str, settings: Settings) -> Item | None:
-    """Parts until there are enough steps. No two have a seed in common: a part takes far fewer seeds than lie between them."""
+    """Parts until there are enough steps. No two have a seed in common: a part takes far fewer seeds than lie between them, and one that
+    is run again, because it had found something, has its own."""
     if progress.total("steps") >= _STEPS or any(result.counts.get("steps", 0) == 0 for result in progress.results):
         return None
-    part = len(progress.results)
+    part = next(number for number in itertools.count() if not progress.has(f"part-{number + 1}"))
     first = (progress.seed + part) * 1_000_000
     return Item(f"part-{part + 1}", _simulate(settings, "--seconds", str(settings.each or _PART), "--seed", str(first)))
 

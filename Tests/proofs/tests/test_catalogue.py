@@ -93,6 +93,16 @@ class CatalogueTests(unittest.TestCase):
             f"scripts/simulate.sh --jobs 2 --keep-going --quick --seconds 600 --seed {seed}000000" for seed in (7, 8, 9)
         ])
 
+    def test_a_part_of_the_simulator_that_is_run_again_has_its_own_seeds(self) -> None:
+        results = [Result(f"part-{number}", 0, 600, {"steps": 1}, (), ("a is gone",) if number == 2 else ()) for number in (1, 2, 3)]
+        progress = Progress("aaaaaaa", 7, "", results)
+        progress.go_on("bbbbbbb")
+        numbers = []
+        while len(numbers) < 2 and (item := _proof("simulator").next(progress, "", _SETTINGS)) is not None:
+            numbers.append((item.name, item.command[-1]))
+            progress.results.append(Result(item.name, 0, 600, {"steps": 1}, (), ()))
+        self.assertEqual(numbers, [("part-2", "8000000"), ("part-4", "10000000")])
+
     def test_a_simulator_that_makes_no_step_is_not_run_for_ever(self) -> None:
         progress = Progress("aaaaaaa", 7, "", [Result("part-1", 2, 1, {}, (), ("it does not build",))])
         self.assertIsNone(_proof("simulator").next(progress, "", _SETTINGS))
