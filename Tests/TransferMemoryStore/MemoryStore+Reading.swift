@@ -197,7 +197,7 @@ package final class MemoryScrub: ScrubStore {
     package func walk() -> any ScrubWalk {
         var paths: [RelativePath] = []
         medium.state.withLock { state in
-            state.tree.forEachFile(below: nil) { path, _ in if !path.string.hasPrefix(".") { paths.append(path) } }
+            state.tree.forEachFile(below: nil) { path, _ in paths.append(path) }
         }
         return Walk(paths.map { Place(path: $0, scrub: self) })
     }

@@ -155,8 +155,8 @@ extension Failure {
 /// Noted changes of which it is not certain what the disk has kept: an earlier server did not finish them, or their sync has failed.
 ///
 /// A note says what stood at a path when it was made. Once another change has put something else there, the note would be applied to
-/// the wrong file. So the changes are resolved before anything else is noted: their names are made durable, the catalog is told what
-/// stands there, and the notes go. Where that fails, other changes of these paths are refused until it succeeds; uploads are not,
+/// the wrong file. So the server resolves the changes before it notes anything else. It makes their names durable, tells the catalog what
+/// stands at their paths, and removes the notes. Where that fails, other changes of these paths are refused until it succeeds; uploads are not,
 /// because the catalog tells what arrived behind a note from what was there before.
 struct UnresolvedChanges: Sendable {
     /// Whether the notes of an earlier server have been read.

@@ -13,7 +13,7 @@ package struct Overwrites: Sendable {
 
     package init() {}
 
-    /// - Returns: nil for a path that nobody has replaced lately.
+    /// - Returns: nil if the path is in neither generation.
     package func newest(_ path: RelativePath) -> Int? { recent[path] ?? older[path] }
 
     /// One of a connection that is still there is as good as the other.

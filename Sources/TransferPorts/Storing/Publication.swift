@@ -151,7 +151,8 @@ package enum PublicationOutcome: Equatable, Sendable {
 }
 
 extension Result<PublicationOutcome, Failure> {
-    /// Whether nobody will want the bytes that were staged. What a store could not do now it may do later.
+    /// Whether the staged bytes are of no more use. After an error of the class `server` the client may send the upload again, and the
+    /// server goes on with them.
     package var isFinal: Bool {
         switch self {
         case .success: true
