@@ -59,6 +59,21 @@ import TransferPorts
         #expect(try known(catalog) == expected)
     }
 
+    /// A look behind the rename finds the new name alone, and a power cut brings back the old name beside it.
+    @Test func anOldNameThatComesBackBesideTheNewOne() throws {
+        let catalog = try CatalogFixture().open()
+        try catalog.record([entry(1, "a")])
+        _ = try catalog.intend([IntendedChange(.move, "a", to: "b", before: Self.version(1), at: 9)])
+        for (there, expected) in [
+            (["b": Self.file(1, touch: 9)], ["b": [1]]),
+            (["a": Self.file(1, touch: 9), "b": Self.file(1, touch: 9)], ["a": [1], "b": [1]]),
+            (["a": Self.file(1, touch: 9), "b": Self.file(1, touch: 9)], ["a": [1], "b": [1]]),
+        ] {
+            _ = try catalog.resolveIntended(keepsNotes: true) { (path) throws(Unreadable) in there[path.string] }
+            #expect(try known(catalog) == expected)
+        }
+    }
+
     /// The names were not synced when somebody looked, and a power cut has brought back the old one.
     @Test(arguments: [false, true]) func aNameThatComesBack(isFolder: Bool) throws {
         let catalog = try CatalogFixture().open()

@@ -28,6 +28,7 @@ extension KnownChanges {
         return kept.map { .move($0) } + replaced.map { .forget($0) } + links.map { .link($0) }
             + moves.filter { $0.object != nil }.map { .move($0) }
             + versions.map { .restamp($0, after: last[FileNumber($0.after)] ?? $0.after) }
+            + returned.map { .link($0) }
     }
 }
 

@@ -84,7 +84,7 @@ extension IntendedChange {
 
     private func moved(_ source: FoundObject?, _ other: FoundObject?, _ mayBeTold: Bool) -> KnownChanges {
         // Some file systems leave both names of a rename that a power cut has interrupted.
-        if isSame(other), isSame(source) { return linked(source, other) }
+        if isSame(other), isSame(source) { return haveBothNames(source, other, mayBeTold) }
         var changes = KnownChanges()
         if isSame(other) {
             changes.moves = [
@@ -98,6 +98,17 @@ extension IntendedChange {
         } else if source == nil, let other, other.form == .file, other.version.hasSameRevision(as: before) {
             // A copy of the whole directory has other objects.
             changes.moves = [PathMove(path, to: target, object: before.object, at: moment)]
+        }
+        return changes
+    }
+
+    private func haveBothNames(
+        _ source: FoundObject?, _ other: FoundObject?, _ mayBeTold: Bool
+    ) -> KnownChanges {
+        var changes = linked(source, other)
+        // An earlier look may have found the target alone, and moved all that was known to it.
+        if mayBeTold, let version = other?.version, hasKnownContent(version) {
+            changes.returned = [PathLink(target, as: path, before: version, after: version, at: moment)]
         }
         return changes
     }

@@ -29,10 +29,14 @@ package struct KnownChanges: Equatable, Sendable {
     /// With the paths that files have when they are moved.
     package var versions: [VersionChange] = []
 
+    /// Names that a power cut has brought back, after an earlier look had found the file under its other name alone: behind all else,
+    /// so that what is known of the name already stays as it is.
+    package var returned: [PathLink] = []
+
     package init() {}
 
     package var isEmpty: Bool {
-        kept.isEmpty && replaced.isEmpty && links.isEmpty && moves.isEmpty && versions.isEmpty
+        kept.isEmpty && replaced.isEmpty && links.isEmpty && moves.isEmpty && versions.isEmpty && returned.isEmpty
     }
 
     /// What has given way to an upload is known where it is kept.
@@ -58,13 +62,14 @@ package struct KnownChanges: Equatable, Sendable {
         links += other.links
         moves += other.moves
         versions += other.versions
+        returned += other.returned
     }
 
     /// Paths under which something else stands than what was acknowledged there.
     package var paths: Set<PathKey> {
         var paths: Set<PathKey> = []
         for move in kept + moves { paths.formUnion([PathKey(move.path), PathKey(move.target)]) }
-        for link in links { paths.insert(PathKey(link.target)) }
+        for link in links + returned { paths.insert(PathKey(link.target)) }
         for version in versions { paths.insert(PathKey(version.path)) }
         for replaced in replaced { paths.insert(PathKey(replaced.path)) }
         return paths

@@ -98,7 +98,11 @@ extension World {
         let attempt = Attempt(upload: index, begun: moment)
         let begun = session.intake.begin(intent, mayEnd: true)
         try noteNames()
-        if let outcome = begun.outcome { return try told(outcome, index, isOfNow: true) }
+        if let outcome = begun.outcome {
+            // With a final answer the upload is over, and its sender does not ask for its part any more.
+            if outcome.code.class != .server { uploads[index].appendUpload?.mayBeGone = true }
+            return try told(outcome, index, isOfNow: true)
+        }
         if step.c >> 16 % 4 == 0 { begun.upload.announce() }
         try bring(Array(content[offset..<end]), begun.upload, attempt, step, isLast: isLast, on: session)
     }
