@@ -145,7 +145,11 @@ extension World {
     func lookup(_ step: Step) throws {
         guard let session = session(step.a) else { return }
         let own = uploads.indices.filter { uploads[$0].caller == session.caller }
-        let found = session.intake.lookup(own.map { uploads[$0].id }, .xxh128)
+        var found: [Acknowledgement?] = []
+        // In a copy of a directory a server answers some at a time, and clients ask for the rest.
+        while found.count < own.count {
+            found += session.intake.lookup(own[found.count...].map { uploads[$0].id }, .xxh128)
+        }
         guard !disk.isDead else { return }
         for (index, acknowledgement) in zip(own, found) {
             if let acknowledgement {
