@@ -32,7 +32,7 @@ package final class FileStore: ServerStore, PartStore, AppendStore, RereadStore 
     private let own: DirectoryHandle
 
     /// Held for as long as the store is open, so that no second server works on the same directory.
-    private let lock: Descriptor
+    private let lock: DirectoryLock
 
     /// Permission bits that files lose, as the process was started with.
     let umask: mode_t
@@ -45,13 +45,16 @@ package final class FileStore: ServerStore, PartStore, AppendStore, RereadStore 
     /// - Parameters:
     ///   - path: of this machine; its parent must exist.
     ///   - limits: with a quota, every file in the directory is looked at first.
+    ///   - lock: a descriptor of the directory's lock that another process has taken for this one; it becomes the store's.
     ///   - usesOpenat2: false resolves paths as on kernels before 5.6; for tests.
     /// - Throws: `storageFailed` and others, with a sentence that says what to do.
     package convenience init(
-        path: String, durability: Durability = .commit, limits: SpaceLimits = SpaceLimits(), usesOpenat2: Bool = true
+        path: String, durability: Durability = .commit, limits: SpaceLimits = SpaceLimits(), lock: Int32? = nil,
+        usesOpenat2: Bool = true
     ) throws(Failure) {
         try self.init(
-            path: path, durability: durability, limits: limits, usesOpenat2: usesOpenat2, fileSystem: nil, disk: Disk())
+            path: path, durability: durability, limits: limits, lock: lock, usesOpenat2: usesOpenat2, fileSystem: nil,
+            disk: Disk())
     }
 
     /// - Parameters:
@@ -59,35 +62,34 @@ package final class FileStore: ServerStore, PartStore, AppendStore, RereadStore 
     ///   - disk: what all calls go through.
     ///   - clock: nanoseconds of a clock that nobody sets: what is stored is counted anew by it, where it seems to be too much.
     package init(
-        path: String, durability: Durability, limits: SpaceLimits = SpaceLimits(), usesOpenat2: Bool = true,
-        fileSystem: FileSystem?, disk: Disk, clock: @escaping @Sendable () -> Int64 = monotonicNanoseconds
+        path: String, durability: Durability, limits: SpaceLimits = SpaceLimits(), lock descriptor: Int32? = nil,
+        usesOpenat2: Bool = true, fileSystem: FileSystem?, disk: Disk,
+        clock: @escaping @Sendable () -> Int64 = monotonicNanoseconds
     ) throws(Failure) {
         self.durability = durability
         rights = .serving(isRoot: disk.isRoot)
         let syncs = durability == .commit
-        let root: DirectoryHandle
-        do throws(SystemError) {
-            root = try DirectoryHandle.openOrMake(path: path, on: disk, syncs: syncs)
-            own = try Self.openOrMake(RelativePath.reservedName, in: root, syncs: syncs)
-        } catch {
-            throw Self.cannotStore(in: path, error.reason)
-        }
+        let (root, own) = try Self.openFolders(path, on: disk, syncs: syncs)
+        self.own = own
         identity = DirectoryIdentity.of(root.number)
         if let reason = OwnFolder.distrust(of: own) { throw Self.cannotStore(in: path, reason) }
         do throws(SystemError) {
-            isNew = try own.status("lock") == nil
-            lock = try own.openFile("lock", flags: O_RDWR | O_CREAT, mode: 0o600)
+            isNew = try own.status(DirectoryLock.name) == nil
+            lock = try DirectoryLock(in: own, inherited: descriptor)
             tree = DirectoryTree(root: root, own: try OwnFolder(own), usesOpenat2: usesOpenat2)
         } catch {
             throw Self.cannotStore(in: path, error.reason)
         }
         // Before anything that says what the last server left behind.
-        guard flock(lock.number, LOCK_EX | LOCK_NB) == 0 else {
-            throw Failure(.busy, "Another server is already storing in '\(path.escapedForDisplay)'.")
+        guard lock.take() else {
+            let holder = lock.holder.map { ": \($0)" } ?? ""
+            throw Failure(.busy, "Another server is already storing in '\(path.escapedForDisplay)'\(holder).")
         }
+        let isShared = descriptor != nil
         do throws(SystemError) {
             let directory = try Self.openOrMake("incoming", in: own, syncs: syncs)
-            incoming = try Incoming(directory, durability, doubtsIn: .own(own), fileSystem: fileSystem)
+            incoming = try Incoming(
+                directory, durability, doubtsIn: .own(own), fileSystem: fileSystem, lock: isShared ? lock : nil)
             umask = try Self.readUmask()
             let isLimited = limits != SpaceLimits()
             space =
@@ -100,7 +102,19 @@ package final class FileStore: ServerStore, PartStore, AppendStore, RereadStore 
         }
     }
 
-    private static func cannotStore(in path: String, _ reason: String) -> Failure {
+    /// Opens the directory and the server's folder in it, and makes both where they are missing.
+    static func openFolders(
+        _ path: String, on disk: Disk, syncs: Bool
+    ) throws(Failure) -> (root: DirectoryHandle, own: DirectoryHandle) {
+        do throws(SystemError) {
+            let root = try DirectoryHandle.openOrMake(path: path, on: disk, syncs: syncs)
+            return (root, try openOrMake(RelativePath.reservedName, in: root, syncs: syncs))
+        } catch {
+            throw cannotStore(in: path, error.reason)
+        }
+    }
+
+    static func cannotStore(in path: String, _ reason: String) -> Failure {
         Failure(.storageFailed, "Cannot store in '\(path.escapedForDisplay)': \(reason).")
     }
 
@@ -118,9 +132,12 @@ package final class FileStore: ServerStore, PartStore, AppendStore, RereadStore 
     package var ownFolder: Int32 { own.number }
 
     /// Lets another server store in the directory. Nothing may be staged or published any more.
-    package func unlock() {
-        flock(lock.number, LOCK_UN)
-    }
+    package func unlock() { lock.release() }
+
+    /// Whether no other server has taken the directory's lock since.
+    ///
+    /// - Throws: where that cannot be said now.
+    package func isHeld() throws(SystemError) -> Bool { try lock.isHeld() }
 
     /// The folder is synced also where it was there before: whoever made it may have been killed, and with it would go
     /// the keys in it. One that was made and could not be synced goes again, or the next start would take it for durable.

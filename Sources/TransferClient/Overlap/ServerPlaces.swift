@@ -69,16 +69,18 @@ final class ServerPlaces: Sendable {
     static func isServers(_ folder: SourceDirectory) -> Bool {
         let own = RelativePath.reservedName
         guard let status = try? folder.status(own), status.st_mode & S_IFMT == S_IFDIR else { return false }
-        do throws(SystemError) {
-            _ = try folder.status("\(own)/\(catalogName)")
-            return true
-        } catch {
-            return error.errno == EACCES
+        return marks.contains { mark in
+            do throws(SystemError) {
+                _ = try folder.status("\(own)/\(mark)")
+                return true
+            } catch {
+                return error.errno == EACCES
+            }
         }
     }
 
-    /// What a server calls its catalog (`Catalog.fileName`).
-    private static let catalogName = "catalog.sqlite"
+    /// What a server calls its catalog (`Catalog.fileName`), and what says that the catalog is in another folder (`StateFolder`).
+    private static let marks = ["catalog.sqlite", "state"]
 
     /// Why nothing of a folder is sent to the server's folder, if that is in it.
     func refusal(ofSource folder: String) -> Failure? {

@@ -47,10 +47,12 @@ package actor Server {
         } catch {
             throw ServerError(error.message)
         }
+        // Behind the lock: two servers would make it twice.
+        let state = try StateFolder(configuration.stateDirectory, of: configuration.directory, makes: true)
         let identity = try Identity(configuration, foundations.frontEnds(configuration.http))
-        self.identity = identity.events
+        self.identity = identity.events + (state.hasLostRecords ? [.newState(state.path)] : [])
         core = ServerCore(
-            configuration: configuration, store: store, log: log, identity: identity, on: foundations)
+            configuration: configuration, store: store, state: state, log: log, identity: identity, on: foundations)
         try core.checkCatalog()
         try core.checkChat()
         core.resolveIntended()
@@ -105,6 +107,7 @@ package actor Server {
             core.observability.log.write(identity + announcements + listening)
         }
         scheduleExpiry()
+        watchLock()
         runInBackground { core in
             core.intake.known.load()
             core.intake.forgetUnfinished()
@@ -377,6 +380,21 @@ extension Server {
         _ = loop.schedule(at: moment.nanoseconds) { [weak self] in
             self?.assumeIsolated { server in
                 server.runInBackground { $0.intake.multiparts.letGo(desertedUpTo: deserted.nanoseconds) }
+            }
+        }
+    }
+
+    /// How often a server looks whether another machine has taken its directory. Nothing is acknowledged in between that another one does
+    /// not know of: what is synced is looked after, too (`Committer`).
+    private static let lockInterval = Interval.seconds(1)
+
+    /// A server whose directory another one has taken must not touch it any more, and lets no upload end.
+    private func watchLock() {
+        guard core.isHeld != nil else { return }
+        _ = loop.schedule(at: (MonotonicTime.now + Self.lockInterval).nanoseconds) { [weak self] in
+            self?.assumeIsolated { server in
+                server.runInBackground { $0.endUnlessHeld() }
+                server.watchLock()
             }
         }
     }

@@ -13,6 +13,13 @@ package struct ServerConfiguration: Sendable {
     /// Where to store; made if missing, its parent must exist.
     package var directory: String
 
+    /// Where the catalog and the mailboxes are; nil for the server's own folder in the directory.
+    package var stateDirectory: String?
+
+    /// A descriptor of the directory's lock, which this process or its supervisor has taken and may lose to another machine; it becomes
+    /// the server's. Nil where the server takes the lock itself.
+    package var lock: Int32?
+
     /// Where to listen; at least one.
     package var endpoints: [Endpoint]
 

@@ -18,6 +18,10 @@ final class ServerCore: Sendable {
     let directoryClock = Locked(DirectoryClock())
     let store: any ServerStore
     let folders: OpenedStore.Folders
+    let state: StateFolder
+
+    /// Whether no other machine has taken the store; nil where none can.
+    let isHeld: (@Sendable () throws -> Bool)?
     var space: any StoreSpace { store }
 
     /// Whether what is removed and replaced goes to the trash.
@@ -48,21 +52,22 @@ final class ServerCore: Sendable {
     let chatNames = ChatNames()
 
     init(
-        configuration: ServerConfiguration, store opened: OpenedStore, log: Log, identity: Identity,
+        configuration: ServerConfiguration, store opened: OpenedStore, state: StateFolder, log: Log, identity: Identity,
         on foundations: ServerFoundations = ServerFoundations()
     ) {
         let store = opened.store
+        (self.state, isHeld) = (state, opened.isHeld)
         (self.configuration, self.store, folders) = (configuration, store, opened.folders)
         trashes = TrashSetting.decide(configuration.trash, isNew: store.isNew, in: configuration.ownFolder)
         frontEnds = foundations.frontEnds(configuration.http)
         let metrics = ServerMetrics()
         let gate = configuration.authenticator.map { AccessGate($0, log: log, metrics.refusedAuthentications) }
-        let catalog = Self.openCatalog(configuration, store, log, on: foundations)
+        let catalog = Self.openCatalog(state, store, log, on: foundations)
         catalogFault = catalog.fault
         let intake = Intake(
             Intake.Configuration(configuration), store: store, records: catalog, signer: identity.signer,
-            mailroom: Self.openMailroom(configuration, store, log, gate, on: foundations),
-            mark: DirectoryMark(in: configuration.ownFolder, catalog: configuration.catalogPath)
+            mailroom: Self.openMailroom(configuration, state, store, log, gate, on: foundations),
+            mark: DirectoryMark(in: configuration.ownFolder, catalog: state.catalogPath)
         ) { event in log.write([LogEvent(event)]) }
         self.intake = intake
         intake.giveWay(in: store)
@@ -79,23 +84,24 @@ final class ServerCore: Sendable {
 
     /// A catalog that cannot be used is no reason not to start.
     private static func openCatalog(
-        _ configuration: ServerConfiguration, _ store: any ServerStore, _ log: Log, on foundations: ServerFoundations
+        _ state: StateFolder, _ store: any ServerStore, _ log: Log, on foundations: ServerFoundations
     ) -> any UploadRecords {
-        foundations.openCatalog(configuration.catalogPath, store.durability == .commit) { damage in
+        foundations.openCatalog(state.catalogPath, store.durability == .commit) { damage in
             log.write([.catalogDamaged(damage)])
         }
     }
 
     /// Mailboxes that cannot be used are no reason not to start: everything else works.
     private static func openMailroom(
-        _ configuration: ServerConfiguration, _ store: any ServerStore, _ log: Log, _ gate: AccessGate?,
+        _ configuration: ServerConfiguration, _ state: StateFolder, _ store: any ServerStore, _ log: Log,
+        _ gate: AccessGate?,
         on foundations: ServerFoundations
     ) -> Mailroom? {
         var people: any MailPeople = Nobody()
         if let gate, !configuration.isOpen { people = gate }
         guard configuration.keepsMail && !configuration.isOpen || configuration.chat != nil else { return nil }
         let opened = Result { () throws(RecordsError) in
-            try foundations.openMail(configuration.mailPath, store.durability == .commit, !store.mailFiles().isEmpty)
+            try foundations.openMail(state.mailPath, store.durability == .commit, !store.mailFiles().isEmpty)
         }
         if case .failure(let error) = opened { log.write([.mailFailed(error)]) }
         let mailroom = Mailroom(opened, people, MailLimits(bytes: configuration.mailboxQuota))
@@ -224,12 +230,22 @@ private func sleepFor(nanoseconds: Int64) {
 
 /// What the process may still do while it serves.
 extension ServerCore {
+    /// Ends the process at once where another machine has taken the store.
+    func endUnlessHeld() {
+        // What cannot be read now is looked at again in a second.
+        guard let isHeld, let isStill = try? isHeld(), !isStill else { return }
+        observability.log.write([.lockLost(configuration.directory)])
+        observability.log.finish()
+        _exit(EXIT_FAILURE)
+    }
+
     /// Confines the process to the directory, to removing its Unix sockets when it stops, and to reading again what can be
     /// renewed. Everything else must be open: streams and sockets. Where the kernel cannot, one line says so.
     func confine() {
         do throws(SystemError) {
             let confinement = Confinement()
             try confinement.allowFiles(below: folders.directory)
+            if configuration.stateDirectory != nil { try confinement.allowFiles(below: state.path) }
             // Whoever has bound a socket removes its file.
             for case (.unix(let path), _) in configuration.unserved {
                 try confinement.allowRemoving(below: Self.folder(of: path))

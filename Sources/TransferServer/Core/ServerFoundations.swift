@@ -19,9 +19,15 @@ struct OpenedStore: Sendable {
 
     let folders: Folders
 
+    /// Whether no other machine has taken the store from this one; throws where that cannot be said now. Nil where none can take it.
+    var isHeld: (@Sendable () throws -> Bool)?
+
     init(_ store: any ServerStore, _ folders: Folders) { (self.store, self.folders) = (store, folders) }
 
-    init(_ store: FileStore) { self.init(store, Folders(directory: store.directory, own: store.ownFolder)) }
+    init(_ store: FileStore, mayBeTaken: Bool = false) {
+        self.init(store, Folders(directory: store.directory, own: store.ownFolder))
+        if mayBeTaken { isHeld = { try store.isHeld() } }
+    }
 }
 
 /// Opens what a server stands on. Tests put others in their place.
@@ -44,7 +50,9 @@ struct ServerFoundations: Sendable {
         (configuration) throws(Failure) in
         OpenedStore(
             try FileStore(
-                path: configuration.directory, durability: configuration.durability, limits: configuration.space))
+                path: configuration.directory, durability: configuration.durability, limits: configuration.space,
+                lock: configuration.lock),
+            mayBeTaken: configuration.lock != nil)
     }
 
     /// Is given the path of the database, whether it has to survive a crash of the machine, and who is told of damage.
@@ -60,12 +68,15 @@ struct ServerFoundations: Sendable {
     }
 }
 
-extension ServerConfiguration {
+extension StateFolder {
     /// The database with what was acknowledged.
-    var catalogPath: String { Catalog.path(in: directory) }
+    var catalogPath: String { "\(path)/\(Catalog.fileName)" }
 
     /// The database with what waits in mailboxes.
-    var mailPath: String { "\(directory)/\(RelativePath.reservedName)/\(MailLedger.fileName)" }
+    var mailPath: String { "\(path)/\(MailLedger.fileName)" }
+
+    /// Names of what moves between a server's own folder and another one, without what SQLite has beside them.
+    static let records = [Catalog.fileName, MailLedger.fileName]
 }
 
 extension LogEvent {

@@ -36,6 +36,29 @@ extension LogEvent {
         "a sync failed, or was cut short, since this machine was started: until it is started again, a file that no "
             + "acknowledgement is known of is not taken for stored, and is sent again", [])
 
+    /// - Parameter path: of the folder with the catalog.
+    static func newState(_ path: String) -> LogEvent {
+        LogEvent(
+            .warning, "newState",
+            "\(path.escapedForDisplay) has no catalog, and the directory has had one elsewhere: what was acknowledged before is compared with "
+                + "its files when it comes again",
+            [("path", .string(path))])
+    }
+
+    static func lockLost(_ directory: String) -> LogEvent {
+        LogEvent(
+            .error, "lockLost",
+            "another server has taken over \(directory.escapedForDisplay): this one ends, and what it has not acknowledged is sent again",
+            [("directory", .string(directory))])
+    }
+
+    static func waitingForLock(of directory: String, holder: String?) -> LogEvent {
+        LogEvent(
+            .info, "waitingForLock",
+            "waiting for the lock of \(directory.escapedForDisplay), which \(holder ?? "another process") has",
+            [("directory", .string(directory)), ("holder", holder.map { .string($0) } ?? .null)])
+    }
+
     static func notReloaded(_ message: String) -> LogEvent {
         LogEvent(
             .error, "notReloaded", "not reloaded, everything stays as it was: \(message)",
@@ -275,6 +298,13 @@ extension LogEvent {
 }
 
 extension Log {
+    /// Says that this server begins when another one ends.
+    ///
+    /// - Parameter holder: who has the lock; nil where that is not known.
+    package func waiting(forLockOf directory: String, holder: String?) {
+        write([.waitingForLock(of: directory, holder: holder)])
+    }
+
     /// Says that this process takes the place of one that a signal has ended.
     ///
     /// - Parameters:

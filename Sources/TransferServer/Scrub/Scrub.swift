@@ -13,6 +13,9 @@ package final class Scrub: Sendable {
         /// The server's, on this machine: it has the catalog.
         package var directory: String
 
+        /// The folder with the catalog; nil for the server's own folder.
+        package var stateDirectory: String?
+
         /// Files read at once.
         package var threads = 4
 
@@ -59,7 +62,7 @@ package final class Scrub: Sendable {
         (self.store, walk) = (store, store.walk())
         self.configuration = configuration
         self.report = report
-        let path = Catalog.path(in: configuration.directory)
+        let path = try StateFolder(configuration.stateDirectory, of: configuration.directory, makes: false).catalogPath
         do throws(Failure) {
             lock = configuration.repairsCatalog ? try store.lock() : nil
         } catch {

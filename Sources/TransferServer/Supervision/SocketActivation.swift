@@ -12,6 +12,9 @@ package enum SocketActivation {
     /// More than anybody listens on; a number from the environment must not become a loop without end.
     private static let most: Int32 = 1024
 
+    /// Whether sockets are meant for this process.
+    package static var isOffered: Bool { number(variable.process) == getpid() && number(variable.count) ?? 0 > 0 }
+
     /// The sockets that were meant for this process. Those that it starts get no word of them.
     ///
     /// - Returns: none where there is no such manager.

@@ -28,6 +28,7 @@ package struct Supervisor: ~Copyable {
     private let reports: CrashReports
     private let agent: String
     private let relay: NotificationRelay?
+    private let lock: Int32?
     private let signals: SignalQueue
     private var worker: ChildProcess?
     private var report: Descriptor?
@@ -44,13 +45,15 @@ package struct Supervisor: ~Copyable {
     ///   - directory: the server's, for reports.
     ///   - agent: the program and its version.
     ///   - relay: to the service manager, where there is one.
+    ///   - lock: a descriptor of the directory's lock, for all workers; becomes the supervisor's.
     /// - Throws: when signals cannot be waited for.
     package init(
-        sockets: [ServerSocket], directory: String, agent: String, relay: NotificationRelay?
+        sockets: [ServerSocket], directory: String, agent: String, relay: NotificationRelay?, lock: Int32? = nil
     ) throws(SystemError) {
         self.sockets = sockets
         self.agent = agent
         self.relay = relay
+        self.lock = lock
         reports = CrashReports(of: directory)
         signals = try SignalQueue([SIGTERM, SIGINT, SIGHUP, SIGCHLD])
     }
@@ -87,10 +90,11 @@ package struct Supervisor: ~Copyable {
         orders.notifications = relay?.workerEnd
         orders.listeners = sockets.map { WorkerOrders.Listener($0.socket.number, mark: $0.use?.mark) }
         (orders.restarts, orders.lastSignal) = (restarts, lastSignal)
+        orders.lock = lock
         setenv(WorkerOrders.variable, orders.text, 1)
         defer { unsetenv(WorkerOrders.variable) }
         let descriptors =
-            [orders.report] + (orders.notifications.map { [$0] } ?? [])
+            [orders.report] + [orders.notifications, lock].compactMap(\.self)
             + orders.listeners.map(\.number)
         worker = try ChildProcess(passing: descriptors, blocked: [SIGTERM, SIGINT, SIGHUP])
         report = consume file

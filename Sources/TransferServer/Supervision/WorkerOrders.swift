@@ -18,6 +18,8 @@ package struct WorkerOrders: Equatable, Sendable {
     package var restarts = 0
     /// What ended the last one.
     package var lastSignal: Int32?
+    /// Of the directory's lock, which the supervisor has taken; nil where the worker takes it.
+    package var lock: Int32?
 
     /// A socket that is handed over.
     package struct Listener: Equatable, Sendable {
@@ -37,7 +39,9 @@ package struct WorkerOrders: Equatable, Sendable {
     }
 
     package var text: String {
-        let fields = [Int(supervisor), Int(report), Int(notifications ?? -1), restarts, Int(lastSignal ?? 0)]
+        let fields = [
+            Int(supervisor), Int(report), Int(notifications ?? -1), restarts, Int(lastSignal ?? 0), Int(lock ?? -1),
+        ]
         return (fields + listeners.flatMap { [Int($0.number), Int($0.mark ?? -1)] }).map { "\($0)" }.joined(
             separator: " ")
     }
@@ -46,14 +50,15 @@ package struct WorkerOrders: Equatable, Sendable {
     package init?(_ text: String) {
         let words = text.split(separator: " ", omittingEmptySubsequences: false)
         let numbers = words.compactMap { Int32($0) }
-        guard numbers.count == words.count, numbers.count >= 5, numbers.count % 2 == 1, numbers[1] >= 0,
+        guard numbers.count == words.count, numbers.count >= 6, numbers.count % 2 == 0, numbers[1] >= 0,
             numbers[3] >= 0
         else { return nil }
         (supervisor, report) = (numbers[0], numbers[1])
         notifications = numbers[2] >= 0 ? numbers[2] : nil
         restarts = Int(numbers[3])
         lastSignal = numbers[4] > 0 ? numbers[4] : nil
-        for place in stride(from: 5, to: numbers.count, by: 2) {
+        lock = numbers[5] >= 0 ? numbers[5] : nil
+        for place in stride(from: 6, to: numbers.count, by: 2) {
             guard numbers[place] >= 0, numbers[place + 1] >= -1 else { return nil }
             listeners.append(
                 Listener(numbers[place], mark: numbers[place + 1] < 0 ? nil : numbers[place + 1]))

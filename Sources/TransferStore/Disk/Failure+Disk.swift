@@ -36,6 +36,8 @@ extension Failure {
         case EIO:
             let hint = "the server's disk failed (\(error.call)). The kernel's log on the server says more."
             self.init(.storageFailed, "Could not \(doing): \(hint)")
+        case ESTALE where error.call == "flock":
+            self.init(.busy, "Could not \(doing): another server has taken over the directory. Connect again.")
         case EROFS:
             let hint = "the server's file system is read-only. It has to be checked and mounted for writing."
             self.init(.storageFailed, "Could not \(doing): \(hint)")

@@ -44,15 +44,16 @@ final class Incoming: Sendable {
     /// - Parameters:
     ///   - folder: where doubt is kept that outlives the process.
     ///   - fileSystem: what the directory is on, or nothing to find out.
+    ///   - lock: without which nothing counts as durable; nil where no other machine can take it.
     init(
         _ directory: DirectoryHandle, _ durability: Durability, doubtsIn folder: DoubtFolder,
-        fileSystem: FileSystem? = nil
+        fileSystem: FileSystem? = nil, lock: DirectoryLock? = nil
     ) throws(SystemError) {
         let fileSystem = if let fileSystem { fileSystem } else { try FileSystem(of: directory) }
         self.directory = directory
         self.fileSystem = fileSystem
         room = RoomMaker()
-        committer = try Committer(durability, of: directory, on: fileSystem, doubtsIn: folder)
+        committer = try Committer(durability, of: directory, on: fileSystem, doubtsIn: folder, lock: lock)
         appendSyncs = SharedSync(committer)
     }
 

@@ -23,6 +23,8 @@ final class Committer: Sendable {
     let durations = DurationHistogram()
     /// Nothing where nothing is synced.
     private let mark: SyncMark?
+    /// Nil where no other machine can take the directory.
+    private let lock: DirectoryLock?
     private let begun = Atomic(0)
     /// Bytes of others that a group may wait for, because it has saved as much.
     private let allowance = Locked<UInt64>(0)
@@ -45,14 +47,16 @@ final class Committer: Sendable {
     /// - Parameters:
     ///   - directory: on `fileSystem`, whole syncs of which go through its descriptor.
     ///   - folder: where doubt is kept that outlives the process.
+    ///   - lock: without which nothing counts as durable; nil where no other machine can take it.
     ///   - boot: the present run of the kernel.
     init(
         _ durability: Durability, of directory: DirectoryHandle, on fileSystem: FileSystem,
-        doubtsIn folder: DoubtFolder, boot: String? = nil
+        doubtsIn folder: DoubtFolder, lock: DirectoryLock? = nil, boot: String? = nil
     ) throws(SystemError) {
         let boot = boot ?? directory.disk.boot
         self.durability = durability
         self.fileSystem = fileSystem
+        self.lock = lock
         disk = directory.disk
         device = try directory.disk.status(directory.number).st_dev
         group = GroupSync { () throws(SystemError) in try directory.disk.syncAll(directory.number) }
@@ -117,6 +121,8 @@ final class Committer: Sendable {
             let hasFailed = errors.contains { $0 != nil }
             if hasFailed { directories.doubt(made) }
             mark.end(number, hasFailed: hasFailed)
+            // Another server may work on what this one has synced.
+            guard try lock?.isHeld() ?? true else { throw SystemError(errno: ESTALE, call: "flock") }
             return errors
         } catch {
             leaveUnsynced(made)

@@ -107,32 +107,16 @@ extension ScrubOpening {
 extension StoredFiles {
     package func isServed() -> Bool {
         // Shared, and given back at once: who only looks must not keep a server from starting.
-        guard let lock = try? own.openFile("lock", flags: O_RDONLY) else { return false }
+        guard let lock = try? own.openFile(DirectoryLock.name, flags: O_RDONLY) else { return false }
         guard flock(lock.number, LOCK_SH | LOCK_NB) != 0 else { return false }
         return errno == EWOULDBLOCK
     }
 
     package func lock() throws(Failure) -> any ScrubLock {
-        let lock = try attempt("open the directory's lock") { () throws(SystemError) in
-            DirectoryLock(try own.openFile("lock", flags: O_RDWR | O_CREAT, mode: 0o600))
-        }
-        guard flock(lock.descriptor.number, LOCK_EX | LOCK_NB) == 0 else {
-            throw Failure(.busy, "A server is storing in the directory.")
-        }
+        let lock = try attempt("open the directory's lock") { () throws(SystemError) in try DirectoryLock(in: own) }
+        guard lock.take() else { throw Failure(.busy, "A server is storing in the directory.") }
         return lock
     }
-}
-
-/// Keeps servers out of a directory as long as somebody holds it.
-private final class DirectoryLock: ScrubLock {
-    let descriptor: Descriptor
-
-    init(_ descriptor: consuming Descriptor) {
-        self.descriptor = descriptor
-    }
-
-    /// A child that is being started has a copy of the descriptor, and the lock with it, until it executes its program.
-    deinit { flock(descriptor.number, LOCK_UN) }
 }
 
 extension stat {

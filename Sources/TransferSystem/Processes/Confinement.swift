@@ -48,6 +48,13 @@ package struct Confinement: ~Copyable {
         try allow(LandlockRights(version: version).storing, directory)
     }
 
+    /// The same by its path.
+    package func allowFiles(below path: String) throws(SystemError) {
+        let directory = Descriptor(
+            try system("open") { clinux_openat(AT_FDCWD, path, clinux_o_path | clinux_o_directory | O_CLOEXEC, 0) })
+        try allowFiles(below: directory.number)
+    }
+
     /// Allows files below a directory to be removed.
     package func allowRemoving(below path: String) throws(SystemError) {
         let directory = Descriptor(

@@ -12,21 +12,25 @@ extension ServeCommand {
         do throws(ServerError) {
             let notifier = try Self.notifier()
             var configuration = configuration
+            guard try takeLock(for: &configuration, notifier) else { return ExitCode.success.rawValue }
             configuration.sockets = try SocketActivation.take().map { ServerSocket($0) }
             let sockets = try configuration.bind()
-            return try run(sockets, notifier)
+            return try run(sockets, notifier, lock: configuration.lock)
         } catch {
             StandardStream.error.write("transfer: \(error.message)\n")
             return ExitCode.fault.rawValue
         }
     }
 
-    private func run(_ sockets: [ServerSocket], _ notifier: ServiceNotifier?) throws(ServerError) -> Int32 {
+    private func run(
+        _ sockets: [ServerSocket], _ notifier: ServiceNotifier?, lock: Int32?
+    ) throws(ServerError) -> Int32 {
         let end: Supervisor.End
         do throws(SystemError) {
             let relay = try notifier.map { (notifier) throws(SystemError) in try NotificationRelay(notifier) }
             var supervisor = try Supervisor(
-                sockets: sockets, directory: configuration.directory, agent: configuration.agent, relay: relay)
+                sockets: sockets, directory: configuration.directory, agent: configuration.agent, relay: relay,
+                lock: lock)
             end = try supervisor.run()
         } catch {
             for socket in sockets { socket.socket.close() }

@@ -121,6 +121,11 @@ struct ServeCommand {
         let log = Log(format: logFormat, level: logLevel)
         do throws(ServerError) {
             let notifier = try Self.notifier()
+            if let orders = Supervision.orders {
+                configuration.lock = orders.lock
+            } else {
+                guard try takeLock(for: &configuration, notifier) else { return .success }
+            }
             configuration.sockets = try sockets(log)
             if Supervision.orders != nil {
                 configuration.classic = configuration.sockets.compactMap(\.use?.classic)
@@ -135,6 +140,23 @@ struct ServeCommand {
             StandardStream.error.write("transfer: \(error.message)\n")
             return .fault
         }
+    }
+
+    /// Takes the directory's lock, where it is to be waited for.
+    ///
+    /// - Returns: false where a signal has ended the waiting.
+    func takeLock(
+        for configuration: inout ServerConfiguration, _ notifier: ServiceNotifier?
+    ) throws(ServerError) -> Bool {
+        guard arguments[ServeStorageFlags.waitsForLock] else { return true }
+        guard !SocketActivation.isOffered else {
+            throw ServerError("With --wait-for-lock no sockets can be handed over: clients would wait with the server.")
+        }
+        let wait = LockWait(
+            configuration: configuration, log: Log(format: logFormat, level: logLevel), notifier: notifier)
+        guard case .taken(let lock) = try wait.run() else { return false }
+        configuration.lock = lock
+        return true
     }
 
     /// Those that a supervisor or a service manager has bound.

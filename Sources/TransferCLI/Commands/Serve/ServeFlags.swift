@@ -15,13 +15,14 @@ enum ServeFlags {
             certificate.flag, key.flag, http.flag, ProxyFlags.listeners.flag, ProxyFlags.trusted.flag,
             MetricsFlag.place.flag, isPlaintext.flag, allowsInsecure.flag, isOpen.flag, advertised.flag,
             ClassicFlags.listeners.flag, ClassicFlags.folder.flag,
-        ] + DiscoveryFlags.all + MailFlags.all + ServeTrashFlags.all + limits.map(\.flag) + [
+        ] + DiscoveryFlags.all + MailFlags.all + ServeTrashFlags.all + ServeStorageFlags.all + limits.map(\.flag) + [
             .insecurePermissions, .help,
         ]
 
     /// What the server does by its configuration alone.
     static let effects =
-        [durability.sets(\.durability), DiscoveryFlags.effect] + MailFlags.effects + ServeTrashFlags.effects + limits
+        [durability.sets(\.durability), DiscoveryFlags.effect] + MailFlags.effects + ServeTrashFlags.effects
+        + ServeStorageFlags.effects + limits
 
     // MARK: Where and how
 

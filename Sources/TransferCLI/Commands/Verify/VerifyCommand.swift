@@ -18,6 +18,7 @@ struct VerifyCommand {
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
         var configuration = Scrub.Configuration(directory: arguments[Self.directory])
+        configuration.stateDirectory = arguments[Self.state]
         configuration.repairsCatalog = arguments[Self.repair]
         configuration.threads = Self.threadsPerCore * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         self.configuration = configuration
@@ -63,6 +64,9 @@ struct VerifyCommand {
 extension VerifyCommand: ProgramCommand {
     private static let directory = ServeFlags.directory("The directory that a server stores in.")
 
+    private static let state = ServeStorageFlags.state(
+        "The folder with the catalog, where the server has another one than DIR/.transfer.")
+
     private static let repair = Flag(
         name: "repair-catalog", help: "Make the catalog say what is there.",
         details:
@@ -91,7 +95,7 @@ extension VerifyCommand: ProgramCommand {
                 + "content again puts it in the rotten file's place.",
         ],
         flags: [
-            directory.flag, repair.flag, json.flag, quiet.flag, .insecurePermissions, .help,
+            directory.flag, state.flag, repair.flag, json.flag, quiet.flag, .insecurePermissions, .help,
         ],
         examples: [
             .init(caption: "Look whether everything is still there", line: "transfer verify --dir /srv/in"),

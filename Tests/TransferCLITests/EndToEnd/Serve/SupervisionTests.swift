@@ -143,7 +143,7 @@ import TransferTestSupport
         var surroundings = Surroundings()
         surroundings.passed = report.number
         // Orders of a supervisor that is not the process that starts it, with the memory as the descriptor 3.
-        surroundings.environment["TRANSFER_SUPERVISOR"] = "1 3 -1 0 0"
+        surroundings.environment["TRANSFER_SUPERVISOR"] = "1 3 -1 0 0 -1"
         let home = try TemporaryDirectory()
         let flags = ["--dir", home.path("in"), "--listen", "127.0.0.1:0", "--plaintext"]
         let worker = try Program(["serve"] + flags, surroundings)

@@ -1,0 +1,88 @@
+private import Glibc
+internal import TransferIO
+private import TransferModel
+private import TransferPorts
+internal import TransferServer
+internal import TransferStore
+private import TransferSystem
+
+/// Waits for the lock of a server's directory, before the server has anything that another one needs: an address above all.
+struct LockWait {
+    /// What came of it.
+    enum End {
+        /// A descriptor of the lock, for the server or its supervisor.
+        case taken(Int32)
+        /// A signal has ended the waiting.
+        case stopped
+    }
+
+    /// Signals that end it.
+    private static let endings = [SIGTERM, SIGINT, SIGHUP]
+
+    /// Milliseconds between two looks: NFS has no way to hear of a lock that is free, and asks by itself only every 30 seconds.
+    private static let interval: Int32 = 500
+
+    let configuration: ServerConfiguration
+    let log: Log
+    let notifier: ServiceNotifier?
+
+    /// - Throws: `ServerError` where the lock does not keep out what it has to, and where it cannot be opened.
+    func run() throws(ServerError) -> End {
+        do throws(Failure) {
+            let lock = try DirectoryLock(ofDirectory: configuration.directory)
+            let reach = try lock.reach()
+            if let reason = obstacle(reach) { throw Failure(.storageFailed, reason) }
+            if !lock.take() {
+                guard try wait(for: lock) else { return .stopped }
+            }
+            if reach != .machine { lock.publish() }
+            return .taken(try lock.passOn())
+        } catch {
+            throw ServerError(error.message)
+        }
+    }
+
+    /// Why no server may wait for the lock; nil where one may.
+    private func obstacle(_ reach: LockReach) -> String? {
+        let shown = configuration.directory.escapedForDisplay
+        switch reach {
+        case .unknown(let reason): return "--wait-for-lock cannot be used for '\(shown)': \(reason)."
+        case .network where configuration.durability != .commit:
+            return
+                "--wait-for-lock on a file system of the network needs --durability commit: what is not synced, the other server may not see."
+        case .network(isCoherent: false) where configuration.stateDirectory == nil:
+            return
+                "The catalog must not lie on the file system of '\(shown)'. Name a folder on a disk of this machine with --state-dir."
+        case .machine, .network: return nil
+        }
+    }
+
+    /// - Returns: whether the lock is taken; a signal has ended the waiting otherwise.
+    private func wait(for lock: DirectoryLock) throws(Failure) -> Bool {
+        var before = sigset_t()
+        pthread_sigmask(SIG_BLOCK, nil, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        let signals = try queue()
+        log.waiting(forLockOf: configuration.directory, holder: lock.holder)
+        notifier?.ready("Waiting for the lock of \(configuration.directory.escapedForDisplay)")
+        repeat {
+            var entry = pollfd(fd: signals.number, events: Int16(POLLIN), revents: 0)
+            _ = poll(&entry, 1, Self.interval)
+            while let signal = signals.next() { if isEnd(signal) { return false } }
+        } while !lock.take()
+        return true
+    }
+
+    private func queue() throws(Failure) -> SignalQueue {
+        do throws(SystemError) {
+            return try SignalQueue(Self.endings)
+        } catch {
+            throw Failure(.storageFailed, "Cannot wait for signals: \(error).")
+        }
+    }
+
+    /// A terminal that has hung up asks for the end, a program for reading files again, of which none was read.
+    private func isEnd(_ signal: SignalQueue.Arrival) -> Bool {
+        signal.number != SIGHUP || !signal.isSent && !SignalQueue.isIgnored(SIGHUP)
+    }
+}

@@ -1,0 +1,103 @@
+import Glibc
+import TransferModel
+import TransferSystem
+
+/// The folder with a server's records, its catalog and the ledger of its mailboxes: the server's own folder, or another one, where a database
+/// with a write-ahead log must not lie on the file system of the directory. Both have the same token then, so that the records of one
+/// directory are never taken for those of another, and no server begins new ones because it was not told of the folder.
+package struct StateFolder: Sendable {
+    package let path: String
+
+    /// Whether it has no records yet, though the directory has had some elsewhere.
+    package let hasLostRecords: Bool
+
+    /// In the server's own folder, where its records are elsewhere.
+    private static let ownToken = "state"
+
+    /// In the folder with the records.
+    private static let token = "directory"
+
+    /// - Parameters:
+    ///   - path: of this machine; nil for the server's own folder.
+    ///   - directory: the server's.
+    ///   - makes: whether the folder and what is missing in it are made; otherwise it has to be there.
+    /// - Throws: `ServerError`, with a sentence that says what to do.
+    package init(_ path: String?, of directory: String, makes: Bool) throws(ServerError) {
+        let own = "\(directory)/\(RelativePath.reservedName)"
+        let shown = directory.escapedForDisplay
+        let expected = try Self.read("\(own)/\(Self.ownToken)")
+        guard let path else {
+            guard expected == nil else {
+                throw ServerError(
+                    "The catalog and the mailboxes of '\(shown)' are in another folder: name it with --state-dir. To have them in "
+                        + "\(RelativePath.reservedName) again, move \(Self.moved) there and remove \(RelativePath.reservedName)/\(Self.ownToken)."
+                )
+            }
+            (self.path, hasLostRecords) = (own, false)
+            return
+        }
+        try Self.check(path, of: directory, makes: makes)
+        let present = try Self.read("\(path)/\(Self.token)")
+        guard present == nil || present == expected else {
+            throw ServerError(
+                "'\(path.escapedForDisplay)' has the catalog of another directory than '\(shown)'. Name another folder."
+            )
+        }
+        if let left = Self.records.first(where: { access("\(own)/\($0)", F_OK) == 0 }) {
+            throw ServerError(
+                "'\(shown)' has \(RelativePath.reservedName)/\(left). Stop every server of it, and move \(Self.moved) from "
+                    + "\(RelativePath.reservedName) to '\(path.escapedForDisplay)'.")
+        }
+        hasLostRecords = expected != nil && present == nil
+        self.path = path
+        if present == nil { try Self.mark(path, own, expected, makes) }
+    }
+
+    private static var moved: String { records.map { "\($0)*" }.joined(separator: " and ") }
+
+    /// Lets both folders have one token: the server's own first, so that a server that is killed in between goes on here.
+    private static func mark(_ path: String, _ own: String, _ expected: String?, _ makes: Bool) throws(ServerError) {
+        guard makes else { throw ServerError("'\(path.escapedForDisplay)' has no catalog of the directory.") }
+        let token = expected ?? String(UInt64.random(in: .min ... .max), radix: 16)
+        do throws(SystemError) {
+            if expected == nil { _ = try OwnFile.write(Array(token.utf8), to: "\(own)/\(ownToken)", replaces: true) }
+            _ = try OwnFile.write(Array(token.utf8), to: "\(path)/\(Self.token)", replaces: true)
+        } catch {
+            throw ServerError(
+                "Cannot write in '\(path.escapedForDisplay)' or in '\(own.escapedForDisplay)': \(error.reason).")
+        }
+    }
+
+    /// Whether it is a folder that nobody else can write in, and that clients have no path to.
+    private static func check(_ path: String, of directory: String, makes: Bool) throws(ServerError) {
+        let shown = path.escapedForDisplay
+        if CanonicalPath(path).isWithin(CanonicalPath(directory)) {
+            throw ServerError("'\(shown)' is in the directory that clients write to. Name a folder elsewhere.")
+        }
+        do throws(SystemError) {
+            if makes { try OwnFile.makeFolder(path) }
+            var status = stat()
+            try system("stat") { stat(path, &status) }
+            guard status.st_mode & S_IFMT == S_IFDIR else { throw SystemError(errno: ENOTDIR, call: "stat") }
+            guard status.st_uid == geteuid() || status.st_uid == 0, status.st_mode & 0o022 == 0 else {
+                throw SystemError(errno: EACCES, call: "stat")
+            }
+        } catch {
+            let advice =
+                error.errno == EACCES ? ". It has to belong to the server's user, and nobody else may write in it" : ""
+            throw ServerError("Cannot keep the catalog in '\(shown)': \(error.reason)\(advice).")
+        }
+    }
+
+    /// - Returns: nil where there is no such file.
+    private static func read(_ path: String) throws(ServerError) -> String? {
+        do throws(SystemError) {
+            guard let file = try OwnFile(reading: path, atMost: 64) else { return nil }
+            return String(validating: file.content, as: UTF8.self) ?? ""
+        } catch {
+            // Of a directory that is new there is nothing yet.
+            if error.errno == ENOTDIR { return nil }
+            throw ServerError("Cannot read '\(path.escapedForDisplay)': \(error.reason).")
+        }
+    }
+}

@@ -1,0 +1,126 @@
+internal import CLinux
+import Glibc
+import Synchronization
+package import TransferModel
+import TransferPorts
+package import TransferSystem
+
+/// Keeps all servers but one out of a directory: flock(2) of a file in the server's own folder, in which the holder says who it is.
+///
+///     init ─→ take ─→ isHeld … ─→ release
+package final class DirectoryLock: ScrubLock {
+    static let name = "lock"
+
+    /// Bytes of what a holder says at most: the name of a host has 64 (hostname(7)).
+    private static let longestLine = 256
+
+    let folder: DirectoryHandle
+    private let file: Descriptor
+
+    /// Whether the process has the file from another one, which has taken the lock and goes on holding it.
+    private let isInherited: Bool
+
+    private let isPassedOn = Atomic(false)
+
+    /// What the holder has written, and no other one has.
+    private let line = Locked<[UInt8]>([])
+
+    /// - Parameters:
+    ///   - folder: the server's own.
+    ///   - descriptor: one of the file that this process has from another one, and that becomes the lock's. Nil opens the file.
+    init(in folder: DirectoryHandle, inherited descriptor: Int32? = nil) throws(SystemError) {
+        self.folder = folder
+        isInherited = descriptor != nil
+        if let descriptor {
+            file = Descriptor(descriptor)
+        } else {
+            file = try folder.openFile(Self.name, flags: O_RDWR | O_CREAT, mode: 0o600)
+        }
+    }
+
+    /// The lock of a directory that a server is to store in, which is made where it is missing.
+    ///
+    /// - Parameter path: of this machine; its parent must exist.
+    /// - Throws: `storageFailed` where it cannot be opened, and where others may write in the server's own folder.
+    package convenience init(ofDirectory path: String) throws(Failure) {
+        let folder = try FileStore.openFolders(path, on: Disk(), syncs: true).own
+        do throws(SystemError) {
+            try self.init(in: folder)
+        } catch {
+            throw FileStore.cannotStore(in: path, error.reason)
+        }
+    }
+
+    /// A child that is being started has a copy of the descriptor, and the lock with it, until it executes its program.
+    deinit {
+        if !isPassedOn.load(ordering: .relaxed) { release() }
+    }
+
+    /// A second descriptor of the file, for a server of this process or of another one: it holds the lock as well, and its end ends it.
+    ///
+    /// - Returns: the caller's to close.
+    package func passOn() throws(Failure) -> Int32 {
+        let number = file.number
+        isPassedOn.store(true, ordering: .relaxed)
+        return try attempt("pass the directory's lock on") { () throws(SystemError) in
+            try system("fcntl") { fcntl(number, F_DUPFD_CLOEXEC, 0) }
+        }
+    }
+
+    /// Takes the lock if no other server has it, and writes who has it.
+    package func take() -> Bool {
+        guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else { return false }
+        let said = isInherited ? Self.read(file.number) ?? [] : write()
+        line.withLock { $0 = said }
+        return true
+    }
+
+    /// What cannot be written is missing in messages, and `isHeld` says no.
+    private func write() -> [UInt8] {
+        var name = utsname()
+        uname(&name)
+        let host = withUnsafeBytes(of: name.nodename) { Array($0.prefix { $0 > 0x20 }) }
+        let said = host + Array(" \(getpid()) \(BootID.current) \(UInt64.random(in: .min ... .max))\n".utf8)
+        let written = said.withUnsafeBytes { pwrite(file.number, $0.baseAddress, $0.count, 0) }
+        if written == said.count { _ = ftruncate(file.number, off_t(said.count)) }
+        return said
+    }
+
+    /// Lets other machines see who has it, without waiting until the file system has written it by itself.
+    package func publish() { _ = fdatasync(file.number) }
+
+    package func release() { flock(file.number, LOCK_UN) }
+
+    /// Whether the file still says that this holder has it. On a file system of the network a machine loses its locks when the file server
+    /// has not heard of it for some time, and does not notice; who has taken the lock since has written to the file.
+    ///
+    /// - Throws: where the file cannot be read now.
+    package func isHeld() throws(SystemError) -> Bool {
+        do throws(SystemError) {
+            let now = try folder.openFile(Self.name, flags: O_RDONLY)
+            let said = Self.read(now.number)
+            return line.withLock { $0 == said }
+        } catch {
+            // One that has gone keeps nobody out.
+            guard [ENOENT, ESTALE].contains(error.errno) else { throw error }
+            return false
+        }
+    }
+
+    /// Who has the lock, as the holder has said: "process 12 on host a"; nil where that cannot be read.
+    package var holder: String? {
+        guard let said = Self.read(file.number), Self.isLine(said) else { return nil }
+        let words = String(decoding: said, as: UTF8.self).split(separator: " ")
+        return words.count >= 2 ? "process \(words[1]) on \(String(words[0]).escapedForDisplay)" : nil
+    }
+
+    private static func isLine(_ bytes: [UInt8]) -> Bool {
+        bytes.count < longestLine && bytes.last == UInt8(ascii: "\n")
+    }
+
+    private static func read(_ file: Int32) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: longestLine)
+        let count = pread(file, &bytes, bytes.count, 0)
+        return count < 0 ? nil : Array(bytes[..<count])
+    }
+}

@@ -1,0 +1,112 @@
+internal import CLinux
+import Glibc
+package import TransferModel
+import TransferSystem
+
+/// How far flock(2) reaches on a file system.
+package enum LockReach: Equatable, Sendable {
+    /// It keeps out other processes of this machine.
+    case machine
+    /// It keeps out processes of all machines that have mounted the file system. A database with a write-ahead log may lie on it where
+    /// `isCoherent`: pages that are mapped are the same for all (sqlite.org/wal.html).
+    case network(isCoherent: Bool)
+    /// It keeps out nobody, or nobody can say whom; with what there is to do about it.
+    case unknown(String)
+
+    /// Types of file systems, as mountinfo has them (proc_pid_mountinfo(5)), whose locks are one machine's and hold there.
+    private static let local: Set<Substring> = [
+        "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "zfs", "bcachefs", "jfs", "nilfs2", "tmpfs", "ramfs", "overlay",
+        "vfat", "exfat",
+        "ntfs3", "hfsplus", "udf",
+    ]
+
+    /// Those in user space that pass flock(2) on to a server which all machines ask, as their documentation says.
+    private static let passingOn: Set<Substring> = [
+        "fuse.juicefs", "fuse.glusterfs", "fuse.ceph", "fuse.ceph-fuse", "fuse.mfs", "fuse.moosefs", "fuse.lizardfs",
+        "fuse.saunafs",
+    ]
+
+    /// - Parameter mount: of the directory; nil where it is not known.
+    init(_ mount: Mount?) {
+        guard let mount else {
+            self = .unknown("the kernel does not say on which file system it is")
+            return
+        }
+        let options = Set(mount.options.split(separator: ","))
+        switch mount.type {
+        case "ceph": self = .network(isCoherent: true)
+        case "gfs2", "ocfs2": self = .network(isCoherent: true)
+        case "nfs4": self = Self.ofNFS(options)
+        case "nfs":
+            let isFour = options.contains { $0.hasPrefix("vers=4") }
+            let reason = "NFS before version 4 keeps the locks of a machine that has died; mount it with vers=4.2"
+            self = isFour ? Self.ofNFS(options) : .unknown(reason)
+        case "lustre":
+            self =
+                options.contains("flock")
+                ? .network(isCoherent: true)
+                : .unknown("Lustre keeps such locks only when it is mounted with the option flock")
+        case let type where Self.passingOn.contains(type): self = .network(isCoherent: false)
+        case let type where Self.local.contains(type): self = .machine
+        default: self = .unknown("\(mount.type) is not known to keep locks between machines")
+        }
+    }
+
+    private static func ofNFS(_ options: Set<Substring>) -> LockReach {
+        // nfs(5): flock(2) is then one machine's.
+        let isLocal = !options.isDisjoint(with: ["local_lock=flock", "local_lock=all", "nolock"])
+        return isLocal
+            ? .unknown("it is mounted so that locks are one machine's; mount it with local_lock=none")
+            : .network(isCoherent: false)
+    }
+
+    /// What the kernel says of a mounted file system.
+    struct Mount: Equatable {
+        let type: Substring
+
+        /// Of the mount and of the file system.
+        let options: String
+
+        /// Finds the file system that a device number is of; of several mounts the last one, which covers the others.
+        ///
+        /// - Parameter text: lines as in /proc/self/mountinfo.
+        init?(of device: dev_t, in text: String) {
+            // As makedev(3) puts them together.
+            let (major, minor) = (device >> 8 & 0xFFF | device >> 32 & ~0xFFF, device & 0xFF | device >> 12 & ~0xFF)
+            let number = "\(major):\(minor)"
+            let lines = text.split(separator: "\n").map { $0.split(separator: " ") }
+            guard let line = lines.last(where: { $0.count > 5 && $0[2] == number }),
+                let end = line.firstIndex(of: "-"), end + 1 < line.count
+            else { return nil }
+            type = line[end + 1]
+            options = line[5] + "," + (line[(end + 1)...].last ?? "")
+        }
+    }
+}
+
+extension DirectoryLock {
+    /// Looks how far the lock reaches, and tries it.
+    ///
+    /// - Throws: `storageFailed` where two descriptors of this process get it at once, or none does.
+    package func reach() throws(Failure) -> LockReach {
+        try attempt("try a lock in the server's folder") { () throws(SystemError) in
+            try tryLock()
+            let text = (try OwnFile(reading: "/proc/self/mountinfo", atMost: 4 << 20)).map {
+                String(decoding: $0.content, as: UTF8.self)
+            }
+            let device = try folder.disk.status(folder.number).st_dev
+            return LockReach(LockReach.Mount(of: device, in: text ?? ""))
+        }
+    }
+
+    /// Takes the lock of a file of its own, and again by another descriptor.
+    private func tryLock() throws(SystemError) {
+        let name = "\(Self.name)-trial-\(UInt64.random(in: .min ... .max))"
+        defer { try? folder.unlink(name) }
+        let first = try folder.openFile(name, flags: O_RDWR | O_CREAT, mode: 0o600)
+        let second = try folder.openFile(name, flags: O_RDWR)
+        let (one, other) = (first.number, second.number)
+        try system("flock") { flock(one, LOCK_EX | LOCK_NB) }
+        guard flock(other, LOCK_EX | LOCK_NB) != 0 else { throw SystemError(errno: ENOLCK, call: "flock") }
+    }
+}

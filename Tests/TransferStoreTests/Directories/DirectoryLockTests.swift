@@ -1,0 +1,113 @@
+import Glibc
+import Testing
+import TransferModel
+import TransferPorts
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferStore
+
+/// Who stores in a directory, and whether it still does.
+@Suite struct DirectoryLockTests {
+    private let temporary: TemporaryDirectory
+
+    init() throws { temporary = try TemporaryDirectory() }
+
+    private var path: String { temporary.path("store") }
+
+    private func open() throws -> DirectoryLock { try DirectoryLock(ofDirectory: path) }
+
+    @Test func oneHolderAtATime() throws {
+        let (first, second) = (try open(), try open())
+        #expect(first.take() && !second.take())
+        #expect(try first.isHeld())
+        #expect(second.holder?.hasPrefix("process \(getpid()) on ") == true)
+        first.release()
+        #expect(second.take())
+        // As a machine that has lost its lock and does not know it.
+        #expect(try !first.isHeld() && second.isHeld())
+    }
+
+    @Test func aLockThatIsPassedOnOutlivesItsFirstHolder() throws {
+        var first: DirectoryLock? = try open()
+        #expect(first?.take() == true)
+        let descriptor = try #require(try first?.passOn())
+        first = nil
+        #expect(try !open().take())
+        let store = try FileStore(path: path, lock: descriptor)
+        #expect(try store.isHeld())
+        store.unlock()
+        #expect(try open().take())
+    }
+
+    /// Another server would make the file anew, and lock that.
+    @Test func aFileThatIsGoneHoldsNobody() throws {
+        let lock = try open()
+        #expect(lock.take())
+        unlink(temporary.path("store/.transfer/lock"))
+        #expect(try !lock.isHeld())
+    }
+
+    @Test func aFileThatCannotBeReadSaysNothing() throws {
+        let lock = try open()
+        #expect(lock.take())
+        unlink(temporary.path("store/.transfer/lock"))
+        symlink("elsewhere", temporary.path("store/.transfer/lock"))
+        #expect(throws: SystemError.self) { try lock.isHeld() }
+    }
+
+    @Test(arguments: [false, true]) func nothingIsDurableWithoutTheLock(isShared: Bool) throws {
+        let lock = try open()
+        let store = try FileStore(
+            path: path, durability: .commit, lock: isShared && lock.take() ? try lock.passOn() : nil,
+            fileSystem: FileSystem(isMemory: false, syncsAsAWhole: false), disk: Disk())
+        try store.makeFolder(try RelativePath("before"))
+        try Files.write(Array("another 1 run 2\n".utf8), to: temporary.path("store/.transfer/lock"))
+        guard isShared else { return try store.makeFolder(try RelativePath("behind")) }
+        let failure = #expect(throws: Failure.self) { try store.makeFolder(try RelativePath("behind")) }
+        #expect(failure?.code == .busy && failure?.message.contains("another server has taken over") == true)
+    }
+
+    @Test func theLockIsTried() throws {
+        let lock = try open()
+        #expect([.machine, .network(isCoherent: true), .network(isCoherent: false)].contains(try lock.reach()))
+        #expect(try DirectoryHandle(path: temporary.path("store/.transfer"), on: Disk()).names() == ["lock"])
+    }
+
+    private static let mountinfo = """
+        22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+        30 22 0:25 / /tmp rw - tmpfs tmpfs rw
+        41 22 0:50 / /nfs rw,relatime shared:9 - nfs4 host:/x rw,vers=4.2,hard,local_lock=none
+        42 22 0:51 / /local rw - nfs4 host:/x rw,vers=4.2,local_lock=all
+        43 22 0:52 / /old rw - nfs host:/x rw,vers=3,local_lock=none
+        44 22 0:53 / /ceph rw - ceph 10.0.0.1:/ rw,acl
+        45 22 0:54 / /juice rw - fuse.juicefs JuiceFS:x rw,max_read=131072
+        46 22 0:55 / /ssh rw - fuse.sshfs host: rw
+        47 22 0:56 / /cifs rw - cifs //host/x rw,vers=3.1.1
+        48 22 0:57 / /lustre rw - lustre x rw,flock
+        49 22 0:58 / /lustre2 rw - lustre x rw,localflock
+        50 22 0:59 / /four rw - nfs host:/x rw,vers=4.1,local_lock=none
+        51 22 0:60 / /a - b
+        52 22 8:1 / /again rw - xfs /dev/sda1 rw
+        """
+
+    @Test(arguments: [
+        (8, 1, LockReach.machine), (0, 25, .machine), (0, 50, .network(isCoherent: false)),
+        (0, 53, .network(isCoherent: true)),
+        (0, 54, .network(isCoherent: false)), (0, 57, .network(isCoherent: true)), (0, 59, .network(isCoherent: false)),
+    ]) func whereALockHolds(major: dev_t, minor: dev_t, expected: LockReach) {
+        #expect(LockReach(LockReach.Mount(of: major << 8 | minor, in: Self.mountinfo)) == expected)
+    }
+
+    @Test(arguments: [
+        (51, "local_lock=none"), (52, "vers=4.2"), (55, "fuse.sshfs"), (56, "cifs"), (58, "option flock"),
+        (60, "b is not known"),
+        (99, "does not say"),
+    ]) func whereItDoesNot(minor: dev_t, words: String) {
+        guard case .unknown(let reason) = LockReach(LockReach.Mount(of: minor, in: Self.mountinfo)) else {
+            Issue.record("it is taken to hold")
+            return
+        }
+        #expect(reason.contains(words))
+    }
+}
