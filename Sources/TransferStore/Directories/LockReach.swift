@@ -14,6 +14,7 @@ package enum LockReach: Equatable, Sendable {
     case unknown(String)
 
     /// Types of file systems, as mountinfo has them (proc_pid_mountinfo(5)), whose locks are one machine's and hold there.
+    // Text: words of the kernel, in ASCII.
     private static let local: Set<Substring> = [
         "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "zfs", "bcachefs", "jfs", "nilfs2", "tmpfs", "ramfs", "overlay",
         "vfat", "exfat",
@@ -21,6 +22,7 @@ package enum LockReach: Equatable, Sendable {
     ]
 
     /// Those in user space that pass flock(2) on to a server which all machines ask, as their documentation says.
+    // Text: words of the kernel, in ASCII.
     private static let passingOn: Set<Substring> = [
         "fuse.juicefs", "fuse.glusterfs", "fuse.ceph", "fuse.ceph-fuse", "fuse.mfs", "fuse.moosefs", "fuse.lizardfs",
         "fuse.saunafs",
@@ -32,6 +34,7 @@ package enum LockReach: Equatable, Sendable {
             self = .unknown("the kernel does not say on which file system it is")
             return
         }
+        // Text: words of the kernel, in ASCII.
         let options = Set(mount.options.split(separator: ","))
         switch mount.type {
         case "ceph": self = .network(isCoherent: true)
@@ -52,6 +55,7 @@ package enum LockReach: Equatable, Sendable {
         }
     }
 
+    // Text: words of the kernel, in ASCII.
     private static func ofNFS(_ options: Set<Substring>) -> LockReach {
         // nfs(5): flock(2) is then one machine's.
         let isLocal = !options.isDisjoint(with: ["local_lock=flock", "local_lock=all", "nolock"])
