@@ -25,6 +25,16 @@ package struct Outcome: Equatable, Sendable {
     /// The part of the trash that keeps the file that a change of names has replaced; nil if it replaced none, or the server keeps none.
     package var trash: TrashBatch?
 
+    /// Bytes of the longest frame: the one with all of the fields.
+    package static let mostBytes: Int = {
+        var outcome = Outcome(
+            id: 0, code: .completed, message: String(repeating: "a", count: Limits.text), retryAfter: 1)
+        (outcome.unlisted, outcome.trash) = (1, TrashBatch(at: 0, number: 0))
+        var bytes: [UInt8] = []
+        Message.outcome(outcome).encode(into: &bytes)
+        return bytes.count
+    }()
+
     package init(
         id: UInt32, code: ResultCode, isDurable: Bool = false, count: UInt64 = 0, message: String = "",
         retryAfter: UInt32? = nil

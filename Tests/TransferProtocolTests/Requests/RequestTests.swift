@@ -325,6 +325,14 @@ import TransferModel
         #expect(throws: RelativePath.Fault.self) { try RelativePath(list.path) }
     }
 
+    @Test func noOutcomeIsLongerThanItSays() {
+        var outcome = Outcome(
+            id: .max, code: .storageFailed, isDurable: true, count: .max,
+            message: String(repeating: "ü", count: Limits.text), retryAfter: .max)
+        (outcome.unlisted, outcome.trash) = (.max, TrashBatch(at: .max, number: .max))
+        #expect(Message.outcome(outcome).frame.count == Outcome.mostBytes)
+    }
+
     @Test func anEntryKnowsItsSize() {
         for entry in Sample.entries {
             var bytes: [UInt8] = []

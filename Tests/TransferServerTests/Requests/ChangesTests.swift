@@ -102,6 +102,27 @@ extension ServerTests {
             }
         }
 
+        /// Changes that come together are answered together. A chunk of a crowded server, or one with content in it, has no room for all
+        /// of these answers.
+        @Test(arguments: [6 << 10, 32 << 10, 512 << 10]) func answersThatWaitFitIntoTheChunk(room: Int) async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                let path = String(repeating: "f", count: 240)
+                try store(path, [1], client)
+                let worker = RequestWorker(WorkerResources(server.server.core), peer: "test")
+                var requests = (1...300).map { Request.make(MakeRequest(id: $0, .directory, path: path)) }
+                requests += (301...600).map { Request.remove(RemoveRequest(id: $0, path: path)) }
+                var (answered, isBusy): ([UInt32], Bool) = ([], true)
+                for _ in 0..<10_000 where isBusy {
+                    let outcome = worker.step(requests, cancelled: [], room: room, isStopping: false)
+                    requests = []
+                    answered += outcome.answered
+                    isBusy = outcome.isBusy
+                }
+                #expect(answered == Array(1...600))
+            }
+        }
+
         @Test func otherAttributesLeaveAnAcknowledgementGood() async throws {
             try await serving { server in
                 let client = try server.greetedClient()

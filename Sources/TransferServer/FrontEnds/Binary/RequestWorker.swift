@@ -138,6 +138,12 @@ package final class RequestWorker: @unchecked Sendable {
         return outcome
     }
 
+    /// Whether the chunk has room for another answer behind those that wait for their sync: each of these may have the longest
+    /// sentence. If the chunk has no such room, those that wait are answered first, and the request comes in the next chunk.
+    private var takesRequest: Bool {
+        outcome.chunk.room >= Self.leastRoom + (removed.count + changed.count) * Outcome.mostBytes
+    }
+
     private var isAccessFresh: Bool { monotonicNanoseconds() - accessAsked < Self.accessHolds }
 
     /// An access that was taken back ends what is under way, too.
@@ -155,7 +161,7 @@ package final class RequestWorker: @unchecked Sendable {
     /// - Returns: false when it is others' turn, or nothing is left to do.
     private func goOn() -> Bool {
         guard let work else {
-            guard let request = takeNext() else { return false }
+            guard takesRequest, let request = takeNext() else { return false }
             // Answers come in the order of the requests.
             if isChange(request) { endRemovals() } else { endChanges() }
             if case .remove = request {} else { endRemovals() }
