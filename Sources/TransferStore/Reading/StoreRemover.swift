@@ -32,6 +32,8 @@ package final class StoreRemover: TreeRemover {
     package func begin(
         _ path: RelativePath, isRecursive: Bool, of version: FileVersion? = nil
     ) throws(Failure) -> any TreeRemoval {
+        // Removals that have failed leave nothing to sync, and need no folder any more.
+        if ended.isEmpty { parents = [:] }
         let parent: DirectoryHandle
         do throws(SystemError) {
             parent = try directory(path.parent)

@@ -56,6 +56,23 @@ import TransferTestSupport
         }
     }
 
+    /// A client may ask for any number of removals that are refused.
+    @Test func removalsThatFailKeepNoFolderOpen() throws {
+        let fixture = try StoreFixture()
+        for number in 0..<100 { try fixture.publish("d\(number)/a", .one) }
+        let remover = fixture.store.remover()
+        let before = Files.descriptors(below: fixture.root).count
+        for number in 0..<100 {
+            #expect(throws: Failure.self) {
+                try remover.begin(try RelativePath("d\(number)/no"), isRecursive: true, of: nil)
+            }
+            #expect(throws: Failure.self) {
+                try remover.begin(try RelativePath("d\(number)/a"), isRecursive: true, of: FileVersion.none)
+            }
+        }
+        #expect(Files.descriptors(below: fixture.root).count <= before + 1 && !remover.isFull)
+    }
+
     /// A file is gone when its removal has begun. A commit for others that fails then is no answer to its owner, who has to hear of the
     /// failure from the next one.
     @Test func aCommitForOthersThatFailsIsToldOfWhatHasJustBegun() throws {
