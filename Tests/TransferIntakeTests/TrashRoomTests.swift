@@ -6,6 +6,7 @@ import TransferCatalog
 import TransferModel
 import TransferPorts
 import TransferStore
+import TransferSystem
 import TransferTestSupport
 
 @testable import TransferIntake
@@ -93,6 +94,39 @@ import TransferTestSupport
         let fixture = try IntakeFixture(limits: SpaceLimits(quota: UInt64(Self.size)))
         fixture.intake.giveWay(in: fixture.store)
         #expect(try upload("a", content(1), session(fixture, of: nil)) == .quotaExceeded)
+    }
+
+    /// All clients share the descriptors, and what gives way may lie in any number of folders.
+    @Test func fewFoldersAreOpenAtOnce() throws {
+        let most = Locked(0)
+        let directory = try TemporaryDirectory(prefersMemory: true)
+        let trash = directory.path("store/.transfer/trash")
+        let disk = Disk(interception: { call, body in
+            if case .unlink = call { most.withLock { $0 = max($0, Self.descriptors(below: trash)) } }
+            return body()
+        })
+        let fixture = try IntakeFixture(in: directory, disk: disk)
+        fixture.intake.giveWay(in: fixture.store)
+        var options = AccessOptions()
+        options.quota = 1 << 23
+        let session = session(fixture, of: "bob", options)
+        session.trash = part()
+        for byte in 1...2 as ClosedRange<UInt8> {
+            for number in 0..<150 { #expect(try upload("d\(number)/a", content(byte), session) == .committed) }
+        }
+        let quota = try #require(fixture.intake.quotas.quota(for: session.caller.grant))
+        let size = (options.quota ?? 0) - quota.used + UInt64(200 * Self.size)
+        #expect(try upload("b", [UInt8](repeating: 0, count: Int(size)), session) == .committed)
+        #expect((1..<70).contains(most.withLock { $0 }))
+    }
+
+    private static func descriptors(below path: String) -> Int {
+        names(in: "/proc/self/fd").count { name in
+            var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+            let count = readlink("/proc/self/fd/\(name)", &buffer, buffer.count)
+            return String(decoding: buffer.prefix(max(0, count)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+                .hasPrefix(path)
+        }
     }
 
     /// The client's own quota takes nothing of what counts for others.

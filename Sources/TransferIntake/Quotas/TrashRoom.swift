@@ -168,9 +168,11 @@ extension TrashRoom {
         var given = GivenWay()
         let files = files(lacking, of: client, intake, cost: cost)
         guard files.reduce(0, { $0.addingClamped($1.cost) }) >= lacking else { return given }
-        let removals = StoredRemovals(intake, store)
+        var removals = StoredRemovals(intake, store)
         var batches: Set<TrashBatch> = []
         for file in files {
+            // These removals are never committed, so the folders that they keep open are closed here.
+            if removals.mustCommit { removals = StoredRemovals(intake, store) }
             let count = remove(file.path, removals)
             guard count > 0 else { continue }
             TrashBatch(of: file.path).map { _ = batches.insert($0) }
