@@ -173,18 +173,6 @@ package final class Catalog: UploadRecords {
         }
     }
 
-    /// Forgets what was acknowledged under paths whose files were removed, in steps: one that fails leaves the rest.
-    package func remove(paths: [String]) throws(RecordsError) {
-        guard !paths.isEmpty else { return }
-        try index()
-        var rest = paths[...]
-        while !rest.isEmpty {
-            var done = 0
-            try connections.writeStep { (writer) throws(RecordsError) in done = try writer.deleteSome(paths: rest) }
-            rest = rest.dropFirst(done)
-        }
-    }
-
     /// What was acknowledged under each of these paths and has been indexed: of each state the newest `mostOfPath`, in no order.
     package func entries(at paths: [String]) throws(RecordsError) -> [[CatalogEntry]] {
         try connections.read { (reader) throws(RecordsError) in try reader.entries(at: paths) }

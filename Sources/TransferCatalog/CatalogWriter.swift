@@ -21,7 +21,6 @@ final class CatalogWriter: @unchecked Sendable {
     private let delete: Statement
     private let deleteUnfinished: Statement
     private let deleteEnded: Statement
-    private let deletePath: Statement
     private let anyRotten: Statement
     private let isDurable: Bool
     /// Whether a transaction is synced now.
@@ -51,8 +50,6 @@ final class CatalogWriter: @unchecked Sendable {
         deleteUnfinished = try Statement("DELETE FROM unfinished WHERE id = ?1", in: database)
         deleteEnded = try Statement("DELETE FROM unfinished WHERE id = ?1 AND begun <= ?2", in: database)
         anyRotten = try Statement(RottenFile.any, in: database)
-        deletePath = try Statement(
-            "DELETE FROM uploads WHERE number IN (SELECT number FROM uploads WHERE path = ?1 LIMIT ?2)", in: database)
     }
 
     func isEmpty() throws(RecordsError) -> Bool {
@@ -235,24 +232,6 @@ final class CatalogWriter: @unchecked Sendable {
         try transaction { () throws(RecordsError) in
             for id in ids { try run(delete, id) }
         }
-    }
-
-    /// Deletes some of what was acknowledged under these paths, from the first of them on.
-    ///
-    /// - Returns: how many of them nothing is left of.
-    func deleteSome(paths: ArraySlice<String>) throws(RecordsError) -> Int {
-        var done = 0
-        try transaction { () throws(RecordsError) in
-            var room = Catalog.rowsAtOnce
-            for path in paths where room > 0 {
-                deletePath.bind(2, Int64(room))
-                let before = database.totalChanges
-                try run(deletePath, path)
-                room -= database.totalChanges - before
-                if room > 0 { done += 1 }
-            }
-        }
-        return done
     }
 
     /// Keeps a number in place of the last one.

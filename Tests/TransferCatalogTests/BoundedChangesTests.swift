@@ -135,7 +135,7 @@ import TransferSystem
         #expect(try rows(of: "receipts") == Int64(Catalog.mostOfPath / 10))
         #expect(try catalog.receipts(with: 1299)?.uploads.count == 10)
         #expect(try catalog.receipts(with: 1000) == nil)
-        try catalog.remove(paths: ["a"])
+        try catalog.forget(["a"])
         #expect(try rows(of: "receipts") == 0)
     }
 
@@ -152,7 +152,7 @@ import TransferSystem
         // Its signature is not there, and the one before it is another.
         stray.receipt = 15
         try catalog.record([stray])
-        try catalog.remove(paths: ["c", "b"])
+        try catalog.forget(["c", "b"])
         #expect(try catalog.receipts(with: 10) != nil)
         #expect(try catalog.receipts(with: 20) == nil)
     }
@@ -178,7 +178,7 @@ import TransferSystem
         #expect(try rows("path = 'x'") == 0)
         #expect(try rows("path = 'y' AND object = 1") == Int64(2 * Catalog.mostOfPath))
         #expect(try rows("path LIKE 'k%' AND object = 1") == 128 * 60)
-        try catalog.remove(paths: (0..<20_000).map { "n/\($0)" } + ["y"])
+        try catalog.forget((0..<20_000).map { "n/\($0)" } + ["y"])
         #expect(try rows() == 128 * 60)
         let all = transactions.take()
         #expect(all.max() ?? 0 <= Self.most, "\(all)")

@@ -17,11 +17,30 @@ import TransferPorts
         let catalog = fixture.open()
         let (gone, stays) = (CatalogEntry.sample(1), CatalogEntry.sample(2))
         try catalog.record([gone, stays])
-        try catalog.remove(paths: [gone.path])
+        try catalog.forget([gone.path])
         #expect(try catalog.entry(for: gone.id) == nil)
         try catalog.index()
         #expect(try catalog.entry(for: gone.id) == nil)
         #expect(try catalog.entry(for: stays.id) == stays)
+    }
+
+    /// If no file has the path, rows without a version go as well.
+    @Test(arguments: [nil, 7] as [UInt64?]) func whatIsThereNowAndWhatCameLaterStays(object: UInt64?) throws {
+        let catalog = fixture.open()
+        let moment: Int64 = 1_000
+        let entries = ([(1, nil), (2, 5), (3, 7), (4, 5)] as [(Int, UInt64?)]).map { number, object in
+            var entry = CatalogEntry.sample(number)
+            entry.path = "a"
+            entry.version = object.map { ContentVersion(object: $0, revision: 1, touch: 1, size: 1) }
+            entry.committed = number < 4 ? moment : moment + 1
+            return entry
+        }
+        try catalog.record(entries)
+        var changes = KnownChanges()
+        changes.replaced = [KnownChanges.Replaced("a", by: object, at: moment)]
+        try catalog.complete(.none, changes)
+        let left = Set(try catalog.entries(at: ["a"])[0].map(\.id))
+        #expect(left == Set(entries[(object == nil ? 3 : 2)...].map(\.id)))
     }
 
     /// Its parts are still there, and somebody may go on with them.
@@ -29,7 +48,7 @@ import TransferPorts
         let catalog = fixture.open()
         let unfinished = UnfinishedUpload(id: .random(), path: "a", size: 5, begun: 1)
         try catalog.recordUnfinished([unfinished])
-        try catalog.remove(paths: ["a"])
+        try catalog.forget(["a"])
         #expect(try catalog.unfinished() == [unfinished])
     }
 
@@ -58,5 +77,14 @@ import TransferPorts
         }
         #expect(fixture.open().wasEmpty)
         #expect(fixture.damages.map(\.error.reason) == [.damaged])
+    }
+}
+
+extension Catalog {
+    /// Forgets what was acknowledged under paths.
+    func forget(_ paths: [String]) throws(RecordsError) {
+        var changes = KnownChanges()
+        changes.replaced = paths.map { KnownChanges.Replaced($0, at: .max) }
+        try complete(.none, changes)
     }
 }

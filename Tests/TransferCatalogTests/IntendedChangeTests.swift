@@ -242,7 +242,7 @@ import TransferPorts
         let first = entry(1, "a", committed: 20)
         try catalog.record([entry(7, "o"), first])
         let noted = try catalog.intend([IntendedChange(.move, "a", to: "b", before: Self.version(1), at: 9)])
-        if !hasSameID { try catalog.remove(paths: ["a"]) }
+        if !hasSameID { try catalog.forget(["a"]) }
         var second = entry(3, "a", committed: 30)
         if hasSameID { second.id = first.id }
         try catalog.record([second])

@@ -166,7 +166,9 @@ private struct ChangeStatements {
 
     init(_ database: Database) throws(RecordsError) {
         forget = try Statement(
-            "DELETE FROM uploads WHERE path = ?1 AND (committed <= ?2 OR number <= ?4) AND object IS NOT ?3",
+            """
+            DELETE FROM uploads WHERE path = ?1 AND (committed <= ?2 OR number <= ?4) AND (?3 IS NULL OR object IS NOT ?3)
+            """,
             in: database)
         adopt = try Statement(
             """

@@ -208,15 +208,19 @@ package final class StoredRemovals {
     /// Makes durable what is gone of removals that have come to their end.
     package func commit() throws(Failure) { try remover?.commit() }
 
-    /// What has its path again by now, somebody else has stored since.
+    /// Another client may store a file at one of these paths meanwhile. What was acknowledged of that file stays known: it is the object
+    /// at the path, or it was acknowledged after the moment.
     ///
     /// - Returns: how many there are.
     private func forget(_ files: [RemovedFile]) -> UInt64 {
         guard !files.isEmpty else { return 0 }
         intake.known.indexIfNeeded()
         intake.quotas.removed(files)
-        let gone = files.map(\.path).filter { path in intake.store.version(at: path) == nil }
-        intake.known.forget(gone.map(\.string))
+        let moment = intake.clock.utc()
+        intake.known.forget(
+            files.map { file in
+                .init(file.path.string, by: intake.store.version(at: file.path)?.object, at: moment)
+            })
         return UInt64(files.count)
     }
 }

@@ -175,10 +175,12 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// Forgets what was acknowledged under paths whose files are gone.
-    package func forget(_ paths: [String]) {
+    /// Forgets what was acknowledged of files that are gone.
+    package func forget(_ files: [KnownChanges.Replaced]) {
+        var changes = KnownChanges()
+        changes.replaced = files
         do throws(RecordsError) {
-            try records.remove(paths: paths)
+            try records.complete(.none, changes)
         } catch {
             complain(error, unrecorded: 0)
         }

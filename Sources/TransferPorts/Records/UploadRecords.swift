@@ -58,9 +58,6 @@ package protocol UploadRecords: AnyObject, Sendable, IntendedChanges {
     /// out.
     func forEachEntryByPath(_ body: (CatalogEntry) -> Void) throws(RecordsError)
 
-    /// Forgets what was acknowledged under paths whose files were removed, in steps: one that fails leaves the rest.
-    func remove(paths: [String]) throws(RecordsError)
-
     /// Keeps what is about to be changed, all or nothing, as durably as the records are, until it is known what came of it.
     func intend(_ changes: [IntendedChange]) throws(RecordsError) -> NotedChanges
 

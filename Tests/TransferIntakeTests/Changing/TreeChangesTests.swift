@@ -376,7 +376,7 @@ import TransferTestSupport
         let known = fixture.intake.known
         let moment = known.recentChanges.moment
         let late = known.entries(at: ["k/x", "a", "e", "b"]).map { $0[0] }
-        known.forget(late.map(\.path))
+        known.forget(late.map { .init($0.path, at: .max) })
         let changes: [TreeChange] = [
             .move(try path("k"), to: try path("q"), replaces: false), .discard(try path("a"), isRecursive: false),
             .move(try path("c"), to: try path("e"), replaces: true),
@@ -397,6 +397,44 @@ import TransferTestSupport
         #expect(known.entry(for: late[3].id) != nil)
     }
 
+    /// When another client stores a file at the path of one that was just removed.
+    enum Storing: CaseIterable {
+        case beforeTheLook, inTheLook, behindTheLook
+    }
+
+    /// Its record stays.
+    @Test(arguments: Storing.allCases) func whatIsStoredBehindARemovalStaysKnown(_ storing: Storing) throws {
+        let store = Locked<(@Sendable () -> Void)?>(nil)
+        let disk = Disk(interception: { call, body in
+            guard case .status(_, "x") = call else { return body() }
+            if storing == .inTheLook { store.withLock { $0.take() }?() }
+            let result = body()
+            if result == -Int(ENOENT) { store.withLock { $0.take() }?() }
+            return result
+        })
+        let fixture = try IntakeFixture(in: TemporaryDirectory(prefersMemory: true), disk: disk)
+        nonisolated(unsafe) let session = fixture.session()
+        func intent() -> UploadIntent { UploadIntent(id: .random(), path: "d/x", size: 1) }
+        let (first, second) = (intent(), intent())
+        #expect(try session.bring(first, [1]) == nil)
+        #expect(session.outcomes().map(\.code) == [.committed])
+        let removals = StoredRemovals(fixture.intake, fixture.store)
+        let removal = try removals.begin(try path("d/x"), isRecursive: true)
+        store.withLock {
+            $0 = {
+                _ = try? session.bring(second, [2])
+                _ = session.outcomes()
+            }
+        }
+        if storing == .beforeTheLook { store.withLock { $0.take() }?() }
+        var gone: UInt64 = 0
+        #expect(try removals.goOn(removal, gone: &gone))
+        #expect(gone == 1 && store.withLock { $0 == nil })
+        let known = fixture.intake.known
+        known.index()
+        #expect(known.entries(at: ["d/x"])[0].map(\.id) == [second.id])
+    }
+
     /// Attributes and second names that come between a publication and its record leave the upload known.
     @Test func whatIsRecordedBehindItsAttributes() throws {
         let fixture = try IntakeFixture()
@@ -404,7 +442,7 @@ import TransferTestSupport
         let known = fixture.intake.known
         let moment = known.recentChanges.moment
         let late = known.entries(at: ["a", "b", "c"]).map { $0[0] }
-        known.forget(late.map(\.path))
+        known.forget(late.map { .init($0.path, at: .max) })
         let attributes = TreeChange.Attributes(
             permissions: 0o600, modified: Timestamp(seconds: 1_000, nanoseconds: 5), extra: nil)
         // A move that is refused takes nothing along.
