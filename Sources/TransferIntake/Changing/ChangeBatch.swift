@@ -64,7 +64,8 @@ struct ChangeBatch {
         for file in editing.finish() { synced.add(known.touched(file)) }
         // The catalog is told at once of what was synced. The disk may have either state of the others.
         let unresolvedNumbers = unresolved.compactMap { $0.notes.numbers?.lowerBound }
-        known.complete(noted.keeping(Set(unresolvedNumbers)), synced)
+        // Until the catalog has heard of touched files, the store says that they are about to give way.
+        withExtendedLifetime(editing) { known.complete(noted.keeping(Set(unresolvedNumbers)), synced) }
         known.keep(unresolved: unresolved, in: store)
         return (failures, self.kept)
     }

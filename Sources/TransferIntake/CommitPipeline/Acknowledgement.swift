@@ -157,7 +157,7 @@ extension Intake {
         let moment = known.recentChanges.moment
         let batch = store.publish(
             [publication], acknowledged: known.acknowledged(at:_:), mayReplace: mayReplace(caller))
-        known.restamp(batch.touched)
+        known.restamp(batch)
         guard let file = PublishedFile(try batch.outcomes[0].get(), of: publication, for: caller) else { return nil }
         if let kept = file.kept { known.recentKeeps.add(kept, of: file.path) }
         let entry = file.entry(

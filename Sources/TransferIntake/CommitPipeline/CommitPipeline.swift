@@ -184,7 +184,7 @@ extension CommitPipeline {
         let batch = intake.store.publish(
             verified.map(\.publication), acknowledged: intake.known.acknowledged(at:_:),
             mayReplace: intake.mayReplace(caller))
-        intake.known.restamp(batch.touched)
+        intake.known.restamp(batch)
         let (now, utc) = (intake.clock.monotonic(), intake.clock.utc())
         for (verified, outcome) in zip(verified, batch.outcomes) {
             let begun = utc - (now - verified.upload.started)

@@ -72,12 +72,13 @@ extension KnownUploads {
         return change.outcome(FoundObject(.file, after), nil)
     }
 
-    /// Lets files be known that were about to be replaced and have their paths still.
-    func restamp(_ files: [TouchedFile]) {
-        guard !files.isEmpty else { return }
+    /// Lets files be known that were about to be replaced and have their paths still. Until they are, the store says of their versions
+    /// from before that they are about to give way.
+    func restamp(_ batch: PublishedBatch) {
+        guard !batch.touched.isEmpty else { return }
         var changes = KnownChanges()
-        for file in files { changes.add(touched(file)) }
-        complete(.none, changes)
+        for file in batch.touched { changes.add(touched(file)) }
+        withExtendedLifetime(batch.keeping) { complete(.none, changes) }
     }
 
     /// Tells the catalog what files are now. What cannot be recorded is tried again later. The caller keeps others from changing these

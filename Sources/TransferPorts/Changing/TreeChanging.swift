@@ -62,7 +62,8 @@ package protocol TreeEditing: AnyObject {
 
     /// Takes away what was prepared and is not needed. To be called once, last.
     ///
-    /// - Returns: files that have their paths still, and are another version for that.
+    /// - Returns: files that have their paths still, and are another version for that. As long as this lives,
+    ///   `ContentStore.isAboutToGiveWay` knows their versions from before.
     func finish() -> [TouchedFile]
 }
 

@@ -175,8 +175,15 @@ package struct PublishedBatch: Sendable {
     /// Files that have their paths still, though they were about to be replaced, and are other versions by now.
     package let touched: [TouchedFile]
 
-    package init(outcomes: [Result<PublicationOutcome, Failure>], touched: [TouchedFile] = []) {
-        (self.outcomes, self.touched) = (outcomes, touched)
+    /// Lets `ContentStore.isAboutToGiveWay` know the versions of these files from before, as long as it lives: until the records have the
+    /// new versions.
+    package let keeping: (any AnyObject & Sendable)?
+
+    package init(
+        outcomes: [Result<PublicationOutcome, Failure>], touched: [TouchedFile] = [],
+        keeping: (any AnyObject & Sendable)? = nil
+    ) {
+        (self.outcomes, self.touched, self.keeping) = (outcomes, touched, keeping)
     }
 }
 

@@ -58,7 +58,7 @@ final class Publisher {
     func publish(_ batch: [Publication]) -> PublishedBatch {
         defer { directories.close() }
         let outcomes = store(batch)
-        return PublishedBatch(outcomes: outcomes, touched: replaced.close())
+        return PublishedBatch(outcomes: outcomes, touched: replaced.close(), keeping: replaced.touching)
     }
 
     private func store(_ batch: [Publication]) -> [Result<PublicationOutcome, Failure>] {

@@ -44,8 +44,8 @@ final class ReplacedFiles {
     private var keepings: [Keeping] = []
     /// Folders that were made for what could not be kept there.
     private var unused: Set<RelativePath> = []
-    /// As this has told them to `Incoming.keeps`, until it goes.
-    private var versions: [ContentVersion] = []
+    /// The files that got a second name; nil before the first one did.
+    private(set) var touching: TouchingFiles?
     /// Of the trash; nil before it was looked at.
     private var device: dev_t?
 
@@ -59,13 +59,6 @@ final class ReplacedFiles {
     init(_ tree: DirectoryTree, _ incoming: Incoming, _ quota: Quota?) {
         (self.tree, self.incoming, self.quota) = (tree, incoming, quota)
         directories = BatchDirectories(tree, incoming.committer)
-    }
-
-    deinit {
-        guard !versions.isEmpty else { return }
-        incoming.keeps.withLock { keeps in
-            for version in versions { keeps.remove(version) }
-        }
     }
 
     /// Gives a file or link a second name in a part of the trash that has no such path so far.
@@ -183,9 +176,9 @@ final class ReplacedFiles {
     /// Its version is about to become another one, and its content is not.
     private func tell(_ found: stat) {
         guard found.isFile else { return }
-        let version = ContentVersion(found)
-        versions.append(version)
-        incoming.keeps.withLock { $0.add(version) }
+        let touching = touching ?? TouchingFiles(incoming)
+        self.touching = touching
+        touching.add(ContentVersion(found))
     }
 
     private func reserve(
@@ -365,6 +358,27 @@ extension DirectoryTree {
             next = path.parent
         }
         return gone
+    }
+}
+
+/// Versions of files from before they got a second name in the trash. `Incoming.keeps` has them as long as this lives, which has to be until
+/// the catalog has heard what the files are now.
+final class TouchingFiles: Sendable {
+    private let incoming: Incoming
+    private let versions = Locked<[ContentVersion]>([])
+
+    init(_ incoming: Incoming) { self.incoming = incoming }
+
+    deinit {
+        let versions = versions.withLock { $0 }
+        incoming.keeps.withLock { keeps in
+            for version in versions { keeps.remove(version) }
+        }
+    }
+
+    func add(_ version: ContentVersion) {
+        versions.withLock { $0.append(version) }
+        incoming.keeps.withLock { $0.add(version) }
     }
 }
 

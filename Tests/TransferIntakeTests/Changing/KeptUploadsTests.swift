@@ -131,6 +131,50 @@ import TransferTestSupport
         #expect(try one.bring(first, old)?.code == .committed)
     }
 
+    /// Nor does the acknowledgement break before the catalog has heard what the file is then.
+    @Test(arguments: [true, false]) func whatIsNotReplacedIsKnownUntilTheCatalogHears(isUpload: Bool) throws {
+        let look = Locked<(@Sendable () -> Void)?>(nil)
+        let isAsking = Locked(false)
+        let calls = DatabaseCalls(failure: { call in
+            if call == .commit, isAsking.withLock(\.self) { look.withLock { $0.take() }?() }
+            return 0
+        })
+        let disk = Disk(interception: { call, body in
+            guard case .rename = call, look.withLock({ $0 != nil }) else { return body() }
+            isAsking.withLock { $0 = true }
+            return Int(-EXDEV)
+        })
+        let fixture = try IntakeFixture(in: TemporaryDirectory(prefersMemory: true), disk: disk, calls: calls)
+        let (one, two) = (session(fixture), session(fixture))
+        _ = try upload("a", old, one)
+        fixture.intake.known.index()
+        let path = try RelativePath("a")
+        let before = try #require(fixture.store.version(at: path))
+        let answers = Locked<[Bool]>([])
+        look.withLock { [store = fixture.store] in
+            $0 = {
+                let now = store.version(at: path)
+                answers.withLock { $0.append(now.map { store.isAboutToGiveWay($0, knownAs: before) } ?? false) }
+            }
+        }
+        if isUpload {
+            isAsking.withLock { $0 = true }
+            let begun = two.begin(intent("a", new), mayEnd: false)
+            let looks = Atomic(0)
+            begun.upload.condition = PublicationCondition { _ in
+                looks.wrappingAdd(1, ordering: .relaxed).newValue == 1
+            }
+            try new.span.bytes.withUnsafeBytes { try begun.upload.append($0) }
+            #expect(try two.finish(begun.upload, DeclaredEnd()) == nil)
+            _ = two.publish()
+        } else {
+            let changes = TreeChanges(fixture.intake, fixture.store, keepsReplaced: true) { _ in Self.batch(9) }
+            let result = changes.perform([.link(path, to: old, replaces: true, nil)])[0]
+            #expect(throws: Failure.self) { try result.get() }
+        }
+        #expect(fixture.store.version(at: path) != before && answers.withLock { $0 } == [true])
+    }
+
     /// Nor does the acknowledgement break where the file is to give way to a link, which fails, and then gets another time.
     @Test func whatDoesNotGiveWayIsKnownWithItsNextTime() throws {
         let isFailing = Locked(false)

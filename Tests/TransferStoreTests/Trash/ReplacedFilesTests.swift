@@ -317,11 +317,16 @@ import TransferTestSupport
         let looks = Atomic(0)
         var refused = try publication(fixture, "a", .six, part)
         refused.condition = PublicationCondition { _ in looks.wrappingAdd(1, ordering: .relaxed).newValue == 1 }
-        let batch = fixture.store.publish([refused])
+        var batch = fixture.store.publish([refused])
         #expect(throws: Failure.self) { try batch.outcomes[0].get() }
         let now = try #require(fixture.store.version(at: try RelativePath("a")))
         #expect(now != old)
         #expect(batch.touched == [TouchedFile(try RelativePath("a"), KeptFile.Versions(before: old, after: now))])
+        // A lookup before the catalog has heard of it takes it for the file that was acknowledged.
+        #expect(fixture.store.isAboutToGiveWay(now, knownAs: old))
+        withExtendedLifetime(batch) {}
+        batch = PublishedBatch(outcomes: [])
+        #expect(!fixture.store.isAboutToGiveWay(now, knownAs: old))
         #expect(trash(fixture) == [])
     }
 
