@@ -7,10 +7,6 @@ extension MemoryStore {
 
     package func remover() -> any TreeRemover { MemoryRemover(self) }
 
-    package func makeFolder(_ path: RelativePath) throws(Failure) {
-        try with { (state) throws(Failure) in try state.tree.makeFolder(path) }
-    }
-
     package func confirmNames(of paths: [RelativePath]) -> Bool { true }
 
     package func isDoubted(_ paths: [RelativePath]) -> Bool { false }

@@ -16,11 +16,6 @@ package protocol TreeChanging: StoredTree {
     /// For removals that are made durable together.
     func remover() -> any TreeRemover
 
-    /// Makes a folder and those above it, as far as they are missing. When this returns they are there, durably if the store is.
-    ///
-    /// - Throws: `pathConflict` where a file has the path, `insufficientStorage`, `storageFailed`.
-    func makeFolder(_ path: RelativePath) throws(Failure)
-
     // MARK: What came of changes
 
     /// Makes durable what names there are in the folders of these paths, and above: an earlier process may have ended before it did.

@@ -20,6 +20,12 @@ import TransferTestSupport
         return status.st_ino
     }
 
+    private func makeFolder(_ path: String, in fixture: StoreFixture) throws {
+        let editor = fixture.store.editor()
+        try editor.makeDirectory(try RelativePath(path))
+        try editor.commit()
+    }
+
     /// Directories that were synced, by what is there under their paths.
     private func synced(_ fixture: StoreFixture, _ body: () throws -> Void) rethrows -> [String] {
         let synced = Locked([ino_t]())
@@ -73,7 +79,7 @@ import TransferTestSupport
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
         try Files.makeDirectory(fixture.path(".transfer/sync-idle"))
         #expect(try fixture.failure("1", .one) != nil)
-        #expect(throws: Failure.self) { try fixture.store.makeFolder(try RelativePath("a/b")) }
+        #expect(throws: Failure.self) { try makeFolder("a/b", in: fixture) }
         rmdir(fixture.path(".transfer/sync-idle"))
         #expect(try synced(fixture) { try fixture.publish("a/b/1", .one) } == ["", "a", "a/b"])
         #expect(try fixture.publish("a/b/2", .one) == .committed("a/b/2"))
@@ -84,7 +90,7 @@ import TransferTestSupport
     @Test(arguments: [true, false]) func aNewDirectoryThatALaterSyncMayHaveLost(isOfNames: Bool) throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
         try Files.makeDirectory(fixture.path(".transfer/sync-idle"))
-        #expect(throws: Failure.self) { try fixture.store.makeFolder(try RelativePath("a")) }
+        #expect(throws: Failure.self) { try makeFolder("a", in: fixture) }
         rmdir(fixture.path(".transfer/sync-idle"))
         let root = inode(fixture.store.tree.root.number)
         syncs.observe { call throws(SystemError) in

@@ -95,6 +95,24 @@ extension ServerTests {
             }
         }
 
+        /// Folders count, however they are made.
+        @Test func foldersCountForTheirClient() async throws {
+            var options = AccessOptions()
+            options.maximumFiles = 3
+            let token = try folder.issue(.token, name: "camera", options: options, at: .now)
+            try await serving { server in
+                let client = try HTTPClient(server, isSecured: true)
+                let way = Self.bearer(token)
+                #expect(try client.ask(.put, "/a/b/", way).status == 201)
+                #expect(try client.ask(.put, "/a/b/", way).status == 200)
+                #expect(try client.ask(.put, "/c/d/", way).status == 507)
+                #expect(try client.ask(.put, "/c/", way).status == 201)
+                #expect(try client.ask(.put, "/d/", way).status == 507)
+                #expect(try client.ask(.put, "/e", way, [1]).status == 507)
+                #expect(server.tree == ["a", "a/b", "c"])
+            }
+        }
+
         /// As a proxy may send them: each is answered, in order, whoever asked before.
         @Test func requestsOfTwoClientsAreAnsweredInOrder() async throws {
             let tokens = [try issue("one", .readWrite), try issue("two", .readWrite)]

@@ -3,6 +3,7 @@ import TransferHTTP
 import TransferIntake
 import TransferModel
 import TransferPorts
+import TransferProtocol
 
 /// Folders, which clients look into and make.
 struct FolderHandler: HTTPHandler {
@@ -69,11 +70,12 @@ struct FolderHandler: HTTPHandler {
         // A client that may not read learns nothing by the answer.
         let present = seen.flatMap { context.files.attributes(at: $0) }
         do throws(Failure) {
-            let place = try context.client.pathForMaking(target.path)
             guard present?.isDirectory ?? true else {
                 throw Failure(.pathConflict, "\(target.path.escapedForDisplay) is a file.")
             }
-            try context.resources.tree.makeFolder(place)
+            let changes = ConnectionChanges(context.resources, context.uploads.trash)
+            try changes.make(MakeRequest(.directory, path: target.path), context.client)
+            for result in changes.commit() { _ = try result.get() }
         } catch {
             throw HTTPRefusal(error)
         }
