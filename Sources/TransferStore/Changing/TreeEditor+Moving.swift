@@ -104,7 +104,6 @@ extension TreeEditor {
                             try disk.rename(parent.number, name, to: (directory.number, newName))
                         }
                     }
-                    if let replaced { gaveWay(replaced) }
                     return true
                 }
             }

@@ -121,29 +121,28 @@ extension TreeEditor {
         try attempt("make the folder \(path)") { () throws(SystemError) in
             try scratch.makeDirectory(other, mode: mode)
         }
-        let replaced: stat?
+        let isReplaced: Bool
         do throws(Failure) {
-            replaced = try incoming.replacing.withLock { _ throws(Failure) in
+            isReplaced = try incoming.replacing.withLock { _ throws(Failure) in
                 let found = try status(of: path, in: parent)
                 try compared?.check(found, path)
-                guard let found, !found.isDirectory else { return nil }
+                guard let found, !found.isDirectory else { return false }
                 try incoming.check(found, command, path)
                 try keeping(found, at: path, in: parent) { () throws(Failure) in
                     try attempt("make the folder \(path)") { () throws(SystemError) in
                         try exchange((scratch, other), with: (parent, String(path.name)), mode)
                     }
                 }
-                return found
+                return true
             }
         } catch {
             try? disk.removeDirectory(scratch.number, other)
             throw error
         }
-        guard let replaced else {
+        guard isReplaced else {
             try? disk.removeDirectory(scratch.number, other)
             return try directories.make(path, in: parent, mode)
         }
-        gaveWay(replaced)
         return true
     }
 
@@ -263,7 +262,7 @@ extension TreeEditor {
         try attempt("make what replaces \(path)") { () throws(SystemError) in try make(scratch, other) }
         // After a successful rename nothing has the name, but where both were names of one file: rename(2) leaves both.
         defer { try? scratch.unlink(other) }
-        let replaced = try incoming.replacing.withLock { _ throws(Failure) in
+        try incoming.replacing.withLock { _ throws(Failure) in
             let found = try status(of: path, in: parent)
             try compared?.check(found, path)
             if found?.isDirectory == true { throw .taken(path) }
@@ -273,9 +272,7 @@ extension TreeEditor {
                     try disk.rename(scratch.number, other, to: (parent.number, name))
                 }
             }
-            return found
         }
-        if let replaced { gaveWay(replaced) }
     }
 
     /// Replaces what has its name in the trash, where it is to be kept.
@@ -285,13 +282,12 @@ extension TreeEditor {
     func keeping(
         _ found: stat?, at path: RelativePath, in parent: DirectoryHandle, _ replace: () throws(Failure) -> Void
     ) throws(Failure) {
-        guard let places, let found else { return try replace() }
-        try places.replace(found, at: path, in: parent, since: failures, replace)
-    }
-
-    /// What had a name has it no more.
-    func gaveWay(_ status: stat) {
-        if status.isFile, status.st_nlink < 2 { space?.quota?.removed(ContentVersion(status).size) }
+        guard let found else { return try replace() }
+        let isMoved = try places?.replace(found, at: path, in: parent, since: failures, replace)
+        if isMoved == nil { try replace() }
+        // A file without another name is gone now, unless it was moved to the trash, where it counts.
+        guard isMoved != true, found.isFile, found.st_nlink < 2 else { return }
+        space?.quota?.removed(ContentVersion(found).size)
     }
 
     func checkReplaceable(_ path: RelativePath, _ status: stat, _ replaces: Bool) throws(Failure) {

@@ -80,19 +80,23 @@ extension KeptPlaces {
     /// - Parameters:
     ///   - found: what has the path.
     ///   - replace: gives the path to something else.
+    /// - Returns: whether the file was moved to the trash. A file that was linked there lost one of two names.
     /// - Throws: `busy` for another one than was kept, and what `replace` throws.
     func replace(
         _ found: stat, at path: RelativePath, in parent: DirectoryHandle, since failures: Int,
         _ replace: () throws(Failure) -> Void
-    ) throws(Failure) {
+    ) throws(Failure) -> Bool {
         let keeping: ReplacedFiles.Keeping
         switch states[path] {
-        case nil: return try replace()
+        case nil:
+            try replace()
+            return false
         case .failed(let error): throw error
         case .replaced, .free: throw .isReplaced(path)
         case .impossible(let other):
             guard ContentVersion(other) == ContentVersion(found) else { throw .isReplaced(path) }
-            return try replace()
+            try replace()
+            return false
         case .kept(let known): keeping = known
         }
         guard keeping.before.isSame(as: found) else { throw .isReplaced(path) }
@@ -105,5 +109,6 @@ extension KeptPlaces {
             throw error
         }
         states[path] = .replaced(files.use(keeping, since: failures))
+        return !keeping.isLinked
     }
 }

@@ -361,6 +361,41 @@ import TransferTestSupport
         #expect(store.quota?.used == 6)
     }
 
+    /// A file that cannot have two names is moved to the trash, and counts there.
+    @Test(arguments: [TreeChange.Kind.link, .folder, .move]) func whatIsMovedToTheTrashCounts(_ kind: TreeChange.Kind)
+        throws
+    {
+        let temporary = try TemporaryDirectory(prefersMemory: true)
+        try Files.makeDirectory(temporary.path("store"))
+        try Files.write(.one, to: temporary.path("store/a"))
+        try Files.write(.six, to: temporary.path("store/b"))
+        let disk = Disk(interception: { call, body in
+            if case .linkName = call { -Int(EPERM) } else { body() }
+        })
+        let store = try FileStore(
+            path: temporary.path("store"), durability: .commit, limits: SpaceLimits(quota: 1000), fileSystem: nil,
+            disk: disk)
+        let (path, batch) = (try RelativePath("a"), TrashBatch(at: 0, number: 1))
+        let change: TreeChange =
+            switch kind {
+            case .link: .link(path, to: [0x78], replaces: true, nil)
+            case .folder: .folder(path, replaces: true, nil)
+            default: .move(try RelativePath("b"), to: path, replaces: true)
+            }
+        let planned = PlannedChange(
+            change, trashed: nil, compared: nil, expected: nil, place: TrashPlace(path, in: batch))
+        let changes = store.changes(for: nil)
+        changes.prepare([planned])
+        #expect(try changes.make(planned).kept?.batch == batch)
+        try changes.commit()
+        #expect(changes.finish() == [])
+        #expect(Files.read(temporary.path("store/" + RelativePath.trash(batch, path).string)) == .one)
+        #expect(store.quota?.used == 9)
+        let removal = try store.remover().begin(.trash(batch, nil), isRecursive: true, of: nil)
+        while try !removal.step(10) {}
+        #expect(store.quota?.used == 6)
+    }
+
     /// Another client has replaced the file meanwhile, and does not keep it: it counts as long as it has its name in the trash.
     @Test(arguments: [false, true]) func whatIsNotKeptInTheEndCountsNoMore(isClosed: Bool) throws {
         let temporary = try TemporaryDirectory()
