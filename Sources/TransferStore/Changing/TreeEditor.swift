@@ -73,7 +73,7 @@ package final class TreeEditor {
         }
         let numbers = changed.map { $0.descriptor.number }
         let made = directories.made
-        for case let error? in incoming.committer.commit(numbers, bytes: 1, since: failures, making: made) {
+        for case let error? in incoming.committer.commit(numbers, since: failures, making: made) {
             throw Failure(error, doing: "make the change durable")
         }
         try places?.settle(since: failures)

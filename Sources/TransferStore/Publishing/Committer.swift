@@ -102,7 +102,8 @@ final class Committer: Sendable {
     ///
     /// - Parameters:
     ///   - descriptors: open until this returns.
-    ///   - bytes: written to them; none to directories.
+    ///   - bytes: written to them. More than 0 says that all of them were staged, on the file system of this committer; 0 is for
+    ///     directories and for what was found.
     ///   - failures: as many as there were before the first byte was written.
     ///   - made: new directories whose names this may be about. They are doubted when a sync has failed, before those who wait
     ///     for these syncs go on. Where none has begun, because the mark could not be set, nothing is lost: the names have yet

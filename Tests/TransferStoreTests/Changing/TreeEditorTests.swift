@@ -72,6 +72,30 @@ import TransferTestSupport
         #expect(error?.code == .invalidPath && fixture.visible == [])
     }
 
+    /// A sync of the server's own file system says nothing of one that is mounted below. Where mounting is not allowed there is nothing
+    /// to test with.
+    @Test func attributesOnAnotherFileSystemAreSyncedThere() throws {
+        let syncs = RecordedSyncs()
+        let fixture = try StoreFixture(fileSystem: FileSystem(isMemory: false, syncsAsAWhole: true), syncs: syncs)
+        let place = fixture.path("d")
+        try Files.makeDirectory(place)
+        guard mount("tmpfs", place, "tmpfs", 0, nil) == 0 else {
+            print("skipped attributesOnAnotherFileSystemAreSyncedThere: \(String(cString: strerror(errno)))")
+            return
+        }
+        defer { umount2(place, Int32(MNT_DETACH)) }
+        let count = Committer.groupSize + 1
+        let editor = fixture.store.editor()
+        for number in 0..<count {
+            try Files.write(.one, to: place + "/\(number)")
+            _ = try editor.set(try path("d/\(number)"), permissions: 0o600, modified: nil, nil)
+        }
+        syncs.reset()
+        try editor.commit()
+        #expect(syncs.syncs.count { if case .file = $0 { true } else { false } } == count)
+        #expect(!syncs.syncs.contains { if case .fileSystem = $0 { true } else { false } })
+    }
+
     @Test func whatIsThereStaysUnlessItMayBeReplaced() throws {
         let fixture = try StoreFixture()
         for name in ["a", "b", "c", "d/x"] { try fixture.publish(name, .one) }
