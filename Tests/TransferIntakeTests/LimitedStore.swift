@@ -3,20 +3,16 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// A directory store that can less than others.
+/// A directory that takes parts as a store of few abilities does (`SkeletonStore` takes none).
 final class LimitedStore: ContentStore {
     let abilities: StoreAbilities
     private let store: FileStore
-    private let takesOnlyWhole: Bool
 
-    /// - Parameter takesOnlyWhole: whether it has neither parts nor append uploads, and reads nothing again.
-    init(_ store: FileStore, _ abilities: StoreAbilities, takesOnlyWhole: Bool = false) {
-        (self.store, self.abilities, self.takesOnlyWhole) = (store, abilities, takesOnlyWhole)
-    }
+    init(_ store: FileStore, _ abilities: StoreAbilities) { (self.store, self.abilities) = (store, abilities) }
 
-    var parts: (any PartStore)? { takesOnlyWhole ? nil : store }
-    var appends: (any AppendStore)? { takesOnlyWhole ? nil : store }
-    var rereads: (any RereadStore)? { takesOnlyWhole ? nil : store }
+    var parts: (any PartStore)? { store }
+    var appends: (any AppendStore)? { store }
+    var rereads: (any RereadStore)? { store }
 
     var durability: Durability { store.durability }
 

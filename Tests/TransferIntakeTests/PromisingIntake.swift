@@ -20,7 +20,7 @@ final class PromisingIntake {
     /// - Parameter hasCatalog: whether there can be one.
     init(
         _ durability: Durability = .none, signer: KeyPair? = nil, abilities: StoreAbilities = StoreAbilities(),
-        takesOnlyWhole: Bool = false, hasCatalog: Bool = true
+        hasCatalog: Bool = true
     ) throws {
         directory = try TemporaryDirectory()
         store = try FileStore(path: directory.path("store"), durability: durability)
@@ -28,7 +28,7 @@ final class PromisingIntake {
         }
         intake = Intake(
             Intake.Configuration(maximumMultiparts: 4, filesAtOnce: 64, maximumUpload: 1 << 30, keepUnfinished: .max),
-            store: LimitedStore(store, abilities, takesOnlyWhole: takesOnlyWhole), records: catalog, signer: signer
+            store: LimitedStore(store, abilities), records: catalog, signer: signer
         ) { _ in }
     }
 

@@ -40,27 +40,6 @@ import TransferTestSupport
         #expect(fixture.size("a") == UInt64(Self.content.count))
     }
 
-    @Test(arguments: ConflictPolicy.allCases) func aStoreThatCannotKeepWhatIsThereOnlyReplaces(
-        _ conflict: ConflictPolicy
-    ) throws {
-        let fixture = try PromisingIntake(abilities: StoreAbilities(replacesNothing: false))
-        let intent = UploadIntent(id: id, path: "a", size: 1, conflict: conflict)
-        #expect(fixture.session().send(intent, [1]).code == (conflict == .overwrite ? .committed : .forbidden))
-        #expect(fixture.size("a") == (conflict == .overwrite ? 1 : nil))
-    }
-
-    @Test func aStoreThatKeepsNothingUnfinishedTakesUploadsWhole() throws {
-        let fixture = try PromisingIntake(takesOnlyWhole: true)
-        let session = fixture.session()
-        #expect(send(0..<Self.block, session) == .forbidden && end(session) == .forbidden)
-        let append = UploadAppend(at: 0, total: nil, ending: .here, isNew: true)
-        let growing = UploadIntent(id: id, path: "a", size: 1, extent: .append(append))
-        #expect(session.send(growing, [1]).code == .forbidden)
-        #expect(try session.unfinishedAppend(id) == nil && !session.takeBack(append: id))
-        #expect(!fixture.intake.takesPieces && fixture.intake.multiparts.isEmpty)
-        #expect(session.send(UploadIntent(id: id, path: "a", size: 1), [1]).code == .committed)
-    }
-
     @Test func aStoreOfLargePartsTakesAShortOneAtTheEndAlone() throws {
         let fixture = try PromisingIntake(abilities: StoreAbilities(leastPart: 2 * Self.block))
         let session = fixture.session()
