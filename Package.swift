@@ -192,7 +192,7 @@ let package = Package(
             "TransferStore",
             uses: [
                 "TransferPorts", "TransferModel", "TransferProtocol", "TransferCodec", "TransferStoreTestSupport",
-                "CLinux",
+                "TransferMemoryStore", "CLinux",
             ]),
         tests(
             "TransferMail", uses: ["TransferLedger", "TransferPorts", "TransferDatabase", "TransferModel", "CSQLite"]),

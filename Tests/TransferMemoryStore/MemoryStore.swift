@@ -49,6 +49,12 @@ package final class MemoryMedium: Sendable {
     /// The uploads that are not complete.
     package var uploads: [UploadID] { state.withLock { Array($0.parts.keys) } }
 
+    /// Removes a file, or a folder with all that is in it, as another program would, over the head of the server.
+    package func remove(_ path: RelativePath) throws(Failure) {
+        let node = state.withLock { $0.tree.take(path) }
+        if node == nil { throw .notFound(path) }
+    }
+
     /// Writes a file as another program would, over the head of the server.
     package func write(_ content: [UInt8], _ path: RelativePath) throws(Failure) {
         try state.withLock { (state) throws(Failure) in
@@ -234,7 +240,11 @@ extension MemoryStore {
     package func admit(
         _ path: RelativePath, size: UInt64?, conflict: ConflictPolicy
     ) throws(Failure) -> PublicationOutcome? {
-        guard let node = read({ $0.node(at: path) }) else { return nil }
+        let found = try with { (state) throws(Failure) in
+            try state.tree.checkFolders(above: path)
+            return state.tree.node(at: path)
+        }
+        guard let node = found else { return nil }
         switch conflict {
         case .skip: return .skipped
         case .keepBoth: return nil

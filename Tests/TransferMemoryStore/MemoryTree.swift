@@ -61,6 +61,13 @@ extension MemoryTree {
         }
     }
 
+    /// - Throws: `pathConflict` or `invalidPath` where a file or a link is in the way of a path.
+    func checkFolders(above path: RelativePath) throws(Failure) {
+        guard let folder = path.parent else { return }
+        if let there = node(at: folder) { return try there.checkIsFolder(folder) }
+        try checkFolders(above: folder)
+    }
+
     private func number(at path: RelativePath?) -> UInt64? {
         var found = Self.top
         for component in path?.components ?? [] {
@@ -101,8 +108,8 @@ extension MemoryTree {
     ///
     /// - Throws: `pathConflict` where something else has one of the paths.
     mutating func makeFolder(_ path: RelativePath?) throws(Failure) {
-        guard let path, node(at: path)?.isFolder != true else { return }
-        if let there = node(at: path) { throw there.target == nil ? .taken(path) : .throughLink(path) }
+        guard let path else { return }
+        if let there = node(at: path) { return try there.checkIsFolder(path) }
         try makeFolder(path.parent)
         let number = make(.folder([:]), permissions: path.leadsToTrash ? 0o700 : 0o755)
         try give(path, to: number)
@@ -192,6 +199,12 @@ extension MemoryTree.Node {
     var bytes: PagedBytes? { if case .file(let bytes) = form { bytes } else { nil } }
 
     var isFolder: Bool { if case .folder = form { true } else { false } }
+
+    /// - Throws: `pathConflict` for a file, `invalidPath` for a link: no path goes on behind either.
+    func checkIsFolder(_ path: RelativePath) throws(Failure) {
+        guard !isFolder else { return }
+        throw target == nil ? .taken(path) : .throughLink(path)
+    }
 
     var isEmptyFolder: Bool { if case .folder(let children) = form { children.isEmpty } else { false } }
 

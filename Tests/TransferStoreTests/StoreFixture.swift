@@ -79,21 +79,8 @@ struct StoreFixture {
         _ path: String, _ content: [UInt8], _ conflict: ConflictPolicy = .keepBoth, asPart: Bool = false,
         digest: DigestFunction = .xxh128, modified: Timestamp? = nil, permissions: UInt16? = nil
     ) throws -> Publication {
-        let id = UploadID.random()
-        let size = UInt64(content.count)
-        let staged =
-            asPart
-            ? try store.resume(id: id, size: nil) : try store.stage(id: id, size: size, permissions: permissions)
-        do {
-            try content.withUnsafeBytes { bytes in try staged.write(bytes, at: 0) }
-        } catch {
-            staged.discard()
-            throw error
-        }
-        return Publication(
-            staged: staged, id: id, path: try RelativePath(path), size: size,
-            digest: content.withUnsafeBytes { ContentDigester.digest(digest, $0) }, conflict: conflict,
-            modified: modified, permissions: permissions)
+        try store.publication(
+            path, content, conflict, asPart: asPart, digest: digest, modified: modified, permissions: permissions)
     }
 
     /// Stages and publishes one upload.
@@ -122,6 +109,35 @@ struct StoreFixture {
         } catch let error as Failure {
             return error.code
         }
+    }
+}
+
+extension ContentStore {
+    /// Stages all of `content`.
+    ///
+    /// - Parameter asPart: as what can be resumed.
+    func publication(
+        _ path: String, _ content: [UInt8], _ conflict: ConflictPolicy = .keepBoth, asPart: Bool = false,
+        digest: DigestFunction = .xxh128, modified: Timestamp? = nil, permissions: UInt16? = nil
+    ) throws -> Publication {
+        let id = UploadID.random()
+        let size = UInt64(content.count)
+        let staged: any StagedContent =
+            if asPart, let parts {
+                try parts.resume(id: id, size: nil, filled: nil, quota: nil)
+            } else {
+                try stage(id: id, size: size, filled: nil, permissions: permissions, quota: nil)
+            }
+        do {
+            try content.withUnsafeBytes { bytes in try staged.write(bytes, at: 0) }
+        } catch {
+            staged.discard()
+            throw error
+        }
+        return Publication(
+            staged: staged, id: id, path: try RelativePath(path), size: size,
+            digest: content.withUnsafeBytes { ContentDigester.digest(digest, $0) }, conflict: conflict,
+            modified: modified, permissions: permissions)
     }
 }
 

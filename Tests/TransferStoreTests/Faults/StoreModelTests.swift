@@ -1,14 +1,10 @@
-import Glibc
 import Testing
-import TransferPorts
 import TransferModel
-import TransferProtocol
+import TransferPorts
 import TransferStoreTestSupport
 import TransferTestSupport
 
-@testable import TransferStore
-
-/// Random publications against the rules of the protocol, kept in a dictionary.
+/// Random publications against the rules of the protocol, kept in a dictionary: each store answers as it does.
 @Suite struct StoreModelTests {
     /// Names and what is under them.
     struct Model {
@@ -23,7 +19,7 @@ import TransferTestSupport
         /// Also those that are empty.
         var directories: Set<String> = []
 
-        /// As `StoreFixture.visible` has it.
+        /// As `ModeledStore.visible` has it.
         var tree: Set<String> { Set(files.keys).union(directories.map { $0 + "/" }) }
 
         private func isDirectory(_ path: String) -> Bool { directories.contains(path) }
@@ -95,13 +91,13 @@ import TransferTestSupport
         }
     }
 
-    private static let paths = ["a", "a.b", "d/a", "d/a.b", "d", "d/e/f.g", "d/e", "夏.jpg", "a/x", "a-1"]
+    fileprivate static let paths = ["a", "a.b", "d/a", "d/a.b", "d", "d/e/f.g", "d/e", "夏.jpg", "a/x", "a-1"]
 
-    private static let policies: [ConflictPolicy] = [.keepBoth, .keepBoth, .overwrite, .skip, .fail]
+    fileprivate static let policies: [ConflictPolicy] = [.keepBoth, .keepBoth, .overwrite, .skip, .fail]
 
     /// What is done to both.
-    private struct Run {
-        let fixture: StoreFixture
+    private struct Run<Modeled: ModeledStore> {
+        let modeled: Modeled
         let context: String
         var random: SplitMix64
         var model = Model()
@@ -113,7 +109,9 @@ import TransferTestSupport
 
         private mutating func path() -> String { StoreModelTests.paths.randomElement(using: &random) ?? "a" }
 
-        private mutating func policy() -> ConflictPolicy { policies.randomElement(using: &random) ?? .keepBoth }
+        private mutating func policy() -> ConflictPolicy {
+            StoreModelTests.policies.randomElement(using: &random) ?? .keepBoth
+        }
 
         mutating func step(_ outcome: (Result<PublicationOutcome, Failure>) -> Model.Outcome) throws {
             switch Int.random(in: 0..<10, using: &random) {
@@ -122,8 +120,8 @@ import TransferTestSupport
             case 7: try write()
             default: try admit(outcome)
             }
-            #expect(fixture.visible == model.tree, "\(context)")
-            #expect(fixture.parts.isEmpty, "\(context)")
+            #expect(modeled.visible == model.tree, "\(context)")
+            #expect(modeled.unfinished == 0, "\(context)")
         }
 
         private mutating func publish(_ outcome: (Result<PublicationOutcome, Failure>) -> Model.Outcome) throws {
@@ -132,10 +130,11 @@ import TransferTestSupport
             for _ in 0..<Int.random(in: 1...8, using: &random) {
                 let (path, policy, content) = (path(), policy(), content())
                 let asPart = Bool.random(using: &random)
-                batch.append(try fixture.publication(path, content, policy, asPart: asPart))
+                batch.append(try modeled.store.publication(path, content, policy, asPart: asPart))
                 expected.append(model.publish(path, content, policy))
             }
-            #expect(fixture.publish(batch).map(outcome) == expected, "\(context)")
+            let published = modeled.store.publish(batch, acknowledged: { _, _ in nil }, mayReplace: nil)
+            #expect(published.outcomes.map(outcome) == expected, "\(context)")
         }
 
         /// Behind the store's back; directories stay until they are empty and sometimes longer.
@@ -143,18 +142,18 @@ import TransferTestSupport
             if let directory = model.directories.sorted().randomElement(using: &random),
                 model.tree.allSatisfy({ !$0.hasPrefix(directory + "/") || $0 == directory + "/" })
             {
-                try Files.check("rmdir", rmdir(fixture.path(directory)))
+                try modeled.remove(directory)
                 model.directories.remove(directory)
             }
             guard let path = model.files.keys.sorted().randomElement(using: &random) else { return }
-            try Files.check("unlink", unlink(fixture.path(path)))
+            try modeled.remove(path)
             model.files[path] = nil
         }
 
         private mutating func write() throws {
             guard let path = model.files.keys.sorted().randomElement(using: &random) else { return }
             let content = content()
-            try Files.write(content, to: fixture.path(path))
+            try modeled.write(content, over: path)
             model.files[path] = content
         }
 
@@ -162,7 +161,7 @@ import TransferTestSupport
             let (path, policy) = (path(), policy())
             let size = Bool.random(using: &random) ? Int.random(in: 0...2, using: &random) : nil
             let admitted = Result { () throws(any Error) in
-                try fixture.store.admit(try RelativePath(path), size: size.map { UInt64($0) }, conflict: policy)
+                try modeled.store.admit(try RelativePath(path), size: size.map { UInt64($0) }, conflict: policy)
             }
             let expected = model.admit(path, size, policy)
             switch admitted {
@@ -175,20 +174,25 @@ import TransferTestSupport
         }
     }
 
-    /// Seconds for all; the store is in memory, but does as on a disk.
+    /// Seconds for all; the directory is in memory, but does as on a disk.
     private static let seeds = 300
 
-    @Test func random() throws {
+    enum Kind: CaseIterable { case directory, memory }
+
+    @Test(arguments: Kind.allCases) func random(_ kind: Kind) throws {
         for seed in Seeds.some(Self.seeds) {
-            let script = ScriptedDisk()
-            let fileSystem = FileSystem(isMemory: false, syncsAsAWhole: seed.isMultiple(of: 2))
-            script.start()
-            let fixture = try StoreFixture(fileSystem: fileSystem, script: script, usesOpenat2: seed % 4 < 2)
-            var run = Run(fixture: fixture, context: "seed \(seed)", random: SplitMix64(seed: seed))
-            for _ in 0..<20 { try run.step(outcome) }
-            for (name, content) in run.model.files {
-                #expect(Files.read(fixture.path(name)) == content, "seed \(seed), \(name)")
+            switch kind {
+            case .directory: try run(StoreFixture.modeled(seed: seed), seed: seed)
+            case .memory: try run(ModeledMemory(), seed: seed)
             }
+        }
+    }
+
+    private func run(_ modeled: some ModeledStore, seed: UInt64) throws {
+        var run = Run(modeled: modeled, context: "seed \(seed)", random: SplitMix64(seed: seed))
+        for _ in 0..<20 { try run.step(outcome) }
+        for (name, content) in run.model.files {
+            #expect(modeled.content(name) == content, "seed \(seed), \(name)")
         }
     }
 }

@@ -1,0 +1,72 @@
+import Glibc
+import TransferMemoryStore
+import TransferModel
+import TransferPorts
+import TransferStoreTestSupport
+import TransferTestSupport
+
+@testable import TransferStore
+
+/// A store of either kind, as the model compares it, and what others may do behind its back.
+protocol ModeledStore {
+    associatedtype Store: ContentStore
+
+    var store: Store { get }
+
+    /// What clients may see: paths of files, and of folders with a slash at the end.
+    var visible: Set<String> { get }
+
+    /// How many uploads are not complete.
+    var unfinished: Int { get }
+
+    /// - Returns: nil where no file has the path.
+    func content(_ path: String) -> [UInt8]?
+
+    /// Others write a file over the head of the store.
+    func write(_ content: [UInt8], over path: String) throws
+
+    /// Others remove a file or an empty folder.
+    func remove(_ path: String) throws
+}
+
+extension StoreFixture: ModeledStore {
+    /// - Parameter seed: decides what kind of file system the store takes its directory for, and how it opens paths.
+    static func modeled(seed: UInt64) throws -> StoreFixture {
+        let script = ScriptedDisk()
+        let fileSystem = FileSystem(isMemory: false, syncsAsAWhole: seed.isMultiple(of: 2))
+        script.start()
+        return try StoreFixture(fileSystem: fileSystem, script: script, usesOpenat2: seed % 4 < 2)
+    }
+
+    var unfinished: Int { parts.count }
+
+    func content(_ path: String) -> [UInt8]? { Files.read(self.path(path)) }
+
+    func write(_ content: [UInt8], over path: String) throws { try Files.write(content, to: self.path(path)) }
+
+    func remove(_ path: String) throws { try Files.check("remove", Glibc.remove(self.path(path))) }
+}
+
+struct ModeledMemory: ModeledStore {
+    private let medium: MemoryMedium
+    let store: MemoryStore
+
+    init() throws {
+        medium = MemoryMedium()
+        store = try MemoryStore(medium)
+    }
+
+    var visible: Set<String> {
+        Set(
+            medium.paths().filter { !$0.hasPrefix(RelativePath.reservedName) }
+                .map { content($0) == nil ? $0 + "/" : $0 })
+    }
+
+    var unfinished: Int { medium.uploads.count }
+
+    func content(_ path: String) -> [UInt8]? { (try? RelativePath(path)).flatMap(medium.content) }
+
+    func write(_ content: [UInt8], over path: String) throws { try medium.write(content, RelativePath(path)) }
+
+    func remove(_ path: String) throws { try medium.remove(RelativePath(path)) }
+}
