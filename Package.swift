@@ -163,7 +163,7 @@ let package = Package(
                 "TransferPorts", "TransferStore", "TransferDatabase", "TransferCatalog", "TransferMail",
                 "TransferLedger",
                 "TransferSystem",
-                "TransferTestSupport",
+                "TransferMemoryStore", "TransferTestSupport",
                 "CLinux",
             ],
             path: "Tests/Simulation/TransferSimulation", swiftSettings: strict),

@@ -54,14 +54,15 @@ begin() {
     run "$@" &
 }
 
-# Of processor time, so that a busy machine plays as many seeds as others.
-readonly simulated_seconds=20
+# Of processor time, so that a busy machine plays as many seeds as others. Over the store in memory a second has more of them.
+readonly simulated_seconds=20 simulated_seconds_in_memory=5
 
 # The recorded cases first: each is a mistake that was there once. Fresh seeds are played also when one of them fails.
 simulate() {
     local status=0
     scripts/simulate.sh --cases Tests/Simulation/cases || status=1
     .build/simulation/release/transfer-simulate --cpu-seconds "$simulated_seconds" || status=1
+    .build/simulation/release/transfer-simulate --store memory --cpu-seconds "$simulated_seconds_in_memory" || status=1
     return "$status"
 }
 

@@ -35,6 +35,13 @@ final class MemoryPart: Sendable {
             state.written = now
         }
     }
+
+    func copy() -> MemoryPart {
+        let copy = MemoryPart(clock: clock)
+        let state = state.withLock(\.self)
+        copy.state.withLock { $0 = state }
+        return copy
+    }
 }
 
 /// A place in memory for the bytes of one upload.

@@ -29,6 +29,8 @@ extension MemoryStore {
             publication: publication, staged: staged, bytes: staged.part.bytes, acknowledged: acknowledged,
             mayReplace: mayReplace)
         return try with { (state) throws(Failure) in
+            medium.before.withLock { $0 = state.tree.isFollowed ? state : nil }
+            defer { medium.before.withLock { $0 = nil } }
             if publication.conflict == .overwrite, let sender = publication.sender {
                 state.rules.overwrites.announce(publication.path, sender.connection)
             }
@@ -175,7 +177,8 @@ extension MemoryTree {
     ) throws(Failure) -> KeptFile {
         guard node(at: place) == nil else { throw .taken(place) }
         try makeFolder(place.parent)
-        try move(path, to: place)
+        try give(place, to: there.number)
+        take(path)
         let versions = there.fileVersion.flatMap { before in
             node(there.number).map { KeptFile.Versions(before: before, after: $0.version) }
         }

@@ -19,6 +19,9 @@ package final class MemoryMedium: Sendable {
     static let capacity: UInt64 = 1 << 40
 
     let state: Locked<State>
+    /// The state before the publication that is being made, of a medium that a test follows: what the publication asks of others may end
+    /// the process, and nobody else has the lock then.
+    let before = Locked<State?>(nil)
     let clock: @Sendable () -> Int64
 
     /// - Parameter clock: UTC, in nanoseconds since 1970.
@@ -93,10 +96,13 @@ package final class MemoryStore: ServerStore, RereadStore {
     package var appends: (any AppendStore)? { self }
     package var rereads: (any RereadStore)? { self }
 
-    /// - Parameter durability: what acknowledgements say; the medium keeps all of it either way.
+    /// - Parameters:
+    ///   - durability: what acknowledgements say; the medium keeps all of it either way.
+    ///   - clock: decides when the quota may be counted anew; nanoseconds of a clock that nobody sets.
     /// - Throws: `busy` while another server has the medium.
     package init(
-        _ medium: MemoryMedium, durability: Durability = .commit, limits: SpaceLimits = SpaceLimits()
+        _ medium: MemoryMedium, durability: Durability = .commit, limits: SpaceLimits = SpaceLimits(),
+        clock: @escaping @Sendable () -> Int64 = monotonicNanoseconds
     ) throws(Failure) {
         (self.medium, self.durability) = (medium, durability)
         let isNew = medium.state.withLock { state -> Bool? in
@@ -108,7 +114,7 @@ package final class MemoryStore: ServerStore, RereadStore {
         self.isNew = isNew
         let makers = RoomMakers()
         makesRoom = makers
-        space = limits == SpaceLimits() ? nil : MemorySpace(limits, of: medium, makers)
+        space = limits == SpaceLimits() ? nil : MemorySpace(limits, of: medium, makers, clock)
     }
 
     deinit { unlock() }
@@ -139,10 +145,12 @@ final class MemorySpace: LimitedSpace {
     private let limits: Locked<SpaceLimits>
     private let medium: MemoryMedium
 
-    init(_ limits: SpaceLimits, of medium: MemoryMedium, _ makers: RoomMakers) {
+    init(
+        _ limits: SpaceLimits, of medium: MemoryMedium, _ makers: RoomMakers, _ clock: @escaping @Sendable () -> Int64
+    ) {
         self.limits = Locked(limits)
         self.medium = medium
-        quota = limits.quota.map { limit in Quota(ofStore: limit) { _ in medium.count } }
+        quota = limits.quota.map { limit in Quota(ofStore: limit, clock: clock) { _ in medium.count } }
         quota?.givesWay { makers.makeRoom(.stored($0)) }
         quota?.countOnce()
     }

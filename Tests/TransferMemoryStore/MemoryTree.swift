@@ -1,18 +1,18 @@
-import TransferModel
+package import TransferModel
 import TransferPorts
 
 /// Files, folders and links in memory, with their names. What it is asked to change it changes at once; what is to happen together happens
 /// under one lock of its owner's.
-struct MemoryTree: Sendable {
-    struct Node: Sendable {
-        enum Form: Sendable {
+package struct MemoryTree: Sendable {
+    package struct Node: Sendable {
+        package enum Form: Sendable {
             case file(PagedBytes)
             case folder([PathKey: UInt64])
             case link([UInt8])
         }
 
-        let number: UInt64
-        var form: Form
+        package let number: UInt64
+        package fileprivate(set) var form: Form
         var permissions: UInt16
         var revision: Int64
         var touch: Int64
@@ -22,11 +22,31 @@ struct MemoryTree: Sendable {
         var names: UInt32 = 0
     }
 
-    private static let top: UInt64 = 1
+    /// What has become of a name.
+    package enum NameChange: Sendable {
+        case given(RelativePath, to: UInt64)
+
+        /// The name is gone, and this had it.
+        case taken(RelativePath, from: Node)
+
+        /// An object has another name. The moves are those of the files and links that have other paths by that: itself, or those in it.
+        case moved(RelativePath, to: RelativePath, UInt64, [Move])
+    }
+
+    package struct Move: Sendable {
+        package let number: UInt64
+        package let path: String
+        package let target: String
+    }
+
+    /// The number of the folder at the top.
+    package static let top: UInt64 = 1
 
     private var nodes: [UInt64: Node] = [:]
     private var lastNumber = Self.top
-    private var lastMoment: Int64 = 0
+    private(set) var lastMoment: Int64 = 0
+    /// What has become of names since they were last asked for; nil where nobody asks.
+    private var changes: [NameChange]?
     private let clock: @Sendable () -> Int64
 
     /// - Parameter clock: UTC, in nanoseconds since 1970.
@@ -51,7 +71,7 @@ extension MemoryTree {
     /// What has a path; the top for nil.
     func node(at path: RelativePath?) -> Node? { number(at: path).flatMap { nodes[$0] } }
 
-    func node(_ number: UInt64) -> Node? { nodes[number] }
+    package func node(_ number: UInt64) -> Node? { nodes[number] }
 
     /// The names in a folder, in the order of their bytes.
     func names(in folder: Node) -> [(name: String, node: Node)] {
@@ -124,6 +144,7 @@ extension MemoryTree {
         nodes[number]?.names += 1
         touch(number)
         change(folder)
+        changes?.append(.given(path, to: number))
     }
 
     /// Takes a name away.
@@ -138,6 +159,7 @@ extension MemoryTree {
         change(folder)
         let node = nodes[number]
         if node?.names == 0 { nodes[number] = nil }
+        if let node { changes?.append(.taken(path, from: node)) }
         return node
     }
 
@@ -146,6 +168,29 @@ extension MemoryTree {
         guard let number = number(at: path) else { throw .notFound(path) }
         try give(target, to: number)
         take(path)
+        guard changes != nil else { return }
+        let moves = moves(of: number, path.string, target.string)
+        changes?.removeLast(2)
+        changes?.append(.moved(path, to: target, number, moves))
+    }
+
+    private func moves(of number: UInt64, _ path: String, _ target: String) -> [Move] {
+        guard let node = nodes[number], node.isFolder else {
+            return [Move(number: number, path: path, target: target)]
+        }
+        return names(in: node).flatMap { name, node in
+            moves(of: node.number, "\(path)/\(name)", "\(target)/\(name)")
+        }
+    }
+
+    /// Keeps what becomes of names from now on.
+    mutating func follow() { changes = [] }
+
+    var isFollowed: Bool { changes != nil }
+
+    mutating func takeChanges() -> [NameChange] {
+        defer { if changes != nil { changes = [] } }
+        return changes ?? []
     }
 
     mutating func set(
@@ -196,7 +241,7 @@ extension MemoryTree {
 
 extension MemoryTree.Node {
     /// Of a file; nil for anything else.
-    var bytes: PagedBytes? { if case .file(let bytes) = form { bytes } else { nil } }
+    package var bytes: PagedBytes? { if case .file(let bytes) = form { bytes } else { nil } }
 
     var isFolder: Bool { if case .folder = form { true } else { false } }
 
@@ -209,9 +254,9 @@ extension MemoryTree.Node {
     var isEmptyFolder: Bool { if case .folder(let children) = form { children.isEmpty } else { false } }
 
     /// What a link says; nil for anything else.
-    var target: [UInt8]? { if case .link(let target) = form { target } else { nil } }
+    package var target: [UInt8]? { if case .link(let target) = form { target } else { nil } }
 
-    var version: ContentVersion {
+    package var version: ContentVersion {
         ContentVersion(object: number, revision: revision, touch: touch, size: bytes?.size ?? 0)
     }
 

@@ -7,6 +7,7 @@ import TransferSimulation
 @main enum Main {
     private static let usage = """
         usage: transfer-simulate [OPTION...]
+          --store KIND     directory (default) or memory; recorded cases have their own
           --seed N         the first seed (default: from the clock, so that each run plays others)
           --step N         how far the next seed is from the last (default: 1)
           --runs N         end after so many seeds
@@ -75,7 +76,8 @@ import TransferSimulation
         let first = only ?? options.numbers["--seed"] ?? UInt64(time(nil)) &* 1_000_000
         let step = max(1, options.numbers["--step"] ?? 1)
         let most = only == nil ? options.numbers["--runs"] ?? .max : 1
-        let simulation = Simulation(tells: only != nil, isAlone: true, shrinks: only != nil || !options.isQuick)
+        let simulation = Simulation(
+            store: options.store, tells: only != nil, isAlone: true, shrinks: only != nil || !options.isQuick)
         var watch = Watch(seconds: options.numbers["--seconds"], processor: options.numbers["--cpu-seconds"])
         var figures = Simulation.Figures()
         var kinds = Kinds()
@@ -113,6 +115,7 @@ import TransferSimulation
 private struct Options {
     var numbers: [String: UInt64] = [:]
     var texts: [String: String] = [:]
+    var store = Simulation.StoreKind.directory
     var isQuick = false
     var keepsGoing = false
 
@@ -126,6 +129,9 @@ private struct Options {
             case "--seconds", "--cpu-seconds", "--seed", "--runs", "--step", "--only":
                 guard let number = words.popFirst().flatMap({ UInt64($0) }) else { return nil }
                 numbers[name] = number
+            case "--store":
+                guard let kind = words.popFirst().flatMap({ Simulation.StoreKind(rawValue: $0) }) else { return nil }
+                store = kind
             case "--record", "--cases", "--case":
                 guard let text = words.popFirst() else { return nil }
                 texts[name] = text

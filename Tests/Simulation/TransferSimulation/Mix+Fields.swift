@@ -28,6 +28,7 @@ extension Mix {
 
     /// All that a world reads of a mix. The weights and the length are not among them: they only choose the steps.
     static let fields = [
+        Field("store", \.store),
         Field("names", \.names),
         Field("hasFreshDirectories", \.hasFreshDirectories),
         Field("conflicts", \.conflicts),
@@ -83,6 +84,7 @@ extension NamedMixValue {
 extension ConflictPolicy: NamedMixValue {}
 extension SimulatedDisk.Fault.Kind: NamedMixValue {}
 extension Step.Kind: NamedMixValue {}
+extension Simulation.StoreKind: NamedMixValue {}
 
 extension Array: MixValue where Element: MixValue {
     var caseText: String { map(\.caseText).joined(separator: " ") }

@@ -7,6 +7,8 @@ import TransferTestSupport
 /// All that a world reads of it is written into recorded cases (`Mix.fields`), which have to play the same when it changes: a
 /// new property gets the value with which nothing is new as its default.
 struct Mix: Sendable {
+    /// What servers store in.
+    var store = Simulation.StoreKind.directory
     /// How often each kind of step comes.
     let weights: [(kind: Step.Kind, weight: Int)]
     /// What goes wrong with the disk; nothing where it never fails.
@@ -88,6 +90,14 @@ struct Mix: Sendable {
         hasConditions = random.next() % 2 == 0
         hasCommands = random.next() % 2 == 0
         keepsReplaced = random.next() % 4 > 0
+    }
+
+    /// The same for another store. In memory nothing fails, there is no other disk, and nobody else changes anything.
+    func over(_ store: Simulation.StoreKind) -> Mix {
+        var mix = self
+        mix.store = store
+        if !store.isOnDisk { (mix.faults, mix.hasSecondDisk) = ([], false) }
+        return mix
     }
 
     /// Some of them, mostly few: at least one.

@@ -61,6 +61,16 @@ public struct Simulation: Sendable {
         }
     }
 
+    /// What the servers of a run store in.
+    public enum StoreKind: String, CaseIterable, Sendable {
+        /// `FileStore`, on a simulated disk.
+        case directory
+        /// `MemoryStore`.
+        case memory
+
+        var isOnDisk: Bool { self == .directory }
+    }
+
     /// Runs in which a shorter failure is looked for.
     private static let mostAttempts = 400
 
@@ -79,24 +89,28 @@ public struct Simulation: Sendable {
     /// Whether the fewest steps are looked for with which a failure happens.
     private let shrinks: Bool
 
+    private let store: StoreKind
+
     /// - Parameters:
+    ///   - store: what the servers of seeds store in; a recorded case says it itself.
     ///   - forgetsDirectories: a planted mistake of the disk: syncs of directories are said to be made, and are not.
     ///   - forgetsIntended: a planted mistake of the server: what it is about to do with names is not noted.
     ///   - tells: whether the shortest run with a failure is made once more, and every call to the disk printed.
     ///   - isAlone: whether nothing else in this process opens or closes anything meanwhile.
     ///   - shrinks: whether the fewest steps are looked for with which a failure happens.
     public init(
-        forgetsDirectories: Bool = false, forgetsIntended: Bool = false, tells: Bool = false, isAlone: Bool = false,
+        store: StoreKind = .directory, forgetsDirectories: Bool = false, forgetsIntended: Bool = false,
+        tells: Bool = false, isAlone: Bool = false,
         shrinks: Bool = true
     ) {
         (self.forgetsDirectories, self.tells, self.shrinks) = (forgetsDirectories, tells, shrinks)
         self.forgetsIntended = forgetsIntended
-        self.isAlone = isAlone
+        (self.isAlone, self.store) = (isAlone, store)
     }
 
     /// - Throws: `FailedRun`.
     public func run(seed: UInt64) throws(FailedRun) -> Figures {
-        let whole = Self.recorded(seed: seed)
+        let whole = Self.recorded(seed: seed, store)
         do {
             return try take(whole)
         } catch {
@@ -123,10 +137,10 @@ public struct Simulation: Sendable {
     }
 
     /// All that a seed stands for at present.
-    public static func recorded(seed: UInt64) -> RecordedCase {
+    public static func recorded(seed: UInt64, _ store: StoreKind = .directory) -> RecordedCase {
         var (random, ofMix) = (SplitMix64(seed: seed), SplitMix64(seed: ~seed))
         let mix = Mix(&ofMix, parts: Limits.blockSize <= 4 << 10)
-        return RecordedCase(comments: [], seed: seed, mix: mix, steps: Step.steps(of: mix, &random))
+        return RecordedCase(comments: [], seed: seed, mix: mix.over(store), steps: Step.steps(of: mix, &random))
     }
 
     private func take(_ run: RecordedCase, tells: Bool = false) throws -> Figures {

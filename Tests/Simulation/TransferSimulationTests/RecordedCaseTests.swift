@@ -9,8 +9,9 @@ import TransferSystem
 
 @Suite struct RecordedCaseTests {
     /// Mixes are all different, so that some of the seeds have each form of each value.
-    @Test(arguments: 0..<40 as Range<UInt64>) func whatIsWrittenIsReadAgain(_ seed: UInt64) throws {
-        let whole = Simulation.recorded(seed: seed)
+    @Test(arguments: 0..<40 as Range<UInt64>, Simulation.StoreKind.allCases)
+    func whatIsWrittenIsReadAgain(_ seed: UInt64, over store: Simulation.StoreKind) throws {
+        let whole = Simulation.recorded(seed: seed, store)
         let recorded = RecordedCase(
             comments: ["a is gone", "# 2"], seed: seed, mix: whole.mix, steps: Array(whole.steps.prefix(3)))
         let read = try RecordedCase(parsing: recorded.description)

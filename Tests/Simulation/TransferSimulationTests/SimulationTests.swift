@@ -4,8 +4,9 @@ import TransferSimulation
 
 @Suite struct SimulationTests {
     /// Some seconds of what `make simulate` does without end.
-    @Test(arguments: 0..<8) func nothingIsBroken(_ group: UInt64) throws {
-        for seed in group * 1000..<group * 1000 + 6 { _ = try Simulation().run(seed: seed) }
+    @Test(arguments: 0..<8, Simulation.StoreKind.allCases)
+    func nothingIsBroken(_ group: UInt64, over store: Simulation.StoreKind) throws {
+        for seed in group * 1000..<group * 1000 + 6 { _ = try Simulation(store: store).run(seed: seed) }
     }
 
     /// A simulator that finds nothing in a server which breaks its promise would be worth nothing.
@@ -22,10 +23,10 @@ import TransferSimulation
     }
 
     /// Neither in one that moves files without a note: whatever kills it there leaves files that nobody knows under their paths.
-    @Test func findsMovesThatAreNotNoted() {
+    @Test(arguments: Simulation.StoreKind.allCases) func findsMovesThatAreNotNoted(over store: Simulation.StoreKind) {
         let found = (0..<200 as Range<UInt64>).contains { seed in
             do throws(Simulation.FailedRun) {
-                _ = try Simulation(forgetsIntended: true, shrinks: false).run(seed: seed)
+                _ = try Simulation(store: store, forgetsIntended: true, shrinks: false).run(seed: seed)
                 return false
             } catch {
                 return true
@@ -49,7 +50,11 @@ import TransferSimulation
         let result = await #expect(
             processExitsWith: .success, observing: [\.standardOutputContent]
         ) {
-            for seed in 0..<4 as Range<UInt64> { print("trace", seed, try Simulation().run(seed: seed).trace) }
+            for store in Simulation.StoreKind.allCases {
+                for seed in 0..<4 as Range<UInt64> {
+                    print("trace", store, seed, try Simulation(store: store).run(seed: seed).trace)
+                }
+            }
         }
         return result?.standardOutputContent ?? []
     }

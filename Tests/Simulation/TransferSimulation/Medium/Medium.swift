@@ -98,7 +98,7 @@ struct Medium {
     var files: [Object: File] = [:]
     var directories: [Object: Directory] = [:]
     /// Grows with every change.
-    private(set) var version = 0
+    var version = 0
     /// What symbolic links say.
     var links: [Object: [UInt8]] = [:]
     /// What is on the second disk; nothing where there is one disk only.

@@ -11,7 +11,7 @@ import TransferTestSupport
 /// The calls take place for real, in a directory of a file system in memory; only syncs are merely said to be.
 ///
 /// `@unchecked Sendable`: a simulation has one thread.
-final class SimulatedDisk: @unchecked Sendable {
+final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
     /// What goes wrong with one of the next calls.
     struct Fault: Equatable {
         enum Kind: UInt32, CaseIterable {
@@ -108,6 +108,27 @@ final class SimulatedDisk: @unchecked Sendable {
             }, dirtyBytes: { 0 },
             amendment: { [self] in medium.amend(&$0) },
             boot: boot, isSerial: true)
+    }
+
+    func open(at path: String, _ limits: SpaceLimits, syncsAsAWhole: Bool) throws -> any ServerStore {
+        let store = try FileStore(
+            path: path, durability: .commit, limits: limits,
+            fileSystem: FileSystem(isMemory: false, syncsAsAWhole: syncsAsAWhole), disk: disk,
+            // Counted once by each server: a machine that is slow must not play another run.
+            clock: { 0 })
+        isInUse = true
+        return store
+    }
+
+    func cut(to path: String, isCopied: Bool, _ random: inout SplitMix64) -> Medium {
+        medium.cut(to: path, isCopied: isCopied, &random)
+    }
+
+    func renewed(_ medium: Medium, boot: Int, seed: UInt64) -> any SimulatedStorage {
+        var medium = medium
+        medium.made = []
+        return SimulatedDisk(
+            medium, boot: boot, seed: seed, forgetsDirectories: forgetsDirectories, tells: tells, trace: trace)
     }
 
     func arm(_ fault: Fault?) { self.fault = fault }

@@ -42,11 +42,11 @@ extension World {
     /// - Returns: where the copy, or the same content, is; nil where the name was left.
     private func copy(
         _ content: [UInt8], to path: RelativePath, replaces: Bool, for caller: Caller, through intake: Intake,
-        to store: FileStore
+        to store: any ServerStore
     ) throws(Failure) -> RelativePath? {
         let size = UInt64(content.count)
         let staged = try store.stage(
-            id: .random(), size: size, permissions: nil, quota: intake.quotas.quota(for: caller.grant))
+            id: .random(), size: size, filled: nil, permissions: nil, quota: intake.quotas.quota(for: caller.grant))
         try content.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try staged.write(bytes, at: 0) }
         let digest = SimulatedGround.digest(of: content, .xxh128)
         var publication = Publication(

@@ -13,7 +13,7 @@ extension World {
     /// A program beside the server reads every file and compares it with the catalog, as `transfer verify` does
     /// (`Scrub.conclude`). The disk may just have lost something.
     func scrub(_ step: Step) throws {
-        if step.b % 2 == 0 { try rot(step) }
+        if step.b % 2 == 0, mix.store.isOnDisk { try rot(step) }
         guard busy == nil, !disk.isDead, intake != nil, !isRecordDue else { return }
         try records.beside { owners in
             for path in disk.medium.seenPaths.keys.sorted() {

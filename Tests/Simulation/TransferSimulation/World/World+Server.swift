@@ -57,13 +57,8 @@ extension World {
     private func open() throws {
         var limits = SpaceLimits()
         limits.quota = mix.quota
-        let store = try FileStore(
-            path: path, durability: .commit, limits: limits,
-            fileSystem: FileSystem(isMemory: false, syncsAsAWhole: mix.syncsAsAWhole), disk: disk.disk,
-            // Counted once by each server: a machine that is slow must not play another run.
-            clock: { 0 })
+        let store = try disk.open(at: path, limits, syncsAsAWhole: mix.syncsAsAWhole)
         self.store = store
-        disk.isInUse = true
         servers += 1
         try openMailroom()
         let intake = Intake(
@@ -92,14 +87,9 @@ extension World {
     }
 
     private func renewDisk(_ old: Medium) {
-        var medium = old
-        medium.made = []
         earlierCalls += disk.calls
         earlierFailedSyncs += disk.failedSyncs
-        disk = SimulatedDisk(
-            medium, boot: number, seed: random.next(), forgetsDirectories: options.forgetsDirectories,
-            tells: options.tells,
-            trace: trace)
+        disk = disk.renewed(old, boot: number, seed: random.next())
     }
 
     /// The last server is over.
@@ -163,7 +153,7 @@ extension World {
         path = directory.path("\(number)")
         mkdir(path, 0o755)
         let before = disk.medium.seenPaths.keys
-        let medium = disk.medium.cut(to: path, isCopied: isCopied, &random)
+        let medium = disk.cut(to: path, isCopied: isCopied, &random)
         try records.cutPower(&random)
         try ledger?.cutPower()
         renewDisk(medium)

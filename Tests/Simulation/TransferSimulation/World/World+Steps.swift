@@ -58,7 +58,7 @@ extension World {
         case .haunt: try haunt(step)
         case .abort: try abort(step)
         case .lookup: try lookup(step)
-        case .change: try change(step)
+        case .change: if mix.store.isOnDisk { try change(step) }
         case .scrub: try scrub(step)
         case .wait: wait(Int64(step.b % 7200))
         case .expire: expire(step)
@@ -81,7 +81,7 @@ extension World {
         case .remove: try remove(step)
         case .copy: try copyStored(step)
         case .introduce: try introduce(step)
-        case .migrate: try migrate(step)
+        case .migrate: if mix.store.isOnDisk { try migrate(step) }
         case .restrict: restrict()
         }
     }

@@ -12,7 +12,7 @@ import TransferStore
 import TransferSystem
 import TransferTestSupport
 
-/// A server's intake with its store on a simulated disk, callers that come and go, and what they were promised.
+/// A server's intake with its store on a simulated disk or in memory, callers that come and go, and what they were promised.
 final class World {
     struct Options {
         let mix: Mix
@@ -36,7 +36,8 @@ final class World {
     /// Power cuts so far, each of which leaves another directory.
     var number = 0
     var path: String
-    var disk: SimulatedDisk
+    /// A disk, or memory in its place.
+    var disk: any SimulatedStorage
     let records: SimulatedCatalog
     /// Nothing in a world without mailboxes.
     let ledger: SimulatedLedger?
@@ -54,7 +55,7 @@ final class World {
     var mayExpire = false
     var checkedMail: (medium: Int, ledger: Int)?
     let signer: ServerIdentity?
-    var store: FileStore?
+    var store: (any ServerStore)?
     var intake: Intake?
     var sessions: [Session?]
     /// Connections whose clients have gone.
@@ -169,11 +170,15 @@ final class World {
         signer = options.mix.givesReceipts ? ServerIdentity() : nil
         ledger = options.mix.hasMail ? try SimulatedLedger(directory.path("ledger")) : nil
         sessions = Array(repeating: nil, count: options.mix.sessions)
-        var medium = Medium(root: path, clock: clock)
-        if options.mix.hasSecondDisk { medium.mountSecond(in: path) }
-        disk = SimulatedDisk(
-            medium, seed: random.next(), forgetsDirectories: options.forgetsDirectories,
-            tells: options.tells, trace: trace)
+        switch options.mix.store {
+        case .directory:
+            var medium = Medium(root: path, clock: clock)
+            if options.mix.hasSecondDisk { medium.mountSecond(in: path) }
+            disk = SimulatedDisk(
+                medium, seed: random.next(), forgetsDirectories: options.forgetsDirectories,
+                tells: options.tells, trace: trace)
+        case .memory: disk = SimulatedMemory(root: path, clock: clock, trace: trace)
+        }
         records.isDead = { [unowned self] in disk.isDead }
         records.die = { [unowned self] in disk.die() }
         try start()

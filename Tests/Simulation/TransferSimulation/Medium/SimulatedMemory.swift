@@ -1,0 +1,215 @@
+import TransferMemoryStore
+import TransferModel
+import TransferPorts
+import TransferTestSupport
+
+/// What the store of a simulated server keeps its content on, a disk or memory, until the process of the server dies.
+protocol SimulatedStorage: AnyObject {
+    /// What is there, as every program sees it, and what a power cut would leave.
+    var medium: Medium { get }
+    var isDead: Bool { get }
+    /// Calls in all, those that have failed, and syncs among these.
+    var calls: UInt64 { get }
+    var failures: Int { get }
+    var failedSyncs: Int { get }
+    /// Whether a file stays that was to go.
+    var hasKeptSomething: Bool { get }
+    /// Whether something was synced without a mark that says so.
+    var hasSyncedUnmarked: Bool { get }
+
+    /// The store of a server that starts.
+    func open(at path: String, _ limits: SpaceLimits, syncsAsAWhole: Bool) throws -> any ServerStore
+
+    /// The process is no more: nothing of what it still does takes place.
+    func die()
+
+    /// What has become of names since this was last asked.
+    func takeNamings() -> [SimulatedDisk.Naming]
+
+    func arm(_ fault: SimulatedDisk.Fault?)
+    func arm(_ interlude: SimulatedDisk.Interlude?)
+
+    /// What others have done to the directory, and synced.
+    func change(_ body: (inout Medium) -> Void)
+
+    /// What a power cut leaves, in a new directory. The process has died before.
+    ///
+    /// - Parameter isCopied: whether that is copied to another disk.
+    func cut(to path: String, isCopied: Bool, _ random: inout SplitMix64) -> Medium
+
+    /// That of the next server.
+    ///
+    /// - Parameters:
+    ///   - medium: what is left of this one.
+    ///   - boot: the run of the machine, which a power cut ends.
+    func renewed(_ medium: Medium, boot: Int, seed: UInt64) -> any SimulatedStorage
+}
+
+/// The memory of `MemoryStore`, followed by a medium in which everything is certain. The process dies between two publications or
+/// changes, and not in one of them; nothing fails, and others change nothing.
+final class SimulatedMemory: SimulatedStorage {
+    private let memory: MemoryMedium
+    private let trace: Trace
+    private var mirror: Medium
+    private var namings: [SimulatedDisk.Naming] = []
+    /// The moment of the memory that the mirror shows.
+    private var shown: Int64?
+    /// What the process has left, as soon as it is dead.
+    private var left: MemoryMedium?
+
+    private(set) var calls: UInt64 = 0
+    let failures = 0
+    let failedSyncs = 0
+    let hasKeptSomething = false
+    let hasSyncedUnmarked = false
+
+    init(_ memory: MemoryMedium, _ mirror: Medium, trace: Trace) {
+        (self.memory, self.mirror, self.trace) = (memory, mirror, trace)
+        memory.follow()
+    }
+
+    convenience init(root: String, clock: VirtualClock, trace: Trace) {
+        self.init(MemoryMedium { clock.stamp() }, Medium(root: root, clock: clock), trace: trace)
+    }
+
+    var medium: Medium {
+        follow()
+        return mirror
+    }
+
+    var isDead: Bool { left != nil }
+
+    func open(at path: String, _ limits: SpaceLimits, syncsAsAWhole: Bool) throws -> any ServerStore {
+        try MemoryStore(memory, limits: limits, clock: { 0 })
+    }
+
+    func die() {
+        guard !isDead else { return }
+        follow()
+        left = memory.left()
+    }
+
+    func takeNamings() -> [SimulatedDisk.Naming] {
+        follow()
+        defer { namings = [] }
+        return namings
+    }
+
+    func arm(_ fault: SimulatedDisk.Fault?) {}
+
+    func arm(_ interlude: SimulatedDisk.Interlude?) {}
+
+    func change(_ body: (inout Medium) -> Void) {}
+
+    func cut(to path: String, isCopied: Bool, _ random: inout SplitMix64) -> Medium {
+        guard let left else { preconditionFailure("the process is not dead") }
+        left.losePower()
+        mirror.show(left.look())
+        return mirror
+    }
+
+    func renewed(_ medium: Medium, boot: Int, seed: UInt64) -> any SimulatedStorage {
+        guard let left else { preconditionFailure("the process is not dead") }
+        return SimulatedMemory(left, medium, trace: trace)
+    }
+
+    /// Brings the mirror up to date.
+    private func follow() {
+        guard !isDead, shown != memory.moment else { return }
+        shown = memory.moment
+        let look = memory.look()
+        for change in look.changes {
+            calls += 1
+            note(change, in: look.tree)
+        }
+        mirror.show(look)
+    }
+
+    private func note(_ change: MemoryTree.NameChange, in tree: MemoryTree) {
+        switch change {
+        case .given(let path, let number):
+            trace.add(path.parent?.string ?? "")
+            trace.add(Trace.withoutChance(String(path.name)))
+            // A folder is made behind what has given way, and all else in its place.
+            note(
+                path.string, Int(number),
+                replaces: tree.node(number).map { $0.bytes != nil || $0.target != nil } ?? true)
+        case .taken(let path, let node):
+            mirror.keep(node)
+            note(gone: path.string, node.number)
+        case .moved(let path, let target, let number, let moves):
+            trace.add(target.string)
+            note(target.string, Int(number), replaces: true, moves: moves)
+            note(gone: path.string, number, isRenamed: true)
+        }
+    }
+
+    private func note(_ path: String, _ object: Int, replaces: Bool, moves: [MemoryTree.Move] = []) {
+        guard Medium.isFollowed(path) else { return }
+        var replaced: Medium.Object?
+        if replaces, let last = namings.last, last.path == path, last.object == nil, !last.isRenamed {
+            replaced = last.replacedObject
+            namings.removeLast()
+        }
+        namings.append(
+            SimulatedDisk.Naming(
+                path: path, object: object, replacedObject: replaced, replaced: replaced.flatMap(mirror.seen),
+                moves: moves.map { SimulatedDisk.Move(object: Int($0.number), path: $0.path, target: $0.target) }))
+    }
+
+    private func note(gone path: String, _ number: UInt64, isRenamed: Bool = false) {
+        guard Medium.isFollowed(path) else { return }
+        namings.append(
+            SimulatedDisk.Naming(
+                path: path, object: nil, replacedObject: Int(number), replaced: nil, isRenamed: isRenamed))
+    }
+}
+
+extension Medium {
+    /// The folder in the server's own with uploads that are not complete, and that folder where the store has none.
+    private static let (incoming, ownFolder): (Object, Object) = (-1, -2)
+
+    /// Whether a path is outside the server's own folder, or in the trash.
+    fileprivate static func isFollowed(_ path: String) -> Bool {
+        isInTrash(path) || !(path == own || path.hasPrefix(own + "/"))
+    }
+
+    /// Shows what is in memory. What was there before stays what it was.
+    fileprivate mutating func show(_ look: MemoryLook) {
+        version += 1
+        directories = [:]
+        show(look.tree, MemoryTree.top, "")
+        var names: [String: Object] = [:]
+        for (index, (id, bytes)) in look.parts.enumerated() {
+            let object = Self.ownFolder - 1 - index
+            files[object] = File(seen: bytes.bytes, certain: bytes.bytes)
+            names["\(id).part"] = object
+            if look.appends.contains(id) { names["\(id).sheet"] = object }
+        }
+        let ownFolder = object(at: Self.own) ?? Self.ownFolder
+        directories[Self.incoming] = Directory(seen: names, certain: names)
+        for (folder, name, object) in [(root, Self.own, ownFolder), (ownFolder, "incoming", Self.incoming)] {
+            directories[folder, default: Directory()].seen[name] = object
+            directories[folder, default: Directory()].certain[name] = object
+        }
+    }
+
+    private mutating func show(_ tree: MemoryTree, _ number: UInt64, _ path: String) {
+        guard let node = tree.node(number) else { return }
+        keep(node)
+        guard case .folder(let children) = node.form else { return }
+        let names = Dictionary(uniqueKeysWithValues: children.map { ($0.key.string, Object($0.value)) })
+        directories[Object(number)] = Directory(
+            path: Self.isFollowed(path) ? path : nil, seen: names, certain: names, modified: node.version.revision)
+        for (name, child) in children { show(tree, child, path.isEmpty ? name.string : path + "/" + name.string) }
+    }
+
+    /// What a file or link is, or was last.
+    fileprivate mutating func keep(_ node: MemoryTree.Node) {
+        let (object, version) = (Object(node.number), node.version)
+        if let text = node.target { links[object] = text }
+        guard let bytes = node.bytes, files[object]?.changed != version.touch else { return }
+        let content = bytes.bytes
+        files[object] = File(seen: content, certain: content, modified: version.revision, changed: version.touch)
+    }
+}
