@@ -79,7 +79,7 @@ extension MemoryStore: AppendStore {
         id: UploadID, quota: Quota?, to target: (_ declaration: [UInt8]) throws(Failure) -> UploadTarget?
     ) throws(Failure) -> MemoryAppendable? {
         guard let append = try with({ $0.appends[id] }) else { return nil }
-        if try with({ $0.parts[id] == nil }), try !bringBack(id, append, to: target) {
+        if try with({ $0.parts[id] == nil }), try !bringBack(id, append, quota: quota, to: target) {
             medium.state.withLock { $0.appends[id] = nil }
             return nil
         }
@@ -93,11 +93,14 @@ extension MemoryStore: AppendStore {
 
     /// Makes the part of an upload again that was published and never ended, from the file that it became.
     private func bringBack(
-        _ id: UploadID, _ append: MemoryAppend,
+        _ id: UploadID, _ append: MemoryAppend, quota: Quota?,
         to target: (_ declaration: [UInt8]) throws(Failure) -> UploadTarget?
     ) throws(Failure) -> Bool {
         let mark = append.noted
         guard mark.total == mark.offset, let target = try target(append.declaration) else { return false }
+        // Refuse what there is no room for before there is a part that counts.
+        let room = try stage(id: id, size: mark.offset, filled: nil, permissions: nil, quota: quota)
+        defer { room.discard() }
         let whole = ContentDigester.digest(AppendMark.function, size: mark.offset, ofBlocks: mark.blocks + mark.tail)
         return medium.state.withLock { state in
             var path = target.path
