@@ -2,6 +2,8 @@ import Testing
 import TransferAccess
 import TransferCatalog
 import TransferCodec
+import TransferLedger
+import TransferMail
 import TransferModel
 import TransferPorts
 import TransferTestSupport
@@ -17,9 +19,12 @@ import TransferTestSupport
 
     init() throws {
         directory = try TemporaryDirectory()
+        let ledger = try MailLedger(path: directory.path("mail"), isDurable: false)
+        let people = ListedPeople(people: [MailPerson("bob")])
         intake = Intake(
             Intake.Configuration(maximumMultiparts: 4, filesAtOnce: 64, maximumUpload: 1 << 30, keepUnfinished: .max),
-            store: store, records: Catalog(path: directory.path("catalog"), isDurable: false) { _ in }, signer: nil
+            store: store, records: Catalog(path: directory.path("catalog"), isDurable: false) { _ in }, signer: nil,
+            mailroom: Mailroom(.success(ledger), people, MailLimits(bytes: 16 << 20))
         ) { _ in }
     }
 
@@ -66,6 +71,17 @@ import TransferTestSupport
         try removals.commit()
         #expect(isOver && gone == 1)
         #expect(throws: Failure.self) { try read("d/a") }
+    }
+
+    /// No other upload has the place of what is for somebody, so a store that can only replace takes it.
+    @Test func whatIsForSomebodyIsStored() throws {
+        let grant = Grant(.token("alice"), name: "alice", options: AccessOptions())
+        let way = IntakeSession.Connection(number: 1) { work in work() }
+        let session = IntakeSession(intake, way, caller: Caller(grant, UploadScope(), peer: "test"))
+        let intent = UploadIntent(
+            id: .random(), path: "a", size: UInt64(content.count), recipients: ["bob"])
+        #expect(session.send(intent, content).code == .committed)
+        #expect(store.mailFiles().map { store.version(at: $0)?.size } == [UInt64(content.count)])
     }
 
     @Test func whatItCannotStoreIsRefusedWithASentence() throws {

@@ -111,9 +111,9 @@ extension UploadAdmission {
             (path, intent.conflict) = (RelativePath.mail(intent.wholeID), .keepBoth)
         } else {
             path = stated
+            guard intake.store.abilities.replacesNothing || intent.conflict == .overwrite else { throw .onlyReplacing }
         }
         statedPath = stated
-        guard intake.store.abilities.replacesNothing || intent.conflict == .overwrite else { throw .onlyReplacing }
         switch intent.extent {
         case .whole: break
         case .part, .multipart: _ = try intake.partStore()
