@@ -58,6 +58,7 @@ private final class MemoryChanges: TreeEditing {
     }
 
     package func commit() throws(Failure) {
+        store.medium.letOthersIn()
         store.tidyTrash(emptied)
         emptied = []
     }

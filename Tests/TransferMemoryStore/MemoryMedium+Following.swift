@@ -18,7 +18,14 @@ package struct MemoryLook: Sendable {
 
 extension MemoryMedium {
     /// Keeps what becomes of names from now on, for `look`.
-    package func follow() { state.withLock { $0.tree.follow() } }
+    ///
+    /// - Parameter between: is called before each publication and before changes are made durable, without a lock.
+    package func follow(between: @escaping @Sendable () -> Void) {
+        state.withLock { $0.tree.follow() }
+        self.between.withLock { $0 = between }
+    }
+
+    func letOthersIn() { between.withLock(\.self)?() }
 
     /// Another number after each change, of one medium.
     package var moment: Int64 {

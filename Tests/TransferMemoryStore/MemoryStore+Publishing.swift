@@ -8,6 +8,7 @@ extension MemoryStore {
         mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)?
     ) -> PublishedBatch {
         let outcomes = batch.map { publication in
+            medium.letOthersIn()
             let outcome = Result { () throws(Failure) in
                 try publish(publication, acknowledged: acknowledged, mayReplace: mayReplace)
             }

@@ -22,6 +22,8 @@ package final class MemoryMedium: Sendable {
     /// The state before the publication that is being made, of a medium that a test follows: what the publication asks of others may end
     /// the process, and nobody else has the lock then.
     let before = Locked<State?>(nil)
+    /// What others do before each publication and before changes are made durable, of a medium that a test follows.
+    let between = Locked<(@Sendable () -> Void)?>(nil)
     let clock: @Sendable () -> Int64
 
     /// - Parameter clock: UTC, in nanoseconds since 1970.
@@ -122,7 +124,10 @@ package final class MemoryStore: ServerStore, RereadStore {
     package func unlock() { medium.state.withLock { $0.isServed = false } }
 
     func with<T>(_ body: (inout MemoryMedium.State) throws(Failure) -> T) throws(Failure) -> T {
-        try medium.state.withLock { (state) throws(Failure) in try body(&state) }
+        try medium.state.withLock { (state) throws(Failure) in
+            defer { state.tree.end() }
+            return try body(&state)
+        }
     }
 
     func read<T>(_ body: (MemoryTree) -> T) -> T { medium.state.withLock { body($0.tree) } }

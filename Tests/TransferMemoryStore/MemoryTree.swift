@@ -31,6 +31,9 @@ package struct MemoryTree: Sendable {
 
         /// An object has another name. The moves are those of the files and links that have other paths by that: itself, or those in it.
         case moved(RelativePath, to: RelativePath, UInt64, [Move])
+
+        /// What happens at one moment is over: a name that is given next does not replace what has lost it before.
+        case ended
     }
 
     package struct Move: Sendable {
@@ -187,6 +190,8 @@ extension MemoryTree {
     mutating func follow() { changes = [] }
 
     var isFollowed: Bool { changes != nil }
+
+    mutating func end() { changes?.append(.ended) }
 
     mutating func takeChanges() -> [NameChange] {
         defer { if changes != nil { changes = [] } }

@@ -47,15 +47,20 @@ protocol SimulatedStorage: AnyObject {
 
 /// The memory of `MemoryStore`, followed by a medium in which everything is certain. The process dies between two publications or
 /// changes, and not in one of them; nothing fails, and others change nothing.
-final class SimulatedMemory: SimulatedStorage {
+///
+/// `@unchecked Sendable`: a simulation has one thread.
+final class SimulatedMemory: SimulatedStorage, @unchecked Sendable {
     private let memory: MemoryMedium
     private let trace: Trace
     private var mirror: Medium
     private var namings: [SimulatedDisk.Naming] = []
+    /// Whether what gets the path of the last naming takes the place of what has lost it.
+    private var mayReplace = false
     /// The moment of the memory that the mirror shows.
     private var shown: Int64?
     /// What the process has left, as soon as it is dead.
     private var left: MemoryMedium?
+    private var interlude: SimulatedDisk.Interlude?
 
     private(set) var calls: UInt64 = 0
     let failures = 0
@@ -65,7 +70,7 @@ final class SimulatedMemory: SimulatedStorage {
 
     init(_ memory: MemoryMedium, _ mirror: Medium, trace: Trace) {
         (self.memory, self.mirror, self.trace) = (memory, mirror, trace)
-        memory.follow()
+        memory.follow { [unowned self] in play() }
     }
 
     convenience init(root: String, clock: VirtualClock, trace: Trace) {
@@ -97,7 +102,17 @@ final class SimulatedMemory: SimulatedStorage {
 
     func arm(_ fault: SimulatedDisk.Fault?) {}
 
-    func arm(_ interlude: SimulatedDisk.Interlude?) {}
+    func arm(_ interlude: SimulatedDisk.Interlude?) { self.interlude = interlude }
+
+    private func play() {
+        guard !isDead, let interlude else { return }
+        guard interlude.wait == 0 else {
+            self.interlude?.wait -= 1
+            return
+        }
+        self.interlude = nil
+        interlude.body()
+    }
 
     func change(_ body: (inout Medium) -> Void) {}
 
@@ -119,7 +134,6 @@ final class SimulatedMemory: SimulatedStorage {
         shown = memory.moment
         let look = memory.look()
         for change in look.changes {
-            calls += 1
             note(change, in: look.tree)
         }
         mirror.show(look)
@@ -141,13 +155,15 @@ final class SimulatedMemory: SimulatedStorage {
             trace.add(target.string)
             note(target.string, Int(number), replaces: true, moves: moves)
             note(gone: path.string, number, isRenamed: true)
+        case .ended: return mayReplace = false
         }
+        calls += 1
     }
 
     private func note(_ path: String, _ object: Int, replaces: Bool, moves: [MemoryTree.Move] = []) {
         guard Medium.isFollowed(path) else { return }
         var replaced: Medium.Object?
-        if replaces, let last = namings.last, last.path == path, last.object == nil, !last.isRenamed {
+        if replaces, let last = namings.last, last.path == path, mayReplace {
             replaced = last.replacedObject
             namings.removeLast()
         }
@@ -155,6 +171,7 @@ final class SimulatedMemory: SimulatedStorage {
             SimulatedDisk.Naming(
                 path: path, object: object, replacedObject: replaced, replaced: replaced.flatMap(mirror.seen),
                 moves: moves.map { SimulatedDisk.Move(object: Int($0.number), path: $0.path, target: $0.target) }))
+        mayReplace = false
     }
 
     private func note(gone path: String, _ number: UInt64, isRenamed: Bool = false) {
@@ -162,6 +179,7 @@ final class SimulatedMemory: SimulatedStorage {
         namings.append(
             SimulatedDisk.Naming(
                 path: path, object: nil, replacedObject: Int(number), replaced: nil, isRenamed: isRenamed))
+        mayReplace = !isRenamed
     }
 }
 
