@@ -153,7 +153,7 @@ let package = Package(
             path: "Tests/TransferStoreTestSupport", swiftSettings: strict),
         .target(
             name: "TransferMemoryStore",
-            dependencies: ["TransferCodec", "TransferModel", "TransferPorts", "TransferSystem"],
+            dependencies: ["TransferAccess", "TransferCodec", "TransferModel", "TransferPorts", "TransferSystem"],
             path: "Tests/TransferMemoryStore", swiftSettings: strict),
         .target(
             name: "TransferSimulation",
@@ -185,7 +185,7 @@ let package = Package(
         tests("TransferClassic", uses: ["TransferModel", "TransferCodec", "TransferKeys"]),
         tests("TransferHTTP", uses: ["TransferModel"]),
         tests("TransferReceipts", uses: ["TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys"]),
-        tests("TransferAccess", uses: ["TransferModel", "TransferKeys", "CLinux", "CQREncode"]),
+        tests("TransferAccess", uses: ["TransferModel", "TransferKeys", "TransferMemoryStore", "CLinux", "CQREncode"]),
         tests("TransferIO", uses: ["CLinux", "CIPSecMB", "COpenSSL"]),
         tests("TransferConnection", uses: ["TransferModel", "TransferProtocol", "TransferIO"]),
         tests(

@@ -7,7 +7,7 @@ import TransferTestSupport
 @testable import TransferAccess
 
 /// Each secret costs 70 ms.
-@Suite struct AuthenticatorSecretsTests {
+@Suite(.overEachKindOfLists) struct AuthenticatorSecretsTests {
     private let server: ServerFolder
 
     init() throws {
@@ -16,14 +16,14 @@ import TransferTestSupport
 
     @Test func aTokenComesInUntilItIsRevoked() throws {
         let token = try server.issue(.token) { $0.folder = Sample.path("camera") }
-        let authenticator = Authenticator(server.folder)
+        let authenticator = Authenticator(server.lists)
         for _ in 0..<2 {
             let grant = try authenticator.decide(.remote(nil, token: token.text)).get().grant
             #expect(grant.source == .token(token.id) && grant.name == "camera")
             #expect(grant.options.folder?.string == "camera")
         }
         let grant = try authenticator.decide(.remote(nil, token: token.text)).get().grant
-        _ = try server.folder.revoke { $0.id == token.id }
+        _ = try server.lists.revoke { $0.id == token.id }
         #expect(throws: Refusal.self) { try authenticator.recheck(grant, at: Sample.now) }
         #expect(authenticator.refusal(.remote(nil, token: token.text)) == .authenticationFailed)
     }
@@ -32,14 +32,14 @@ import TransferTestSupport
     @Test func aTokenIsMoreThanAKey() throws {
         let key = try server.admit("laptop")
         let token = try server.issue(.token)
-        let authenticator = Authenticator(server.folder)
+        let authenticator = Authenticator(server.lists)
         #expect(try authenticator.decide(.remote(key, token: token.text)).get().grant.source == .token(token.id))
         #expect(authenticator.refusal(.remote(key, token: AccessSecret.random(.token).text)) == .authenticationFailed)
     }
 
     @Test func theSameIDWithAnotherSecretIsRefused() throws {
         let token = try server.issue(.token)
-        let authenticator = Authenticator(server.folder)
+        let authenticator = Authenticator(server.lists)
         #expect(authenticator.refusal(.remote(nil, token: token.text)) == nil)
         let other = "transfer_\(token.id)_\(AccessSecret.random(.token).secret)"
         #expect(authenticator.refusal(.remote(nil, token: other)) == .authenticationFailed)
@@ -49,7 +49,7 @@ import TransferTestSupport
 
     @Test func anExpiredTokenIsRefused() throws {
         let token = try server.issue(.token) { $0.expires = Sample.now.advanced(bySeconds: 5) }
-        let authenticator = Authenticator(server.folder)
+        let authenticator = Authenticator(server.lists)
         #expect(authenticator.refusal(.remote(nil, token: token.text)) == nil)
         #expect(authenticator.refusal(.remote(nil, token: token.text), at: 5) == .authenticationFailed)
     }
@@ -57,7 +57,7 @@ import TransferTestSupport
     @Test func wrongAndUnknownOnesAreToldApartByNothing() throws {
         let token = try server.issue(.token)
         let wrong = "transfer_\(token.id)_\(AccessSecret.random(.token).secret)"
-        let authenticator = Authenticator(server.folder)
+        let authenticator = Authenticator(server.lists)
         let texts = [wrong, AccessSecret.random(.token).text, "nonsense", ""]
         let refusals = texts.compactMap { text -> Refusal? in
             guard case .failure(let refusal) = authenticator.decide(.remote(nil, token: text)) else { return nil }
@@ -69,7 +69,7 @@ import TransferTestSupport
     @Test func failuresCloseTheAddressForSecretsAlone() throws {
         let key = try server.admit("laptop")
         let token = try server.issue(.token)
-        let authenticator = Authenticator(server.folder)
+        let authenticator = Authenticator(server.lists)
         for _ in 0..<6 { #expect(authenticator.refusal(.remote(nil, token: "wrong")) == .authenticationFailed) }
         #expect(authenticator.refusal(.remote(nil, token: token.text)) == .busy)
         #expect(authenticator.refusal(.remote(key)) == nil)
@@ -85,7 +85,7 @@ import TransferTestSupport
         let token = try server.issue(.token)
         let expired = try server.issue(.token) { $0.expires = Sample.now.advanced(bySeconds: -1) }
         let code = try server.issue(.pairing)
-        let authenticator = Authenticator(server.folder)
+        let authenticator = Authenticator(server.lists)
         for _ in 0..<10 {
             #expect(authenticator.refusal(.remote(KeyPair().key)) == .authenticationRequired)
             #expect(authenticator.refusal(.remote(nil)) == .authenticationRequired)
@@ -101,29 +101,29 @@ import TransferTestSupport
     /// Somebody behind the same address guesses, or has a token that was revoked and tries for ever.
     @Test func aTokenThatWasFoundRightIsNotLockedOut() throws {
         let token = try server.issue(.token)
-        let authenticator = Authenticator(server.folder)
+        let authenticator = Authenticator(server.lists)
         #expect(authenticator.refusal(.remote(nil, token: token.text)) == nil)
         for _ in 0..<6 { #expect(authenticator.refusal(.remote(nil, token: "wrong")) == .authenticationFailed) }
         #expect(authenticator.refusal(.remote(nil, token: token.text)) == nil)
         // And opens nothing for whoever guesses.
         #expect(authenticator.refusal(.remote(nil, token: "wrong")) == .busy)
-        _ = try server.folder.revoke { $0.id == token.id }
+        _ = try server.lists.revoke { $0.id == token.id }
         #expect(authenticator.refusal(.remote(nil, token: token.text)) == .busy)
     }
 
     /// The id of a code is no secret, and one that had its own code knows how they look.
     @Test func theSecretOfAnotherCodeEnrolsNobody() throws {
         let (code, other) = (try server.issue(.pairing), try server.issue(.pairing))
-        let authenticator = Authenticator(server.folder)
+        let authenticator = Authenticator(server.lists)
         let mixed = "pair_\(code.id)_\(other.secret)"
         for _ in 0..<6 {
             #expect(authenticator.refusal(.remote(Sample.key, token: mixed)) == .authenticationFailed)
         }
         #expect(authenticator.refusal(.remote(Sample.key, token: mixed)) == .busy)
-        #expect(try server.folder.list(AccessFolder.keysName, of: AuthorizedKey.self).entries.isEmpty)
+        #expect(try server.lists.keys.get().entries.isEmpty)
         #expect(authenticator.refusal(.remote(Sample.key), at: 400) == .authenticationRequired)
         // Both are as good as they were.
-        let codes = try server.folder.list(AccessFolder.tokensName, of: AccessToken.self).entries.map(\.id)
+        let codes = try server.lists.tokens.get().entries.map(\.id)
         #expect(codes.sorted() == [code.id, other.id].sorted())
         let elsewhere = Credentials(network: PeerNetwork(ipv4: 2), isLocal: false, key: Sample.key, token: code.text)
         #expect(authenticator.refusal(elsewhere) == nil)
@@ -133,7 +133,7 @@ import TransferTestSupport
     /// A push opens its lanes at the same moment, with a token that the server has not seen since it was started.
     @Test func oneSecretOnManyConnectionsComesIn() throws {
         let token = try server.issue(.token)
-        let authenticator = Authenticator(server.folder)
+        let authenticator = Authenticator(server.lists)
         let refusals = Locked<[ResultCode?]>([])
         let threads = (0..<16).map { _ in
             TestThread {
@@ -147,7 +147,7 @@ import TransferTestSupport
 
     @Test func notTooManyAreHashedAtOnce() throws {
         let (token, known) = (try server.issue(.token), try server.issue(.token))
-        let authenticator = Authenticator(server.folder)
+        let authenticator = Authenticator(server.lists)
         #expect(authenticator.refusal(.remote(nil, token: known.text)) == nil)
         let busy = BusyQueue(authenticator.hashing)
         let refusal = #expect(throws: Refusal.self) {
@@ -164,9 +164,9 @@ import TransferTestSupport
 
     @Test func aPairingCodeEnrolsOneKey() throws {
         let code = try server.issue(.pairing) {
-            ($0.folder, $0.expires) = (Sample.path("in"), Sample.now.advanced(bySeconds: AccessFolder.pairingSeconds))
+            ($0.folder, $0.expires) = (Sample.path("in"), Sample.now.advanced(bySeconds: AccessSecret.pairingSeconds))
         }
-        let authenticator = Authenticator(server.folder)
+        let authenticator = Authenticator(server.lists)
         #expect(!authenticator.admitsAnybody(at: Sample.now))
         #expect(authenticator.refusal(.remote(nil, token: code.text)) == .authenticationFailed)
         let (first, second) = (KeyPair().key, KeyPair().key)
@@ -182,16 +182,16 @@ import TransferTestSupport
 
     @Test func aPairingCodeExpires() throws {
         let code = try server.issue(.pairing) { $0.expires = Sample.now.advanced(bySeconds: 600) }
-        let authenticator = Authenticator(server.folder)
+        let authenticator = Authenticator(server.lists)
         #expect(authenticator.refusal(.remote(Sample.key, token: code.text), at: 600) == .authenticationFailed)
-        _ = try server.folder.issue(
+        _ = try server.lists.issue(
             .token, name: "x", options: AccessOptions(), at: Sample.now.advanced(bySeconds: 601))
-        let list = try server.folder.list(AccessFolder.tokensName, of: AccessToken.self)
+        let list = try server.lists.tokens.get()
         #expect(list.entries.map(\.kind) == [.token])
     }
 
     @Test func pairedClientsHaveDifferentNames() throws {
-        let authenticator = Authenticator(server.folder)
+        let authenticator = Authenticator(server.lists)
         for _ in 0..<3 {
             let code = try server.issue(.pairing)
             #expect(authenticator.refusal(.remote(KeyPair().key, token: code.text)) == nil)
@@ -200,13 +200,13 @@ import TransferTestSupport
         var odd = Credentials.remote(KeyPair().key, token: code.text)
         odd.hostName = "x\u{1B}[2J\n" + String(repeating: "y", count: 1000)
         #expect(authenticator.refusal(odd) == nil)
-        let list = try server.folder.list(AccessFolder.keysName, of: AuthorizedKey.self)
+        let list = try server.lists.keys.get()
         #expect(list.entries.map(\.name) == ["laptop", "laptop 2", "laptop 3", "client"])
     }
 
     @Test func nothingSecretIsInTheFile() throws {
         let secrets = [try server.issue(.token), try server.issue(.pairing)]
-        let list = try server.folder.list(AccessFolder.tokensName, of: AccessToken.self)
+        let list = try server.lists.tokens.get()
         let text = String(decoding: list.content, as: UTF8.self)
         for secret in secrets { #expect(text.contains(secret.id) && !text.contains(secret.secret)) }
     }

@@ -5,7 +5,7 @@ import TransferSystem
 @testable import TransferAccess
 
 /// Each secret costs 70 ms.
-@Suite struct AuthenticatorSessionsTests {
+@Suite(.overEachKindOfLists) struct AuthenticatorSessionsTests {
     private static let browser = Credentials(network: PeerNetwork(ipv4: 1), isLocal: false)
 
     private let server: ServerFolder
@@ -17,18 +17,18 @@ import TransferSystem
     private func link(_ name: String = "ann", session seconds: Int64 = 3600) throws -> AccessSecret {
         let options = Sample.options {
             ($0.folder, $0.rights) = (Sample.path("in"), .noRemove)
-            $0.expires = Sample.now.advanced(bySeconds: AccessFolder.pairingSeconds)
+            $0.expires = Sample.now.advanced(bySeconds: AccessSecret.pairingSeconds)
         }
-        return try server.folder.issueLink(
+        return try server.lists.issueLink(
             name: name, options: options, sessionEnds: Sample.now.advanced(bySeconds: seconds), at: Sample.now)
     }
 
     private var entries: [AccessToken] {
-        get throws { try server.folder.list(AccessFolder.tokensName, of: AccessToken.self).entries }
+        get throws { try server.lists.tokens.get().entries }
     }
 
     @Test func aLinkBeginsOneSession() throws {
-        let (link, authenticator) = (try link(), Authenticator(server.folder))
+        let (link, authenticator) = (try link(), Authenticator(server.lists))
         for _ in 0..<2 {
             #expect(try authenticator.link(link.text, Self.browser, at: Sample.now, Sample.time).name == "ann")
         }
@@ -44,7 +44,7 @@ import TransferSystem
             try authenticator.beginSession(link.text, Self.browser, at: Sample.now, Sample.time)
         }
         // Also of a server that has just started.
-        for authenticator in [authenticator, Authenticator(server.folder)] {
+        for authenticator in [authenticator, Authenticator(server.lists)] {
             let grant = try authenticator.decide(.session(secret.text)).get().grant
             #expect(grant.source == .token(secret.id) && grant.options.folder?.string == "in")
             #expect(try authenticator.recheck(grant, at: Sample.now) == grant)
@@ -59,19 +59,19 @@ import TransferSystem
         let entry = try #require(try entries.first)
         let secret = AccessSecret.random(.session)
         let hash = try #require(SecretHash(hashing: secret))
-        #expect(try server.folder.beginSession(secret, hash, with: entry, at: Sample.now) != nil)
-        let next = Authenticator(server.folder)
+        #expect(try server.lists.beginSession(secret, hash, with: entry, at: Sample.now) != nil)
+        let next = Authenticator(server.lists)
         #expect(throws: Refusal.wrongLink) {
             try next.beginSession(link.text, Self.browser, at: Sample.now, Sample.time)
         }
-        #expect(try server.folder.beginSession(secret, hash, with: entry, at: Sample.now) == nil)
+        #expect(try server.lists.beginSession(secret, hash, with: entry, at: Sample.now) == nil)
         #expect(try entries.map(\.kind) == [.session])
     }
 
     @Test func linksExpire() throws {
         let (link, short) = (try link(), try self.link(session: 5))
-        let authenticator = Authenticator(server.folder)
-        let late = Sample.now.advanced(bySeconds: AccessFolder.pairingSeconds)
+        let authenticator = Authenticator(server.lists)
+        let late = Sample.now.advanced(bySeconds: AccessSecret.pairingSeconds)
         #expect(throws: Refusal.wrongLink) { try authenticator.link(link.text, Self.browser, at: late, Sample.time) }
         // Also with the session that they would begin.
         let end = Sample.now.advanced(bySeconds: 5)
@@ -80,11 +80,11 @@ import TransferSystem
     }
 
     @Test func whatHasExpiredIsClearedAway() throws {
-        let authenticator = Authenticator(server.folder)
+        let authenticator = Authenticator(server.lists)
         let first = try link(session: 60)
         _ = try authenticator.beginSession(first.text, Self.browser, at: Sample.now, Sample.time)
         let token = try server.issue(.token) { $0.expires = Sample.now.advanced(bySeconds: 1) }
-        _ = try server.folder.issueLink(
+        _ = try server.lists.issueLink(
             name: "bob", options: AccessOptions(), sessionEnds: Sample.now.advanced(bySeconds: 90),
             at: Sample.now.advanced(bySeconds: 60))
         // Tokens are the operator's to clear away.
@@ -92,7 +92,7 @@ import TransferSystem
     }
 
     @Test func eachSecretIsGoodForOneThing() throws {
-        let authenticator = Authenticator(server.folder)
+        let authenticator = Authenticator(server.lists)
         let (link, other) = (try link(), try self.link())
         let session = try authenticator.beginSession(other.text, Self.browser, at: Sample.now, Sample.time).secret
         let token = try server.issue(.token)
@@ -108,13 +108,13 @@ import TransferSystem
         // A token counts before a session.
         var both = Credentials.remote(nil, token: token.text)
         both.session = session.text
-        let elsewhere = Authenticator(server.folder)
+        let elsewhere = Authenticator(server.lists)
         #expect(try elsewhere.decide(both).get().grant.source == .token(token.id))
         #expect(elsewhere.refusal(.session(session.text)) == nil)
     }
 
     @Test func wrongOnesAreCounted() throws {
-        let (link, authenticator) = (try link(), Authenticator(server.folder))
+        let (link, authenticator) = (try link(), Authenticator(server.lists))
         for _ in 0..<6 {
             #expect(throws: Refusal.wrongLink) {
                 try authenticator.link(AccessSecret.random(.web).text, Self.browser, at: Sample.now, Sample.time)
@@ -127,7 +127,7 @@ import TransferSystem
     }
 
     @Test func sessionsHaveNamesOfTheirOwn() throws {
-        let authenticator = Authenticator(server.folder)
+        let authenticator = Authenticator(server.lists)
         let names = try (0..<3).map { _ in
             try authenticator.beginSession(try link().text, Self.browser, at: Sample.now, Sample.time).session.name
         }
@@ -137,7 +137,7 @@ import TransferSystem
     }
 
     @Test func aSessionEndsOnce() throws {
-        let authenticator = Authenticator(server.folder)
+        let authenticator = Authenticator(server.lists)
         let secret = try authenticator.beginSession(try link().text, Self.browser, at: Sample.now, Sample.time).secret
         let grant = try authenticator.decide(.session(secret.text)).get().grant
         #expect(try authenticator.endSession(secret.id) && !authenticator.endSession(secret.id))

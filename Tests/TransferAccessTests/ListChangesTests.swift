@@ -3,7 +3,7 @@ import TransferTestSupport
 
 @testable import TransferAccess
 
-@Suite struct ListChangesTests {
+@Suite(.overEachKindOfLists) struct ListChangesTests {
     /// Each reads the list, changes it and puts it in the place of the one that is there.
     @Test func changesAtTheSameTimeAreAllThere() throws {
         let server = try ServerFolder()
@@ -12,7 +12,7 @@ import TransferTestSupport
             TestThread { for number in 0..<each { _ = try? server.admit("\(thread) \(number)") } }
         }
         for thread in running { thread.join() }
-        let list = try server.folder.list(AccessFolder.keysName, of: AuthorizedKey.self)
+        let list = try server.lists.keys.get()
         #expect(list.entries.count == threads * each)
     }
 }

@@ -4,12 +4,12 @@ import TransferModel
 @testable import TransferAccess
 
 /// Secrets that were hashed once.
-@Suite struct RememberedSecretsTests {
+@Suite(.overEachKindOfLists) struct RememberedSecretsTests {
     /// Only what was right is remembered: otherwise whoever tries the same wrong secret twice gets in.
     @Test func aWrongSecretStaysWrong() throws {
         let server = try ServerFolder()
         let token = try server.issue(.token)
-        let authenticator = Authenticator(server.folder)
+        let authenticator = Authenticator(server.lists)
         let wrong = "transfer_\(token.id)_\(AccessSecret.random(.token).secret)"
         for _ in 0..<2 { #expect(authenticator.refusal(.remote(nil, token: wrong)) == .authenticationFailed) }
         #expect(authenticator.refusal(.remote(nil, token: token.text)) == nil)

@@ -1,5 +1,6 @@
-import Glibc
+import Testing
 import TransferKeys
+import TransferMemoryStore
 import TransferModel
 import TransferSystem
 import TransferTestSupport
@@ -11,10 +12,14 @@ final class ServerFolder: Sendable {
     let directory: TemporaryDirectory
     let folder: AccessFolder
 
+    /// The lists of the server: those in the folder or, as the suite wants it, lists in memory.
+    let lists: any AccessLists
+
     init() throws {
         directory = try TemporaryDirectory()
         folder = AccessFolder(of: directory.path)
         try folder.make()
+        lists = EachKindOfLists.isMemory ? MemoryAccess() : folder
     }
 
     var keysPath: String { folder.path(AccessFolder.keysName) }
@@ -23,12 +28,12 @@ final class ServerFolder: Sendable {
     /// Admits a new key.
     func admit(_ name: String, _ change: (inout AccessOptions) -> Void = { _ in }) throws -> PublicKey {
         let key = KeyPair().key
-        try folder.admit(AuthorizedKey(key, name: name, options: Sample.options(change)))
+        try lists.admit(AuthorizedKey(key, name: name, options: Sample.options(change)))
         return key
     }
 
     func issue(_ kind: AccessSecret.Kind, _ change: (inout AccessOptions) -> Void = { _ in }) throws -> AccessSecret {
-        try folder.issue(kind, name: "camera", options: Sample.options(change), at: Sample.now)
+        try lists.issue(kind, name: "camera", options: Sample.options(change), at: Sample.now)
     }
 }
 
@@ -55,4 +60,22 @@ extension Authenticator {
         case .failure(let refusal): refusal.code
         }
     }
+}
+
+/// Runs each test of a suite over the lists of a directory, and over lists in memory: who comes in does not depend on where the lists are.
+struct EachKindOfLists: SuiteTrait, TestTrait, TestScoping {
+    @TaskLocal static var isMemory = false
+
+    let isRecursive = true
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        guard testCase != nil else { return try await function() }
+        for isMemory in [false, true] { try await Self.$isMemory.withValue(isMemory) { try await function() } }
+    }
+}
+
+extension Trait where Self == EachKindOfLists {
+    static var overEachKindOfLists: EachKindOfLists { EachKindOfLists() }
 }

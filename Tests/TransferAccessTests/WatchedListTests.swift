@@ -15,13 +15,13 @@ import TransferSystem
         for _ in 0..<100 {
             var watched = WatchedList<AuthorizedKey>(AccessFolder.keysName)
             write(lines[0], to: server.keysPath)
-            _ = watched.refresh(from: server.folder)
+            let first = watched.refresh(from: server.folder)
             let before = OwnFile.identity(of: server.keysPath)
-            #expect(watched.list[keys[0]] != nil)
+            #expect(first.list[keys[0]] != nil)
             write(lines[1], to: server.keysPath)
             let isSame = OwnFile.identity(of: server.keysPath) == before
-            _ = watched.refresh(from: server.folder)
-            #expect(watched.list[keys[0]] == nil && watched.list[keys[1]] != nil)
+            let second = watched.refresh(from: server.folder)
+            #expect(second.list[keys[0]] == nil && second.list[keys[1]] != nil && second.revision > first.revision)
             if isSame { return }
         }
     }

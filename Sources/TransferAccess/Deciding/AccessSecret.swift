@@ -25,6 +25,12 @@ package struct AccessSecret: Equatable, Sendable {
     /// 32 digits, 160 bits.
     let secret: String
 
+    /// How long a pairing code or a link is good for: ten minutes, enough to walk to the other machine.
+    package static let pairingSeconds: Int64 = 600
+
+    /// How long a session lasts where nobody says so: 30 days, as long as a token that one makes for a month.
+    package static let sessionSeconds: Int64 = 30 * 86_400
+
     private static let idBytes = 5
     private static let secretBytes = 20
 

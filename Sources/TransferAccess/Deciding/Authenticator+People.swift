@@ -33,28 +33,28 @@ extension Authenticator {
 
     /// Whether all of both lists could be read. Otherwise a name that no line has may be in one that admits nobody.
     package var isComplete: Bool {
-        _ = refreshed()
-        return state.withLock { $0.keys.isComplete && $0.tokens.isComplete }
+        let (keys, tokens) = (keys, tokens)
+        return keys.isComplete && tokens.isComplete
     }
 
     private var index: [PathKey: AccessPerson] {
-        _ = refreshed()
+        let (keys, tokens) = (keys, tokens)
         return state.withLock { state in
-            // Of the lists as they are now: another thread may have read them again meanwhile.
-            let (keys, tokens) = (state.keys.revision, state.tokens.revision)
-            if let people = state.people, people.keys == keys, people.tokens == tokens { return people.index }
+            if let people = state.people, people.keys == keys.revision, people.tokens == tokens.revision {
+                return people.index
+            }
             var index: [PathKey: AccessPerson] = [:]
-            for entry in state.keys.list.entries { index.add(entry.name, entry.options, entry.key) }
-            for entry in state.tokens.list.entries where entry.kind == .token {
+            for entry in keys.list.entries { index.add(entry.name, entry.options, entry.key) }
+            for entry in tokens.list.entries where entry.kind == .token {
                 index.add(entry.name, entry.options, nil)
             }
             // Their names are nobody else's, and mail comes to no browser.
-            for entry in state.tokens.list.entries where entry.kind == .session {
+            for entry in tokens.list.entries where entry.kind == .session {
                 var options = entry.options
                 options.rights = .writeOnly
                 index.add(entry.name, options, nil)
             }
-            state.people = (keys, tokens, index)
+            state.people = (keys.revision, tokens.revision, index)
             return index
         }
     }

@@ -55,7 +55,7 @@ extension Authenticator {
         let entry: AuthorizedKey?
         do throws(AccessFault) {
             let isReserved = state.withLock { $0.isReserved }
-            entry = try folder.enrol(
+            entry = try lists.enrol(
                 key, named: Self.name(credentials.hostName), with: code, isReserved: isReserved ?? { _ in false })
         } catch {
             note(error.message)

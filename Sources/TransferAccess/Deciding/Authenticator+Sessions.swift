@@ -12,7 +12,7 @@ extension Authenticator {
         let secret = AccessSecret(text).flatMap { $0.kind == .web ? $0 : nil }
         let link: AccessToken
         do throws(Refusal) {
-            link = try entry(secret, credentials, refreshed().tokens, time)
+            link = try entry(secret, credentials, tokens.list, time)
         } catch {
             throw error == .wrongToken ? .wrongLink : error
         }
@@ -37,7 +37,7 @@ extension Authenticator {
         guard let hash else { throw .withoutCiphers }
         let session: AccessToken?
         do throws(AccessFault) {
-            session = try folder.beginSession(secret, hash, with: link, at: now)
+            session = try lists.beginSession(secret, hash, with: link, at: now)
         } catch {
             note(error.message)
             throw Refusal(.storageFailed, "The server could not note the session; its log says why.")
@@ -65,6 +65,6 @@ extension Authenticator {
     ///
     /// - Returns: whether there was one.
     package func endSession(_ id: String) throws(AccessFault) -> Bool {
-        try !folder.revoke { $0.kind == .session && $0.id == id }.isEmpty
+        try !lists.revoke { $0.kind == .session && $0.id == id }.isEmpty
     }
 }

@@ -2,33 +2,40 @@ package import TransferKeys
 package import TransferModel
 import TransferSystem
 
-/// Decides who may come in, and whether those who are in may still be. Synchronous: it looks at files and may compute
-/// for 0.1 s, so it is called on the pool.
+/// Decides who may come in, and whether those who are in may still be, by lists as they are at that moment. Synchronous: it asks for the
+/// lists and may compute for 0.1 s, so it is called on the pool.
 ///
-/// What is not clearly allowed is refused. Lists are read again when they have changed.
+/// What is not clearly allowed is refused.
 package final class Authenticator: Sendable {
-    /// What it knows, changed under a lock that is held while a list is read but not while a secret is hashed.
+    /// What it knows, changed under a lock that is held neither while lists are asked for nor while a secret is hashed.
     struct State: Sendable {
-        var keys = WatchedList<AuthorizedKey>(AccessFolder.keysName)
-        var tokens = WatchedList<AccessToken>(AccessFolder.tokensName)
         var limiter = AttemptLimiter()
         var proven = ProvenTokens()
         /// Who has a mailbox, by the lists of these revisions.
         var people: (keys: Int, tokens: Int, index: [PathKey: AccessPerson])?
         /// Says which names are somebody's that no list has; nothing where there are none.
         var isReserved: (@Sendable (String) -> Bool)?
+        /// The revision of each list, by its name, whose faults were noted last.
+        var noted: [String: Int] = [:]
         /// What is to be logged.
         var faults: [String] = []
 
         mutating func note(_ more: [String]) {
             if !more.isEmpty { faults += more.prefix(Authenticator.mostFaults - faults.count) }
         }
+
+        /// Notes what is wrong with a list, once.
+        mutating func note<Entry>(_ list: CurrentList<Entry>) {
+            guard list.revision > noted[list.name, default: 0] else { return }
+            noted[list.name] = list.revision
+            note(list.sentences)
+        }
     }
 
     /// Sentences that wait to be logged; a broken list that changes all the time must not fill the memory.
     private static let mostFaults = 64
 
-    let folder: AccessFolder
+    let lists: any AccessLists
     private let isOpen: Bool
     private let owner: PublicKey?
     let state = Locked(State())
@@ -37,8 +44,8 @@ package final class Authenticator: Sendable {
     /// - Parameters:
     ///   - isOpen: whether it also lets in who shows nothing.
     ///   - owner: the key of the user who runs the server, let in from this machine.
-    package init(_ folder: AccessFolder, isOpen: Bool = false, owner: PublicKey? = nil) {
-        (self.folder, self.isOpen, self.owner) = (folder, isOpen, owner)
+    package init(_ lists: any AccessLists, isOpen: Bool = false, owner: PublicKey? = nil) {
+        (self.lists, self.isOpen, self.owner) = (lists, isOpen, owner)
     }
 
     /// Decides about a client that has just come.
@@ -49,7 +56,7 @@ package final class Authenticator: Sendable {
     package func authenticate(
         _ credentials: Credentials, at now: UTCTime, _ time: MonotonicTime
     ) throws(Refusal) -> Admission {
-        let lists = refreshed()
+        let lists = present()
         guard let shown = credentials.token ?? credentials.session else {
             return Admission(try grant(credentials, lists, now))
         }
@@ -68,14 +75,14 @@ package final class Authenticator: Sendable {
     ///
     /// - Returns: what it may do; not always what it could before.
     package func recheck(_ grant: Grant, at now: UTCTime) throws(Refusal) -> Grant {
-        // Of the lists, only the one is looked at that can say anything of it: that is a system call for each upload.
+        // Of the lists, only the one is asked for that can say anything of it: that is a system call for each upload.
         let present: Grant? =
             switch grant.source {
-            case .key(let key): refreshedKeys()[key].map(Grant.init)
+            case .key(let key): keys.list[key].map(Grant.init)
             case .token(let id):
-                refreshedTokens()[id].flatMap { [.token, .session].contains($0.kind) ? Grant($0) : nil }
+                tokens.list[id].flatMap { [.token, .session].contains($0.kind) ? Grant($0) : nil }
             // Once it is in the list, that says what it may do.
-            case .owner(let key): refreshedKeys()[key].map(Grant.init) ?? (owner == key ? grant : nil)
+            case .owner(let key): keys.list[key].map(Grant.init) ?? (owner == key ? grant : nil)
             case .listener: grant
             case .everyone: isOpen ? grant : nil
             }
@@ -86,7 +93,7 @@ package final class Authenticator: Sendable {
 
     /// Whether there is a key or a token that lets somebody in.
     package func admitsAnybody(at now: UTCTime) -> Bool {
-        let lists = refreshed()
+        let lists = present()
         return lists.keys.entries.contains { !$0.options.hasExpired(at: now) }
             || lists.tokens.entries.contains { $0.kind == .token && !$0.options.hasExpired(at: now) }
     }
@@ -100,20 +107,20 @@ package final class Authenticator: Sendable {
     }
 
     /// Both lists as they are now.
-    func refreshed() -> (keys: AuthorizedKeys, tokens: AccessTokens) { (refreshedKeys(), refreshedTokens()) }
+    func present() -> (keys: AuthorizedKeys, tokens: AccessTokens) { (keys.list, tokens.list) }
 
-    private func refreshedKeys() -> AuthorizedKeys {
-        state.withLock { state in
-            state.note(state.keys.refresh(from: folder))
-            return state.keys.list
-        }
+    /// The list of keys as it is now. What is wrong with it will be logged.
+    var keys: CurrentList<AuthorizedKey> {
+        let keys = lists.keys
+        if !keys.isComplete { state.withLock { $0.note(keys) } }
+        return keys
     }
 
-    private func refreshedTokens() -> AccessTokens {
-        state.withLock { state in
-            state.note(state.tokens.refresh(from: folder))
-            return state.tokens.list
-        }
+    /// The list of tokens in the same way.
+    var tokens: CurrentList<AccessToken> {
+        let tokens = lists.tokens
+        if !tokens.isComplete { state.withLock { $0.note(tokens) } }
+        return tokens
     }
 
     /// Has names kept from clients that choose theirs themselves, with a pairing code: those of people who have something waiting

@@ -5,9 +5,12 @@ import TransferSystem
 
 /// The server's own folder, as far as it says who may come in: `authorized_keys`, `tokens` and the lock for changing
 /// them.
-package struct AccessFolder: Sendable {
+package final class AccessFolder: Sendable {
     /// `DIR/.transfer`.
     package let path: String
+
+    private let watchedKeys = Locked(WatchedList<AuthorizedKey>(AccessFolder.keysName))
+    private let watchedTokens = Locked(WatchedList<AccessToken>(AccessFolder.tokensName))
 
     /// - Parameter directory: the one that the server stores uploads in.
     package init(of directory: String) {
@@ -59,17 +62,24 @@ package struct AccessFolder: Sendable {
     }
 
     package func path(_ name: String) -> String { "\(path)/\(name)" }
+}
+
+extension AccessFolder: AccessLists {
+    package var keys: CurrentList<AuthorizedKey> { watchedKeys.withLock { $0.refresh(from: self) } }
+
+    package var tokens: CurrentList<AccessToken> { watchedTokens.withLock { $0.refresh(from: self) } }
 
     /// Reads a list; an empty one where there is no file.
-    ///
-    /// - Throws: a sentence. Who cannot read the list must let nobody in by it.
-    package func list<Entry>(_ name: String, of type: Entry.Type) throws(AccessFault) -> AccessList<Entry> {
-        try read(name, of: type).list
+    func read<Entry>(_ name: String, of type: Entry.Type, revision: Int) -> CurrentList<Entry> {
+        do throws(AccessFault) {
+            return CurrentList(name, try list(name, of: type), revision: revision)
+        } catch {
+            return CurrentList(name, AccessList(), revision: revision, fault: error)
+        }
     }
 
-    func read<Entry>(
-        _ name: String, of type: Entry.Type
-    ) throws(AccessFault) -> (list: AccessList<Entry>, identity: FileIdentity?) {
+    /// - Throws: a sentence. Who cannot read the list must let nobody in by it.
+    private func list<Entry>(_ name: String, of type: Entry.Type) throws(AccessFault) -> AccessList<Entry> {
         let path = path(name)
         let shown = path.escapedForDisplay
         let file: OwnFile?
@@ -78,7 +88,7 @@ package struct AccessFolder: Sendable {
         } catch {
             throw AccessFault("'\(shown)' cannot be read and admits nobody: \(error.reason).")
         }
-        guard let file else { return (AccessList(), nil) }
+        guard let file else { return AccessList() }
         guard file.isGuarded else {
             throw AccessFault(
                 "'\(shown)' can be written by others and admits nobody. Look through it, then make it yours alone: "
@@ -87,13 +97,12 @@ package struct AccessFolder: Sendable {
         guard !file.isLonger else {
             throw AccessFault("'\(shown)' is longer than \(AccessList<Entry>.longest) bytes and admits nobody.")
         }
-        return (AccessList(file.content), file.identity)
+        return AccessList(file.content)
     }
 
-    /// Changes lists while no other process does.
-    ///
-    /// - Throws: what `body` does, or a sentence.
-    package func edit<Result>(_ body: (Editing) throws(AccessFault) -> Result) throws(AccessFault) -> Result {
+    package func edit<Result>(
+        _ body: (any AccessEditing) throws(AccessFault) -> Result
+    ) throws(AccessFault) -> Result {
         let lock: Int32
         do throws(SystemError) {
             let path = path(Self.lockName)
@@ -111,17 +120,23 @@ package struct AccessFolder: Sendable {
         return try body(Editing(folder: self))
     }
 
-    /// The lists while they are locked.
-    package struct Editing {
-        fileprivate let folder: AccessFolder
+    /// The files while they are locked.
+    private struct Editing: AccessEditing {
+        let folder: AccessFolder
 
-        /// Changes a list. It is replaced as a whole, so that a server reads the old one or the new one.
-        ///
-        /// - Returns: what `body` does. The file stays as it is when the list does.
-        package func change<Entry, Result>(
-            _ name: String, of type: Entry.Type, _ body: (inout AccessList<Entry>) throws(AccessFault) -> Result
+        func change<Result>(
+            keys body: (inout AuthorizedKeys) throws(AccessFault) -> Result
+        ) throws(AccessFault) -> Result { try change(AccessFolder.keysName, body) }
+
+        func change<Result>(
+            tokens body: (inout AccessTokens) throws(AccessFault) -> Result
+        ) throws(AccessFault) -> Result { try change(AccessFolder.tokensName, body) }
+
+        /// A file is replaced as a whole, so that a server reads the old one or the new one. It stays as it is when the list does.
+        private func change<Entry, Result>(
+            _ name: String, _ body: (inout AccessList<Entry>) throws(AccessFault) -> Result
         ) throws(AccessFault) -> Result {
-            var list = try folder.list(name, of: type)
+            var list = try folder.list(name, of: Entry.self)
             let before = list.content
             let result = try body(&list)
             guard list.content != before else { return result }

@@ -2,15 +2,8 @@ import TransferSystem
 
 /// A list with the file that it comes from, read again when that has changed.
 struct WatchedList<Entry: AccessEntry>: Sendable {
-    private(set) var list = AccessList<Entry>()
+    private(set) var current: CurrentList<Entry>
 
-    /// Grows whenever the list is read.
-    private(set) var revision = 0
-
-    /// Whether all of the file could be read.
-    private(set) var isComplete = true
-
-    private let name: String
     private var identity: FileIdentity?
     private var hasBeenRead = false
     private var isSettled = false
@@ -20,29 +13,22 @@ struct WatchedList<Entry: AccessEntry>: Sendable {
     private static var tick: Int64 { 100_000_000 }
 
     init(_ name: String) {
-        self.name = name
+        current = CurrentList(name)
     }
 
     /// Costs one system call where nothing has changed.
     ///
-    /// - Returns: what is to be logged: sentences about lines that admit nobody, or about the whole file.
-    mutating func refresh(from folder: AccessFolder) -> [String] {
-        let path = folder.path(name)
+    /// - Returns: the list as it is now.
+    mutating func refresh(from folder: AccessFolder) -> CurrentList<Entry> {
+        let path = folder.path(current.name)
         let present = OwnFile.identity(of: path)
-        guard !hasBeenRead || !isSettled || present != identity else { return [] }
-        let isNew = !hasBeenRead || present != identity
+        guard !hasBeenRead || !isSettled || present != identity else { return current }
         hasBeenRead = true
-        revision += 1
         // From before it is read: a change after that is noticed next time.
         identity = present
         isSettled = present.map { utcNanoseconds() &- $0.changed > Self.tick } ?? true
-        do throws(AccessFault) {
-            list = try folder.list(name, of: Entry.self)
-            isComplete = list.faults.isEmpty
-            return isNew ? list.faults.map { "Line \($0.line) of '\(name)' admits nobody: \($0.message)." } : []
-        } catch {
-            (list, isComplete) = (AccessList(), false)
-            return isNew ? [error.message] : []
-        }
+        let read = folder.read(current.name, of: Entry.self, revision: current.revision + 1)
+        if read.fault != current.fault || read.list.content != current.list.content { current = read }
+        return current
     }
 }

@@ -253,13 +253,12 @@ extension ServerConfiguration {
         return !security.isEncrypted
     }
 
-    /// Nothing where nobody can be told from anybody.
-    var authenticator: Authenticator? {
+    /// Decides who may come in by these lists; nil where no client can be told from another.
+    func authenticator(_ open: (ServerConfiguration) -> any AccessLists) -> Authenticator? {
         guard security.isEncrypted else { return nil }
-        let folder = AccessFolder(of: directory)
         return switch access {
-        case .everyone: Authenticator(folder, isOpen: true)
-        case .listed(let owner): Authenticator(folder, owner: owner)
+        case .everyone: Authenticator(open(self), isOpen: true)
+        case .listed(let owner): Authenticator(open(self), owner: owner)
         }
     }
 }

@@ -61,7 +61,9 @@ final class ServerCore: Sendable {
         trashes = TrashSetting.decide(configuration.trash, isNew: store.isNew, in: configuration.ownFolder)
         frontEnds = foundations.frontEnds(configuration.http)
         let metrics = ServerMetrics()
-        let gate = configuration.authenticator.map { AccessGate($0, log: log, metrics.refusedAuthentications) }
+        let gate = configuration.authenticator(foundations.openAccess).map {
+            AccessGate($0, log: log, metrics.refusedAuthentications)
+        }
         let catalog = Self.openCatalog(state, store, log, on: foundations)
         catalogFault = catalog.fault
         let intake = Intake(

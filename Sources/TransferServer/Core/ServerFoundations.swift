@@ -1,3 +1,4 @@
+import TransferAccess
 import TransferCatalog
 import TransferLedger
 import TransferModel
@@ -66,6 +67,9 @@ struct ServerFoundations: Sendable {
         (path, isDurable, mustExist) throws(RecordsError) in
         try MailLedger(path: path, isDurable: isDurable, mustExist: mustExist)
     }
+
+    /// Opens the lists of who may come in. Lists that cannot be read let nobody in, and say so when they are asked.
+    var openAccess: @Sendable (ServerConfiguration) -> any AccessLists = { AccessFolder(of: $0.directory) }
 }
 
 extension StateFolder {

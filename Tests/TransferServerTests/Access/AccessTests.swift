@@ -11,15 +11,15 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Who may come in, and what they may do there.
-    @Suite struct AccessTests {
+    @Suite(.overEachStoreIfAsked) struct AccessTests {
         private let directory: TemporaryDirectory
-        private let folder: AccessFolder
+        private let lists: any AccessLists
         private let pair = KeyPair()
         private let upload = Frames.upload("a", [1, 2, 3])
 
         init() throws {
             directory = try TemporaryDirectory()
-            folder = try AccessFolder.made(in: directory)
+            lists = try StoreKind.current.access(in: directory)
         }
 
         private func secured(
@@ -35,7 +35,7 @@ extension ServerTests {
         private func admit(_ key: PublicKey, _ change: (inout AccessOptions) -> Void = { _ in }) throws {
             var options = AccessOptions()
             change(&options)
-            try folder.admit(AuthorizedKey(key, name: "laptop", options: options))
+            try lists.admit(AuthorizedKey(key, name: "laptop", options: options))
         }
 
         private func expect(
@@ -85,7 +85,7 @@ extension ServerTests {
         }
 
         @Test func aTokenLetsIn() async throws {
-            let token = try folder.issue(.token, name: "camera", options: AccessOptions(), at: .now)
+            let token = try lists.issue(.token, name: "camera", options: AccessOptions(), at: .now)
             try await secured { [upload] server in
                 let hello = Frames.encoded(.hello(Hello(agent: "test", token: token.text)))
                 try expect([.committed], from: server.securedClient(), to: hello + upload)
@@ -96,20 +96,20 @@ extension ServerTests {
 
         /// The code lets one key in, and the key comes in from then on.
         @Test func aCodeEnrolsOneClient() async throws {
-            let code = try folder.issue(.pairing, name: "pairing", options: AccessOptions(), at: .now)
+            let code = try lists.issue(.pairing, name: "pairing", options: AccessOptions(), at: .now)
             try await secured { [pair, upload] server in
                 let hello = Frames.encoded(.hello(Hello(agent: "test", token: code.text, clientName: "den")))
                 try expect([.committed], from: server.securedClient(pair), to: hello + upload)
                 try expect([.authenticationFailed], from: server.securedClient(KeyPair()), to: hello + upload)
                 try expect([.committed], from: server.securedClient(pair), to: Frames.hello + upload)
             }
-            let list = try folder.list(AccessFolder.keysName, of: AuthorizedKey.self)
+            let list = try lists.keys.get()
             #expect(list.entries.map(\.name) == ["den"] && list.entries.map(\.key) == [pair.key])
         }
 
         /// Two that come at the same time with one code: one of them is let in.
         @Test func aCodeIsUsedOnce() async throws {
-            let code = try folder.issue(.pairing, name: "pairing", options: AccessOptions(), at: .now)
+            let code = try lists.issue(.pairing, name: "pairing", options: AccessOptions(), at: .now)
             try await secured { server in
                 let clients = try (0..<4).map { _ in try server.securedClient(KeyPair()) }
                 let hello = Frames.encoded(.hello(Hello(agent: "test", token: code.text)))
@@ -120,17 +120,17 @@ extension ServerTests {
                 #expect(codes.filter { $0 == .committed }.count == 1, "\(codes)")
                 #expect(server.tree.count == 1)
             }
-            #expect(try folder.list(AccessFolder.keysName, of: AuthorizedKey.self).entries.count == 1)
+            #expect(try lists.keys.get().entries.count == 1)
         }
 
         // MARK: Being in
 
         @Test func aKeyThatIsRemovedEndsWithTheNextUpload() async throws {
             try admit(pair.key)
-            try await secured { [pair, upload, folder] server in
+            try await secured { [pair, upload, lists] server in
                 let client = try server.securedClient(pair)
                 #expect(try client.codes(to: Frames.hello + upload) == [.committed])
-                _ = try folder.expel { _ in true }
+                _ = try lists.expel { _ in true }
                 #expect(
                     try client.codes(2, to: Frames.upload("b", [1])) == [.authenticationFailed, .authenticationFailed])
                 client.endSending()
@@ -149,7 +149,7 @@ extension ServerTests {
                 let begin = Begin(id: .random(), path: "a", size: 3, expectsAccept: true)
                 client.send(Frames.hello + Frames.encoded(.begin(begin)))
                 try client.expectAccept()
-                _ = try folder.expel { _ in true }
+                _ = try lists.expel { _ in true }
                 try admit(pair.key, change)
                 #expect(try client.codes(to: Frames.data([1, 2, 3]) + Frames.end([1, 2, 3])) == [change.code])
                 #expect(server.tree == [] && server.parts == [])
@@ -187,18 +187,18 @@ extension ServerTests {
             guard change != .revoked else { return }
             var options = AccessOptions()
             try change.restrict(&options)
-            try folder.admit(AuthorizedKey(key, name: "client", options: options))
+            try lists.admit(AuthorizedKey(key, name: "client", options: options))
         }
 
         /// While its content comes, it is given up within a tenth of a second.
         @Test func aStreamEndsWithItsAccess() async throws {
             try admit(pair.key)
-            try await secured { [pair, folder] server in
+            try await secured { [pair, lists] server in
                 let client = try server.securedClient(pair)
                 let begin = Begin(id: .random(), path: "a", size: nil, expectsAccept: true)
                 client.send(Frames.hello + Frames.encoded(.begin(begin)))
                 try client.expectAccept()
-                _ = try folder.expel { _ in true }
+                _ = try lists.expel { _ in true }
                 // Before the server's patience ends it must have asked.
                 var code: ResultCode?
                 for _ in 0..<10_000 where code == nil {
@@ -237,11 +237,11 @@ extension ServerTests {
         // MARK: Quotas
 
         /// What it has stored counts, also after a restart, and what is on its way; what others have does not.
-        @Test func aClientStoresNoMoreThanItsQuota() async throws {
+        @Test(.directoryOnly) func aClientStoresNoMoreThanItsQuota() async throws {
             let other = KeyPair()
             let quota = 10 + 2 * QuotaPrice.file("a")
             try admit(pair.key) { $0.quota = quota }
-            try folder.admit(AuthorizedKey(other.key, name: "other"))
+            try lists.admit(AuthorizedKey(other.key, name: "other"))
             try await secured { [pair] server in
                 try expect(
                     [.committed], from: server.securedClient(other), to: Frames.hello + Frames.upload("o", [1, 2]))
@@ -325,7 +325,7 @@ extension ServerTests {
         // MARK: Seeing
 
         /// Its folder is its top: in what it asks for, in what it is told, and in receipts.
-        @Test func aClientSeesItsFolderOnly() async throws {
+        @Test(.directoryOnly) func aClientSeesItsFolderOnly() async throws {
             let home = try RelativePath("in/camera")
             try admit(pair.key) { $0.folder = home }
             _ = mkdir(directory.path("store/in"), 0o755)
@@ -362,7 +362,7 @@ extension ServerTests {
         @Test func idsOfOthersAreNotKnown() async throws {
             let other = KeyPair()
             try admit(pair.key)
-            try folder.admit(AuthorizedKey(other.key, name: "other"))
+            try lists.admit(AuthorizedKey(other.key, name: "other"))
             try await secured { [pair] server in
                 let content = SplitMix64.bytes(seed: 5, 2 * Limits.blockSize)
                 let stored = UploadID.random()

@@ -17,7 +17,7 @@ extension ServerTests {
     /// What a client may replace that may not replace what others have stored.
     @Suite struct OwnershipTests {
         private let fixture: ScrubFixture
-        private let folder: AccessFolder
+        private let lists: any AccessLists
         /// Of a client that may replace everything.
         private let owner = KeyPair()
         /// Of one that may only replace its own.
@@ -26,12 +26,11 @@ extension ServerTests {
         init() throws {
             fixture = try ScrubFixture()
             _ = mkdir(fixture.directory.path("store"), 0o755)
-            folder = AccessFolder(of: fixture.directory.path("store"))
-            try folder.make()
-            try folder.admit(AuthorizedKey(owner.key, name: "owner"))
+            lists = try StoreKind.current.access(in: fixture.directory)
+            try lists.admit(AuthorizedKey(owner.key, name: "owner"))
             var options = AccessOptions()
             options.rights = .noRemove
-            try folder.admit(AuthorizedKey(guest.key, name: "guest", options: options))
+            try lists.admit(AuthorizedKey(guest.key, name: "guest", options: options))
         }
 
         /// - Parameter body: is given the owner and the guest.

@@ -10,16 +10,16 @@ import TransferTestSupport
 
 extension ServerTests {
     /// What a client may see, fetch and remove.
-    @Suite struct RequestAccessTests {
+    @Suite(.overEachStoreIfAsked) struct RequestAccessTests {
         private let directory: TemporaryDirectory
-        private let folder: AccessFolder
+        private let lists: any AccessLists
         private let pair = KeyPair()
         private let other = KeyPair()
 
         init() throws {
             directory = try TemporaryDirectory()
-            folder = try AccessFolder.made(in: directory)
-            try folder.admit(AuthorizedKey(other.key, name: "other"))
+            lists = try StoreKind.current.access(in: directory)
+            try lists.admit(AuthorizedKey(other.key, name: "other"))
         }
 
         /// Serves with two files of `other`, one of them in the folder `mine`.
@@ -28,7 +28,7 @@ extension ServerTests {
         ) async throws {
             var options = AccessOptions()
             change(&options)
-            try folder.admit(AuthorizedKey(pair.key, name: "laptop", options: options))
+            try lists.admit(AuthorizedKey(pair.key, name: "laptop", options: options))
             let configure = { @Sendable (configuration: inout ServerConfiguration) in
                 configuration.security = .identity
                 configuration.access = .listed(owner: nil)
@@ -137,9 +137,9 @@ extension ServerTests {
         }
 
         @Test func anAccessThatIsTakenBackEndsWithTheNextRequest() async throws {
-            try await admitted({ _ in }) { [folder, pair] (server, client) throws in
+            try await admitted({ _ in }) { [lists, pair] (server, client) throws in
                 #expect(try client.list().outcome.code == .completed)
-                _ = try folder.expel { $0.key == pair.key }
+                _ = try lists.expel { $0.key == pair.key }
                 #expect(try client.list().outcome.code == .authenticationFailed)
                 client.endSending()
                 try client.waitForClose()
@@ -148,14 +148,14 @@ extension ServerTests {
         }
 
         /// A file that is being sent, too.
-        @Test func whatIsUnderWayEnds() async throws {
-            try await admitted({ _ in }) { [folder, pair] (server, client) throws in
+        @Test(.directoryOnly) func whatIsUnderWayEnds() async throws {
+            try await admitted({ _ in }) { [lists, pair] (server, client) throws in
                 // So long that it is asked again before the end, however fast it comes.
                 let path = server.directory.path("store/big")
                 #expect(TestServer.write([1], path) && truncate(path, 1 << 40) == 0)
                 client.ask(.fetch(FetchRequest(id: 1, path: "big")))
                 while true { if case .file = try client.nextMessage() { break } }
-                _ = try folder.expel { $0.key == pair.key }
+                _ = try lists.expel { $0.key == pair.key }
                 while true {
                     guard case .outcome(let outcome)? = try client.nextData().message else { continue }
                     return #expect(outcome.code == .authenticationFailed)
@@ -179,10 +179,10 @@ extension ServerTests {
         /// A key and a token of one name are two clients, and a key is one whatever it is called.
         @Test func aQuotaIsTheClientsAndNotTheNames() async throws {
             let options = AccessOptions.withQuota(10 + QuotaPrice.file("c"))
-            let token = try folder.issue(.token, name: "laptop", options: options, at: .now)
+            let token = try lists.issue(.token, name: "laptop", options: options, at: .now)
             let eight = [UInt8](repeating: 1, count: 8)
             let bounds = { @Sendable (options: inout AccessOptions) in options.quota = 10 + QuotaPrice.file("c") }
-            try await admitted(bounds) { [pair, other, folder] (server, client) throws in
+            try await admitted(bounds) { [pair, other, lists] (server, client) throws in
                 #expect(try client.codes(to: Frames.upload("c", eight)) == [.committed])
                 let second = try server.securedClient()
                 let hello = Frames.encoded(.hello(Hello(agent: "test", token: token.text)))
@@ -194,8 +194,8 @@ extension ServerTests {
                 #expect(try owner.remove("c").code == .completed)
                 #expect(try second.codes(to: Frames.upload("e", eight)) == [.quotaExceeded])
                 #expect(try client.codes(to: Frames.upload("f", eight)) == [.committed])
-                _ = try folder.expel { $0.key == pair.key }
-                try folder.admit(AuthorizedKey(pair.key, name: "renamed", options: options))
+                _ = try lists.expel { $0.key == pair.key }
+                try lists.admit(AuthorizedKey(pair.key, name: "renamed", options: options))
             }
             // Counted anew, from what the catalog says.
             let configure = { @Sendable (configuration: inout ServerConfiguration) in

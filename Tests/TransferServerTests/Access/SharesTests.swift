@@ -16,13 +16,13 @@ extension ServerTests {
         private let directory: TemporaryDirectory
         private let busy = KeyPair()
         private let other = KeyPair()
-        private let folder: AccessFolder
+        private let lists: any AccessLists
 
         init() throws {
             directory = try TemporaryDirectory()
-            folder = try AccessFolder.made(in: directory)
+            lists = try StoreKind.current.access(in: directory)
             for (name, pair) in [("busy", busy), ("other", other)] {
-                try folder.admit(AuthorizedKey(pair.key, name: name))
+                try lists.admit(AuthorizedKey(pair.key, name: name))
             }
         }
 
@@ -84,7 +84,7 @@ extension ServerTests {
         @Test func readersThatDoNotReadKeepNoBuffer() async throws {
             let readers = (0..<64).map { _ in KeyPair() }
             for (index, pair) in readers.enumerated() {
-                try folder.admit(AuthorizedKey(pair.key, name: "reader \(index)"))
+                try lists.admit(AuthorizedKey(pair.key, name: "reader \(index)"))
             }
             try await serving { [other] server in
                 let transport = server.server.core.transport

@@ -14,14 +14,14 @@ extension ServerTests {
     /// People and their mailboxes over the real server.
     @Suite struct MailboxTests {
         private let directory: TemporaryDirectory
-        private let folder: AccessFolder
+        private let lists: any AccessLists
         private let keys = ["alice": KeyPair(), "bob": KeyPair(), "carol": KeyPair()]
         private static let content = Array("a picture".utf8)
 
         init() throws {
             directory = try TemporaryDirectory()
-            folder = try AccessFolder.made(in: directory)
-            for (name, pair) in keys { try folder.admit(AuthorizedKey(pair.key, name: name)) }
+            lists = try StoreKind.current.access(in: directory)
+            for (name, pair) in keys { try lists.admit(AuthorizedKey(pair.key, name: name)) }
         }
 
         private func serving(
@@ -115,7 +115,7 @@ extension ServerTests {
         /// What is sealed for a machine that was thrown out, it could read.
         @Test func whoIsThrownOutIsNotSealedFor() async throws {
             let laptop = KeyPair()
-            try folder.admit(AuthorizedKey(laptop.key, name: "bob"))
+            try lists.admit(AuthorizedKey(laptop.key, name: "bob"))
             try await serving { [self] (_, connect) throws in
                 let (alice, bob) = (try connect("alice"), try connect("bob"))
                 let bobs = try #require(keys["bob"])
@@ -125,7 +125,7 @@ extension ServerTests {
                 bob.ask(.introduce(IntroduceRequest(id: 1, sealingKey: list.flatMap(\.encoded))))
                 #expect(try bob.outcome().code == .completed)
                 #expect(try alice.sealers("bob") == list)
-                _ = try folder.expel { $0.key == laptop.key }
+                _ = try lists.expel { $0.key == laptop.key }
                 #expect(try alice.sealers("bob") == [list[0]])
                 #expect(try bob.sealers("bob") == [list[0]])
             }
@@ -248,7 +248,7 @@ extension ServerTests {
             let camera = KeyPair()
             var options = AccessOptions()
             options.rights = .writeOnly
-            try folder.admit(AuthorizedKey(camera.key, name: "carol-camera", options: options))
+            try lists.admit(AuthorizedKey(camera.key, name: "carol-camera", options: options))
             try await serving { (server, connect) throws in
                 let client = try server.securedClient(camera)
                 client.send(Frames.hello)
@@ -307,10 +307,10 @@ extension ServerTests {
         @Test func aListSaysWhoseMailIsTaken() async throws {
             var options = AccessOptions()
             options.mailFrom = ["carol"]
-            try folder.admit(AuthorizedKey(KeyPair().key, name: "dave", options: options))
+            try lists.admit(AuthorizedKey(KeyPair().key, name: "dave", options: options))
             options = AccessOptions()
             options.rights = .writeOnly
-            try folder.admit(AuthorizedKey(KeyPair().key, name: "camera", options: options))
+            try lists.admit(AuthorizedKey(KeyPair().key, name: "camera", options: options))
             try await serving { (_, connect) throws in
                 #expect(try connect("alice").codes(to: Self.upload(for: ["dave"])) == [.forbidden])
                 #expect(try connect("carol").codes(to: Self.upload(for: ["dave"])) == [.committed])

@@ -173,10 +173,10 @@ extension ServerTests {
         /// Each client sees what it has sent itself, though others have sent the same files, or more of them.
         @Test func everyClientHasUploadsOfItsOwn() async throws {
             let directory = try TemporaryDirectory()
-            let folder = try AccessFolder.made(in: directory)
+            let lists = try StoreKind.current.access(in: directory)
             let pairs = [KeyPair(), KeyPair()]
             for (index, pair) in pairs.enumerated() {
-                try folder.admit(AuthorizedKey(pair.key, name: "client\(index)"))
+                try lists.admit(AuthorizedKey(pair.key, name: "client\(index)"))
             }
             let configure = { @Sendable (configuration: inout ServerConfiguration) in
                 configuration.security = .identity
@@ -199,14 +199,14 @@ extension ServerTests {
 
         @Test func whoeverMayNotSendIsNotTold() async throws {
             let directory = try TemporaryDirectory()
-            let folder = try AccessFolder.made(in: directory)
+            let lists = try StoreKind.current.access(in: directory)
             let (reader, writer) = (KeyPair(), KeyPair())
             var options = AccessOptions()
             options.rights = .readOnly
-            try folder.admit(AuthorizedKey(reader.key, name: "reader", options: options))
+            try lists.admit(AuthorizedKey(reader.key, name: "reader", options: options))
             options.rights = .writeOnly
             options.folder = try RelativePath("mine")
-            try folder.admit(AuthorizedKey(writer.key, name: "writer", options: options))
+            try lists.admit(AuthorizedKey(writer.key, name: "writer", options: options))
             let configure = { @Sendable (configuration: inout ServerConfiguration) in
                 configuration.security = .identity
                 configuration.access = .listed(owner: nil)

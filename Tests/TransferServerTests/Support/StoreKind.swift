@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Testing
+import TransferAccess
 import TransferMemoryStore
 import TransferModel
 import TransferPorts
@@ -35,13 +36,24 @@ enum StoreKind: String, CaseIterable, Sendable {
                     memory.medium, durability: configuration.durability, limits: configuration.space),
                 OpenedStore.Folders(directory: memory.top.number, own: memory.own.number))
         }
+        foundations.openAccess = { _ in memory.access }
         return memory.medium
+    }
+
+    /// The lists of who may come to the servers that store in `store` there. Makes both.
+    func access(in directory: TemporaryDirectory) throws -> any AccessLists {
+        guard self == .directory else { return try MemoryInFolder.of(directory).access }
+        _ = mkdir(directory.path("store"), 0o755)
+        let folder = AccessFolder(of: directory.path("store"))
+        try folder.make()
+        return folder
     }
 }
 
-/// A medium, and the folder in which its servers keep what is theirs, for as long as the directory is there.
+/// A medium with the lists of who may come in, and the folder in which its servers keep what is theirs, for as long as the directory is there.
 private final class MemoryInFolder: Sendable {
     let medium = MemoryMedium()
+    let access = MemoryAccess()
     let top: Descriptor
     let own: Descriptor
 

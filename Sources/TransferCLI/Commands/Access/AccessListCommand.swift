@@ -15,21 +15,20 @@ struct AccessListCommand {
     func run() -> ExitCode {
         AccessOutput.run { () throws(AccessFault) in
             try folder.requireUsed()
-            let list = try folder.list(AccessFolder.keysName, of: AuthorizedKey.self)
-            let sessions = try folder.list(AccessFolder.tokensName, of: AccessToken.self).entries.filter {
-                $0.kind == .session
-            }
+            let list = folder.keys
+            let keys = try list.get().entries
+            let sessions = try folder.tokens.get().entries.filter { $0.kind == .session }
             let now = UTCTime.now
             if isJSON {
                 AccessOutput.print(
-                    list.entries.map { AccessOutput.json("key", $0.key.fingerprint, $0.name, $0.options) }
+                    keys.map { AccessOutput.json("key", $0.key.fingerprint, $0.name, $0.options) }
                         + sessions.map { AccessOutput.json($0) })
             } else {
                 AccessOutput.table(
-                    list.entries.map { [$0.name, $0.key.fingerprint, AccessOutput.bounds($0.options, at: now)] }
+                    keys.map { [$0.name, $0.key.fingerprint, AccessOutput.bounds($0.options, at: now)] }
                         + sessions.map { [$0.name, "session \($0.id)", Self.bounds($0, at: now)] })
             }
-            return AccessOutput.report(list, AccessFolder.keysName)
+            return AccessOutput.report(list)
         }
     }
 }

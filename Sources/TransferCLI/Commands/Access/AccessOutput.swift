@@ -42,10 +42,11 @@ enum AccessOutput {
     }
 
     /// Prints the lines of a list that let nobody in.
-    static func report<Entry>(_ list: AccessList<Entry>, _ name: String) -> ExitCode {
-        for fault in list.faults {
-            StandardStream.error.write("transfer: line \(fault.line) of \(name) admits nobody: \(fault.message).\n")
+    static func report<Entry>(_ list: CurrentList<Entry>) -> ExitCode {
+        for fault in list.list.faults {
+            StandardStream.error.write(
+                "transfer: line \(fault.line) of \(list.name) admits nobody: \(fault.message).\n")
         }
-        return list.faults.isEmpty ? .success : .uploadsFailed
+        return list.isComplete ? .success : .uploadsFailed
     }
 }

@@ -18,9 +18,8 @@ struct AccessRemoveCommand {
             try folder.requireUsed()
             let pattern = KeyPattern(wanted)
             let matches = { (key: AuthorizedKey) in pattern?.matches(key.key) ?? (key.name == wanted) }
-            let list = try folder.list(AccessFolder.keysName, of: AuthorizedKey.self)
-            let found = list.entries.filter(matches)
-            let sessions = try folder.list(AccessFolder.tokensName, of: AccessToken.self).entries.filter {
+            let found = try folder.keys.get().entries.filter(matches)
+            let sessions = try folder.tokens.get().entries.filter {
                 $0.kind == .session && ($0.id.hasSameBytes(as: wanted) || $0.name.hasSameBytes(as: wanted))
             }
             guard found.count + sessions.count <= 1 else {

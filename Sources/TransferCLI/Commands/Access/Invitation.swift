@@ -21,16 +21,16 @@ struct Invitation: Sendable {
     ///   - options: what the client may do that uses it.
     ///   - drawsCode: whether the link is drawn also where the output is no terminal.
     init(
-        _ folder: AccessFolder, host: String, port: UInt16, server: KeyFingerprint, options: AccessOptions = .init(),
+        _ lists: any AccessLists, host: String, port: UInt16, server: KeyFingerprint, options: AccessOptions = .init(),
         drawsCode: Bool = false, at now: UTCTime
     ) throws(AccessFault) {
-        expires = now.advanced(bySeconds: AccessFolder.pairingSeconds)
+        expires = now.advanced(bySeconds: AccessSecret.pairingSeconds)
         var options = options
         options.expires = expires
         guard TransferLink(host: host, port: port) != nil else {
             throw AccessFault("No link can have the address '\(host)'; give another with --advertise.")
         }
-        let secret = try folder.issue(.pairing, name: Self.name, options: options, at: now)
+        let secret = try lists.issue(.pairing, name: Self.name, options: options, at: now)
         guard let link = TransferLink(host: host, port: port, code: secret, server: server) else {
             throw AccessFault("No link can have the address '\(host)'; give another with --advertise.")
         }

@@ -24,7 +24,7 @@ struct TokenCreateCommand {
     func run() -> ExitCode {
         AccessOutput.run { () throws(AccessFault) in
             try folder.make()
-            let others = try folder.list(AccessFolder.tokensName, of: AccessToken.self).entries.filter {
+            let others = try folder.tokens.get().entries.filter {
                 $0.kind == .token && $0.name.hasSameBytes(as: name)
             }
             let secret = try folder.issue(.token, name: name, options: options, at: .now)

@@ -14,17 +14,17 @@ struct TokenListCommand {
     func run() -> ExitCode {
         AccessOutput.run { () throws(AccessFault) in
             try folder.requireUsed()
-            let list = try folder.list(AccessFolder.tokensName, of: AccessToken.self)
+            let list = folder.tokens
             let now = UTCTime.now
             // Sessions are with those who may come in.
-            let entries = list.entries.filter { $0.kind != .session }
+            let entries = try list.get().entries.filter { $0.kind != .session }
             if isJSON {
                 AccessOutput.print(entries.map { AccessOutput.json($0) })
             } else {
                 AccessOutput.table(
                     entries.map { [$0.id, Self.title($0.kind), $0.name, AccessOutput.bounds($0.options, at: now)] })
             }
-            return AccessOutput.report(list, AccessFolder.tokensName)
+            return AccessOutput.report(list)
         }
     }
 }

@@ -15,7 +15,7 @@ struct TokenRevokeCommand {
     func run() -> ExitCode {
         AccessOutput.run { () throws(AccessFault) in
             try folder.requireUsed()
-            let list = try folder.list(AccessFolder.tokensName, of: AccessToken.self)
+            let list = try folder.tokens.get()
             let found = list[wanted].map { [$0] } ?? list.entries.filter { $0.name == wanted }
             guard found.count <= 1 else {
                 throw AccessFault(

@@ -33,12 +33,12 @@ struct WebInvitation: Sendable {
     ///   - options: what the session may do.
     ///   - drawsCode: whether the link is drawn also where the output is no terminal.
     init(
-        _ folder: AccessFolder, _ terms: Terms, base: String, options: AccessOptions, drawsCode: Bool, at now: UTCTime
+        _ lists: any AccessLists, _ terms: Terms, base: String, options: AccessOptions, drawsCode: Bool, at now: UTCTime
     ) throws(AccessFault) {
-        expires = now.advanced(bySeconds: AccessFolder.pairingSeconds)
+        expires = now.advanced(bySeconds: AccessSecret.pairingSeconds)
         var options = options
         options.expires = expires
-        let secret = try folder.issueLink(name: terms.name, options: options, sessionEnds: terms.ends, at: now)
+        let secret = try lists.issueLink(name: terms.name, options: options, sessionEnds: terms.ends, at: now)
         (id, self.terms, self.options) = (secret.id, terms, options)
         link = "\(base)/\(RelativePath.reservedName)/in/\(secret.text)"
         drawn = DrawnLink(link, isAsked: drawsCode)

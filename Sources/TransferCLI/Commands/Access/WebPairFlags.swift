@@ -44,7 +44,7 @@ enum WebPairFlags {
             }
             return nil
         }
-        let after = UTCTime.now.advanced(bySeconds: AccessFolder.sessionSeconds)
+        let after = UTCTime.now.advanced(bySeconds: AccessSecret.sessionSeconds)
         return WebInvitation.Terms(
             name: try arguments[name] ?? defaultName, ends: try arguments[ends] ?? after, base: try arguments[url])
     }

@@ -177,9 +177,9 @@ import TransferTestSupport
     }
 
     private func listed(_ body: (KeyPair) throws -> Void) throws -> KeyPair {
-        let folder = try AccessFolder.made(in: directory)
+        let lists = try StoreKind.current.access(in: directory)
         let key = KeyPair()
-        try folder.admit(AuthorizedKey(key.key, name: "bob"))
+        try lists.admit(AuthorizedKey(key.key, name: "bob"))
         try body(key)
         return key
     }
@@ -259,8 +259,8 @@ import TransferTestSupport
             let dora = try ChatClient(endpoint, "dora")
             dora.say(to: "bob", "one")
             try server.waitUntil("it waits") { server.core.intake.mailroom?.waiting == 1 }
-            let folder = AccessFolder(of: directory.path("store"))
-            try folder.admit(AuthorizedKey(KeyPair().key, name: "dora"))
+            let lists = try StoreKind.current.access(in: directory)
+            try lists.admit(AuthorizedKey(KeyPair().key, name: "dora"))
             dora.say(to: "bob", "two")
             #expect(String(decoding: try dora.next().body, as: UTF8.self).contains("people="))
             #expect(try dora.isClosed())

@@ -11,13 +11,13 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Who may do what over HTTP: the same as everywhere.
-    @Suite struct HTTPAccessTests {
+    @Suite(.overEachStore) struct HTTPAccessTests {
         private let directory: TemporaryDirectory
-        private let folder: AccessFolder
+        private let lists: any AccessLists
 
         init() throws {
             directory = try TemporaryDirectory()
-            folder = try AccessFolder.made(in: directory)
+            lists = try StoreKind.current.access(in: directory)
         }
 
         /// - Parameter http: what is spoken there.
@@ -35,7 +35,7 @@ extension ServerTests {
         private func issue(_ name: String, _ rights: AccessRights) throws -> AccessSecret {
             var options = AccessOptions()
             (options.rights, options.folder) = (rights, try RelativePath("r"))
-            return try folder.issue(.token, name: name, options: options, at: .now)
+            return try lists.issue(.token, name: name, options: options, at: .now)
         }
 
         private static func bearer(_ token: AccessSecret) -> [(String, String)] {
@@ -44,15 +44,15 @@ extension ServerTests {
 
         /// A request that is under way, in one piece or as a resumable upload, is not acknowledged when its access has been taken back.
         @Test(arguments: [false, true]) func whatHasBegunIsNotFinishedWithoutAccess(isResumable: Bool) async throws {
-            let token = try folder.issue(.token, name: "camera", options: AccessOptions(), at: .now)
-            try await serving { [folder] server in
+            let token = try lists.issue(.token, name: "camera", options: AccessOptions(), at: .now)
+            try await serving { [lists] server in
                 let client = try HTTPClient(server, isSecured: true)
                 var text = "PUT /x HTTP/1.1\r\nHost: s\r\nContent-Length: 2\r\nExpect: 100-continue\r\n"
                 text += "Authorization: Bearer \(token.text)\r\n"
                 if isResumable { text += "Upload-Complete: ?1\r\nUpload-Draft-Interop-Version: 8\r\n" }
                 client.send(bytes: text + "\r\n", for: .put)
                 while try client.interim().status != 100 {}
-                _ = try folder.revoke { _ in true }
+                _ = try lists.revoke { _ in true }
                 client.raw.send([1, 2])
                 #expect(try client.answer().status == 401)
                 #expect(server.tree == [])
@@ -60,7 +60,7 @@ extension ServerTests {
         }
 
         @Test func onlyWhoMayComesIn() async throws {
-            let token = try folder.issue(.token, name: "camera", options: AccessOptions(), at: .now)
+            let token = try lists.issue(.token, name: "camera", options: AccessOptions(), at: .now)
             try await serving { server in
                 let client = try HTTPClient(server, isSecured: true)
                 let nobody = try client.ask(.put, "/x", [], [1])
@@ -132,15 +132,15 @@ extension ServerTests {
 
         /// What has no end is asked about while it comes.
         @Test func aStreamEndsWithItsAccess() async throws {
-            let token = try folder.issue(.token, name: "camera", options: AccessOptions(), at: .now)
-            let folder = folder
+            let token = try lists.issue(.token, name: "camera", options: AccessOptions(), at: .now)
+            let lists = lists
             try await serving { server in
                 let client = try HTTPClient(server, isSecured: true)
                 client.send(
                     bytes: "PUT /x HTTP/1.1\r\nHost: s\r\nAuthorization: Bearer \(token.text)\r\n"
                         + "Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n", for: .put)
                 #expect(try client.interim().status == 100)
-                _ = try folder.revoke { $0.name.hasSameBytes(as: "camera") }
+                _ = try lists.revoke { $0.name.hasSameBytes(as: "camera") }
                 try server.waitUntil("it was given up") {
                     client.raw.send(Array("1\r\na\r\n".utf8))
                     return client.raw.hasAnswer(within: 1)
@@ -151,12 +151,12 @@ extension ServerTests {
 
         /// Over one connection, which asks again with every request.
         @Test func whoIsThrownOutIsOut() async throws {
-            let token = try folder.issue(.token, name: "camera", options: AccessOptions(), at: .now)
-            let folder = folder
+            let token = try lists.issue(.token, name: "camera", options: AccessOptions(), at: .now)
+            let lists = lists
             try await serving { server in
                 let client = try HTTPClient(server, isSecured: true)
                 #expect(try client.ask(.put, "/x", Self.bearer(token), [1]).status == 201)
-                _ = try folder.revoke { $0.name.hasSameBytes(as: "camera") }
+                _ = try lists.revoke { $0.name.hasSameBytes(as: "camera") }
                 let refused = try client.ask(.put, "/y", Self.bearer(token), [1])
                 #expect([401, 403].contains(refused.status) && server.tree == ["x"])
             }
@@ -165,7 +165,7 @@ extension ServerTests {
         /// A key that the client has shown in TLS lets it in, as everywhere.
         @Test func aKeyLetsIn() async throws {
             let pair = KeyPair()
-            try folder.admit(AuthorizedKey(pair.key, name: "laptop"))
+            try lists.admit(AuthorizedKey(pair.key, name: "laptop"))
             try await serving { server in
                 let raw = try server.client()
                 try raw.secure(pair, protocols: ["http/1.1"])
@@ -176,7 +176,7 @@ extension ServerTests {
         /// Who offers nothing is known by his first byte.
         @Test(arguments: [[], ["http/1.1"], ["h2", "http/1.1"]])
         func theFrontEndIsFound(_ protocols: [String]) async throws {
-            let token = try folder.issue(.token, name: "camera", options: AccessOptions(), at: .now)
+            let token = try lists.issue(.token, name: "camera", options: AccessOptions(), at: .now)
             for http in [HTTPUse.on, .only] {
                 try await serving(http) { server in
                     let raw = try server.client()

@@ -54,11 +54,11 @@ extension ServerTests {
     /// Events, for clients that listen.
     @Suite struct HTTPEventsTests {
         private let directory: TemporaryDirectory
-        private let folder: AccessFolder
+        private let lists: any AccessLists
 
         init() throws {
             directory = try TemporaryDirectory()
-            folder = try AccessFolder.made(in: directory)
+            lists = try StoreKind.current.access(in: directory)
         }
 
         private func serving(
@@ -77,7 +77,7 @@ extension ServerTests {
         {
             var options = AccessOptions()
             (options.rights, options.folder) = (rights, try place.map { try RelativePath($0) })
-            let token = try folder.issue(.token, name: name, options: options, at: .now)
+            let token = try lists.issue(.token, name: name, options: options, at: .now)
             return [("Authorization", "Bearer \(token.text)")]
         }
 
@@ -142,10 +142,10 @@ extension ServerTests {
 
         @Test func anAccessThatIsRemovedEndsThem() async throws {
             let reader = try bearer("reader", .readOnly)
-            let folder = folder
+            let lists = lists
             try await serving(isSecured: true) { server in
                 let listener = try Listener(server, reader, isSecured: true)
-                #expect(try folder.revoke { $0.name.hasSameBytes(as: "reader") }.count == 1)
+                #expect(try lists.revoke { $0.name.hasSameBytes(as: "reader") }.count == 1)
                 #expect(try listener.next() == nil)
                 try server.waitUntil("the listener is gone") { server.server.core.http.news.watchers == 0 }
             }

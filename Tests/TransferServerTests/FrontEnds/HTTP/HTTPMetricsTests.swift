@@ -83,13 +83,13 @@ extension ServerTests {
 
         @Test func onlyWhoMaySeeEverythingIsTold() async throws {
             let directory = try TemporaryDirectory()
-            let folder = try AccessFolder.made(in: directory)
+            let lists = try StoreKind.current.access(in: directory)
             let tokens = try [
                 (AccessRights.readOnly, nil as String?), (.writeOnly, nil), (.readWrite, "f"),
             ].map { rights, place in
                 var options = AccessOptions()
                 (options.rights, options.folder) = (rights, try place.map { try RelativePath($0) })
-                return try folder.issue(.token, name: "t", options: options, at: .now).text
+                return try lists.issue(.token, name: "t", options: options, at: .now).text
             }
             let change = { @Sendable (configuration: inout ServerConfiguration) in
                 configuration.security = .identity

@@ -15,11 +15,11 @@ extension ServerTests {
         private static let content = Array("what a receipt is of\n".utf8)
 
         private let directory: TemporaryDirectory
-        private let folder: AccessFolder
+        private let lists: any AccessLists
 
         init() throws {
             directory = try TemporaryDirectory()
-            folder = try AccessFolder.made(in: directory)
+            lists = try StoreKind.current.access(in: directory)
         }
 
         private func serving(
@@ -119,8 +119,8 @@ extension ServerTests {
             var options = AccessOptions()
             options.rights = .writeOnly
             let tokens = [
-                try folder.issue(.token, name: "one", options: options, at: .now),
-                try folder.issue(.token, name: "two", options: options, at: .now),
+                try lists.issue(.token, name: "one", options: options, at: .now),
+                try lists.issue(.token, name: "two", options: options, at: .now),
             ].map { [("Authorization", "Bearer \($0.text)")] }
             try await serving(isSecured: true) { server in
                 let client = try HTTPClient(server, isSecured: true)

@@ -12,11 +12,11 @@ extension ServerTests {
     /// Clients that keep a connection and say nothing on it: no session is kept for them.
     @Suite(.overEachStoreIfAsked) struct HTTPRestTests {
         private let directory: TemporaryDirectory
-        private let folder: AccessFolder
+        private let lists: any AccessLists
 
         init() throws {
             directory = try TemporaryDirectory()
-            folder = try AccessFolder.made(in: directory)
+            lists = try StoreKind.current.access(in: directory)
         }
 
         /// - Parameter isListed: whether clients have to show who they are.
@@ -41,7 +41,7 @@ extension ServerTests {
         }
 
         @Test(arguments: [false, true]) func aClientGoesOn(_ isListed: Bool) async throws {
-            let token = try folder.issue(.token, name: "camera", options: AccessOptions(), at: .now)
+            let token = try lists.issue(.token, name: "camera", options: AccessOptions(), at: .now)
             let fields = isListed ? [("Authorization", "Bearer \(token.text)")] : []
             try await serving(isListed: isListed) { server in
                 let client = try HTTPClient(server, isSecured: isListed)
@@ -106,14 +106,14 @@ extension ServerTests {
         }
 
         @Test func whoIsThrownOutMeanwhileIsOut() async throws {
-            let folder = folder
-            let token = try folder.issue(.token, name: "camera", options: AccessOptions(), at: .now)
+            let lists = lists
+            let token = try lists.issue(.token, name: "camera", options: AccessOptions(), at: .now)
             try await serving(isListed: true) { server in
                 let client = try HTTPClient(server, isSecured: true)
                 let fields = [("Authorization", "Bearer \(token.text)")]
                 #expect(try client.ask(.put, "/x", fields, [1]).status == 201)
                 try Self.waitForRest(server)
-                _ = try folder.revoke { $0.name.hasSameBytes(as: "camera") }
+                _ = try lists.revoke { $0.name.hasSameBytes(as: "camera") }
                 #expect([401, 403].contains(try client.ask(.put, "/y", fields, [1]).status) && server.tree == ["x"])
             }
         }

@@ -8,11 +8,11 @@ import TransferTestSupport
 /// A server with lists, to which browsers come by links.
 final class BrowserFolder: Sendable {
     let directory: TemporaryDirectory
-    let folder: AccessFolder
+    let lists: any AccessLists
 
     init() throws {
         directory = try TemporaryDirectory()
-        folder = try AccessFolder.made(in: directory)
+        lists = try StoreKind.current.access(in: directory)
     }
 
     func serving(
@@ -35,8 +35,8 @@ final class BrowserFolder: Sendable {
         var options = AccessOptions()
         (options.rights, options.folder) = (rights, try name.map { try RelativePath($0) })
         let now = UTCTime.now
-        options.expires = now.advanced(bySeconds: AccessFolder.pairingSeconds)
-        let secret = try folder.issueLink(
+        options.expires = now.advanced(bySeconds: AccessSecret.pairingSeconds)
+        let secret = try lists.issueLink(
             name: "ann <b>", options: options, sessionEnds: now.advanced(bySeconds: 3600), at: now)
         return "/.transfer/in/\(secret.text)"
     }
@@ -52,7 +52,7 @@ final class BrowserFolder: Sendable {
 
     var sessions: [AccessToken] {
         get throws {
-            try folder.list(AccessFolder.tokensName, of: AccessToken.self).entries.filter { $0.kind == .session }
+            try lists.tokens.get().entries.filter { $0.kind == .session }
         }
     }
 

@@ -10,7 +10,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// What a browser may do while its session lasts.
-    @Suite struct HTTPSessionTests {
+    @Suite(.overEachStoreIfAsked) struct HTTPSessionTests {
         private let place: BrowserFolder
 
         init() throws { place = try BrowserFolder() }
@@ -101,7 +101,7 @@ extension ServerTests {
 
         @Test func aTokenCountsBeforeIt() async throws {
             let place = place
-            let token = try place.folder.issue(.token, name: "camera", options: AccessOptions(), at: .now)
+            let token = try place.lists.issue(.token, name: "camera", options: AccessOptions(), at: .now)
             try await place.serving { server in
                 let client = try HTTPClient(server, isSecured: true)
                 let cookie = try place.session(client, .readOnly)[0]
@@ -115,7 +115,7 @@ extension ServerTests {
 
         @Test func whatIsNoSession() async throws {
             let place = place
-            let token = try place.folder.issue(.token, name: "camera", options: AccessOptions(), at: .now)
+            let token = try place.lists.issue(.token, name: "camera", options: AccessOptions(), at: .now)
             try await place.serving { server in
                 let client = try HTTPClient(server, isSecured: true)
                 let cookie = try place.session(client)[0].1.dropFirst("other=1; ".utf8.count)
@@ -152,7 +152,7 @@ extension ServerTests {
         }
 
         /// In the middle of it: what has not gone out stays.
-        @Test func aDownloadEndsWithItsSession() async throws {
+        @Test(.directoryOnly) func aDownloadEndsWithItsSession() async throws {
             let place = place
             let size = 1 << 30
             #expect(creat(place.directory.path("store/long"), 0o644) >= 0)
@@ -162,7 +162,7 @@ extension ServerTests {
                 let session = try place.session(client)
                 client.send(.get, "/long", session)
                 _ = try client.raw.some()
-                _ = try place.folder.revoke { $0.kind == .session }
+                _ = try place.lists.revoke { $0.kind == .session }
                 // Reading it takes longer than a tenth of a second.
                 var count = 0
                 while let bytes = try? client.raw.some() { count += bytes.count }
@@ -171,12 +171,12 @@ extension ServerTests {
             }
         }
 
-        @Test func anExpiredOneIsRefused() async throws {
+        @Test(.directoryOnly) func anExpiredOneIsRefused() async throws {
             let place = place
             try await place.serving { server in
                 let client = try HTTPClient(server, isSecured: true)
                 let session = try place.session(client)
-                let path = place.folder.path(AccessFolder.tokensName)
+                let path = AccessFolder(of: place.directory.path("store")).path(AccessFolder.tokensName)
                 let list = String(
                     decoding: try #require(try OwnFile(reading: path, atMost: 1 << 20)).content, as: UTF8.self)
                 let year = try #require(list.split(separator: "expires=").last?.prefix(4))

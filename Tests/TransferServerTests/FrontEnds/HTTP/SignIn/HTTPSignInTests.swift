@@ -9,7 +9,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Browsers come in by links.
-    @Suite struct HTTPSignInTests {
+    @Suite(.overEachStoreIfAsked) struct HTTPSignInTests {
         private let place: BrowserFolder
 
         init() throws { place = try BrowserFolder() }

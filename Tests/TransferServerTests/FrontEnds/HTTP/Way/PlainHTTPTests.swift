@@ -16,11 +16,11 @@ extension ServerTests {
     /// HTTP from proxies, without encryption, beside a server with TLS.
     @Suite struct PlainHTTPTests {
         private let directory: TemporaryDirectory
-        private let folder: AccessFolder
+        private let lists: any AccessLists
 
         init() throws {
             directory = try TemporaryDirectory()
-            folder = try AccessFolder.made(in: directory)
+            lists = try StoreKind.current.access(in: directory)
         }
 
         private func serving(
@@ -37,7 +37,7 @@ extension ServerTests {
         }
 
         private func token() throws -> (String, String) {
-            let token = try folder.issue(.token, name: "camera", options: AccessOptions(), at: .now)
+            let token = try lists.issue(.token, name: "camera", options: AccessOptions(), at: .now)
             return ("Authorization", "Bearer \(token.text)")
         }
 

@@ -1,0 +1,77 @@
+/// The lists of who may come in, wherever they are kept: clients with their keys, and the secrets that let a client or a browser in.
+/// The server and the commands about access ask them. Synchronous, and safe to call from any thread of a pool.
+///
+/// What the entries mean is the same everywhere: `Authenticator` decides by them, and `admit`, `issue`, `enrol` and their like, which
+/// extend this protocol, change them. A store has to keep two lists and to change them one edit at a time.
+package protocol AccessLists: Sendable {
+    /// The clients that are let in by their keys, as they are now. Asked before each upload, so it has to cost next to nothing if the
+    /// list has not changed.
+    ///
+    /// An edit that has returned is seen, whichever server or command made it: a client that was removed must not begin another upload.
+    var keys: CurrentList<AuthorizedKey> { get }
+
+    /// Tokens, pairing codes, links and sessions, in the same way.
+    var tokens: CurrentList<AccessToken> { get }
+
+    /// Changes lists while nobody else does, neither on this server nor on another one.
+    ///
+    /// The changes survive a crash once this returns, and one of them never without those that `body` made before it. If `body` throws,
+    /// they may stay or not. `keys` and `tokens` do not wait for an edit: `body` itself may ask for them.
+    ///
+    /// - Throws: what `body` does, or a sentence for the operator.
+    func edit<Result>(_ body: (any AccessEditing) throws(AccessFault) -> Result) throws(AccessFault) -> Result
+}
+
+/// The lists during one edit. Not to be kept.
+package protocol AccessEditing {
+    /// Changes the list of keys, unless `body` throws.
+    ///
+    /// - Throws: what `body` does, or a sentence: a list that cannot be read is not changed.
+    func change<Result>(
+        keys body: (inout AuthorizedKeys) throws(AccessFault) -> Result
+    ) throws(AccessFault) -> Result
+
+    /// Changes the list of tokens in the same way.
+    func change<Result>(
+        tokens body: (inout AccessTokens) throws(AccessFault) -> Result
+    ) throws(AccessFault) -> Result
+}
+
+/// A list as it was when it was asked for.
+package struct CurrentList<Entry: AccessEntry>: Sendable {
+    /// What the operator knows it by.
+    package let name: String
+
+    /// Empty if it cannot be read: then it lets nobody in.
+    package let list: AccessList<Entry>
+
+    /// Grows whenever the list is another one.
+    package let revision: Int
+
+    /// Why it cannot be read, in a sentence.
+    package let fault: AccessFault?
+
+    /// A list without entries.
+    package init(_ name: String) { self.init(name, AccessList(), revision: 0) }
+
+    package init(_ name: String, _ list: AccessList<Entry>, revision: Int, fault: AccessFault? = nil) {
+        (self.name, self.list, self.revision, self.fault) = (name, list, revision, fault)
+    }
+
+    /// Whether all of it could be read.
+    package var isComplete: Bool { fault == nil && list.faults.isEmpty }
+
+    /// Sentences to be logged: about lines that let nobody in, or about the whole list.
+    package var sentences: [String] {
+        if let fault { return [fault.message] }
+        return list.faults.map { "Line \($0.line) of '\(name)' admits nobody: \($0.message)." }
+    }
+
+    /// The list.
+    ///
+    /// - Throws: why it cannot be read.
+    package func get() throws(AccessFault) -> AccessList<Entry> {
+        if let fault { throw fault }
+        return list
+    }
+}

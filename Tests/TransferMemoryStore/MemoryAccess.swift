@@ -1,0 +1,68 @@
+package import TransferAccess
+import TransferSystem
+
+/// Lists of who may come in, in memory. What one edit changes, others see at one moment, or not at all if it fails.
+package final class MemoryAccess: AccessLists {
+    private struct State: Sendable {
+        var keys = CurrentList<AuthorizedKey>("keys")
+        var tokens = CurrentList<AccessToken>("tokens")
+    }
+
+    private let state = Locked(State())
+    /// Held by one edit at a time.
+    private let editing = Locked(())
+
+    package init() {}
+
+    package var keys: CurrentList<AuthorizedKey> { state.withLock { $0.keys } }
+    package var tokens: CurrentList<AccessToken> { state.withLock { $0.tokens } }
+
+    package func edit<Result>(
+        _ body: (any AccessEditing) throws(AccessFault) -> Result
+    ) throws(AccessFault) -> Result {
+        var result: Result?
+        try editing.withLock { (_) throws(AccessFault) in
+            let draft = Draft(keys: keys.list, tokens: tokens.list)
+            result = try body(draft)
+            state.withLock { state in
+                state.keys = state.keys.replaced(by: draft.keys)
+                state.tokens = state.tokens.replaced(by: draft.tokens)
+            }
+        }
+        guard let result else { preconditionFailure("an edit without a result") }
+        return result
+    }
+
+    /// What one edit has made of the lists so far.
+    private final class Draft: AccessEditing {
+        var keys: AuthorizedKeys
+        var tokens: AccessTokens
+
+        init(keys: AuthorizedKeys, tokens: AccessTokens) { (self.keys, self.tokens) = (keys, tokens) }
+
+        func change<Result>(
+            keys body: (inout AuthorizedKeys) throws(AccessFault) -> Result
+        ) throws(AccessFault) -> Result {
+            var changed = keys
+            let result = try body(&changed)
+            keys = changed
+            return result
+        }
+
+        func change<Result>(
+            tokens body: (inout AccessTokens) throws(AccessFault) -> Result
+        ) throws(AccessFault) -> Result {
+            var changed = tokens
+            let result = try body(&changed)
+            tokens = changed
+            return result
+        }
+    }
+}
+
+extension CurrentList {
+    /// The same list with other entries.
+    fileprivate func replaced(by list: AccessList<Entry>) -> CurrentList {
+        list.content == self.list.content ? self : CurrentList(name, list, revision: revision + 1)
+    }
+}
