@@ -20,9 +20,9 @@ extension AccessLists {
         try edit { (editing) throws(AccessFault) in try editing.change(keys: { $0.remove(where: condition) }) }
     }
 
-    /// Makes a token or a pairing code. What nobody can use any more is cleared away, but for tokens.
+    /// Makes a token or a pairing code. Codes, links and sessions that have expired are cleared away.
     ///
-    /// - Returns: what its owner is to be shown, once.
+    /// - Returns: the secret, which is shown to its owner once.
     package func issue(
         _ kind: AccessSecret.Kind, name: String, options: AccessOptions, at now: UTCTime
     ) throws(AccessFault) -> AccessSecret {
@@ -62,8 +62,8 @@ extension AccessLists {
     ///
     /// - Parameters:
     ///   - code: whose secret was shown.
-    ///   - name: what the client calls itself; changed until nobody else has it.
-    ///   - isReserved: whether a name that is in no list is somebody's all the same.
+    ///   - name: what the client calls itself; a number is added if another client has the name.
+    ///   - isReserved: whether a name that is in no list belongs to another person all the same.
     /// - Returns: the entry; nil when the code was used, removed or replaced meanwhile.
     func enrol(
         _ key: PublicKey, named name: String, with code: AccessToken, isReserved: (String) -> Bool = { _ in false }
@@ -101,9 +101,9 @@ extension AccessLists {
     /// Makes a link for a browser: as long as a pairing code it begins one session.
     ///
     /// - Parameters:
-    ///   - options: of the link, with its end; the session has the same, with another end.
-    ///   - sessionEnds: that one.
-    /// - Returns: what its owner is to be shown, once.
+    ///   - options: the bounds of the link, with the time when it expires; the session has the same bounds.
+    ///   - sessionEnds: when the session expires.
+    /// - Returns: the secret, which is shown to its owner once.
     package func issueLink(
         name: String, options: AccessOptions, sessionEnds: UTCTime, at now: UTCTime
     ) throws(AccessFault) -> AccessSecret {
@@ -113,7 +113,7 @@ extension AccessLists {
     }
 
     /// Uses a link up, and begins a session. Both are one change of one list, so a crash leaves either the link or the session, whose
-    /// secret nobody knows then.
+    /// secret has reached no browser then.
     ///
     /// - Parameters:
     ///   - secret: of the session.

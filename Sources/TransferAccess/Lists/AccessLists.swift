@@ -1,19 +1,20 @@
 /// The lists of who may come in, wherever they are kept: clients with their keys, and the secrets that let a client or a browser in.
-/// The server and the commands about access ask them. Synchronous, and safe to call from any thread of a pool.
+/// The server and the commands about access ask for them. Synchronous, and safe to call from any thread of a pool.
 ///
-/// What the entries mean is the same everywhere: `Authenticator` decides by them, and `admit`, `issue`, `enrol` and their like, which
-/// extend this protocol, change them. A store has to keep two lists and to change them one edit at a time.
+/// A store keeps two lists and runs one edit at a time. It decides nothing: `Authenticator` reads the entries, and `admit`, `issue`,
+/// `enrol` and the others that extend this protocol change them.
 package protocol AccessLists: Sendable {
-    /// The clients that are let in by their keys, as they are now. Asked before each upload, so it has to cost next to nothing if the
-    /// list has not changed.
+    /// The clients that are let in by their keys, as they are now. The server asks before each upload, so the answer has to be cheap if
+    /// the list has not changed.
     ///
-    /// An edit that has returned is seen, whichever server or command made it: a client that was removed must not begin another upload.
+    /// An edit through this store shows as soon as it has returned. An edit by another server or command shows at once, or within a
+    /// second if the store has to wait for word of it.
     var keys: CurrentList<AuthorizedKey> { get }
 
     /// Tokens, pairing codes, links and sessions, in the same way.
     var tokens: CurrentList<AccessToken> { get }
 
-    /// Changes lists while nobody else does, neither on this server nor on another one.
+    /// Changes lists. The edits of all servers and commands run one after another.
     ///
     /// The changes survive a crash once this returns, and one of them never without those that `body` made before it. If `body` throws,
     /// they may stay or not. `keys` and `tokens` do not wait for an edit: `body` itself may ask for them.
@@ -22,7 +23,7 @@ package protocol AccessLists: Sendable {
     func edit<Result>(_ body: (any AccessEditing) throws(AccessFault) -> Result) throws(AccessFault) -> Result
 }
 
-/// The lists during one edit. Not to be kept.
+/// The lists during one edit, and no longer.
 package protocol AccessEditing {
     /// Changes the list of keys, unless `body` throws.
     ///
@@ -39,13 +40,13 @@ package protocol AccessEditing {
 
 /// A list as it was when it was asked for.
 package struct CurrentList<Entry: AccessEntry>: Sendable {
-    /// What the operator knows it by.
+    /// The name by which the operator knows it.
     package let name: String
 
     /// Empty if it cannot be read: then it lets nobody in.
     package let list: AccessList<Entry>
 
-    /// Grows whenever the list is another one.
+    /// A number that grows when the list changes.
     package let revision: Int
 
     /// Why it cannot be read, in a sentence.
