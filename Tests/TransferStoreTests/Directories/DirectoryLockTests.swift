@@ -61,11 +61,14 @@ import TransferTestSupport
         let store = try FileStore(
             path: path, durability: .commit, lock: isShared && lock.take() ? try lock.passOn() : nil,
             fileSystem: FileSystem(isMemory: false, syncsAsAWhole: false), disk: Disk())
-        try store.makeFolder(try RelativePath("before"))
+        let committer = store.incoming.committer
+        #expect(committer.commit([store.directory], since: committer.failures) == [nil])
         try Files.write(Array("another 1 run 2\n".utf8), to: temporary.path("store/.transfer/lock"))
-        guard isShared else { return try store.makeFolder(try RelativePath("behind")) }
-        let failure = #expect(throws: Failure.self) { try store.makeFolder(try RelativePath("behind")) }
-        #expect(failure?.code == .busy && failure?.message.contains("another server has taken over") == true)
+        let error = try #require(committer.commit([store.directory], since: committer.failures).first)
+        #expect((error == nil) == !isShared)
+        guard let error else { return }
+        let failure = Failure(error, doing: "make the content durable")
+        #expect(failure.code == .busy && failure.message.contains("another server has taken over"))
     }
 
     @Test func theLockIsTried() throws {

@@ -79,6 +79,8 @@ extension World {
         for (below, object) in disk.medium.seenPaths where below.hasPrefix(name + "/") {
             promises.changed(below)
             rotten[below] = nil
+            // As in `change`: one that is about to give way has a second name in the trash.
+            if hasLinked || hasAnotherName(below) { isMiscounted = true }
             strayBytes += disk.medium.seen(of: object)?.count ?? 0
         }
         disk.change { $0.forget(name) }

@@ -99,7 +99,7 @@ extension ServerTests {
         @Test func foldersCountForTheirClient() async throws {
             var options = AccessOptions()
             options.maximumFiles = 3
-            let token = try folder.issue(.token, name: "camera", options: options, at: .now)
+            let token = try lists.issue(.token, name: "camera", options: options, at: .now)
             try await serving { server in
                 let client = try HTTPClient(server, isSecured: true)
                 let way = Self.bearer(token)
