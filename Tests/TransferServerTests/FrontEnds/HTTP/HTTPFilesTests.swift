@@ -168,6 +168,20 @@ extension ServerTests {
             }
         }
 
+        /// To send the content again would not help.
+        @Test(arguments: ["sha-512=:AAAA:", "sha-256=:AAAA:", "nonsense"])
+        func aTrailerThatCannotBeComparedIsNoOtherDigest(field: String) async throws {
+            try await servingHTTP { server in
+                let client = try HTTPClient(server)
+                client.send(
+                    bytes: "PUT /x HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: chunked\r\nTrailer: Repr-Digest\r\n\r\n"
+                        + "3\r\nabc\r\n0\r\nRepr-Digest: \(field)\r\n\r\n", for: .put)
+                let answer = try client.answer()
+                #expect(answer.status == 400 && answer.text.contains("malformedFrame"))
+                #expect(server.tree == [] && server.parts == [])
+            }
+        }
+
         /// Two clients with one condition and all of their content at once: one of them has read what it replaces, and the other is told.
         /// What is replaced gets a second name in a trash, which must not count as a change of it.
         @Test(arguments: ["If-Match", "If-None-Match"], [false, true])

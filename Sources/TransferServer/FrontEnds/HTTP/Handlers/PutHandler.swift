@@ -60,16 +60,13 @@ final class FileReceiver: ContentReceiver {
 
     /// Compares what has come with what its sender says of it, in front of it and behind it.
     ///
-    /// - Throws: `digestMismatch`.
+    /// - Throws: `digestMismatch`; `malformedFrame` for trailers that cannot be compared.
     private func compare(_ trailers: HTTPFields) throws(Failure) {
         let computed = hasher.finish()
         digests = DigestField(sha256: computed, sha512: longHasher?.finish())
-        do throws(HTTPFault) {
-            for declared in [terms.sha256, try FileTerms.sha256(trailers)] {
-                guard declared ?? computed == computed else { throw HTTPFault(422, "") }
-            }
-        } catch {
-            throw .hasOtherDigest
+        let behind = try DigestField.read { () throws(HTTPFault) in try FileTerms.sha256(trailers) }
+        for declared in [terms.sha256, behind].compactMap(\.self) {
+            guard declared == computed else { throw .hasOtherDigest }
         }
     }
 

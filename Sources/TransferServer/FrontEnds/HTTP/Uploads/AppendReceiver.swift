@@ -340,22 +340,18 @@ final class PieceChecksum {
     ///
     /// - Throws: `digestMismatch`; `malformedFrame` for what cannot be compared.
     func check(_ trailers: HTTPFields) throws(Failure) {
-        do throws(HTTPFault) {
-            let behind =
-                try form == .tus ? Self.tusDigest(trailers) : Self.contentSHA256(trailers).map { (.sha256, $0) }
-            guard declared != nil || behind != nil else {
-                throw HTTPFault(400, "The digest that was announced is missing.")
+        let behind = try DigestField.read { () throws(HTTPFault) in
+            try form == .tus ? Self.tusDigest(trailers) : Self.contentSHA256(trailers).map { (.sha256, $0) }
+        }
+        guard declared != nil || behind != nil else {
+            throw Failure(.malformedFrame, "The digest that was announced is missing.")
+        }
+        let computed = hashers.map { ($0.algorithm, $0.finish()) }
+        for wanted in [declared, behind].compactMap(\.self) {
+            guard computed.contains(where: { $0.0 == wanted.0 && $0.1 == wanted.1 }) else {
+                throw Failure(
+                    .digestMismatch, "The piece arrived with another digest than its sender gave: send it again.")
             }
-            let computed = hashers.map { ($0.algorithm, $0.finish()) }
-            for wanted in [declared, behind].compactMap(\.self) {
-                guard computed.contains(where: { $0.0 == wanted.0 && $0.1 == wanted.1 }) else {
-                    throw HTTPFault(460, "")
-                }
-            }
-        } catch {
-            guard error.status == 460 else { throw Failure(.malformedFrame, error.message) }
-            throw Failure(
-                .digestMismatch, "The piece arrived with another digest than its sender gave: send it again.")
         }
     }
 

@@ -106,6 +106,17 @@ extension DigestField {
         }
         return digest
     }
+
+    /// Reads what stands behind the content, where the upload has to end with a failure.
+    ///
+    /// - Throws: `malformedFrame` where it cannot be read.
+    static func read<T>(_ trailers: () throws(HTTPFault) -> T) throws(Failure) -> T {
+        do throws(HTTPFault) {
+            return try trailers()
+        } catch {
+            throw Failure(.malformedFrame, error.message)
+        }
+    }
 }
 
 extension HTTPFault {
