@@ -350,7 +350,7 @@ extension WireConnection {
     private func workLoop() async {
         while pipe.hasWork {
             await session.work(on: self)
-            // Behind the last of it that is said below: each word is a look at the socket.
+            // Behind the last work `wake` fires below. Each time it fires the driver looks at the socket, so it fires once.
             if pipe.hasWork { driver.wake.fire() }
         }
         pipe.rest()

@@ -25,8 +25,9 @@ package struct EndedUpload {
     package init(_ upload: OpenUpload, _ outcome: UploadOutcome) { (self.upload, self.outcome) = (upload, outcome) }
 }
 
-/// The way of uploads that are all there to their acknowledgements: claim, publish, deliver, sign, record, release. Each step returns
-/// the proof that the next one asks for, and only the last of them makes an acknowledgement; so none can be made early.
+/// The way of uploads that are all there to their acknowledgements: publish, which claims the ids first, then deliver, sign, record,
+/// release. Each of these asks for the proof that the one before returns, and only the last makes an acknowledgement; so none can be made
+/// early.
 ///
 /// Used by one thread at a time.
 package final class CommitPipeline {

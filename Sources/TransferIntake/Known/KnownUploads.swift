@@ -134,7 +134,8 @@ package final class KnownUploads: Sendable {
         do throws(RecordsError) {
             let hasRotten = try records.record(entries, with: receipts)
             rejoice()
-            // They were written or read just now. A file that the disk has lost, and that is gone, may have had the same numbers.
+            // These files were written or read just now, so they are sound. A mark of rot with the same version is of an earlier file,
+            // which is gone and whose inode number came again.
             if hasRotten { try records.removeRotten(entries.compactMap(\.version)) }
             return true
         } catch {

@@ -134,7 +134,7 @@ extension UploadAdmission {
         if let earlier = try acknowledgement() { return mayEnd ? .over(.acknowledged(earlier)) : .repeated }
         if mayEnd, let interval = intake.isChecked(for: intent.wholeID) { throw .isChecked(path, interval) }
         guard mayEnd || !isAdmittedAnyway else { return .wanted(makesPlace: false) }
-        // What has its name may come from itself, under a server that has died: it is compared.
+        // The file with this name may be this upload, published by a server that died before it recorded it: they are compared.
         if let size = intent.sizeOfAll, intake.store.version(at: path)?.size == size {
             return .wanted(makesPlace: false)
         }

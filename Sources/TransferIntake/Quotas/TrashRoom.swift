@@ -35,9 +35,6 @@ final class TrashRoom: Sendable {
     /// Searches that are remembered at most.
     private static let mostHopeless = 1024
 
-    /// Files of one client's that are removed before it is looked whether that will do.
-    private static let filesAtOnce = 256
-
     private weak let intake: Intake?
     private let store: any ServerStore
     private let state = Monitor(State())

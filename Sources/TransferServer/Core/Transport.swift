@@ -57,6 +57,12 @@ final class Transport: Sendable {
     /// Bytes of content in one chunk of answers: so many that the hop to the pool and back costs little.
     static let chunkSize = 512 << 10
 
+    /// Bytes of answers that may wait for one client before more are made, a chunk and what is left of the one before it, and bytes of
+    /// content in one chunk: half of the usual size costs a tenth more. Less of both where too much waits for all clients together.
+    var answerRoom: (ahead: Int, chunk: Int) {
+        isCrowded ? (1, 32 << 10) : (3 * Self.chunkSize / 2, Self.chunkSize)
+    }
+
     /// Chunks whose memory is kept when they have left; with 516 KiB each, 4 MiB. Others take memory of their own.
     private static let chunkCount = 8
 

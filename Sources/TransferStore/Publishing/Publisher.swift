@@ -16,7 +16,7 @@ final class Publisher {
     private let acknowledged: (RelativePath, ContentVersion) -> Digest?
     let mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)?
     private let directories: BatchDirectories
-    /// Files of others whose content has to be.
+    /// Files that were there already and whose content has to be made durable, because an upload is acknowledged for it.
     private var found: [FoundFile] = []
     /// When the last of them was looked at, as the committer counts.
     private var lastLook: Int?

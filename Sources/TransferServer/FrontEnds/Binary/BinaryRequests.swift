@@ -9,12 +9,6 @@ import TransferProtocol
 /// Part of a `BinarySession`. `admit` and `cancel` are called for what the client says, in order; `flushed` whenever it has taken some of
 /// what waits for it; `end` once, behind all of them.
 final class BinaryRequests {
-    /// Bytes of content in one chunk, also where too much waits for all clients together. Half of it costs a tenth more.
-    private static let chunkRoom = (usual: Transport.chunkSize, crowded: 32 << 10)
-
-    /// Bytes of answers that may wait for the client before more are made: a chunk and what is left of the one before it.
-    private static let answersAhead = 3 * Transport.chunkSize / 2
-
     /// Chunks that may wait, however little is in each.
     private static let mostChunks = 3
 
@@ -63,19 +57,19 @@ final class BinaryRequests {
         while connection.ending == nil, !connection.driver.isOver,
             isBusy || !waiting.requests.isEmpty || !waiting.cancelled.isEmpty
         {
-            let isCrowded = session.client.transport.isCrowded
-            guard connection.outbound.count < (isCrowded ? 1 : Self.answersAhead),
+            let answers = session.client.transport.answerRoom
+            guard connection.outbound.count < answers.ahead,
                 connection.outbound.chunks < Self.mostChunks
             else {
                 await roomForAnswers.wait()
                 continue
             }
-            let room = isCrowded ? Self.chunkRoom.crowded : Self.chunkRoom.usual
             let (requests, cancelled) = waiting
             waiting = ([], [])
             let (choice, epoch, isStopping) = (governor.choose(), governor.epoch, connection.isDraining)
             let outcome = await session.onPool { [worker] in
-                worker.step(requests, cancelled: cancelled, room: room, compression: choice, isStopping: isStopping)
+                worker.step(
+                    requests, cancelled: cancelled, room: answers.chunk, compression: choice, isStopping: isStopping)
             }
             isBusy = outcome.isBusy
             session.wire.answered(outcome.answered)

@@ -88,7 +88,7 @@ final class BinarySession: ServedSession {
     /// Running uploads are finished, those in parts as well. A client that has sent all parts but the last one has nothing open, and
     /// still is in the middle of an upload. An answer that waits for the client is none yet.
     func endIfDone(on connection: isolated Connection) {
-        // One that ends already has a thread in the worker, which leaves what it has entered.
+        // A connection that ends has a thread in the worker already; that thread leaves the uploads that the worker has entered.
         guard connection.ending == nil, connection.isDraining, wire.isSettled, connection.pipe.isDrained,
             !requests.isServing, connection.outbound.isEmpty
         else { return }

@@ -47,8 +47,6 @@ final class HTTPEvents: HTTPAnswer {
     private var seen: UInt64
     private var mustReset: Bool
     private var hasBegun = false
-    private var hasEnded = false
-    private var count = 0
     private var text = ""
     private var lastWord = monotonicNanoseconds()
     private var lastProgress: Int64 = .min

@@ -228,15 +228,9 @@ extension HTTPSession {
 
 /// Answers, which the pool makes one after the other, and the last words.
 extension HTTPSession {
-    /// Bytes of answers that may wait for the client before more are made: a chunk and what is left of the one before it.
-    private static let answersAhead = 3 * Transport.chunkSize / 2
-
-    /// Bytes of content in one chunk, also where too much waits for all clients together.
-    private static let chunkRoom = (usual: Transport.chunkSize, crowded: 32 << 10)
-
     func work(on connection: isolated Connection) async {
         let transport = client.transport
-        while !connection.driver.isOver, connection.outbound.count >= (transport.isCrowded ? 1 : Self.answersAhead) {
+        while !connection.driver.isOver, connection.outbound.count >= transport.answerRoom.ahead {
             // Nobody waits for more than what waits already.
             guard connection.ending == nil else {
                 _ = connection.pipe.take()
@@ -246,7 +240,7 @@ extension HTTPSession {
             }
             await roomForAnswers.wait()
         }
-        let room = transport.isCrowded ? Self.chunkRoom.crowded : Self.chunkRoom.usual
+        let room = transport.answerRoom.chunk
         let batches = connection.pipe.take()
         watching?.hasNews = false
         let isStopping = isStopping(on: connection)
