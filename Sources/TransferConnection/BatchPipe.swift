@@ -13,7 +13,7 @@ package import TransferIO
 /// ```
 ///
 /// The pool's side is idle or at work, with what it has left to do of what it took.
-package struct BatchPipe<Steps: ReceivedSteps> {
+package struct BatchPipe<Batch: PipedBatch> {
     /// What is to be done next to get more.
     package enum Reading: Equatable, Sendable {
         /// Nothing: too much waits for the pool or for the peer. The socket is not to be read.
@@ -48,9 +48,9 @@ package struct BatchPipe<Steps: ReceivedSteps> {
         case empty(carry: [UInt8])
         /// The same, with whole frames in the carry.
         case setAside([UInt8])
-        case filling(Steps)
+        case filling(Batch)
         /// There are whole frames behind those that were parsed.
-        case behind(Steps)
+        case behind(Batch)
     }
 
     private enum Worker: Equatable {
@@ -64,7 +64,7 @@ package struct BatchPipe<Steps: ReceivedSteps> {
     package static var limit: (usual: Int, scarce: Int) { (8, 2) }
 
     private var input = Input.empty(carry: [])
-    private var queue: [Steps] = []
+    private var queue: [Batch] = []
     private var worker = Worker.idle
 
     /// - Parameter received: what has come before there was a pipe.
@@ -92,7 +92,7 @@ extension BatchPipe {
     }
 
     /// The batch that is being filled.
-    package var filling: Steps? {
+    package var filling: Batch? {
         switch input {
         case .empty, .setAside: nil
         case .filling(let steps), .behind(let steps): steps
@@ -125,8 +125,8 @@ extension BatchPipe {
     /// Begins a batch in a buffer.
     package mutating func begin(in buffer: BlockBuffer) {
         switch input {
-        case .empty(let carry): input = .filling(Steps(buffer, carry: carry))
-        case .setAside(let carry): input = .behind(Steps(buffer, carry: carry))
+        case .empty(let carry): input = .filling(Batch(buffer, carry: carry))
+        case .setAside(let carry): input = .behind(Batch(buffer, carry: carry))
         // What has one already keeps it.
         case .filling, .behind: break
         }
@@ -179,20 +179,20 @@ extension BatchPipe {
         return handOverAll()
     }
 
-    private mutating func push(_ steps: Steps) -> Bool {
+    private mutating func push(_ steps: Batch) -> Bool {
         release(steps)
         return enqueue(steps)
     }
 
-    private mutating func enqueue(_ steps: Steps) -> Bool {
+    private mutating func enqueue(_ steps: Batch) -> Bool {
         queue.append(steps)
         guard worker == .idle else { return false }
         worker = .working(.nothing)
         return true
     }
 
-    private mutating func release(_ steps: Steps) {
-        input = isBehind ? .behind(Steps(after: steps)) : .empty(carry: Array(steps.unparsed))
+    private mutating func release(_ steps: Batch) {
+        input = isBehind ? .behind(Batch(after: steps)) : .empty(carry: Array(steps.unparsed))
     }
 }
 
@@ -211,7 +211,7 @@ extension BatchPipe {
     package var hasWork: Bool { !queue.isEmpty || worker == .working(.results) || worker == .working(.work) }
 
     /// All batches that wait, in one hop: each costs two changes of thread. But what the pool has not come to yet is enough.
-    package mutating func take() -> [Steps] {
+    package mutating func take() -> [Batch] {
         guard worker != .working(.work) else { return [] }
         defer { queue = [] }
         return queue

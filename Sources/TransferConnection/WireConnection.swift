@@ -9,7 +9,7 @@ package import TransferProtocol
 /// come, `parsed` behind the last one, `work` whenever batches wait for the pool, and `rested` when it has done all of them. `end` of the
 /// connection may be called at any time; then `readLoop` returns, and `run` lets the work come to an end and closes.
 package protocol WireSession: AnyObject, SendableMetatype {
-    associatedtype Batch: ReceivedSteps
+    associatedtype Batch: PipedBatch
 
     /// Memory with answers in it; `Never` where there are only messages.
     associatedtype Chunk: OutboundChunk
@@ -410,7 +410,7 @@ extension WireConnection: DrivenConnection {
 }
 
 /// One receive buffer on its way to the pool, with what was found in it, in order.
-package protocol ReceivedSteps: AnyObject, Sendable {
+package protocol PipedBatch: AnyObject, Sendable {
     /// The buffer, and how far it was parsed.
     var input: ReceiveBuffer { get set }
 
@@ -434,7 +434,7 @@ package protocol ReceivedSteps: AnyObject, Sendable {
     init(after steps: Self)
 }
 
-extension ReceivedSteps {
+extension PipedBatch {
     package var unparsed: UnsafeRawBufferPointer { input.unparsed }
 
     package func received(_ count: Int) { input.received(count) }

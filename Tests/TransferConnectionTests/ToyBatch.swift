@@ -5,7 +5,7 @@ import TransferIO
 /// Batches of frames that have a byte of length and then as many of content.
 ///
 /// `@unchecked Sendable`: one thread, the test's.
-final class ToyBatch: ReceivedSteps, @unchecked Sendable {
+final class ToyBatch: PipedBatch, @unchecked Sendable {
     static let mostSteps = 4
     static let bufferSize = 24
 

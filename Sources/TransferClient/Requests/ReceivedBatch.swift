@@ -6,7 +6,7 @@ import TransferProtocol
 /// One receive buffer on its way to the pool, with the answers that were found in it, in order.
 ///
 /// `@unchecked Sendable`: the session fills it, then hands it over and never touches it again.
-final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
+final class ReceivedBatch: PipedBatch, @unchecked Sendable {
     /// A piece of an answer; data lies in the buffer.
     enum Piece {
         case entries([ListedEntry])

@@ -44,6 +44,7 @@ package final class DirectoryLock: ScrubLock {
     /// - Throws: `storageFailed` where it cannot be opened, and where others may write in the server's own folder.
     package convenience init(ofDirectory path: String) throws(Failure) {
         let folder = try FileStore.openFolders(path, on: Disk(), syncs: true).own
+        if let reason = OwnFolder.distrust(of: folder) { throw FileStore.cannotStore(in: path, reason) }
         do throws(SystemError) {
             try self.init(in: folder)
         } catch {

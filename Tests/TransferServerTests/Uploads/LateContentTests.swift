@@ -66,7 +66,7 @@ extension ServerTests {
         @Test(arguments: [false, true]) func holesAreDroppedWhenNobodyWaits(_ isEnding: Bool) async throws {
             try await serving { server in
                 let worker = Self.worker(server)
-                worker.uploads.isEnding.store(isEnding, ordering: .relaxed)
+                worker.uploads.isAbandoned.store(isEnding, ordering: .relaxed)
                 let batches = try Self.batches([Self.begin(1 << 40, filled: 0)], Self.holes(200))
                 let outcomes = batches.map { worker.process([$0]) }
                 let allAreDone = outcomes.allSatisfy { $0.left != .work }
@@ -83,7 +83,7 @@ extension ServerTests {
         @Test func contentIsStoredWhenNobodyWaits() async throws {
             try await serving { server in
                 let worker = Self.worker(server)
-                worker.uploads.isEnding.store(true, ordering: .relaxed)
+                worker.uploads.isAbandoned.store(true, ordering: .relaxed)
                 let content = SplitMix64.bytes(seed: 1, 100_000)
                 let frames = Frames.stored(content) + Frames.end(content)
                 for batch in try Self.batches([Self.begin(UInt64(content.count))], frames) {

@@ -1,3 +1,4 @@
+private import CLinux
 private import Glibc
 internal import TransferIO
 private import TransferModel

@@ -227,7 +227,7 @@ extension BinarySession {
         if reason != .done { abandon() }
     }
 
-    func abandon() { worker.uploads.isEnding.store(true, ordering: .relaxed) }
+    func abandon() { worker.uploads.isAbandoned.store(true, ordering: .relaxed) }
 
     func farewell(for fault: ProtocolFault) -> [UInt8] {
         var frame: [UInt8] = []
@@ -253,7 +253,7 @@ extension BinarySession {
         case .refused(let refusal): send(.result(UploadResult(refusal)), on: connection)
         case .shutdown:
             // What was begun and has no result, has this one.
-            let goodbye = Goodbye(.shuttingDown, "The server is stopping.")
+            let goodbye = Goodbye(.shuttingDown, Failure.serverStopping.message)
             send(wire.isSettled ? .goodbye(goodbye) : .result(.stopping), on: connection)
         case .lost, .done, nil: break
         }
@@ -262,7 +262,8 @@ extension BinarySession {
 
 extension UploadResult {
     /// About a connection on which something was still open.
-    fileprivate static let stopping = UploadResult(id: .none, code: .shuttingDown, message: "The server is stopping.")
+    fileprivate static let stopping = UploadResult(
+        id: .none, code: .shuttingDown, message: Failure.serverStopping.message)
 }
 
 /// Frames that a worker has for its client while it is still at work on something long.

@@ -1,6 +1,7 @@
 package import TransferAccess
 package import TransferConnection
 package import TransferIO
+import TransferIntake
 package import TransferModel
 package import TransferProtocol
 
@@ -125,7 +126,7 @@ package struct BinaryWire {
 
     private mutating func refuse(_ begin: Begin) -> Demand {
         machine.settled(begin.id)
-        let result = UploadResult(id: begin.id, code: .shuttingDown, message: "The server is stopping.")
+        let result = UploadResult(id: begin.id, code: .shuttingDown, message: Failure.serverStopping.message)
         Message.result(result).encode(into: &answers)
         return .nothing
     }

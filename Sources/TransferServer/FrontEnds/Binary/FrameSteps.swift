@@ -11,7 +11,7 @@ import TransferSystem
 /// The steps of a conversation in frames: uploads, and questions that come before them. Results and answers become frames.
 ///
 /// Used by one thread at a time, by its `UploadWorker`.
-package final class FrameSteps: StepHandler {
+package final class FrameSteps: StepPerformer {
     package typealias Batch = FrameBatch
 
     package let uploads: ConnectionUploads
@@ -41,7 +41,7 @@ package final class FrameSteps: StepHandler {
 
     private var intake: IntakeSession { uploads.intake }
 
-    private var isEnding: Bool { uploads.isEnding.load(ordering: .relaxed) }
+    private var isAbandoned: Bool { uploads.isAbandoned.load(ordering: .relaxed) }
 
     package var isAnswering: Bool { question != nil }
 
@@ -58,7 +58,7 @@ package final class FrameSteps: StepHandler {
         case .begin(let begin): start(begin)
         case .resume(let begin): resume(begin)
         // A client that takes no answers may have been given up with many questions.
-        case .lookup(let lookup): question = isEnding ? nil : answer(lookup).map { .lookup($0) }
+        case .lookup(let lookup): question = isAbandoned ? nil : answer(lookup).map { .lookup($0) }
         case .data(let piece):
             settled(uploads.take { (upload) throws(Failure) in try take(piece, content, upload) })
         case .block(let block):
@@ -81,7 +81,7 @@ package final class FrameSteps: StepHandler {
     ) throws(Failure) {
         try expansion.expand(piece, bytes, fault: { Failure($0.code, $0.message) }) {
             (content, isHole) throws(Failure) in
-            if isEnding { late = late.addingClamped(UInt64(content.count)) }
+            if isAbandoned { late = late.addingClamped(UInt64(content.count)) }
             try upload.append(content, isHole: isHole)
         }
     }
@@ -104,7 +104,7 @@ package final class FrameSteps: StepHandler {
         return outcome
     }
 
-    package func end() { question = nil }
+    package func connectionEnded() { question = nil }
 
     /// Tells the client how far a long upload has come.
     private func report() {
@@ -194,7 +194,7 @@ extension FrameSteps {
 
     /// Reads on for the open question: some blocks or files for each call, because others wait.
     package func goOnAnswering() {
-        guard let open = question.take(), !isEnding else { return }
+        guard let open = question.take(), !isAbandoned else { return }
         switch open {
         case .presence(let open): goOn(with: open)
         case .lookup(let lookup):

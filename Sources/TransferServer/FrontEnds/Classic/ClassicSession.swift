@@ -227,7 +227,7 @@ extension ClassicSession {
 extension ClassicSession {
     func ended(for reason: SessionEnding, on connection: isolated Connection) {}
 
-    func abandon() { worker.uploads.isEnding.store(true, ordering: .relaxed) }
+    func abandon() { worker.uploads.isAbandoned.store(true, ordering: .relaxed) }
 
     func farewell(for fault: ProtocolFault) -> [UInt8] { [] }
 
@@ -251,7 +251,7 @@ extension ClassicSession {
         case .refused(let refusal):
             connection.send(wire.lastAnswers(for: ProtocolFault(refusal.code, refusal.message)))
         case .shutdown where wire.isOwing:
-            connection.send(wire.lastAnswers(for: ProtocolFault(.shuttingDown, "The server is stopping.")))
+            connection.send(wire.lastAnswers(for: ProtocolFault(.shuttingDown, Failure.serverStopping.message)))
         case .shutdown, .lost, .done, nil: break
         }
     }

@@ -12,7 +12,7 @@ import TransferSystem
 /// The steps of a conversation in a classic framing: makes uploads of what its client has said.
 ///
 /// Used by one thread at a time, by its `UploadWorker`.
-final class ClassicSteps: StepHandler {
+final class ClassicSteps: StepPerformer {
     typealias Batch = ClassicBatch
 
     private enum State {
@@ -80,8 +80,8 @@ final class ClassicSteps: StepHandler {
         return outcome
     }
 
-    /// Begins an upload that waits for its name, so that the log has a line for it.
-    func end() {
+    /// An upload that waits for its name is begun all the same: it ends at once, and the log has a line for it.
+    func connectionEnded() {
         if case .opening(let begun, let head) = state { open(begun, head, isWhole: false) }
     }
 }
@@ -150,7 +150,7 @@ extension ClassicSteps {
         places[id] = begun.place
         let intent = UploadIntent(begun.upload, id: id, beginning: head, isWhole: isWhole)
         if let refused = uploads.begin(intent, mayEnd: false) { return settled(refused) }
-        let late = uploads.isEnding.load(ordering: .relaxed) ? Failure.serverStopping : nil
+        let late = uploads.isAbandoned.load(ordering: .relaxed) ? Failure.serverStopping : nil
         if let refusal = begun.refusal ?? late {
             return settled(uploads.take { (_) throws(Failure) in throw refusal })
         }

@@ -13,7 +13,7 @@ import TransferSystem
 /// the client may do, and tells the log and the status what became of them. Each call returns the uploads that have their results
 /// with it, in the order in which the client gets them; how results travel is the front end's.
 ///
-/// Used by one thread at a time, but for `isEnding`, in this order:
+/// Used by one thread at a time, but for `isAbandoned`, in this order:
 ///
 /// ```
 ///                  begin                    end
@@ -28,7 +28,7 @@ package final class ConnectionUploads {
     }
 
     /// Whether the session ends before its time, so that little else is worked on; set on its loop.
-    let isEnding = Atomic(false)
+    let isAbandoned = Atomic(false)
 
     /// The client's way into the intake; who that is, is set before the first upload.
     package let intake: IntakeSession

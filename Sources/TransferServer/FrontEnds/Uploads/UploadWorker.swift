@@ -7,7 +7,7 @@ package import TransferModel
 
 /// The pool's side of one connection, whatever is spoken on it: takes batches of steps in order, has them performed for as long as
 /// its turn lasts, and publishes the uploads that they complete together, so that they share their syncs. What a step does is up to
-/// the `StepHandler` of the wire.
+/// the `StepPerformer` of the wire.
 ///
 /// The session calls `process` with what it has received, and again for as long as the outcome says that there is more to do:
 ///
@@ -21,16 +21,16 @@ package import TransferModel
 /// ```
 ///
 /// `@unchecked Sendable`: the session hands it one batch at a time and waits for the outcome, so no two threads are ever in it.
-package final class UploadWorker<Steps: StepHandler>: @unchecked Sendable {
+package final class UploadWorker<Performer: StepPerformer>: @unchecked Sendable {
     /// What is done for each step.
-    package let steps: Steps
+    package let steps: Performer
 
     /// Whether the session has more for this worker already; set on its loop.
     private let hasMore = Atomic(false)
 
-    private var queue = StepQueue<Steps.Batch>()
+    private var queue = StepQueue<Performer.Batch>()
 
-    package init(_ steps: Steps) { self.steps = steps }
+    package init(_ steps: Performer) { self.steps = steps }
 
     /// To be told whenever that changes: whether another batch will follow the one that the worker works on. Called on the session's
     /// loop.
@@ -46,7 +46,7 @@ package final class UploadWorker<Steps: StepHandler>: @unchecked Sendable {
     var hasUnfinished: Bool { intake.hasUnfinished }
 
     /// Works on batches until all is done or others have to have their turn. What is left is worked on by the next call.
-    package func process(_ batches: [Steps.Batch]) -> Steps.Outcome {
+    package func process(_ batches: [Performer.Batch]) -> Performer.Outcome {
         for batch in batches { queue.append(batch) }
         var refusal: Refusal?
         if queue.hasBeginnings || uploads.mustRecheck {
@@ -92,9 +92,9 @@ package final class UploadWorker<Steps: StepHandler>: @unchecked Sendable {
     /// The connection ended: what is not complete will not be.
     ///
     /// - Returns: what had its end.
-    @discardableResult package func cancel() -> Steps.Outcome {
+    @discardableResult package func cancel() -> Performer.Outcome {
         dropSteps()
-        steps.end()
+        steps.connectionEnded()
         acknowledge()
         let outcome = steps.endTurn(leaving: .nothing, refusal: nil)
         uploads.endTurn()
@@ -107,7 +107,7 @@ package final class UploadWorker<Steps: StepHandler>: @unchecked Sendable {
 ///
 /// Used by one thread at a time: the worker calls `perform` for each step, `goOnAnswering` while there is an answer that the next
 /// step has to wait for, and `endTurn` when the turn is over.
-package protocol StepHandler: AnyObject {
+package protocol StepPerformer: AnyObject {
     associatedtype Batch: StepBatch
 
     /// What came of a turn.
@@ -144,10 +144,10 @@ package protocol StepHandler: AnyObject {
     func endTurn(leaving left: BatchPipe<Batch>.Left, refusal: Refusal?) -> Outcome
 
     /// The connection ended, and the client waits for no answer any more.
-    func end()
+    func connectionEnded()
 }
 
-extension StepHandler {
+extension StepPerformer {
     /// - Parameter upload: nil if none has its result.
     func settled(_ upload: EndedUpload?) {
         if let upload { settled(upload) }
@@ -158,8 +158,8 @@ extension StepHandler {
     }
 }
 
-/// A batch with steps that a `StepHandler` performs.
-package protocol StepBatch: ReceivedSteps {
+/// A batch with steps that a `StepPerformer` performs.
+package protocol StepBatch: PipedBatch {
     associatedtype Operation
 
     var operations: [Operation] { get }

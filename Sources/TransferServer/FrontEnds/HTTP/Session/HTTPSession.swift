@@ -319,7 +319,7 @@ extension HTTPSession {
             let answer = wire.fault ?? HTTPFault(fault.code.httpStatus, fault.message)
             connection.send(HTTPAnswers.last(answer, code: fault.code))
         case .shutdown where wire.unanswered > 0:
-            connection.send(HTTPAnswers.last(HTTPFault(503, "The server is stopping."), code: .shuttingDown))
+            connection.send(HTTPAnswers.last(HTTPFault(503, Failure.serverStopping.message), code: .shuttingDown))
         case .fault, .shutdown, .refused, .lost, .done, nil: break
         }
     }

@@ -19,7 +19,7 @@ import TransferSystem
 ///                                       ├──► long answer    sayHead, goOn … goOn
 ///                                       └──► receiver       write … write, finish ──► say
 /// ```
-final class HTTPSteps: StepHandler {
+final class HTTPSteps: StepPerformer {
     typealias Batch = HTTPBatch
 
     /// What handlers work with.
@@ -105,13 +105,13 @@ extension HTTPSteps {
     /// The client waits for nothing more of what it has asked for.
     fileprivate func abandon() { exchange?.abandon() }
 
-    func end() {
+    func connectionEnded() {
         abandon()
         if let repeated = failures.repeated { uploads.events.append(.moreFailed(repeated, peer: peer)) }
     }
 }
 
-extension UploadWorker where Steps == HTTPSteps {
+extension UploadWorker where Performer == HTTPSteps {
     /// - Parameters:
     ///   - room: bytes of answers.
     ///   - isStopping: whether nothing new is to be begun.
