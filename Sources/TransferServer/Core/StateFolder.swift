@@ -95,7 +95,7 @@ package struct StateFolder: Sendable {
             guard let file = try OwnFile(reading: path, atMost: 64) else { return nil }
             return String(validating: file.content, as: UTF8.self) ?? ""
         } catch {
-            // Of a directory that is new there is nothing yet.
+            // A directory that is not there yet has no such file.
             if error.errno == ENOTDIR { return nil }
             throw ServerError("Cannot read '\(path.escapedForDisplay)': \(error.reason).")
         }

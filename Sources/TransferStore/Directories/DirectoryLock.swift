@@ -57,7 +57,7 @@ package final class DirectoryLock: ScrubLock {
         if !isPassedOn.load(ordering: .relaxed) { release() }
     }
 
-    /// A second descriptor of the file, for a server of this process or of another one: it holds the lock as well, and its end ends it.
+    /// A second descriptor of the file, for a server of this process or of another one. Both hold the lock, and `release` of either ends it.
     ///
     /// - Returns: the caller's to close.
     package func passOn() throws(Failure) -> Int32 {
@@ -76,7 +76,7 @@ package final class DirectoryLock: ScrubLock {
         return true
     }
 
-    /// What cannot be written is missing in messages, and `isHeld` says no.
+    /// Where it cannot be written, messages do not say who has the lock, and `isHeld` says no.
     private func write() -> [UInt8] {
         var name = utsname()
         uname(&name)
@@ -99,10 +99,10 @@ package final class DirectoryLock: ScrubLock {
     package func isHeld() throws(SystemError) -> Bool {
         do throws(SystemError) {
             let now = try folder.openFile(Self.name, flags: O_RDONLY)
-            let said = Self.read(now.number)
+            guard let said = Self.read(now.number) else { throw SystemError(errno: EIO, call: "pread") }
             return line.withLock { $0 == said }
         } catch {
-            // One that has gone keeps nobody out.
+            // A file that is gone keeps out no other server.
             guard [ENOENT, ESTALE].contains(error.errno) else { throw error }
             return false
         }

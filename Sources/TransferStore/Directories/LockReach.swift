@@ -10,7 +10,7 @@ package enum LockReach: Equatable, Sendable {
     /// It keeps out processes of all machines that have mounted the file system. A database with a write-ahead log may lie on it where
     /// `isCoherent`: pages that are mapped are the same for all (sqlite.org/wal.html).
     case network(isCoherent: Bool)
-    /// It keeps out nobody, or nobody can say whom; with what there is to do about it.
+    /// It is not known to keep out other machines; with the reason, and what there is to do about it.
     case unknown(String)
 
     /// Types of file systems, as mountinfo has them (proc_pid_mountinfo(5)), whose locks are one machine's and hold there.

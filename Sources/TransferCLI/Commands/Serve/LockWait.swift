@@ -37,6 +37,11 @@ struct LockWait {
                 guard try wait(for: lock) else { return .stopped }
             }
             if reach != .machine { lock.publish() }
+            guard (try? lock.isHeld()) == true else {
+                throw Failure(
+                    .storageFailed,
+                    "Cannot write in the lock of '\(configuration.directory.escapedForDisplay)'. Is its disk full?")
+            }
             return .taken(try lock.passOn())
         } catch {
             throw ServerError(error.message)
