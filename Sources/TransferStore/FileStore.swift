@@ -73,15 +73,17 @@ package final class FileStore: ServerStore, PartStore, AppendStore, RereadStore 
         self.own = own
         identity = DirectoryIdentity.of(root.number)
         if let reason = OwnFolder.distrust(of: own) { throw Self.cannotStore(in: path, reason) }
+        let isTaken: Bool
         do throws(SystemError) {
             isNew = try own.status(DirectoryLock.name) == nil
             lock = try DirectoryLock(in: own, inherited: descriptor)
             tree = DirectoryTree(root: root, own: try OwnFolder(own), usesOpenat2: usesOpenat2)
+            // Before anything that says what the last server left behind.
+            isTaken = try lock.take()
         } catch {
             throw Self.cannotStore(in: path, error.reason)
         }
-        // Before anything that says what the last server left behind.
-        guard lock.take() else {
+        guard isTaken else {
             let holder = lock.holder.map { ": \($0)" } ?? ""
             throw Failure(.busy, "Another server is already storing in '\(path.escapedForDisplay)'\(holder).")
         }

@@ -370,7 +370,8 @@ extension ServerCore {
     private func expireMail(leftovers: Bool) {
         guard intake.mailroom?.isOpen ?? false else { return }
         do throws(RecordsError) {
-            let orphans = leftovers ? try intake.sweepMail() : 0
+            // The ledger of a state folder may not be the only one of the directory: what it does not name may wait in another one's.
+            let orphans = leftovers && configuration.stateDirectory == nil ? try intake.sweepMail() : 0
             let expired = try intake.expireMail(after: transport.settings.keepMail.nanoseconds)
             observability.log.write(expired.map { .mailExpired($0) })
             if orphans > 0 { observability.log.write([.mailSwept(orphans)]) }

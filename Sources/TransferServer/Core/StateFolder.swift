@@ -74,6 +74,9 @@ package struct StateFolder: Sendable {
         if CanonicalPath(path).isWithin(CanonicalPath(directory)) {
             throw ServerError("'\(shown)' is in the directory that clients write to. Name a folder elsewhere.")
         }
+        if access("\(path)/incoming", F_OK) == 0 {
+            throw ServerError("'\(shown)' is a server's own folder. Name a folder of its own for the catalog.")
+        }
         do throws(SystemError) {
             if makes { try OwnFile.makeFolder(path) }
             var status = stat()
@@ -93,10 +96,11 @@ package struct StateFolder: Sendable {
     private static func read(_ path: String) throws(ServerError) -> String? {
         do throws(SystemError) {
             guard let file = try OwnFile(reading: path, atMost: 64) else { return nil }
-            return String(validating: file.content, as: UTF8.self) ?? ""
+            guard let token = String(validating: file.content, as: UTF8.self), UInt64(token, radix: 16) != nil else {
+                throw SystemError(errno: EBADMSG, call: "read")
+            }
+            return token
         } catch {
-            // A directory that is not there yet has no such file.
-            if error.errno == ENOTDIR { return nil }
             throw ServerError("Cannot read '\(path.escapedForDisplay)': \(error.reason).")
         }
     }

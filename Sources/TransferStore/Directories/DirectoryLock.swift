@@ -32,6 +32,7 @@ package final class DirectoryLock: ScrubLock {
         self.folder = folder
         isInherited = descriptor != nil
         if let descriptor {
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
             file = Descriptor(descriptor)
         } else {
             file = try folder.openFile(Self.name, flags: O_RDWR | O_CREAT, mode: 0o600)
@@ -57,7 +58,7 @@ package final class DirectoryLock: ScrubLock {
         if !isPassedOn.load(ordering: .relaxed) { release() }
     }
 
-    /// A second descriptor of the file, for a server of this process or of another one. Both hold the lock, and `release` of either ends it.
+    /// A second descriptor of the file, for a server of this process or of another one. The lock is free when both are closed.
     ///
     /// - Returns: the caller's to close.
     package func passOn() throws(Failure) -> Int32 {
@@ -68,12 +69,32 @@ package final class DirectoryLock: ScrubLock {
         }
     }
 
-    /// Takes the lock if no other server has it, and writes who has it.
-    package func take() -> Bool {
-        guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else { return false }
-        let said = isInherited ? Self.read(file.number) ?? [] : write()
+    /// Takes the lock if no other server has it, and writes who has it, durably: another machine sees it at once.
+    ///
+    /// - Throws: where the file system cannot say whether it is free.
+    package func take() throws(SystemError) -> Bool {
+        let number = file.number
+        do throws(SystemError) {
+            try system("flock") { flock(number, LOCK_EX | LOCK_NB) }
+        } catch {
+            guard error.errno == EWOULDBLOCK else { throw error }
+            return false
+        }
+        guard isInherited else {
+            let said = write()
+            line.withLock { $0 = said }
+            return true
+        }
+        // A machine that has lost the lock meanwhile gets it anew where it is free again, and finds what another holder has written.
+        guard let said = Self.read(number), Self.isOfThisProcess(said) else { return false }
         line.withLock { $0 = said }
         return true
+    }
+
+    /// Whether the line is of this process or of the one that has started it.
+    private static func isOfThisProcess(_ said: [UInt8]) -> Bool {
+        let words = String(decoding: said, as: UTF8.self).split(separator: " ")
+        return words.count == 4 && words[2] == BootID.current && ["\(getpid())", "\(getppid())"].contains(words[1])
     }
 
     /// Where it cannot be written, messages do not say who has the lock, and `isHeld` says no.
@@ -84,13 +105,15 @@ package final class DirectoryLock: ScrubLock {
         let said = host + Array(" \(getpid()) \(BootID.current) \(UInt64.random(in: .min ... .max))\n".utf8)
         let written = said.withUnsafeBytes { pwrite(file.number, $0.baseAddress, $0.count, 0) }
         if written == said.count { _ = ftruncate(file.number, off_t(said.count)) }
+        _ = fdatasync(file.number)
         return said
     }
 
-    /// Lets other machines see who has it, without waiting until the file system has written it by itself.
-    package func publish() { _ = fdatasync(file.number) }
-
-    package func release() { flock(file.number, LOCK_UN) }
+    /// Lets another server have it. A process that has the lock from another one leaves that to it: a worker that ends is followed by the
+    /// next one.
+    package func release() {
+        if !isInherited { flock(file.number, LOCK_UN) }
+    }
 
     /// Whether the file still says that this holder has it. On a file system of the network a machine loses its locks when the file server
     /// has not heard of it for some time, and does not notice; who has taken the lock since has written to the file.

@@ -58,6 +58,9 @@ package enum LockReach: Equatable, Sendable {
     // Text: words of the kernel, in ASCII.
     private static func ofNFS(_ options: Set<Substring>) -> LockReach {
         // nfs(5): flock(2) is then one machine's.
+        if options.contains("nocto") {
+            return .unknown("it is mounted so that files are not looked at anew; mount it without nocto")
+        }
         let isLocal = !options.isDisjoint(with: ["local_lock=flock", "local_lock=all", "nolock"])
         return isLocal
             ? .unknown("it is mounted so that locks are one machine's; mount it with local_lock=none")
@@ -71,15 +74,14 @@ package enum LockReach: Equatable, Sendable {
         /// Of the mount and of the file system.
         let options: String
 
-        /// Finds the file system that a device number is of; of several mounts the last one, which covers the others.
+        /// Finds a mount by its number. A device number would not do: btrfs shows one of its own for each subvolume.
         ///
-        /// - Parameter text: lines as in /proc/self/mountinfo.
-        init?(of device: dev_t, in text: String) {
-            // As makedev(3) puts them together.
-            let (major, minor) = (device >> 8 & 0xFFF | device >> 32 & ~0xFFF, device & 0xFF | device >> 12 & ~0xFF)
-            let number = "\(major):\(minor)"
+        /// - Parameters:
+        ///   - number: of the mount, as fdinfo has it behind "mnt_id:" (proc_pid_fdinfo(5)).
+        ///   - text: lines as in /proc/self/mountinfo.
+        init?(_ number: Substring, in text: String) {
             let lines = text.split(separator: "\n").map { $0.split(separator: " ") }
-            guard let line = lines.last(where: { $0.count > 5 && $0[2] == number }),
+            guard let line = lines.last(where: { $0.count > 5 && $0[0] == number }),
                 let end = line.firstIndex(of: "-"), end + 1 < line.count
             else { return nil }
             type = line[end + 1]
@@ -95,12 +97,16 @@ extension DirectoryLock {
     package func reach() throws(Failure) -> LockReach {
         try attempt("try a lock in the server's folder") { () throws(SystemError) in
             try tryLock()
-            let text = (try OwnFile(reading: "/proc/self/mountinfo", atMost: 4 << 20)).map {
-                String(decoding: $0.content, as: UTF8.self)
-            }
-            let device = try folder.disk.status(folder.number).st_dev
-            return LockReach(LockReach.Mount(of: device, in: text ?? ""))
+            let mounts = try Self.text(of: "mountinfo")
+            let mark = "mnt_id:\t"
+            let line = try Self.text(of: "fdinfo/\(folder.number)").split(separator: "\n").first { $0.hasPrefix(mark) }
+            return LockReach(line.flatMap { LockReach.Mount($0.dropFirst(mark.count), in: mounts) })
         }
+    }
+
+    private static func text(of name: String) throws(SystemError) -> String {
+        let file = try OwnFile(reading: "/proc/self/\(name)", atMost: 4 << 20)
+        return String(decoding: file?.content ?? [], as: UTF8.self)
     }
 
     /// Takes the lock of a file of its own, and again by another descriptor.

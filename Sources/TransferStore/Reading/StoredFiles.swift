@@ -114,7 +114,9 @@ extension StoredFiles {
 
     package func lock() throws(Failure) -> any ScrubLock {
         let lock = try attempt("open the directory's lock") { () throws(SystemError) in try DirectoryLock(in: own) }
-        guard lock.take() else { throw Failure(.busy, "A server is storing in the directory.") }
+        guard try attempt("take the directory's lock", { () throws(SystemError) in try lock.take() }) else {
+            throw Failure(.busy, "A server is storing in the directory.")
+        }
         return lock
     }
 }

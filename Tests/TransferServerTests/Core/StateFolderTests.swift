@@ -73,6 +73,17 @@ import TransferTestSupport
         #expect(message { try open("a/.transfer/state") }.contains("clients write to"))
     }
 
+    @Test func theOwnFolderOfAnotherServerIsRefused() throws {
+        try #require(mkdir(temporary.path("b/.transfer/incoming"), 0o700) == 0)
+        #expect(message { try open("b/.transfer") }.contains("own folder"))
+    }
+
+    @Test func aTokenThatCannotBeReadIsNone() throws {
+        _ = try open("state")
+        try TestServer.write([], to: temporary.path("state/directory"))
+        #expect(message { try open("state") }.contains("Cannot read"))
+    }
+
     @Test func othersMayNotWriteInIt() throws {
         try #require(mkdir(temporary.path("state"), 0o777) == 0 && chmod(temporary.path("state"), 0o777) == 0)
         #expect(message { try open("state") }.contains("nobody else may write"))

@@ -33,10 +33,9 @@ struct LockWait {
             let lock = try DirectoryLock(ofDirectory: configuration.directory)
             let reach = try lock.reach()
             if let reason = obstacle(reach) { throw Failure(.storageFailed, reason) }
-            if !lock.take() {
+            if try !take(lock) {
                 guard try wait(for: lock) else { return .stopped }
             }
-            if reach != .machine { lock.publish() }
             guard (try? lock.isHeld()) == true else {
                 throw Failure(
                     .storageFailed,
@@ -75,8 +74,19 @@ struct LockWait {
             var entry = pollfd(fd: signals.number, events: Int16(POLLIN), revents: 0)
             _ = poll(&entry, 1, Self.interval)
             while let signal = signals.next() { if isEnd(signal) { return false } }
-        } while !lock.take()
+            // The manager's watchdog waits, too.
+            notifier?.alive()
+        } while try !take(lock)
         return true
+    }
+
+    private func take(_ lock: DirectoryLock) throws(Failure) -> Bool {
+        do throws(SystemError) {
+            return try lock.take()
+        } catch {
+            let shown = configuration.directory.escapedForDisplay
+            throw Failure(.storageFailed, "Cannot take the lock of '\(shown)': \(error.reason).")
+        }
     }
 
     private func queue() throws(Failure) -> SignalQueue {

@@ -34,6 +34,20 @@ import TransferTestSupport
         #expect(try server.program.wait() == .exited(0))
     }
 
+    /// A server that waits for another one serves nobody, and is not ended for that.
+    @Test func aServerThatWaitsIsReadyAndCalmsTheWatchdog() throws {
+        let home = try TemporaryDirectory()
+        let first = try RunningServer()
+        let manager = try NotificationSocket(home.path("notify"))
+        let second = try Program(
+            ["serve", "--dir", first.directory, "--listen", "127.0.0.1:0", "--plaintext", "--wait-for-lock"],
+            surroundings(manager, ["WATCHDOG_USEC": "2000000"]))
+        #expect(try manager.next() == ["READY=1", "STATUS=Waiting for the lock of \(first.directory)"])
+        for _ in 0..<2 { _ = try manager.wait(for: "WATCHDOG=1") }
+        second.signal(SIGTERM)
+        #expect(try second.wait() == .exited(0))
+    }
+
     @Test func aManagerThatCannotBeReached() throws {
         var surroundings = Surroundings()
         surroundings.environment["NOTIFY_SOCKET"] = "/nonexistent/notify"
