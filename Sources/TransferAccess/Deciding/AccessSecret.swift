@@ -28,7 +28,7 @@ package struct AccessSecret: Equatable, Sendable {
     /// How long a pairing code or a link is good for: ten minutes, enough to walk to the other machine.
     package static let pairingSeconds: Int64 = 600
 
-    /// How long a session lasts where nobody says so: 30 days, as long as a token that one makes for a month.
+    /// How long a session lasts by default: 30 days.
     package static let sessionSeconds: Int64 = 30 * 86_400
 
     private static let idBytes = 5

@@ -78,7 +78,7 @@ extension AccessFolder: AccessLists {
         }
     }
 
-    /// - Throws: a sentence. Who cannot read the list must let nobody in by it.
+    /// - Throws: a sentence for the log. A server that cannot read the list refuses all of its clients.
     private func list<Entry>(_ name: String, of type: Entry.Type) throws(AccessFault) -> AccessList<Entry> {
         let path = path(name)
         let shown = path.escapedForDisplay

@@ -47,7 +47,7 @@ extension AccessLists {
         }
     }
 
-    /// Takes out what is for one use or one session, and has expired.
+    /// Removes expired entries of the kinds that are for one use or one session.
     private static func sweep(_ tokens: inout AccessTokens, at now: UTCTime) {
         _ = tokens.remove { $0.kind != .token && $0.options.hasExpired(at: now) }
     }

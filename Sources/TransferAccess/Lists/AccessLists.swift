@@ -43,7 +43,7 @@ package struct CurrentList<Entry: AccessEntry>: Sendable {
     /// The name by which the operator knows it.
     package let name: String
 
-    /// Empty if it cannot be read: then it lets nobody in.
+    /// Empty if the list cannot be read: then all of its clients are refused.
     package let list: AccessList<Entry>
 
     /// A number that grows when the list changes.
@@ -62,7 +62,7 @@ package struct CurrentList<Entry: AccessEntry>: Sendable {
     /// Whether all of it could be read.
     package var isComplete: Bool { fault == nil && list.faults.isEmpty }
 
-    /// Sentences to be logged: about lines that let nobody in, or about the whole list.
+    /// Sentences for the log: about lines that are ignored because of a fault, or about the whole list.
     package var sentences: [String] {
         if let fault { return [fault.message] }
         return list.faults.map { "Line \($0.line) of '\(name)' admits nobody: \($0.message)." }

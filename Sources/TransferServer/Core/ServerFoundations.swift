@@ -68,7 +68,7 @@ struct ServerFoundations: Sendable {
         try MailLedger(path: path, isDurable: isDurable, mustExist: mustExist)
     }
 
-    /// Opens the lists of who may come in. Lists that cannot be read let nobody in, and say so when they are asked.
+    /// Opens the lists of keys and tokens. Clients of a list that cannot be read are refused, and the list tells its faults when it is asked.
     var openAccess: @Sendable (ServerConfiguration) -> any AccessLists = { AccessFolder(of: $0.directory) }
 }
 

@@ -2,9 +2,9 @@ import Glibc
 import TransferModel
 import TransferSystem
 
-/// The folder with a server's records, its catalog and the ledger of its mailboxes: the server's own folder, or another one, where a database
-/// with a write-ahead log must not lie on the file system of the directory. Both have the same token then, so that the records of one
-/// directory are never taken for those of another, and no server begins new ones because it was not told of the folder.
+/// The folder with a server's records: its catalog and the ledger of its mailboxes. By default it is the server's own folder. Another one is
+/// named where the directory is on a file system on which a database with a write-ahead log must not lie. The two folders then have the
+/// same token: a server refuses the records of another directory, and refuses to start when the folder is not named.
 package struct StateFolder: Sendable {
     package let path: String
 
@@ -68,14 +68,14 @@ package struct StateFolder: Sendable {
         }
     }
 
-    /// Whether it is a folder that nobody else can write in, and that clients have no path to.
+    /// Checks that other users cannot write in the folder, and that no path of a client leads into it.
     private static func check(_ path: String, of directory: String, makes: Bool) throws(ServerError) {
         let shown = path.escapedForDisplay
         if CanonicalPath(path).isWithin(CanonicalPath(directory)) {
             throw ServerError("'\(shown)' is in the directory that clients write to. Name a folder elsewhere.")
         }
         if access("\(path)/incoming", F_OK) == 0 {
-            throw ServerError("'\(shown)' is a server's own folder. Name a folder of its own for the catalog.")
+            throw ServerError("'\(shown)' is a server's own folder. Name another folder for the catalog.")
         }
         do throws(SystemError) {
             if makes { try OwnFile.makeFolder(path) }
