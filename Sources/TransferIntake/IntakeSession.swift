@@ -10,7 +10,7 @@ package import TransferPorts
 /// A front end has one of each connection. It begins an upload, gives it content, and finishes it or gives it up; what is verified
 /// it publishes and acknowledges, many uploads at once.
 ///
-///     begin ─► OpenUpload.append* ─► finish ─► publish ─► acknowledge
+///     begin ─► OpenUpload.write* ─► finish ─► publish ─► acknowledge
 ///       │               └─► refuse, discard       └─► an outcome, where another connection was faster
 ///       └─► an outcome                                                       leave: the connection has gone
 ///
@@ -206,7 +206,7 @@ extension IntakeSession {
     }
 
     /// Its sender doesn't want it any more. What has arrived of a multipart upload goes, too.
-    package func discard(_ upload: OpenUpload) -> UploadOutcome {
+    package func abort(_ upload: OpenUpload) -> UploadOutcome {
         var error = Failure(.aborted, "The client took the upload back.")
         if upload.intent.extent == .multipart {
             do throws(Failure) {

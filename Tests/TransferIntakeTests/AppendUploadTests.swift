@@ -72,7 +72,7 @@ import TransferTestSupport
             fileSystem: FileSystem(isMemory: false, syncsAsAWhole: false))
         let (id, first, second) = (UploadID.random(), fixture.session(of: "a"), fixture.session(of: "a"))
         let begun = first.begin(Self.intent(id, 10), mayEnd: false)
-        try ([1, 2, 3] as [UInt8]).withUnsafeBytes { try begun.upload.append($0) }
+        try ([1, 2, 3] as [UInt8]).withUnsafeBytes { try begun.upload.write($0) }
         fails.store(true, ordering: .relaxed)
         if isQuestion {
             #expect(throws: Failure.self) { try second.unfinishedAppend(id) }

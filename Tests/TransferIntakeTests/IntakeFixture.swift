@@ -128,7 +128,7 @@ extension IntakeSession {
     func bring(_ intent: UploadIntent, _ content: [UInt8], declared: DeclaredEnd? = nil) throws -> UploadOutcome? {
         let begun = begin(intent, mayEnd: false)
         if let outcome = begun.outcome { return outcome }
-        try content.withUnsafeBytes { try begun.upload.append($0) }
+        try content.withUnsafeBytes { try begun.upload.write($0) }
         let end = declared ?? DeclaredEnd(size: UInt64(content.count), digest: IntakeFixture.digest(content))
         return try finish(begun.upload, end)
     }

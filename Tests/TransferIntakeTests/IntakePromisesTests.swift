@@ -41,7 +41,7 @@ import TransferTestSupport
         let content: [UInt8] = [1, 2, 3]
         let end = DeclaredEnd(size: 3, digest: content.digest)
         let whole = old.begin(UploadIntent(id: id, path: "a", size: 3), mayEnd: false).upload
-        try content.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try whole.append(bytes) }
+        try content.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try whole.write(bytes) }
         #expect(try old.finish(whole, end) == nil)
         #expect(new.send(.part(of: id, "a", offset: 0, size: 3, total: 3), content).code == .staged)
         let multipart = new.begin(UploadIntent(id: id, path: "a", size: 3, extent: .multipart), mayEnd: false).upload
@@ -160,7 +160,7 @@ extension IntakePromisesTests {
         let zeros = [UInt8](repeating: 0, count: Limits.blockSize)
         let begun = session.begin(
             .part(of: id, "a", offset: 0, size: UInt64(zeros.count), total: nil), mayEnd: false)
-        try zeros.withUnsafeBytes { try begun.upload.append($0, isHole: true) }
+        try zeros.withUnsafeBytes { try begun.upload.write($0, isHole: true) }
         let end = DeclaredEnd(size: UInt64(zeros.count), digest: IntakeFixture.digest(zeros))
         #expect(try session.finish(begun.upload, end)?.code == .staged)
         #expect(fixture.store.hasPart(id))
@@ -208,7 +208,7 @@ extension IntakePromisesTests {
         let intent = UploadIntent(id: .random(), path: "a", size: UInt64(2 * block.count))
         let upload = fixture.session().begin(intent, mayEnd: false).upload
         #expect(throws: Failure.self) { try upload.check(0, block.digest) }
-        try block.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try upload.append(bytes) }
+        try block.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try upload.write(bytes) }
         try upload.check(0, block.digest)
         #expect(throws: Failure.self) { try upload.check(1, block.digest) }
         #expect(throws: Failure.self) { try upload.check(0, [UInt8]([4]).digest) }

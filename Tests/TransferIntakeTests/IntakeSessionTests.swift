@@ -105,8 +105,8 @@ import TransferTestSupport
         let fixture = try IntakeFixture()
         let session = fixture.session()
         let (first, second) = (session.begin(intent("a"), mayEnd: false), session.begin(intent("b"), mayEnd: false))
-        #expect(throws: Failure.self) { try content.withUnsafeBytes { try first.upload.append($0) } }
-        try content.withUnsafeBytes { try second.upload.append($0) }
+        #expect(throws: Failure.self) { try content.withUnsafeBytes { try first.upload.write($0) } }
+        try content.withUnsafeBytes { try second.upload.write($0) }
         #expect(try session.finish(second.upload, DeclaredEnd(digest: IntakeFixture.digest(content))) == nil)
         #expect(session.outcomes().map(\.code) == [.committed])
         #expect(fixture.files == ["b"])
@@ -155,7 +155,7 @@ import TransferTestSupport
         _ = try session.bring(intent, content)
         #expect(session.outcomes().map(\.code) == [.committed])
         let begun = session.begin(intent, mayEnd: false)
-        try content.withUnsafeBytes { try begun.upload.append($0) }
+        try content.withUnsafeBytes { try begun.upload.write($0) }
         let path = try RelativePath("a")
         if isRotten {
             let version = try #require(fixture.store.version(at: path))

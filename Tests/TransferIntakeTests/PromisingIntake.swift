@@ -68,7 +68,7 @@ extension IntakeSession {
         if let outcome = begun.outcome { return outcome }
         let declared = end ?? DeclaredEnd(size: UInt64(content.count), digest: content.digest)
         do throws(Failure) {
-            try content.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try begun.upload.append(bytes) }
+            try content.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try begun.upload.write(bytes) }
             if let outcome = try finish(begun.upload, declared) { return outcome }
         } catch {
             return refuse(begun.upload, error)

@@ -23,7 +23,7 @@ final class DirectConversation {
 
     private let intake: Intake
     private let early = EarlyAnswers()
-    private let worker: UploadWorker<FrameSteps>
+    private let worker: UploadWorker<BinarySteps>
     private let requestWorker: RequestWorker
     private var wire = BinaryWire()
     private var parser = FrameParser()
@@ -48,11 +48,11 @@ final class DirectConversation {
         let resources = WorkerResources(server.intake, server.store, log: Self.log)
         let uploads = ConnectionUploads(
             resources, connection: number, peer: "", progress: ConnectionProgress(number, peer: ""))
-        worker = UploadWorker(FrameSteps(uploads, early))
+        worker = UploadWorker(BinarySteps(uploads, early))
         requestWorker = RequestWorker(resources, peer: "")
         worker.intake.caller = caller
         worker.intake.sender = Sender(connection: number) { false }
-        requestWorker.client = caller
+        requestWorker.caller = caller
     }
 
     /// Goes nowhere.
@@ -78,7 +78,7 @@ final class DirectConversation {
     /// - Returns: whether there may be more.
     private func takeBatch() throws(Finding) -> Bool {
         guard let buffer = Self.buffers.takeNow() else { throw Finding("Buffers are not given back.") }
-        let batch = FrameBatch(buffer, carry: Array(unparsed.prefix(256 << 10)))
+        let batch = BinaryBatch(buffer, carry: Array(unparsed.prefix(256 << 10)))
         do throws(ProtocolFault) {
             try parse(batch)
         } catch {
@@ -93,7 +93,7 @@ final class DirectConversation {
         return !wasEmpty && !unparsed.isEmpty
     }
 
-    private func parse(_ batch: FrameBatch) throws(ProtocolFault) {
+    private func parse(_ batch: BinaryBatch) throws(ProtocolFault) {
         while !hasEnded, !batch.isComplete, !batch.unparsed.isEmpty {
             switch try parser.next(batch.unparsed.bytes) {
             case .needsMore: return
@@ -121,7 +121,7 @@ final class DirectConversation {
         }
     }
 
-    private func work(on batch: FrameBatch) throws(Finding) {
+    private func work(on batch: BinaryBatch) throws(Finding) {
         guard !batch.isEmpty else { return }
         var batches = [batch]
         for _ in 0..<Self.mostTurns {

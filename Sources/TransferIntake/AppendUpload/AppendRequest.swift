@@ -68,7 +68,7 @@ final class AppendRequest: OpenUpload {
 
     override var kept: UInt64 { claim.appendUpload.content.kept.offset }
 
-    override func write(_ bytes: UnsafeRawBufferPointer, isHole: Bool) throws(Failure) {
+    override func store(_ bytes: UnsafeRawBufferPointer, isHole: Bool) throws(Failure) {
         guard !isOver else { throw .notAdmitted }
         let requestEnd = try checkedSize(with: bytes)
         let now = admission.intake.clock.monotonic()

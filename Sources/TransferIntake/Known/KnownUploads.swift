@@ -243,9 +243,9 @@ package final class KnownUploads: Sendable {
     /// Calls `body` with all that the catalog knows of one client, in the order of paths.
     ///
     /// - Returns: false where that cannot be read.
-    func forEachEntryByPath(from client: KnownCaller, _ body: (CatalogEntry) -> Void) -> Bool {
+    func forEachEntryByPath(from caller: KnownCaller, _ body: (CatalogEntry) -> Void) -> Bool {
         do throws(RecordsError) {
-            try records.forEachEntryByPath { if client.hasSent($0) { body($0) } }
+            try records.forEachEntryByPath { if caller.hasSent($0) { body($0) } }
             return true
         } catch {
             complain(error, unrecorded: 0)
@@ -316,7 +316,7 @@ extension KnownUploads {
     func unfinished(_ id: UploadID) -> UnfinishedUpload? { unfinished.find(id) }
 
     /// What one client has begun.
-    func unfinished(of client: KnownCaller) -> [UnfinishedUpload] { unfinished.all.filter(client.hasBegun) }
+    func unfinished(of caller: KnownCaller) -> [UnfinishedUpload] { unfinished.all.filter(caller.hasBegun) }
 
     /// Writes down what has begun.
     package func recordUnfinished() {
@@ -349,15 +349,15 @@ extension KnownUploads {
 extension KnownUploads {
     /// Whether it was this client that stored the file. That it has sent the same content later makes nobody its owner; and
     /// somebody else may have written to it, or have got the number of one that is gone.
-    package func hasStored(_ client: Caller, _ path: RelativePath, _ file: ContentVersion) -> Bool {
-        guard let id = client.id else { return false }
+    package func hasStored(_ caller: Caller, _ path: RelativePath, _ file: ContentVersion) -> Bool {
+        guard let id = caller.id else { return false }
         return storing(path, file)?.client == id
     }
 
     /// Whether the catalog says that another client stored the file. Of one that it does not know nobody says so: it may be the client's
     /// own, published by a server that died before it could record that.
-    func isOfAnother(than client: Caller, _ path: RelativePath, _ file: ContentVersion) -> Bool {
-        storing(path, file).map { client.id == nil || $0.client != client.id } ?? false
+    func isOfAnother(than caller: Caller, _ path: RelativePath, _ file: ContentVersion) -> Bool {
+        storing(path, file).map { caller.id == nil || $0.client != caller.id } ?? false
     }
 
     /// - Returns: nil if the catalog does not know the file as it is.
@@ -381,11 +381,11 @@ extension Intake {
     /// The same, also in a copy of the directory.
     ///
     /// - Throws: `busy` where that can only be told later.
-    func hasStored(_ client: Caller, _ path: RelativePath, _ file: ContentVersion) throws(Failure) -> Bool {
-        if known.hasStored(client, path, file) { return true }
+    func hasStored(_ caller: Caller, _ path: RelativePath, _ file: ContentVersion) throws(Failure) -> Bool {
+        if known.hasStored(caller, path, file) { return true }
         guard adoption.isOpen else { return false }
         switch adoption.adopt(path, file) {
-        case .known: return known.hasStored(client, path, file)
+        case .known: return known.hasStored(caller, path, file)
         case .later(let interval): throw .isChecked(path, interval)
         case .unknown: throw .cannotBeChecked(path, isInDoubt: store.isInDoubt)
         }

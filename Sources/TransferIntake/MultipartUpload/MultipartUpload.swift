@@ -3,11 +3,19 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// An upload that arrives in parts, over any number of connections and in any order. Parts that are verified stay when
-/// their connection goes; bytes that nobody vouches for never count.
+/// An upload that arrives in parts, over any number of connections and in any order. Parts that are verified stay when their connection
+/// goes; bytes that were not verified never count. An append upload is one as well: its requests come one after the other, each as a
+/// claim on all bytes behind those that are there (`claimEnd`).
 ///
-/// Its lock is held for a moment only, never while a disk is at work: whoever needs what another thread is doing, opening the
-/// content or writing the last bytes of a part that was taken over, waits for that thread alone. So loops may ask.
+/// ```
+///   enter (MultipartUploads) ──► takeOver: what is there ──► claim ──► write ──► complete ──► … ──► finish: content and digest
+///                                                              │ another connection claims the same bytes
+///                                                              └──► the older claim is revoked, and its bytes do not count
+///   takeBack, end ──► nothing can be added any more
+/// ```
+///
+/// Its lock is held for a moment only, never while a disk is at work. A thread that needs what another one is doing, opening the
+/// content or writing the last bytes of a part that was taken over, waits for that thread alone. So event loops may ask.
 package final class MultipartUpload: Sendable {
     /// Where its content is.
     enum Place {

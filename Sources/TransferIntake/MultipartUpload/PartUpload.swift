@@ -34,7 +34,7 @@ final class PartUpload: OpenUpload {
         super.init(admission, of: multipart)
     }
 
-    override func write(_ bytes: UnsafeRawBufferPointer, isHole: Bool) throws(Failure) {
+    override func store(_ bytes: UnsafeRawBufferPointer, isHole: Bool) throws(Failure) {
         if case .over = place { throw .notAdmitted }
         let range = try content.take(bytes, of: self) { blockDigests += $0 }
         let claim = try claimRange()
@@ -97,7 +97,7 @@ final class PartUpload: OpenUpload {
 
 /// The end of a multipart upload: the content is what its parts have brought.
 final class MultipartEnd: OpenUpload {
-    override func write(_ bytes: UnsafeRawBufferPointer, isHole: Bool) throws(Failure) { throw .contentOfEnd }
+    override func store(_ bytes: UnsafeRawBufferPointer, isHole: Bool) throws(Failure) { throw .contentOfEnd }
 
     /// Only parts that were verified here count. That the content is under its name already proves nothing of this client, who may
     /// know no more of it than its size and its digest; and to look would be to read all of it for a few bytes.

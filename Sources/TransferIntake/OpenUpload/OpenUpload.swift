@@ -4,15 +4,15 @@ package import TransferPorts
 
 /// One upload of a session, from its intent to its end.
 ///
-/// `IntakeSession.begin` makes it, as one of the classes below. The front end gives it content with `append` and `check`, and then
-/// gives it to `IntakeSession.finish`, or to `refuse` or `discard`. `suspend` is for a connection that is lost.
+/// `IntakeSession.begin` makes it, as one of the classes below. The front end gives it content with `write` and `check`, and then
+/// gives it to `IntakeSession.finish`, or to `refuse` or `abort`. `suspend` is for a connection that is lost.
 ///
 ///     begin ─┬─► WholeUpload     all of the content, in order        ─┬─► finish ─► VerifiedUpload ─► CommitPipeline
 ///            ├─► PartUpload      blocks of a multipart upload        ─┤
 ///            ├─► AppendRequest   what one request appends            ─┤        └──► UploadOutcome
 ///            ├─► MultipartEnd    no content: its parts have come     ─┤
 ///            ├─► RepeatedUpload  compared with what is acknowledged  ─┘
-///            └─► an outcome: the upload takes no content, as this class does      suspend, discard ─► over
+///            └─► an outcome: the upload takes no content, as this class does      suspend, abort   ─► over
 ///
 /// Used by one thread at a time.
 package class OpenUpload {
@@ -43,12 +43,12 @@ package class OpenUpload {
     ///
     /// - Parameter isHole: whether they are zeros that need no room.
     /// - Throws: `sizeMismatch`, `uploadTooLarge`, and what the store does. The upload is to be refused then.
-    package final func append(_ bytes: UnsafeRawBufferPointer, isHole: Bool = false) throws(Failure) {
-        if !bytes.isEmpty { try write(bytes, isHole: isHole) }
+    package final func write(_ bytes: UnsafeRawBufferPointer, isHole: Bool = false) throws(Failure) {
+        if !bytes.isEmpty { try store(bytes, isHole: isHole) }
     }
 
     /// - Parameter bytes: one or more.
-    func write(_ bytes: UnsafeRawBufferPointer, isHole: Bool) throws(Failure) { throw .notAdmitted }
+    func store(_ bytes: UnsafeRawBufferPointer, isHole: Bool) throws(Failure) { throw .notAdmitted }
 
     /// Compares the last block with what its sender says of it.
     ///
@@ -217,7 +217,7 @@ final class WholeUpload: OpenUpload {
         super.init(admission)
     }
 
-    override func write(_ bytes: UnsafeRawBufferPointer, isHole: Bool) throws(Failure) {
+    override func store(_ bytes: UnsafeRawBufferPointer, isHole: Bool) throws(Failure) {
         if case .over = place { throw .notAdmitted }
         let range = try content.take(bytes, of: self)
         let staged = try makePlace()
@@ -268,7 +268,7 @@ final class RepeatedUpload: OpenUpload {
         super.init(admission, of: multipart)
     }
 
-    override func write(_ bytes: UnsafeRawBufferPointer, isHole: Bool) throws(Failure) {
+    override func store(_ bytes: UnsafeRawBufferPointer, isHole: Bool) throws(Failure) {
         guard !isOver else { throw .notAdmitted }
         if case .multipart = intent.extent { throw .contentOfEnd }
         _ = try content.take(bytes, of: self)

@@ -2,8 +2,9 @@ import TransferAccess
 import TransferIntake
 import TransferModel
 import TransferPorts
+import TransferSystem
 
-/// Decides who may come in, and whether he still may, by lists that change while the server runs.
+/// Decides which clients may come in, and whether they still may, by lists that change while the server runs.
 final class AccessGate: Sendable {
     private let authenticator: Authenticator
     private let log: Log
@@ -73,5 +74,28 @@ final class AccessGate: Sendable {
     private func logFaults() {
         let faults = authenticator.takeFaults()
         if !faults.isEmpty { log.write(faults.map { .accessFault($0) }) }
+    }
+}
+
+/// When one connection last asked what its client may do. What the client begins is always asked about; what is under way is asked
+/// about again when the answer has become old.
+struct AccessRecheck {
+    /// Nanoseconds after which an answer is old: an access that was taken back ends what is under way within as much.
+    private static let holds: Int64 = 100_000_000
+
+    private let gate: AccessGate?
+    private var asked: Int64 = 0
+
+    /// - Parameter gate: nil where everybody may come in.
+    init(_ gate: AccessGate?) { self.gate = gate }
+
+    var isDue: Bool { monotonicNanoseconds() - asked >= Self.holds }
+
+    /// Asks now, and renews what the client may do.
+    ///
+    /// - Returns: why the client may begin nothing any more.
+    mutating func ask(_ caller: inout Caller) -> Refusal? {
+        asked = monotonicNanoseconds()
+        return gate?.recheck(&caller)
     }
 }

@@ -10,7 +10,10 @@ import TransferReceipts
 import TransferPorts
 import TransferSystem
 
-/// Receives uploads: owns the loops, the listeners and all connections.
+/// The server: owns the loops, the listeners and all connections. What serves them is in `core`.
+///
+/// `init` opens the directory and starts the loops; `start` listens; `reload` reads the settings again; `shutDown` lets what is
+/// under way finish, and `stopConnections` ends what has not.
 package actor Server {
     package nonisolated let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }

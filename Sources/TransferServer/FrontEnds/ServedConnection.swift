@@ -3,6 +3,7 @@ import TransferAccess
 import TransferConnection
 import TransferIO
 import TransferIntake
+import TransferKeys
 import TransferProtocol
 import TransferPorts
 import TransferSystem
@@ -223,6 +224,14 @@ final class ServedClient {
         case .lost(let reason): log(.closed(peer: peer, reason: reason))
         case .done, nil: log(.closed(peer: peer, reason: "the client is done"))
         }
+    }
+}
+
+extension StreamSocket {
+    /// The Ed25519 key that the client has shown in the TLS handshake; nil without one.
+    var clientKey: PublicKey? {
+        guard let key = security?.peerKey, key.isEd25519 else { return nil }
+        return PublicKey(key.bytes)
     }
 }
 

@@ -121,7 +121,7 @@ import TransferTestSupport
         begun.upload.condition = PublicationCondition { _ in
             looks.wrappingAdd(1, ordering: .relaxed).newValue == 1
         }
-        try new.span.bytes.withUnsafeBytes { try begun.upload.append($0) }
+        try new.span.bytes.withUnsafeBytes { try begun.upload.write($0) }
         #expect(try two.finish(begun.upload, DeclaredEnd()) == nil)
         _ = two.publish()
         #expect(two.acknowledge().uploads.map(\.outcome.code) != [.committed])
@@ -164,7 +164,7 @@ import TransferTestSupport
             begun.upload.condition = PublicationCondition { _ in
                 looks.wrappingAdd(1, ordering: .relaxed).newValue == 1
             }
-            try new.span.bytes.withUnsafeBytes { try begun.upload.append($0) }
+            try new.span.bytes.withUnsafeBytes { try begun.upload.write($0) }
             #expect(try two.finish(begun.upload, DeclaredEnd()) == nil)
             _ = two.publish()
         } else {
@@ -271,7 +271,7 @@ import TransferTestSupport
             answers.withLock { $0.append((store.version(at: path) != before, isKnown)) }
             return true
         }
-        try new.span.bytes.withUnsafeBytes { try begun.upload.append($0) }
+        try new.span.bytes.withUnsafeBytes { try begun.upload.write($0) }
         #expect(try two.finish(begun.upload, DeclaredEnd()) == nil)
         _ = two.publish()
         #expect(two.acknowledge().uploads.map(\.outcome.code) == [.committed])

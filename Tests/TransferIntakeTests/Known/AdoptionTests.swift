@@ -102,7 +102,7 @@ import TransferTestSupport
         let begun = session.begin(intent(path), mayEnd: false)
         if let outcome = begun.outcome { return [outcome.code] }
         do throws(Failure) {
-            try content.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try begun.upload.append(bytes) }
+            try content.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try begun.upload.write(bytes) }
             let end = DeclaredEnd(size: UInt64(content.count), digest: IntakeFixture.digest(content))
             if let outcome = try session.finish(begun.upload, end) { return [outcome.code] }
         } catch {

@@ -133,7 +133,7 @@ import TransferTestSupport
         try serving { intake in
             let session = try session(intake)
             // One that nobody has begun is taken back.
-            _ = session.discard(session.begin(intent, mayEnd: true).upload)
+            _ = session.abort(session.begin(intent, mayEnd: true).upload)
             #expect(intake.known.unfinished(id) == nil)
             // One that was only asked about goes with its connection.
             guard case .query = session.have(intent) else { return #expect(Bool(false)) }
@@ -144,7 +144,7 @@ import TransferTestSupport
         try serving { intake in
             let session = try session(intake, number: 2)
             try sendFront(1, session, total: intent.size)
-            _ = session.discard(session.begin(intent, mayEnd: true).upload)
+            _ = session.abort(session.begin(intent, mayEnd: true).upload)
             #expect(intake.known.unfinished(id) == nil)
             // Refused at its end.
             try sendFront(1, session, total: UInt64(Limits.blockSize))

@@ -111,7 +111,7 @@ extension ServerTests {
             try await serving { server in
                 let client = try server.greetedClient()
                 let empty = Frames.data([])
-                let padding = (0..<3 * FrameBatch.mostOperations).flatMap { _ in empty }
+                let padding = (0..<3 * BinaryBatch.mostOperations).flatMap { _ in empty }
                 for round in 0..<20 {
                     let content = [UInt8](repeating: UInt8(round), count: 1 + round * 997)
                     client.send(

@@ -15,11 +15,11 @@ extension ServerTests {
         private static let hole = 1 << 20
 
         /// Frames in the buffers of batches, as a session parses them.
-        private static func batches(_ operations: [FrameBatch.Operation], _ frames: [UInt8]) throws -> [FrameBatch] {
+        private static func batches(_ operations: [BinaryBatch.Operation], _ frames: [UInt8]) throws -> [BinaryBatch] {
             let pool = BufferPool(size: 256 << 10, count: 16)
-            var (parser, rest, batches): (FrameParser, [UInt8], [FrameBatch]) = (FrameParser(), frames, [])
+            var (parser, rest, batches): (FrameParser, [UInt8], [BinaryBatch]) = (FrameParser(), frames, [])
             repeat {
-                let batch = FrameBatch(try #require(pool.takeNow()), carry: rest)
+                let batch = BinaryBatch(try #require(pool.takeNow()), carry: rest)
                 if batches.isEmpty { batch.operations += operations }
                 parsing: while !batch.isComplete {
                     switch try parser.next(batch.unparsed.bytes) {
@@ -42,14 +42,14 @@ extension ServerTests {
             (0..<count).reduce(into: []) { frames, _ in Hole(count: bytes).encode(into: &frames) }
         }
 
-        private static func worker(_ server: TestServer) -> UploadWorker<FrameSteps> {
+        private static func worker(_ server: TestServer) -> UploadWorker<BinarySteps> {
             let uploads = ConnectionUploads(
                 WorkerResources(server.server.core), connection: 1 << 20, peer: "test",
                 progress: ConnectionProgress(1 << 20, peer: "test"))
-            return UploadWorker(FrameSteps(uploads, EarlyAnswers()))
+            return UploadWorker(BinarySteps(uploads, EarlyAnswers()))
         }
 
-        private static func begin(_ size: UInt64, filled: UInt64? = nil) -> FrameBatch.Operation {
+        private static func begin(_ size: UInt64, filled: UInt64? = nil) -> BinaryBatch.Operation {
             var begin = Begin(id: .random(), path: "a", size: size)
             begin.filled = filled
             return .begin(begin)
@@ -57,7 +57,7 @@ extension ServerTests {
 
         @Test func aBatchHoldsFewHoles() throws {
             let large = try Self.batches([], Self.holes(1000))
-            #expect(large.allSatisfy { $0.operations.count * Self.hole <= FrameBatch.mostHoles } && large.count == 16)
+            #expect(large.allSatisfy { $0.operations.count * Self.hole <= BinaryBatch.mostHoles } && large.count == 16)
             let small = try Self.batches([], Self.holes(2000, of: 1))
             #expect(small.map(\.operations.count) == [1024, 976])
         }
@@ -72,7 +72,7 @@ extension ServerTests {
                 let allAreDone = outcomes.allSatisfy { $0.left != .work }
                 #expect(allAreDone)
                 guard let upload = worker.uploads.current else { return #expect(Bool(false)) }
-                let most = FrameSteps.mostLate + UInt64(Self.hole)
+                let most = BinarySteps.mostLate + UInt64(Self.hole)
                 #expect(isEnding ? upload.size <= most : upload.size == UInt64(200 * Self.hole))
                 worker.cancel()
                 #expect(server.parts.isEmpty && server.tree.isEmpty)

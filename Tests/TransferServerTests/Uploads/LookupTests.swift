@@ -54,14 +54,14 @@ extension ServerTests {
                 let uploads = ConnectionUploads(
                     WorkerResources(server.server.core), connection: 1 << 20, peer: "test",
                     progress: ConnectionProgress(1 << 20, peer: "test"))
-                let worker = UploadWorker(FrameSteps(uploads, early))
-                let batch = FrameBatch(try #require(BufferPool(size: 1 << 16, count: 1).takeNow()), carry: [])
+                let worker = UploadWorker(BinarySteps(uploads, early))
+                let batch = BinaryBatch(try #require(BufferPool(size: 1 << 16, count: 1).takeNow()), carry: [])
                 batch.operations = [.lookup(Lookup(ids, digest: .xxh128))]
                 var (settled, turns) = ([UploadID](), 0)
                 var outcome = worker.process([batch])
                 while true {
                     let answers = early.take()
-                    #expect(answers.frames.count < FrameSteps.mostMade + IntakeSession.lookedUpAtOnce * 4096)
+                    #expect(answers.frames.count < BinarySteps.mostMade + IntakeSession.lookedUpAtOnce * 4096)
                     settled += answers.settled
                     turns += 1
                     guard outcome.left == .work, turns < ids.count else { break }
@@ -93,7 +93,7 @@ extension ServerTests {
                     most = max(most, unsent())
                     return most > 0 && unsent() == 0
                 }
-                #expect(most < 3 * FrameSteps.mostMade)
+                #expect(most < 3 * BinarySteps.mostMade)
             }
         }
 

@@ -24,7 +24,7 @@ extension BinarySession {
             do throws(Refusal) {
                 let scope = try UploadScope(admission.grant.source, secret: client.transport.uploadSecret)
                 worker.intake.caller = Caller(admission.grant, scope, peer: client.origin.name)
-                requests.worker.client = worker.intake.caller
+                requests.worker.caller = worker.intake.caller
                 pay(as: AccountHolder(admission.grant, client.origin))
                 welcome(hello, on: connection)
             } catch {
@@ -86,7 +86,7 @@ extension BinarySession {
     private func credentials(_ hello: Hello, _ socket: StreamSocket?) -> Credentials {
         Credentials(
             network: client.origin.network, isLocal: client.origin.isLocal,
-            key: socket?.security?.peerKey.flatMap { PublicKey($0) },
+            key: socket?.clientKey,
             token: hello.token, hostName: hello.clientName.isEmpty ? nil : hello.clientName)
     }
 }
@@ -95,14 +95,6 @@ extension Features {
     /// What a client takes content compressed as.
     fileprivate var compressionFormats: Set<CompressionFormat> {
         Set(CompressionFormat.allCases.filter { contains($0 == .zlib ? .zlib : .zstd) })
-    }
-}
-
-extension PublicKey {
-    /// - Returns: nothing unless it is an Ed25519 key.
-    fileprivate init?(_ key: TLSKey) {
-        guard key.isEd25519 else { return nil }
-        self.init(key.bytes)
     }
 }
 

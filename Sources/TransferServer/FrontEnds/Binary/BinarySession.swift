@@ -38,11 +38,11 @@ struct BinaryFrontEnd: FrontEnd {
 ///             └───► requests ──► RequestWorker ─────────┴──► the client
 /// ```
 final class BinarySession: ServedSession {
-    typealias Batch = FrameBatch
+    typealias Batch = BinaryBatch
     typealias Chunk = AnswerChunk
 
     let client: ServedClient
-    let worker: UploadWorker<FrameSteps>
+    let worker: UploadWorker<BinarySteps>
     let requests: BinaryRequests
     let mail = MailWatch()
     var wire = BinaryWire()
@@ -60,7 +60,7 @@ final class BinarySession: ServedSession {
         let resources = WorkerResources(core)
         let uploads = ConnectionUploads(
             resources, connection: client.number, peer: client.origin.name, progress: client.progress)
-        worker = UploadWorker(FrameSteps(uploads, early))
+        worker = UploadWorker(BinarySteps(uploads, early))
         requests = BinaryRequests(
             RequestWorker(resources, peer: client.origin.name, trash: worker.uploads.trash))
         (worker.uploads.account, worker.intake.accountHolder) = (client.account, client.holder)
@@ -124,7 +124,7 @@ extension BinarySession {
         client.hasRoom(behind: connection.outbound.count)
     }
 
-    func step(_ batch: FrameBatch, on connection: isolated Connection) throws(ProtocolFault) -> FoundStep {
+    func step(_ batch: BinaryBatch, on connection: isolated Connection) throws(ProtocolFault) -> FoundStep {
         let driver = connection.driver
         switch try wire.step(batch, isStopping: isStopping(on: connection)) {
         case .needsMore: return .needsMore

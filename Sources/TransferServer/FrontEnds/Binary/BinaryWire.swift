@@ -71,7 +71,7 @@ package struct BinaryWire {
     ///
     /// - Parameter isStopping: whether nothing new is taken in.
     package mutating func step(
-        _ batch: FrameBatch, isStopping: @autoclosure () -> Bool
+        _ batch: BinaryBatch, isStopping: @autoclosure () -> Bool
     ) throws(ProtocolFault) -> Demand {
         let bytes = batch.unparsed
         guard !bytes.isEmpty else { return .needsMore }
@@ -88,12 +88,12 @@ package struct BinaryWire {
     }
 
     /// - Parameter piece: its range counts from the first unparsed byte.
-    package mutating func take(_ piece: DataPiece, _ batch: FrameBatch) throws(ProtocolFault) {
+    package mutating func take(_ piece: DataPiece, _ batch: BinaryBatch) throws(ProtocolFault) {
         if try machine.receiveData() == .store { batch.append(piece) }
     }
 
     package mutating func take(
-        _ message: Message, _ batch: FrameBatch, isStopping: @autoclosure () -> Bool
+        _ message: Message, _ batch: BinaryBatch, isStopping: @autoclosure () -> Bool
     ) throws(ProtocolFault) -> Demand {
         switch try machine.receive(message) {
         case .welcome(let hello):
@@ -156,7 +156,7 @@ package struct BinaryWire {
 /// One receive buffer on its way to the pool, with what was found in it, in order.
 ///
 /// `@unchecked Sendable`: the session fills it, then hands it over and never touches it again.
-package final class FrameBatch: StepBatch, @unchecked Sendable {
+package final class BinaryBatch: StepBatch, @unchecked Sendable {
     /// A step of an upload; data lies in the buffer.
     package enum Operation {
         case begin(Begin)
@@ -185,7 +185,7 @@ package final class FrameBatch: StepBatch, @unchecked Sendable {
         input = ReceiveBuffer(buffer, carry: carry)
     }
 
-    package init(after batch: FrameBatch) {
+    package init(after batch: BinaryBatch) {
         input = batch.input
     }
 
@@ -231,7 +231,7 @@ package struct WorkerOutcome: Sendable {
     /// Whether an upload in parts is over: another connection may have waited for that.
     var hasEndedMultipart = false
     /// What the worker has left to do of what it has already.
-    package var left = BatchPipe<FrameBatch>.Left.nothing
+    package var left = BatchPipe<BinaryBatch>.Left.nothing
     /// Why the client may begin nothing any more.
     package var refusal: Refusal?
 }

@@ -6,7 +6,8 @@ import TransferProtocol
 import TransferPorts
 import TransferSystem
 
-/// The answer to a `fetch`: reads a file, digests it on the way and makes frames of it. Belongs to one task at a time.
+/// The answer to a `fetch`: reads a file, digests it on the way and makes frames of it. `RequestWorker` makes one for each request and
+/// has it fill a chunk of frames in each turn, until the content and its digest are said. Used by one thread at a time.
 final class FileSending {
     let request: FetchRequest
 

@@ -129,8 +129,8 @@ extension RequestWorker {
     /// - Parameter toRead: whether only those who may see something have it.
     private func mailbox(toRead: Bool) throws(Failure) -> (Mailroom, String) {
         guard let mailroom = resources.intake.mailroom else { throw .noMailboxes }
-        guard let person = client.person else { throw Failure(MailRefusal.noName) }
-        guard !toRead || client.grant.options.rights.mayRead else {
+        guard let person = caller.person else { throw Failure(MailRefusal.noName) }
+        guard !toRead || caller.grant.options.rights.mayRead else {
             throw Failure(.forbidden, "This client may not see what is stored: its access is for sending.")
         }
         return (mailroom, person)
@@ -154,7 +154,7 @@ extension RequestWorker {
     /// - Throws: `forbidden` when it cannot be the client's.
     private func receipts(for request: SettleRequest) throws(Failure) -> (([Delivery]) -> [[UInt8]]?)? {
         guard let signature = request.signature else { return nil }
-        guard case .key(let key) = client.grant.source else { throw .badSignature }
+        guard case .key(let key) = caller.grant.source else { throw .badSignature }
         let server = resources.intake.receiptKey
         return { deliveries in
             let receipts = deliveries.compactMap {
@@ -169,7 +169,7 @@ extension RequestWorker {
 extension Failure {
     /// Of a delivery that was never for the client, or that it cannot have any more: it learns no more than that.
     fileprivate static let notForYou = Failure(
-        .notFound, "There is no such delivery for this client, or not any more.")
+        .notFound, "There is no such delivery for this caller, or not any more.")
 
     fileprivate static let badSignature = Failure(
         .forbidden, "The receipt is not signed with the key that this client has shown, or says something else.")

@@ -10,6 +10,15 @@ import TransferSystem
 /// The pool's side of a connection's requests: answers them one after the other, a chunk of frames at a time, so that
 /// neither a long file nor a slow client keeps a thread, and memory stays flat.
 ///
+/// The session calls `step` with the requests that have come, and again for as long as the outcome is busy and the client takes what
+/// was made; `end` when the connection is over. Changes and removals are answered when they are durable, up to 128 together.
+///
+/// ```
+///   step ──► recheck access ──► begin ──► go on, until the chunk is full or the turn is over ──► make changes durable ──► outcome
+///                                 ▲                      │ the request is answered
+///                                 └──────────────────────┘
+/// ```
+///
 /// `@unchecked Sendable`: the session lets it do one step at a time and waits for the outcome, so no two threads are ever
 /// in it.
 package final class RequestWorker: @unchecked Sendable {
@@ -38,7 +47,7 @@ package final class RequestWorker: @unchecked Sendable {
     }
 
     /// Whose requests these are; set before the first one, and renewed with every step.
-    package var client: Caller
+    package var caller: Caller
 
     /// Tells whether the client still waits for what it has asked for; nil for a connection without a socket.
     var sender: Sender?
@@ -74,11 +83,7 @@ package final class RequestWorker: @unchecked Sendable {
     private var changed: [Request] = []
     var events: [LogEvent] = []
     private var failures = FailureTally()
-    private var accessAsked: Int64 = 0
-
-    /// Nanoseconds after which it is asked again whether the client may go on with what is under way. New requests are always
-    /// asked about.
-    private static let accessHolds: Int64 = 100_000_000
+    private var access: AccessRecheck
 
     /// Content that has to fit in a chunk before another request is begun.
     private static let leastRoom = 4 << 10
@@ -95,8 +100,9 @@ package final class RequestWorker: @unchecked Sendable {
         (self.resources, self.trash) = (resources, trash)
         self.peer = peer
         files = ConnectionFiles(resources)
+        access = AccessRecheck(resources.gate)
         changes = ConnectionChanges(resources, trash)
-        client = Caller(peer: peer)
+        caller = Caller(peer: peer)
     }
 
     /// Works until there is a chunk full of answers, nothing more to do, or it is others' turn.
@@ -116,7 +122,7 @@ package final class RequestWorker: @unchecked Sendable {
             compression: AnswerCompression(compression, resources.compressors))
         self.requests += requests
         self.cancelled.formUnion(cancelled)
-        outcome.refusal = requests.isEmpty && isAccessFresh ? nil : recheck()
+        outcome.refusal = requests.isEmpty && !access.isDue ? nil : access.ask(&caller)
         refusal = outcome.refusal.map { Failure($0.code, $0.message) } ?? (isStopping ? .serverStopping : nil)
         if let work,
             let error = outcome.refusal == nil && !self.cancelled.contains(work.id) ? nil : refusal ?? .cancelled
@@ -142,14 +148,6 @@ package final class RequestWorker: @unchecked Sendable {
     /// sentence. If the chunk has no such room, those that wait are answered first, and the request comes in the next chunk.
     private var takesRequest: Bool {
         outcome.chunk.room >= Self.leastRoom + (removed.count + changed.count) * Outcome.mostBytes
-    }
-
-    private var isAccessFresh: Bool { monotonicNanoseconds() - accessAsked < Self.accessHolds }
-
-    /// An access that was taken back ends what is under way, too.
-    private func recheck() -> Refusal? {
-        accessAsked = monotonicNanoseconds()
-        return resources.gate?.recheck(&client)
     }
 
     /// The connection ended.
@@ -256,7 +254,7 @@ package final class RequestWorker: @unchecked Sendable {
 extension RequestWorker {
     private func begin(_ list: ListRequest) throws(Failure) -> FolderListing {
         if list.trash == .top {
-            let folder = try client.pathInTrash(list.path)
+            let folder = try caller.pathInTrash(list.path)
             return FolderListing(list, try resources.tree.trash(below: folder), resources.intake.known)
         }
         let path = try place(of: list)
@@ -284,36 +282,36 @@ extension RequestWorker {
 
     /// Where what is to be listed is in the server's directory; nothing for the directory itself.
     private func place(of list: ListRequest) throws(Failure) -> RelativePath? {
-        guard case .batch(let batch) = list.trash else { return try client.pathForReading(list.path) }
-        return .trash(batch, try client.pathInTrash(list.path))
+        guard case .batch(let batch) = list.trash else { return try caller.pathForReading(list.path) }
+        return .trash(batch, try caller.pathInTrash(list.path))
     }
 
     private func begin(_ compare: CompareRequest) throws(Failure) -> FolderAnswer {
         switch compare.subject {
         case .uploads(let function):
             let comparison = try FolderComparison(
-                resources.intake, client, path: compare.path, function, compare.digest)
+                resources.intake, caller, path: compare.path, function, compare.digest)
             return FolderAnswer(
                 compare, .uploads(comparison, isDurable: resources.isDurable))
         case .entries:
-            return FolderAnswer(compare, .entries(try resources.tree.list(try client.pathForReading(compare.path))))
+            return FolderAnswer(compare, .entries(try resources.tree.list(try caller.pathForReading(compare.path))))
         }
     }
 
     private func begin(_ make: MakeRequest) throws(Failure) -> FileCopy {
-        guard let text = String(validating: make.target, as: UTF8.self), let source = try client.pathForReading(text)
+        guard let text = String(validating: make.target, as: UTF8.self), let source = try caller.pathForReading(text)
         else {
             throw Failure(.invalidPath, "What is to be copied has no path that a file could have.")
         }
-        let target = try client.pathForMaking(make.path)
+        let target = try caller.pathForMaking(make.path)
         return try FileCopy(
-            make, from: source, try files.openSound(source), to: target, resources, client, sender: sender,
+            make, from: source, try files.openSound(source), to: target, resources, caller, sender: sender,
             command: changes.command, trash: resources.trashes ? trash : nil)
     }
 
     private func begin(_ fetch: FetchRequest) throws(Failure) -> FileSending {
         if let delivery = fetch.delivery { return try begin(fetch, of: delivery) }
-        guard let path = try client.pathForReading(fetch.path) else {
+        guard let path = try caller.pathForReading(fetch.path) else {
             throw Failure(.wrongForm, "The server's directory is a folder, and no file.")
         }
         let content = try files.openSound(path)
@@ -393,9 +391,9 @@ extension RequestWorker {
     /// Where what is to be removed is in the server's directory.
     private func place(of remove: RemoveRequest) throws(Failure) -> RelativePath {
         switch remove.trash {
-        case nil: return try client.pathForRemoving(remove.path)
+        case nil: return try caller.pathForRemoving(remove.path)
         case .top: throw Failure(.wrongForm, "The trash is emptied part by part; list it for their names.")
-        case .batch(let batch): return .trash(batch, try client.pathInTrash(remove.path))
+        case .batch(let batch): return .trash(batch, try caller.pathInTrash(remove.path))
         }
     }
 
@@ -403,12 +401,12 @@ extension RequestWorker {
         if let refusal { throw refusal }
         guard !cancelled.contains(request.id) else { throw .cancelled }
         switch request {
-        case .make(let make): try changes.make(make, client)
-        case .move(let move): try changes.move(move, client)
+        case .make(let make): try changes.make(make, caller)
+        case .move(let move): try changes.move(move, caller)
         case .remove(let remove):
             guard remove.trash == nil else { throw Failure(.invalidPath, "It is in the trash already.") }
             changes.discard(
-                try client.pathForRemoving(remove.path), isRecursive: remove.isRecursive, of: remove.version)
+                try caller.pathForRemoving(remove.path), isRecursive: remove.isRecursive, of: remove.version)
         default: throw .cancelled
         }
         changed.append(request)
@@ -473,7 +471,7 @@ extension RequestWorker {
 
     private func fail(_ id: UInt32, _ path: String, _ error: Failure) {
         let ending = Outcome(id: id, code: error.code, message: error.message)
-        outcome.chunk.append(.outcome(client.outer(ending)))
+        outcome.chunk.append(.outcome(caller.outer(ending)))
         noteAnswer(id)
         events.append(.requestFailed(path, error, peer: peer, isRepeated: failures.add(error.code) > 1))
     }

@@ -137,9 +137,9 @@ extension ClassicSteps {
 
     private func append(_ bytes: UnsafeRawBufferPointer, _ hasher: BlockHasher?) {
         settled(
-            uploads.take { (upload) throws(Failure) in
+            uploads.write { (upload) throws(Failure) in
                 hasher?.update(bytes)
-                try upload.append(bytes)
+                try upload.write(bytes)
             })
     }
 
@@ -152,7 +152,7 @@ extension ClassicSteps {
         if let refused = uploads.begin(intent, mayEnd: false) { return settled(refused) }
         let late = uploads.isAbandoned.load(ordering: .relaxed) ? Failure.serverStopping : nil
         if let refusal = begun.refusal ?? late {
-            return settled(uploads.take { (_) throws(Failure) in throw refusal })
+            return settled(uploads.write { (_) throws(Failure) in throw refusal })
         }
         uploads.noteBeginning()
         head.withUnsafeBytes { append($0, hasher) }
@@ -163,9 +163,9 @@ extension ClassicSteps {
         guard case .open(let hasher) = state else { return }
         state = .idle
         if let declared = end.digest, let hasher, Digest(.sha256, hasher.finish()) != declared {
-            settled(uploads.take { (_) throws(Failure) in throw .wrongDigest })
+            settled(uploads.write { (_) throws(Failure) in throw .wrongDigest })
         }
-        settled(uploads.end(DeclaredEnd(size: end.size)))
+        settled(uploads.finish(DeclaredEnd(size: end.size)))
     }
 
     private func abort() {

@@ -130,14 +130,14 @@ final class ConnectionChanges {
 }
 
 extension ConnectionChanges {
-    func make(_ request: MakeRequest, _ client: Caller) throws(Failure) {
-        changes.grant = client.grant
+    func make(_ request: MakeRequest, _ caller: Caller) throws(Failure) {
+        changes.grant = caller.grant
         let isFolder = request.form == .directory
         let hasAttributes = request.permissions != nil || request.modified != nil || request.attributes != nil
-        let path = isFolder ? try client.pathForMaking(request.path) : try client.pathForChanging(request.path)
-        if isFolder, hasAttributes || request.replaces { _ = try client.pathForChanging(request.path) }
+        let path = isFolder ? try caller.pathForMaking(request.path) : try caller.pathForChanging(request.path)
+        if isFolder, hasAttributes || request.replaces { _ = try caller.pathForChanging(request.path) }
         let attributes = TreeChange.Attributes(
-            permissions: request.permissions, modified: request.modified, extra: client.allowed(request.attributes))
+            permissions: request.permissions, modified: request.modified, extra: caller.allowed(request.attributes))
         let wanted = hasAttributes ? attributes : nil
         switch request.form {
         // What is copied is answered by itself: `FileCopy`.
@@ -152,25 +152,25 @@ extension ConnectionChanges {
             }
             waiting.append(
                 .hardLink(
-                    path, to: try client.pathForChanging(text), replaces: request.replaces, wanted, of: request.version)
+                    path, to: try caller.pathForChanging(text), replaces: request.replaces, wanted, of: request.version)
             )
         }
     }
 
-    func move(_ request: MoveRequest, _ client: Caller) throws(Failure) {
-        changes.grant = client.grant
-        let target = try client.pathForMaking(request.target)
-        if request.replaces { _ = try client.pathForChanging(request.target) }
+    func move(_ request: MoveRequest, _ caller: Caller) throws(Failure) {
+        changes.grant = caller.grant
+        let target = try caller.pathForMaking(request.target)
+        if request.replaces { _ = try caller.pathForChanging(request.target) }
         waiting.append(
-            .move(try source(of: request, client), to: target, replaces: request.replaces, of: request.version))
+            .move(try source(of: request, caller), to: target, replaces: request.replaces, of: request.version))
     }
 
-    private func source(of request: MoveRequest, _ client: Caller) throws(Failure) -> RelativePath {
+    private func source(of request: MoveRequest, _ caller: Caller) throws(Failure) -> RelativePath {
         switch request.trash {
-        case nil: return try client.pathForChanging(request.path)
+        case nil: return try caller.pathForChanging(request.path)
         case .top: throw Failure(.invalidPath, "The trash itself cannot be moved.")
         case .batch(let batch):
-            guard !request.path.isEmpty, let path = try client.pathInTrash(request.path) else {
+            guard !request.path.isEmpty, let path = try caller.pathInTrash(request.path) else {
                 throw Failure(.invalidPath, "A part of the trash cannot be moved as a whole.")
             }
             return .trash(batch, path)
@@ -191,7 +191,7 @@ extension ConnectionChanges {
 final class FileCopy: RequestAnswer {
     private let request: MakeRequest
     private let resources: WorkerResources
-    private let client: Caller
+    private let caller: Caller
     private let source: RelativePath
     private let target: RelativePath
     private let content: any ReadableContent
@@ -219,13 +219,13 @@ final class FileCopy: RequestAnswer {
     /// - Throws: `uploadTooLarge` for more than the client may store, and what the store does.
     init(
         _ request: MakeRequest, from source: RelativePath, _ content: any ReadableContent, to target: RelativePath,
-        _ resources: WorkerResources, _ client: Caller, sender: Sender?, command: StoringCommand?, trash: TrashPart?
+        _ resources: WorkerResources, _ caller: Caller, sender: Sender?, command: StoringCommand?, trash: TrashPart?
     ) throws(Failure) {
-        (self.request, self.resources, self.client) = (request, resources, client)
+        (self.request, self.resources, self.caller) = (request, resources, caller)
         (self.sender, self.command, self.trash) = (sender, command, trash)
         (self.source, self.target, self.content) = (source, target, content)
         let attributes = content.attributes
-        let limit = client.maximumUpload(of: resources.intake.maximumUpload)
+        let limit = caller.maximumUpload(of: resources.intake.maximumUpload)
         guard attributes.size <= limit else { throw .uploadTooLarge(limit) }
         let whole = try resources.tree.whole(at: source)
         guard !whole.isPartial || request.attributes != nil else {
@@ -235,7 +235,7 @@ final class FileCopy: RequestAnswer {
         known = resources.intake.known.details(of: [(source, attributes)])[0]
         staged = try resources.intake.store.stage(
             id: .random(), size: attributes.size, filled: content.filled, permissions: attributes.permissions,
-            quota: resources.intake.quotas.quota(for: client.grant))
+            quota: resources.intake.quotas.quota(for: caller.grant))
         digester = ContentDigester(known?.digest?.algorithm.function ?? .xxh128)
         // Whose digest nobody knows has to be read.
         isShared = known?.digest == nil ? false : try content.share(with: staged)
@@ -297,11 +297,11 @@ final class FileCopy: RequestAnswer {
             staged: staged, id: .random(), path: target, size: attributes.size, digest: digest,
             conflict: request.replaces ? .overwrite : .fail, modified: request.modified ?? attributes.modified,
             permissions: request.permissions ?? attributes.permissions)
-        publication.attributes = client.allowed(request.attributes ?? extra)
+        publication.attributes = caller.allowed(request.attributes ?? extra)
         publication.keepsPermissions = request.permissions != nil
         (publication.sender, publication.command, publication.trash) = (sender, command, trash)
         let kind = known?.kind ?? .file
-        return try resources.intake.publish(copy: publication, kind, for: client, begun: begun)?.trash
+        return try resources.intake.publish(copy: publication, kind, for: caller, begun: begun)?.trash
     }
 
     func events(peer: String) -> [LogEvent] { [.changed(.make(request), peer: peer)] }

@@ -16,9 +16,9 @@ import TransferSystem
 /// Used by one thread at a time, but for `isAbandoned`, in this order:
 ///
 /// ```
-///                  begin                    end
-///   recheck ──► idle ──► receiving (take) ──► idle ──► publish ──► acknowledge ──► endTurn
-///                ▲              │ take fails, abort, or access was taken back
+///                  begin                     finish
+///   recheck ──► idle ──► receiving (write) ──► idle ──► publish ──► acknowledge ──► endTurn
+///                ▲              │ write fails, abort, or access was taken back
 ///                └──────────────┘ what still comes of the upload is ignored
 /// ```
 package final class ConnectionUploads {
@@ -53,15 +53,11 @@ package final class ConnectionUploads {
     private var news: [UploadNews.Item] = []
     private var failures = FailureTally()
     private var meter: UploadMeter
-    /// When it was last asked what the client may do.
-    private var accessAsked: Int64 = 0
-    /// Whether that was in this turn.
+    private var access: AccessRecheck
+    /// Whether it was asked in this turn what the client may do.
     private var wasAccessAsked = false
     /// Whether uploads were published in this turn.
     private var hasPublished = false
-
-    /// Nanoseconds after which it is asked again whether an upload may go on. What begins is always asked about.
-    private static let accessHolds: Int64 = 100_000_000
 
     /// - Parameters:
     ///   - connection: its number; they grow.
@@ -69,6 +65,7 @@ package final class ConnectionUploads {
     package init(_ resources: WorkerResources, connection: Int, peer: String, progress: ConnectionProgress) {
         (self.resources, self.peer, self.progress) = (resources, peer, progress)
         meter = UploadMeter(progress)
+        access = AccessRecheck(resources.gate)
         let way = IntakeSession.Connection(number: connection) { [later = resources.later, payer] work in
             later(payer.account.withLock { $0 }, work)
         }
@@ -107,18 +104,18 @@ package final class ConnectionUploads {
 
 extension ConnectionUploads {
     /// Whether an upload is under way, and its access was not asked for lately.
-    var mustRecheck: Bool { current != nil && isAccessOld }
+    var mustRecheck: Bool { current != nil && isRecheckDue }
 
     /// Whether it was not asked lately what the client may do.
-    var isAccessOld: Bool { monotonicNanoseconds() - accessAsked >= Self.accessHolds }
+    var isRecheckDue: Bool { access.isDue }
 
     /// Asks what the client may do now, and gives up the upload under way if the client may not send it any more. To be called before
     /// anything begins, and where `mustRecheck` says so. `publish` calls it for what is complete.
     ///
     /// - Returns: why the client may do nothing any more, and the upload that was given up.
     func recheck() -> (refusal: Refusal?, settled: EndedUpload?) {
-        (accessAsked, wasAccessAsked) = (monotonicNanoseconds(), true)
-        let refusal = resources.gate?.recheck(&intake.caller)
+        wasAccessAsked = true
+        let refusal = access.ask(&intake.caller)
         intake.refusal = refusal
         guard let current else { return (refusal, nil) }
         do throws(Failure) { try intake.reauthorize(current) } catch { return (refusal, refuse(current, error)) }
@@ -145,7 +142,7 @@ extension ConnectionUploads {
     }
 
     /// Gives content, or what is known of it, to the upload that is under way; a failure is its result.
-    func take(_ body: (OpenUpload) throws(Failure) -> Void) -> EndedUpload? {
+    func write(_ body: (OpenUpload) throws(Failure) -> Void) -> EndedUpload? {
         guard let upload = current else { return nil }
         do throws(Failure) {
             let before = upload.size
@@ -158,13 +155,13 @@ extension ConnectionUploads {
     }
 
     /// All content of the upload that is under way has come. Publishes what is complete where much of it waits.
-    func end(_ end: DeclaredEnd) -> [EndedUpload] {
-        let settled = finish(end).map { [$0] } ?? []
+    func finish(_ end: DeclaredEnd) -> [EndedUpload] {
+        let settled = finishCurrent(end).map { [$0] } ?? []
         return intake.hasMuchVerified ? settled + publish() : settled
     }
 
     /// - Returns: nil for an upload that is to be published.
-    private func finish(_ end: DeclaredEnd) -> EndedUpload? {
+    private func finishCurrent(_ end: DeclaredEnd) -> EndedUpload? {
         guard let upload = current else { return nil }
         do throws(Failure) {
             return try intake.finish(upload, end).map { noted(EndedUpload(upload, $0)) }
@@ -176,7 +173,7 @@ extension ConnectionUploads {
     /// The sender doesn't want the upload any more.
     func abort() -> EndedUpload? {
         guard let upload = current else { return nil }
-        return noted(EndedUpload(upload, intake.discard(upload)))
+        return noted(EndedUpload(upload, intake.abort(upload)))
     }
 
     /// Gives up the upload that is under way.

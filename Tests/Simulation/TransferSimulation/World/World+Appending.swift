@@ -120,7 +120,7 @@ extension World {
         let cut = step.c >> 18 % 4 == 0 ? Int(step.b) % (content.count + 1) : content.count
         let sealed = Result { () throws(Failure) -> UploadOutcome? in
             let piece = Array(content[..<cut])
-            try piece.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try open.append(bytes) }
+            try piece.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try open.write(bytes) }
             guard cut == content.count else { return nil }
             return try session.intake.finish(open, DeclaredEnd())
         }

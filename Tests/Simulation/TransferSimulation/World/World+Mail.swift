@@ -95,7 +95,7 @@ extension World {
         let outcome: UploadOutcome?
         do throws(Failure) {
             try Array(content[range]).span.bytes.withUnsafeBytes { (bytes) throws(Failure) in
-                if !bytes.isEmpty { try begun.upload.append(bytes) }
+                if !bytes.isEmpty { try begun.upload.write(bytes) }
             }
             let end = DeclaredEnd(
                 size: UInt64(isAll ? content.count : range.count),

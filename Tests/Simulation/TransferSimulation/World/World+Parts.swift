@@ -63,7 +63,7 @@ extension World {
         let begun = session.intake.begin(intent, mayEnd: false)
         guard begun.outcome == nil else { return }
         do throws(Failure) {
-            try content.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try begun.upload.append(bytes) }
+            try content.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try begun.upload.write(bytes) }
             _ = try session.intake.finish(begun.upload, DeclaredEnd(size: UInt64(content.count)))
         } catch {
             _ = session.intake.refuse(begun.upload, error)
@@ -142,7 +142,7 @@ extension World {
         let begun = session.intake.begin(whole(index), mayEnd: false)
         try noteNames()
         if let outcome = begun.outcome { return try told(outcome, index, isOfNow: true) }
-        try told(session.intake.discard(begun.upload), index)
+        try told(session.intake.abort(begun.upload), index)
         if !disk.isDead { done.insert(.takeBack) }
     }
 

@@ -125,8 +125,8 @@ extension World {
         guard let session = session(step.a), let current = session.current else { return }
         session.current = nil
         done.insert(.abort)
-        guard let claim = current.claim else { return try told(session.intake.discard(current.open), current.upload) }
-        end(claim) { _ = session.intake.discard(current.open) }
+        guard let claim = current.claim else { return try told(session.intake.abort(current.open), current.upload) }
+        end(claim) { _ = session.intake.abort(current.open) }
     }
 
     /// Whether the file is another one than the catalog says, also where only one of its names has gone.

@@ -132,7 +132,7 @@ extension World {
         do throws(Failure) {
             let content = contents[other]
             try content.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in
-                try begun.upload.append(bytes)
+                try begun.upload.write(bytes)
             }
             let outcome = try session.intake.finish(begun.upload, DeclaredEnd())
             guard !disk.isDead, case .acknowledged? = outcome else {
@@ -191,7 +191,7 @@ extension World {
         do throws(Failure) {
             var content = Array(contents[uploads[current.upload].content][piece])
             if isDamaged, current.isCompared || uploads[current.upload].declares, !content.isEmpty { content[0] ^= 1 }
-            try content.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try current.open.append(bytes) }
+            try content.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try current.open.write(bytes) }
             current.range = piece.upperBound..<current.range.upperBound
             session.current = current
             done.insert(.append)

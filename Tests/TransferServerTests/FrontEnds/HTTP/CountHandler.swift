@@ -13,7 +13,7 @@ struct CountHandler: HTTPHandler {
     static let row = HTTPRoute(.own("count"), [.get, .post], by: count)
 
     func count(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) -> HTTPResponse {
-        guard context.client.grant.options.rights.mayWrite else {
+        guard context.caller.grant.options.rights.mayWrite else {
             throw HTTPRefusal(403, .forbidden, "Only clients that may send files may count.")
         }
         return request.head.method == .get ? .reply(CountReceiver().answer) : .receive(CountReceiver())

@@ -6,7 +6,8 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// An answer that is made piece by piece, because it is long. Belongs to one task at a time.
+/// An answer that is made piece by piece, because it is long: `HTTPSteps` asks for the head once, and has the answer fill an outcome in
+/// each turn until it says that this was the end. Used by one thread at a time.
 protocol HTTPAnswer: AnyObject {
     /// As the log calls what it is about.
     var path: String { get }
@@ -73,11 +74,11 @@ struct HTTPReply {
     /// Says why a request is not met (RFC 9457).
     ///
     /// - Parameter client: is told nothing of what is above its own folder.
-    init(_ refusal: HTTPRefusal, for client: Caller) {
+    init(_ refusal: HTTPRefusal, for caller: Caller) {
         if let page = refusal.page {
             self = .page(refusal.status, page, refusal.fields)
         } else {
-            let details = ProblemDetails(refusal.status, refusal.code, client.redacted(refusal.message))
+            let details = ProblemDetails(refusal.status, refusal.code, caller.redacted(refusal.message))
             self.init(
                 refusal.status, refusal.fields + [("Cache-Control", "no-store")], details.bytes,
                 type: ProblemDetails.contentType)

@@ -113,7 +113,7 @@ final class HTTPEvents: HTTPAnswer {
 // MARK: What is told
 
 extension HTTPEvents {
-    private var client: Caller { uploads.intake.caller }
+    private var caller: Caller { uploads.intake.caller }
 
     /// - Returns: whether there may be more.
     private func tellNews() -> Bool {
@@ -136,16 +136,16 @@ extension HTTPEvents {
     /// - Returns: nil for what the client may not know of.
     private func document(of item: UploadNews.Item) -> String? {
         let stored = item.acknowledgement
-        guard mayKnow(item.client), let path = client.clientPath(stored.path)?.string else { return nil }
+        guard mayKnow(item.client), let path = caller.clientPath(stored.path)?.string else { return nil }
         return UploadDocument(
-            source: path, id: client.outer(stored.id), result: stored.code, storedPath: path, kind: stored.kind,
+            source: path, id: caller.outer(stored.id), result: stored.code, storedPath: path, kind: stored.kind,
             size: stored.size, digest: stored.digest, isDurable: stored.isDurable,
             isReplacing: stored.replaced == .other, seconds: item.seconds
         ).json.text
     }
 
     private func mayKnow(_ sender: UInt64?) -> Bool {
-        client.grant.options.rights.mayRead || client.id != nil && client.id == sender
+        caller.grant.options.rights.mayRead || caller.id != nil && caller.id == sender
     }
 
     /// How far the client's own uploads are. Those who cannot be told apart are one, which may see all that it has sent.
@@ -153,12 +153,12 @@ extension HTTPEvents {
         guard now - max(lastProgress, 0) >= Self.intervals.progress || lastProgress == .min else { return }
         lastProgress = now
         let own = service.shared.running.present(at: now).filter { upload in
-            upload.client == client.id && (client.id != nil || client.grant.options.rights.mayRead)
+            upload.client == caller.id && (caller.id != nil || caller.grant.options.rights.mayRead)
         }.prefix(Self.mostRunning)
         for upload in own where !shown.contains(upload) {
-            guard let path = (try? RelativePath(upload.path)).flatMap(client.clientPath) else { continue }
+            guard let path = (try? RelativePath(upload.path)).flatMap(caller.clientPath) else { continue }
             let line: JSONLine = [
-                "uploadID": .string(client.outer(upload.id).description), "path": .string(path.string),
+                "uploadID": .string(caller.outer(upload.id).description), "path": .string(path.string),
                 "received": .integer(upload.received), "size": upload.size.map { .integer($0) } ?? .null,
             ]
             add("progress", nil, line.text)

@@ -13,7 +13,7 @@ struct FileHandler: HTTPHandler {
     /// GET and HEAD, of files and of folders.
     func read(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) -> HTTPResponse {
         do throws(Failure) {
-            let place = try context.client.pathForReading(target.path)
+            let place = try context.caller.pathForReading(target.path)
             let attributes = try attributes(at: place, isTop: target.path.isEmpty)
             guard attributes?.isDirectory ?? true else { return try readFile(request, target, place) }
             return try FolderHandler(context: context).list(request, target, place, isThere: attributes != nil)
@@ -109,7 +109,7 @@ struct FileHandler: HTTPHandler {
         let place: RelativePath
         let version: FileVersion?
         do throws(Failure) {
-            place = try context.client.pathForRemoving(target.path)
+            place = try context.caller.pathForRemoving(target.path)
         } catch {
             throw HTTPRefusal(error)
         }

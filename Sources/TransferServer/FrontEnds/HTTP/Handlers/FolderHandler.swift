@@ -50,8 +50,8 @@ struct FolderHandler: HTTPHandler {
                 }
             return .page(
                 ListingPage(
-                    words: words, maySend: context.client.grant.options.rights.mayWrite,
-                    session: request.session == nil ? nil : context.client.grant.name))
+                    words: words, maySend: context.caller.grant.options.rights.mayWrite,
+                    session: request.session == nil ? nil : context.caller.grant.name))
         }
     }
 
@@ -74,7 +74,7 @@ struct FolderHandler: HTTPHandler {
                 throw Failure(.pathConflict, "\(target.path.escapedForDisplay) is a file.")
             }
             let changes = ConnectionChanges(context.resources, context.uploads.trash)
-            try changes.make(MakeRequest(.directory, path: target.path), context.client)
+            try changes.make(MakeRequest(.directory, path: target.path), context.caller)
             for result in changes.commit() { _ = try result.get() }
         } catch {
             throw HTTPRefusal(error)

@@ -144,11 +144,11 @@ final class FormReceiver: ContentReceiver {
             case .content(let range):
                 guard isInFile else { continue }
                 let content = UnsafeRawBufferPointer(rebasing: rest[range])
-                settled(uploads.take { (open) throws(Failure) in try open.append(content) })
+                settled(uploads.write { (open) throws(Failure) in try open.write(content) })
             case .endOfPart:
                 if isInFile {
-                    settled(uploads.take { (open) throws(Failure) in open.command = command })
-                    settled(uploads.end(DeclaredEnd()))
+                    settled(uploads.write { (open) throws(Failure) in open.command = command })
+                    settled(uploads.finish(DeclaredEnd()))
                 }
                 isInFile = false
             }
@@ -163,7 +163,7 @@ final class FormReceiver: ContentReceiver {
     private func begin(_ part: MultipartPart) {
         guard let name = part.filename, !name.isEmpty else { return }
         isInFile = true
-        let id = context.client.inner(.random())
+        let id = context.caller.inner(.random())
         // A name that is no UTF-8 is no path, and neither is one that leads elsewhere: the intake says so.
         let text = Self.isAddressable(name) ? String(validating: name, as: UTF8.self) ?? "\u{0}" : "\u{0}"
         let path = target.path.isEmpty ? text : "\(target.path)/\(text)"
@@ -230,14 +230,14 @@ extension FormReceiver {
     }
 
     private func document(_ file: File) -> UploadDocument {
-        let client = context.client
+        let caller = context.caller
         let outcome = file.outcome ?? .refused(Failure(.aborted, "The form ended before the file did."), size: 0)
         var stored: Acknowledgement?
         if case .acknowledged(let acknowledgement) = outcome { stored = acknowledgement }
         return UploadDocument(
-            source: file.name, id: client.outer(file.id), result: outcome.code,
-            storedPath: stored.flatMap { client.clientPath($0.path)?.string }, kind: .file, size: outcome.size,
+            source: file.name, id: caller.outer(file.id), result: outcome.code,
+            storedPath: stored.flatMap { caller.clientPath($0.path)?.string }, kind: .file, size: outcome.size,
             digest: outcome.digest, isVerified: stored != nil, isDurable: outcome.isDurable,
-            isReplacing: stored?.replaced == .other, seconds: file.seconds, message: client.redacted(outcome.message))
+            isReplacing: stored?.replaced == .other, seconds: file.seconds, message: caller.redacted(outcome.message))
     }
 }

@@ -29,8 +29,8 @@ struct ProbeHandler: HTTPHandler {
     /// Its numbers say how much others send: a client that may not see all of that may not see them.
     private func metrics(_ request: HTTPRequest) throws(HTTPRefusal) -> HTTPReply {
         if !context.service.isForProbes {
-            try context.admit(request.client.admitted())
-            let options = context.client.grant.options
+            try context.admit(request.principal.admitted())
+            let options = context.caller.grant.options
             guard options.rights.mayRead, options.folder == nil else {
                 throw HTTPRefusal(403, .forbidden, "This is for clients that may see everything.")
             }
@@ -58,11 +58,11 @@ struct ProbeHandler: HTTPHandler {
     }
 }
 
-extension Result<HTTPRequest.Client, Refusal> {
+extension Result<HTTPRequest.Principal, Refusal> {
     /// - Throws: why the client was not let in.
-    func admitted() throws(HTTPRefusal) -> HTTPRequest.Client {
+    func admitted() throws(HTTPRefusal) -> HTTPRequest.Principal {
         switch self {
-        case .success(let client): return client
+        case .success(let principal): return principal
         case .failure(let refusal):
             var refusal = HTTPRefusal(refusal)
             refusal.isLogged = true

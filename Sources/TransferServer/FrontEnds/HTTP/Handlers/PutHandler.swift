@@ -44,7 +44,7 @@ final class FileReceiver: ContentReceiver {
         upload.write { (open) throws(Failure) in
             hasher.update(bytes)
             longHasher?.update(bytes)
-            try open.append(bytes)
+            try open.write(bytes)
         }
         return upload.outcome == nil ? .wantsMore() : .answer(try answer())
     }
@@ -74,7 +74,7 @@ final class FileReceiver: ContentReceiver {
     func answer() throws(HTTPRefusal) -> HTTPReply {
         let acknowledgement = try upload.acknowledgement(isOnlyNew: terms.isOnlyNew)
         return StoredReply(path: terms.intent.path, tellsReplacing: terms.maySee, digests: digests, began: began)
-            .reply(acknowledgement, context.client, upload.receipt(of: acknowledgement))
+            .reply(acknowledgement, context.caller, upload.receipt(of: acknowledgement))
     }
 
     func settled(_ settled: EndedUpload) { upload.settled(settled) }
@@ -127,7 +127,7 @@ struct FileTerms {
         if case .length(let length) = request.body { size = length }
         if case .none = request.body { size = 0 }
         intent = UploadIntent(
-            id: context.client.inner(context.newID()), path: target.path, size: size, kind: .file,
+            id: context.caller.inner(context.newID()), path: target.path, size: size, kind: .file,
             conflict: isOnlyNew ? .fail : conflict)
     }
 

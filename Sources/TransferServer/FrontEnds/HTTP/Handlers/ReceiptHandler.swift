@@ -10,7 +10,7 @@ struct ReceiptHandler: HTTPHandler {
     func give(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) -> HTTPResponse {
         let text = target.path.utf8.dropFirst("\(RelativePath.reservedName)/receipt/".utf8.count)
         guard let id = UploadID(hexadecimal: Substring(text)),
-            let receipt = context.uploads.intake.receipt(of: context.client.inner(id))
+            let receipt = context.uploads.intake.receipt(of: context.caller.inner(id))
         else { throw HTTPRefusal(404, .notFound, "There is no receipt of such an upload.") }
         return .reply(
             HTTPReply(

@@ -43,7 +43,7 @@ struct SignInHandler: HTTPHandler {
             uploads.events.append(.accessFault(error.message))
             throw HTTPRefusal(500, .storageFailed, "The session could not be ended; the server's log says why.")
         }
-        uploads.events.append(.sessionEnded(context.client.grant.name, session, peer: uploads.peer))
+        uploads.events.append(.sessionEnded(context.caller.grant.name, session, peer: uploads.peer))
         var answer = HTTPReply.page(200, PageWords(request.head).left, SessionCookie.clearing(request.way))
         answer.rejectsContent = true
         return .reply(answer)
@@ -86,7 +86,7 @@ struct SignInHandler: HTTPHandler {
 extension HTTPRequest {
     /// The session that a browser asks in, by its id.
     var session: String? {
-        if case .success(let client) = client { client.session } else { nil }
+        if case .success(let principal) = principal { principal.session } else { nil }
     }
 }
 

@@ -99,8 +99,8 @@ extension TusHandler {
         var note = UploadNote()
         let metadata = try UploadMetadata(try fields.only("upload-metadata") ?? "")
         (note.metadata, note.isPiece) = (metadata.text, isPiece)
-        let id = context.client.inner(.random())
-        let path = isPiece ? "\(id)" : try Self.path(metadata, in: folder, else: context.client.outer(id))
+        let id = context.caller.inner(.random())
+        let path = isPiece ? "\(id)" : try Self.path(metadata, in: folder, else: context.caller.outer(id))
         let preconditions = try Preconditions(fields, now: .now)
         // A piece is stored under no path, so nothing can be demanded of that.
         guard !isPiece else { return (UploadIntent(id: id, path: path, size: nil, conflict: .keepBoth), note) }
@@ -227,7 +227,7 @@ final class HTTPConcatenation: HTTPAnswer {
     let watchesAccess = true
     private let whole: AppendReceiver
     private let context: HTTPContext
-    private let client: Caller
+    private let caller: Caller
     private var pieces: ArraySlice<Piece>
     /// Bytes of the first of them that are there.
     private var taken: UInt64 = 0
@@ -239,14 +239,14 @@ final class HTTPConcatenation: HTTPAnswer {
 
     init(_ whole: AppendReceiver, _ pieces: [Piece], _ context: HTTPContext) {
         (self.whole, self.pieces, self.context) = (whole, pieces[...], context)
-        client = context.client
+        caller = context.caller
     }
 
     func head(isLast: Bool) -> [UInt8] {
         do throws(HTTPRefusal) {
             return try whole.answer().bytes(for: .post, isLast: isLast)
         } catch {
-            return HTTPReply(error, for: client).bytes(for: .post, isLast: isLast)
+            return HTTPReply(error, for: caller).bytes(for: .post, isLast: isLast)
         }
     }
 
@@ -266,7 +266,7 @@ final class HTTPConcatenation: HTTPAnswer {
         let end = min(piece.size, taken.addingClamped(Self.step))
         if taken < end {
             let isThere = try context.uploads.intake.read(append: piece.id, taken..<end) { (bytes) in
-                upload.write { (open) throws(Failure) in try open.append(bytes) }
+                upload.write { (open) throws(Failure) in try open.write(bytes) }
             }
             guard isThere else {
                 upload.abort()

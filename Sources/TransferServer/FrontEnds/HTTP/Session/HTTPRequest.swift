@@ -4,32 +4,33 @@ import TransferIntake
 import TransferModel
 import TransferPorts
 
-/// A request, and who asks. Not a struct, because it goes through many hands.
+/// A request, and who asks. It is a class because it is handed from the session to the worker and its handlers without a copy.
 final class HTTPRequest: Sendable {
-    /// Who came with a request, or why nobody did.
-    struct Client: Sendable {
+    /// Who sent a request, as its credentials say.
+    struct Principal: Sendable {
         let caller: Caller
 
         /// Who pays for what the request costs.
         let holder: AccountHolder
 
-        /// The session that he is in, by its id, where his browser has shown that.
+        /// The id of the session that the browser has shown; nil for a client without one.
         var session: String?
     }
 
     let head: RequestHead
     let body: BodyFraming
     let way: HTTPWay
-    let client: Result<Client, Refusal>
+    /// Who sent it, or why its credentials were refused.
+    let principal: Result<Principal, Refusal>
 
-    /// What came of the link that it is about; whoever shows one is nobody yet.
+    /// What came of the sign-in link that the request is about; nil for any other request. Its client is not signed in yet.
     let signIn: SignInOutcome?
 
     init(
-        head: RequestHead, body: BodyFraming, way: HTTPWay, client: Result<Client, Refusal>,
+        head: RequestHead, body: BodyFraming, way: HTTPWay, principal: Result<Principal, Refusal>,
         signIn: SignInOutcome? = nil
     ) {
-        (self.head, self.body, self.way, self.client, self.signIn) = (head, body, way, client, signIn)
+        (self.head, self.body, self.way, self.principal, self.signIn) = (head, body, way, principal, signIn)
     }
 
     /// Bytes of content in a file up to which it is waited for: a record of TLS. Each byte that comes alone costs a copy of those
@@ -39,7 +40,7 @@ final class HTTPRequest: Sendable {
     /// How long the content is, where the request is to be looked at together with all of it: a small file that comes in two
     /// pieces costs one change of threads, and not two. Whoever wants an answer before the content has one.
     var gatheredLength: Int? {
-        guard case .length(let length) = body, length <= Self.mostGathered, case .success = client,
+        guard case .length(let length) = body, length <= Self.mostGathered, case .success = principal,
             head.method == .put, !head.expectsContinue, !head.asksForResumption
         else { return nil }
         return Int(length)

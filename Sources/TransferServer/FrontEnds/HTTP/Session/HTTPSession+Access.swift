@@ -18,11 +18,11 @@ struct UndecidedRequest {
     var shown: ShownCredentials { ShownCredentials(head, way) }
 }
 
-/// Who asked last on a connection, and what he showed. A proxy may send requests of several over one.
+/// Who sent the last request on a connection, and the credentials that it came with. A proxy may send requests of several clients over one.
 struct KnownClient: Sendable {
     let shown: ShownCredentials
     let origin: PeerOrigin
-    let client: HTTPRequest.Client
+    let principal: HTTPRequest.Principal
 }
 
 /// Who asks. Until that is known, nothing behind the head of a request is looked at.
@@ -33,7 +33,7 @@ extension HTTPSession {
             SignInLink(undecided.head) == nil
         else { return nil }
         return HTTPRequest(
-            head: undecided.head, body: undecided.body, way: undecided.way, client: .success(known.client))
+            head: undecided.head, body: undecided.body, way: undecided.way, principal: .success(known.principal))
     }
 
     /// In a task of its own, whose memory goes with it: the one that reads lasts as long as the connection, and keeps what the
@@ -49,7 +49,7 @@ extension HTTPSession {
         let isProbe = worker.steps.service.isForAnybody(undecided.head)
         let found = isProbe ? .failure(.nothingShown) : await client(of: undecided, on: connection)
         if case .success(let found) = found {
-            known = KnownClient(shown: undecided.shown, origin: undecided.way.origin, client: found)
+            known = KnownClient(shown: undecided.shown, origin: undecided.way.origin, principal: found)
             pay(as: found.holder)
             let caller = found.caller
             client.progress.asks(undecided.way.origin.name)
@@ -61,7 +61,7 @@ extension HTTPSession {
             client.progress.established(client: nil)
             establish(on: connection)
         }
-        wire.decided(HTTPRequest(head: undecided.head, body: undecided.body, way: undecided.way, client: found))
+        wire.decided(HTTPRequest(head: undecided.head, body: undecided.body, way: undecided.way, principal: found))
     }
 
     /// From here other deadlines count than that of the handshake. Who may not come in gets his answer, and can show something
@@ -76,25 +76,25 @@ extension HTTPSession {
 
     private func client(
         of request: UndecidedRequest, on connection: isolated Connection
-    ) async -> Result<HTTPRequest.Client, Refusal> {
+    ) async -> Result<HTTPRequest.Principal, Refusal> {
         let (origin, peer, secret) = (request.way.origin, request.way.origin.name, client.transport.uploadSecret)
         guard let gate = client.transport.gate else {
-            return .success(HTTPRequest.Client(caller: Caller(peer: peer), holder: AccountHolder(origin)))
+            return .success(HTTPRequest.Principal(caller: Caller(peer: peer), holder: AccountHolder(origin)))
         }
         let began = MonotonicTime.now
         let shown = request.shown
         var credentials = Credentials(
-            network: origin.network, isLocal: origin.isLocal, key: clientKey(connection.driver.socket),
+            network: origin.network, isLocal: origin.isLocal, key: connection.driver.socket?.clientKey,
             token: HTTPCredentials.token(shown.authorization))
         credentials.session = shown.session
         let decision = await client.transport.accessPool.run { [credentials] in
             Result { () throws(Refusal) in
                 let admission = try gate.authenticate(credentials)
                 let scope = try UploadScope(admission.grant.source, secret: secret)
-                let client = HTTPRequest.Client(
+                let principal = HTTPRequest.Principal(
                     caller: Caller(admission.grant, scope, peer: peer), holder: AccountHolder(admission.grant, origin),
                     session: shown.session == nil ? nil : admission.grant.tokenID)
-                return (client, admission)
+                return (principal, admission)
             }
         }
         switch decision {
@@ -109,10 +109,6 @@ extension HTTPSession {
             if hasTried, connection.ending == nil { await connection.loop.wait(until: end.nanoseconds) }
             return .failure(refusal)
         }
-    }
-
-    private func clientKey(_ socket: StreamSocket?) -> PublicKey? {
-        socket?.security?.peerKey.flatMap { $0.isEd25519 ? PublicKey($0.bytes) : nil }
     }
 }
 
@@ -130,7 +126,7 @@ extension HTTPSession {
         guard !request.way.isMisdirected, let link = SignInLink(request.head) else { return nil }
         let outcome = await outcome(of: link, request, on: connection)
         return HTTPRequest(
-            head: request.head, body: request.body, way: request.way, client: .failure(.wrongLink), signIn: outcome)
+            head: request.head, body: request.body, way: request.way, principal: .failure(.wrongLink), signIn: outcome)
     }
 
     private func outcome(

@@ -89,7 +89,7 @@ final class HTTPSession: ServedSession {
     init(
         _ handover: Handover, _ core: ServerCore, isPlain: Bool, isForProbes: Bool = false, known: KnownClient? = nil
     ) {
-        client = ServedClient(handover, core, holder: known?.client.holder)
+        client = ServedClient(handover, core, holder: known?.principal.holder)
         (self.isPlain, web, self.known) = (isPlain, core.ways, known)
         handshake = known == nil ? .open : .over
         // A client that is turned away hears why, whatever it asks for.

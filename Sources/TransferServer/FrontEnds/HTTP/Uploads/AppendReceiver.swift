@@ -56,7 +56,7 @@ final class AppendReceiver: ContentReceiver {
         upload = RequestUpload(whole, of: request, context.uploads)
         (self.append, self.note, self.conditions, told) = (append, note, conditions, append.offset)
         (self.request, self.dialect, self.context) = (request, dialect, context)
-        address = UploadAddress.text(context.client.outer(intent.id), dialect.family)
+        address = UploadAddress.text(context.caller.outer(intent.id), dialect.family)
         stored = StoredReply(
             path: intent.path, tellsReplacing: tellsReplacing, began: monotonicNanoseconds())
     }
@@ -79,7 +79,7 @@ final class AppendReceiver: ContentReceiver {
         var news: [UInt8] = []
         upload.write { (open) throws(Failure) in
             checksum?.update(bytes)
-            try open.append(bytes)
+            try open.write(bytes)
             guard open.kept > told else { return }
             told = open.kept
             if speaksInterim { news = interim([("Upload-Offset", "\(open.kept)")]) }
@@ -179,7 +179,7 @@ extension AppendReceiver {
 
     /// The upload is stored. What a client of tus has made keeps its address.
     private func reply(_ acknowledgement: Acknowledgement) -> HTTPReply {
-        var reply = stored.reply(acknowledgement, context.client, upload.receipt(of: acknowledgement))
+        var reply = stored.reply(acknowledgement, context.caller, upload.receipt(of: acknowledgement))
         reply.fields += dialect.fields(offset: acknowledgement.size, isComplete: true)
         guard dialect.isTus else { return reply }
         let location = reply.fields.firstIndex { $0.0.hasSameBytes(as: "Location") }
@@ -218,7 +218,7 @@ struct NamedUploads {
     /// - Parameter id: as the client knows it; nil for what is no address.
     /// - Throws: 404 where there is none.
     func find(_ id: UploadID?) throws(HTTPRefusal) -> Found {
-        guard let id = id.map(context.client.inner) else { throw .noSuchUpload }
+        guard let id = id.map(context.caller.inner) else { throw .noSuchUpload }
         let intake = context.uploads.intake
         do throws(Failure) {
             if let unfinished = try intake.unfinishedAppend(id) {
@@ -235,7 +235,7 @@ struct NamedUploads {
     ///
     /// - Throws: 404 where there is none.
     func takeBack(_ id: UploadID?) throws(HTTPRefusal) {
-        guard let id = id.map(context.client.inner) else { throw .noSuchUpload }
+        guard let id = id.map(context.caller.inner) else { throw .noSuchUpload }
         do throws(Failure) {
             guard try context.uploads.intake.takeBack(append: id) else { throw Failure(.notFound, "") }
         } catch {

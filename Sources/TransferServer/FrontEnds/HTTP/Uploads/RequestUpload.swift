@@ -36,14 +36,14 @@ final class RequestUpload {
     }
 
     /// Gives content to it, or compares what has come. A failure is its result.
-    func write(_ body: (OpenUpload) throws(Failure) -> Void) { settled(uploads.take(body)) }
+    func write(_ body: (OpenUpload) throws(Failure) -> Void) { settled(uploads.write(body)) }
 
     /// All content has come: stores it, and acknowledges that.
     func finish() {
         guard outcome == nil else { return }
         uploads.intake.giveReceipts(wantsReceipt)
         defer { uploads.intake.giveReceipts(false) }
-        uploads.end(DeclaredEnd()).forEach(settled)
+        uploads.finish(DeclaredEnd()).forEach(settled)
         guard outcome == nil else { return }
         uploads.publish().forEach(settled)
         uploads.acknowledge().settled.forEach(settled)
@@ -163,9 +163,9 @@ struct StoredReply {
 
     /// - Parameter receipt: nil where none is wanted, or there is none.
     func reply(
-        _ acknowledgement: Acknowledgement, _ client: Caller, _ receipt: SignedReceipt? = nil
+        _ acknowledgement: Acknowledgement, _ caller: Caller, _ receipt: SignedReceipt? = nil
     ) -> HTTPReply {
-        let stored = client.clientPath(acknowledgement.path)?.string ?? path
+        let stored = caller.clientPath(acknowledgement.path)?.string ?? path
         var fields = [
             ("Location", "/" + PercentEncoding.path(stored.utf8)),
             ("ETag", EntityTag.text(acknowledgement.digest)),
@@ -175,7 +175,7 @@ struct StoredReply {
         if let digests { fields.append(("Repr-Digest", digests.text)) }
         if let receipt { fields += HTTPReceipt.fields(receipt) }
         let document = UploadDocument(
-            source: path, id: client.outer(acknowledgement.id), result: acknowledgement.code, storedPath: stored,
+            source: path, id: caller.outer(acknowledgement.id), result: acknowledgement.code, storedPath: stored,
             kind: acknowledgement.kind, size: acknowledgement.size, digest: acknowledgement.digest,
             isDurable: acknowledgement.isDurable, isReplacing: acknowledgement.replaced == .other,
             seconds: Double(monotonicNanoseconds() - began) / 1e9)

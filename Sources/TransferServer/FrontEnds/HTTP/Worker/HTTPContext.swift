@@ -18,7 +18,7 @@ final class HTTPContext {
     let service: HTTPService
 
     /// The client that asks; without any rights until it is admitted.
-    private(set) var client = Caller(peer: "")
+    private(set) var caller = Caller(peer: "")
 
     private var random = SecureRandom()
 
@@ -30,18 +30,18 @@ final class HTTPContext {
     /// Asks what the client may do now.
     ///
     /// - Throws: why it may do nothing.
-    func admit(_ client: HTTPRequest.Client) throws(HTTPRefusal) {
-        uploads.intake.caller = client.caller
-        uploads.intake.accountHolder = client.holder
+    func admit(_ principal: HTTPRequest.Principal) throws(HTTPRefusal) {
+        uploads.intake.caller = principal.caller
+        uploads.intake.accountHolder = principal.holder
         if let refusal = uploads.recheck().refusal { throw HTTPRefusal(refusal) }
-        self.client = uploads.intake.caller
+        self.caller = uploads.intake.caller
     }
 
     /// An id for an upload, as its sender knows it.
     func newID() -> UploadID { .random(using: &random) }
 
     /// Bytes of the largest upload that the client may send.
-    var largestUpload: UInt64 { client.maximumUpload(of: resources.intake.maximumUpload) }
+    var largestUpload: UInt64 { caller.maximumUpload(of: resources.intake.maximumUpload) }
 
     /// `Upload-Limit`.
     var uploadLimit: [(String, String)] {
@@ -50,7 +50,7 @@ final class HTTPContext {
     }
 
     /// The path that conditions of a request are about; nil for a client that may not read it, which learns nothing by them.
-    func visiblePath(_ path: String) -> RelativePath? { (try? client.pathForReading(path)) ?? nil }
+    func visiblePath(_ path: String) -> RelativePath? { (try? caller.pathForReading(path)) ?? nil }
 
     /// What a request makes itself depend on.
     ///

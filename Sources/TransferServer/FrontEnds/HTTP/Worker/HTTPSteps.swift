@@ -154,7 +154,7 @@ extension HTTPSteps {
         if let reply = try ProbeHandler(context: context).answer(request) { return .reply(reply) }
         if isStopping { throw HTTPRefusal(.serverStopping) }
         if request.way.isMisdirected { throw .misdirected }
-        try context.admit(request.client.admitted())
+        try context.admit(request.principal.admitted())
         return try service.shared.router.answer(request, context)
     }
 
@@ -192,7 +192,7 @@ extension HTTPSteps {
                     SignInLink.hiding(request.head), Failure(refusal.code, refusal.message), peer: peer,
                     isRepeated: failures.add(refusal.code) > 1))
         }
-        say(HTTPReply(refusal, for: context.client))
+        say(HTTPReply(refusal, for: context.caller))
     }
 
     /// Says all of an answer.
@@ -240,7 +240,7 @@ extension HTTPSteps {
 
     /// A client that has lost its access gets no more of a long answer.
     private func recheckAnswer() {
-        guard let answer, !answer.watchesAccess, uploads.isAccessOld, let refusal = uploads.recheck().refusal
+        guard let answer, !answer.watchesAccess, uploads.isRecheckDue, let refusal = uploads.recheck().refusal
         else { return }
         giveUp(answer, Failure(refusal.code, refusal.message))
     }

@@ -11,8 +11,8 @@ import TransferSystem
 /// The steps of a conversation in frames: uploads, and questions that come before them. Results and answers become frames.
 ///
 /// Used by one thread at a time, by its `UploadWorker`.
-package final class FrameSteps: StepPerformer {
-    package typealias Batch = FrameBatch
+package final class BinarySteps: StepPerformer {
+    package typealias Batch = BinaryBatch
 
     package let uploads: ConnectionUploads
 
@@ -53,17 +53,17 @@ package final class FrameSteps: StepPerformer {
     /// The session ends before its time, and more content than `mostLate` has been taken in since.
     package var isOver: Bool { late > Self.mostLate }
 
-    package func perform(_ step: FrameBatch.Operation, _ content: UnsafeRawBufferPointer) {
+    package func perform(_ step: BinaryBatch.Operation, _ content: UnsafeRawBufferPointer) {
         switch step {
         case .begin(let begin): start(begin)
         case .resume(let begin): resume(begin)
         // A client that takes no answers may have been given up with many questions.
         case .lookup(let lookup): question = isAbandoned ? nil : answer(lookup).map { .lookup($0) }
         case .data(let piece):
-            settled(uploads.take { (upload) throws(Failure) in try take(piece, content, upload) })
+            settled(uploads.write { (upload) throws(Failure) in try take(piece, content, upload) })
         case .block(let block):
-            settled(uploads.take { (upload) throws(Failure) in try upload.check(block.index, block.digest) })
-        case .end(let end): settled(uploads.end(DeclaredEnd(size: end.size, digest: end.digest)))
+            settled(uploads.write { (upload) throws(Failure) in try upload.check(block.index, block.digest) })
+        case .end(let end): settled(uploads.finish(DeclaredEnd(size: end.size, digest: end.digest)))
         case .abort: settled(uploads.abort())
         }
     }
@@ -82,7 +82,7 @@ package final class FrameSteps: StepPerformer {
         try expansion.expand(piece, bytes, fault: { Failure($0.code, $0.message) }) {
             (content, isHole) throws(Failure) in
             if isAbandoned { late = late.addingClamped(UInt64(content.count)) }
-            try upload.append(content, isHole: isHole)
+            try upload.write(content, isHole: isHole)
         }
     }
 
@@ -97,7 +97,7 @@ package final class FrameSteps: StepPerformer {
     /// The signature leaves behind the results that it is about.
     package func signed(_ batch: SignedBatch) { send(.receipts(batch)) }
 
-    package func endTurn(leaving left: BatchPipe<FrameBatch>.Left, refusal: Refusal?) -> WorkerOutcome {
+    package func endTurn(leaving left: BatchPipe<BinaryBatch>.Left, refusal: Refusal?) -> WorkerOutcome {
         report()
         defer { (outcome, made) = (WorkerOutcome(), 0) }
         (outcome.left, outcome.refusal) = (left, refusal)
@@ -128,7 +128,7 @@ package final class FrameSteps: StepPerformer {
 }
 
 /// What was acknowledged before, for a client that asks before it sends.
-extension FrameSteps {
+extension BinarySteps {
     /// Answers at once: the client may hold back what it has to send.
     ///
     /// - Returns: what is to be answered later: when the client has taken this, or because files are read for it, and others have their
@@ -183,7 +183,7 @@ struct OpenQuery {
 }
 
 /// What there is of an upload already.
-extension FrameSteps {
+extension BinarySteps {
     /// Begins to answer with the blocks that are there, and `accept`; or answers with a result.
     private func resume(_ begin: Begin) {
         switch intake.have(UploadIntent(begin, of: intake.caller)) {
