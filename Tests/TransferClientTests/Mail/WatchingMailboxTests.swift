@@ -35,6 +35,17 @@ import TransferTestSupport
         #expect(mailbox.lists.map(\.after).max() == 5)
     }
 
+    /// The same as a state: the client may ask for the next list before or behind the rest of this one.
+    @Test func aListOfWhichTheRestIsAskedForGoesOn() {
+        var state = ReceivePlan.State()
+        for listing in [ReceivePlan.State.Listing.wanted, .asked, .done] {
+            state.listing = listing
+            #expect(state.wantsMore)
+        }
+        state.listing = .overdrawn(held: 1)
+        #expect(!state.wantsMore)
+    }
+
     /// The list goes on when something arrives in the middle of it.
     @Test func whatArrivesInTheMiddleOfAListDoesNotEndIt() async throws {
         let mailbox = FakeMailbox(arrivesMeanwhile: true)
