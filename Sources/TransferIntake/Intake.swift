@@ -87,10 +87,10 @@ package final class Intake: Sendable {
     ) {
         self.store = store
         (self.clock, self.report) = (clock, report)
-        filesAtOnce = configuration.filesAtOnce
+        filesAtOnce = max(1, store.abilities.uploadsAtOnce ?? configuration.filesAtOnce)
         largest = Atomic(configuration.maximumUpload)
         keeping = Atomic(configuration.keepUnfinished)
-        let known = KnownUploads(records, clock: clock, report: report)
+        let known = KnownUploads(records, isShared: store.abilities.isShared, clock: clock, report: report)
         self.known = known
         issuer = signer.map { signer in
             let numbers = ReceiptNumbers(
@@ -121,7 +121,9 @@ package final class Intake: Sendable {
 
     /// Whether a part of an upload may be a piece of a block.
     package var takesPieces: Bool {
-        store.parts != nil && store.abilities.writesAnywhere && store.abilities.leastPart <= Limits.pieceSize
+        let abilities = store.abilities
+        return store.parts != nil && abilities.takesPieces && abilities.writesAnywhere
+            && abilities.leastPart <= Limits.pieceSize
     }
 
     /// What receipts are verified with; nothing where none are given.

@@ -11,7 +11,7 @@ package import TransferPorts
 /// it publishes and acknowledges, many uploads at once.
 ///
 ///     begin ─► OpenUpload.write* ─► finish ─► publish ─► acknowledge
-///       │               └─► refuse, discard       └─► an outcome, where another connection was faster
+///       │               └─► refuse, abort         └─► an outcome, where another connection was faster
 ///       └─► an outcome                                                       leave: the connection has gone
 ///
 /// Used by one thread at a time.
@@ -354,7 +354,9 @@ extension IntakeSession {
     }
 
     /// Signs for what is published, records it and acknowledges it.
-    package func acknowledge() -> CommitPipeline.Ended {
+    ///
+    /// - Returns: as `CommitPipeline.acknowledge` does.
+    package func acknowledge() -> [CommitPipeline.Ended] {
         let known = intake.known
         if known.claimLoading() { connection.later { known.load() } }
         return pipeline.acknowledge(to: caller)

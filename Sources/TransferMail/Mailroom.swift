@@ -184,10 +184,12 @@ extension Mailroom {
         _ mails: [(mail: Mail, recipients: [String])], isThere: (RelativePath) -> Bool
     ) throws(RecordsError) -> [QueuedMail] {
         let queued = try ledger.queue(mails, limits, isThere: isThere)
-        watchers.notify(
-            queued.flatMap { queued in if case .queued(let fresh, _, _) = queued { fresh } else { [] as [String] } })
+        tell(queued.flatMap { queued in if case .queued(let fresh, _, _) = queued { fresh } else { [] as [String] } })
         return queued
     }
+
+    /// Tells those of these people who watch that mail has come for them.
+    package func tell(_ recipients: [String]) { watchers.notify(recipients) }
 }
 
 // MARK: Receiving

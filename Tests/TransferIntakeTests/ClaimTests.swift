@@ -45,7 +45,7 @@ import TransferTestSupport
     @Test func aFileBelongsToTheOneWhoStoredItLast() throws {
         let directory = try TemporaryDirectory()
         let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
-        let known = KnownUploads(catalog, clock: .system) { _ in }
+        let known = KnownUploads(catalog, isShared: false, clock: .system) { _ in }
         let clients = ["a", "b"].map { Caller(Grant(.token($0), name: $0), UploadScope(), peer: "") }
         let file = ContentVersion(object: 7, revision: 50, touch: 100, size: 3)
         for (moment, client) in clients.enumerated() {

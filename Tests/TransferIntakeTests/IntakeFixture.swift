@@ -150,6 +150,6 @@ extension IntakeSession {
 
     /// What is published and acknowledged now.
     func outcomes() -> [UploadOutcome] {
-        publish().ended.map(\.outcome) + acknowledge().uploads.map(\.outcome)
+        publish().ended.map(\.outcome) + acknowledge().flatMap(\.uploads).map(\.outcome)
     }
 }

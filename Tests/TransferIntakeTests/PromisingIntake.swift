@@ -16,6 +16,7 @@ final class PromisingIntake {
     let directory: TemporaryDirectory
     let store: FileStore
     let intake: Intake
+    private let catalog: Catalog
 
     /// - Parameter hasCatalog: whether there can be one.
     init(
@@ -24,27 +25,35 @@ final class PromisingIntake {
     ) throws {
         directory = try TemporaryDirectory()
         store = try FileStore(path: directory.path("store"), durability: durability)
-        let catalog = Catalog(path: directory.path(hasCatalog ? "catalog" : "nowhere/catalog"), isDurable: false) { _ in
+        catalog = Catalog(path: directory.path(hasCatalog ? "catalog" : "nowhere/catalog"), isDurable: false) { _ in
         }
-        intake = Intake(
+        intake = Self.intake(LimitedStore(store, abilities), catalog, signer)
+    }
+
+    private static func intake(_ store: LimitedStore, _ catalog: Catalog, _ signer: KeyPair?) -> Intake {
+        Intake(
             Intake.Configuration(maximumMultiparts: 4, filesAtOnce: 64, maximumUpload: 1 << 30, keepUnfinished: .max),
-            store: LimitedStore(store, abilities), records: catalog, signer: signer
+            store: store, records: catalog, signer: signer
         ) { _ in }
     }
+
+    /// The intake of another server over the same store and records.
+    func another(_ abilities: StoreAbilities) -> Intake { Self.intake(LimitedStore(store, abilities), catalog, nil) }
 
     deinit {
         intake.known.close()
     }
 
     /// A connection of a client, always the same one.
-    func session(number: Int = 1, run: UInt64? = nil, _ change: (inout AccessOptions) -> Void = { _ in })
-        -> IntakeSession
-    {
+    func session(
+        number: Int = 1, run: UInt64? = nil, of intake: Intake? = nil,
+        _ change: (inout AccessOptions) -> Void = { _ in }
+    ) -> IntakeSession {
         var options = AccessOptions()
         change(&options)
         let caller = Caller(Grant(.token("a"), name: "guest", options: options), UploadScope(), peer: "")
         let connection = IntakeSession.Connection(number: number) { body in body() }
-        let session = IntakeSession(intake, connection, caller: caller)
+        let session = IntakeSession(intake ?? self.intake, connection, caller: caller)
         session.run = run
         return session
     }
@@ -73,7 +82,7 @@ extension IntakeSession {
         } catch {
             return refuse(begun.upload, error)
         }
-        let ended = publish().ended + acknowledge().uploads
+        let ended = publish().ended + acknowledge().flatMap(\.uploads)
         return ended.last?.outcome ?? .refused(.serverStopping, size: 0)
     }
 

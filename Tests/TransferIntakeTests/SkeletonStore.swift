@@ -8,14 +8,14 @@ import TransferSystem
 ///
 /// One lock makes each publication and each removal a change at one moment.
 final class SkeletonStore: ServerStore {
-    fileprivate struct Entry: Sendable {
+    struct Entry: Sendable {
         /// The content of a file; nil for a folder.
         let bytes: [UInt8]?
         let version: ContentVersion
         let modified: Timestamp
     }
 
-    fileprivate struct State: Sendable {
+    struct State: Sendable {
         var entries: [RelativePath: Entry] = [:]
         /// The number of the last change. Numbers of objects, revisions and touches come from it, so that none comes twice.
         var last: Int64 = 0
@@ -24,6 +24,12 @@ final class SkeletonStore: ServerStore {
     }
 
     private let state = Locked(State())
+
+    /// All of it, for a store that can take back what it has published (`Settlement`).
+    var snapshot: State {
+        get { state.withLock { $0 } }
+        set { state.withLock { $0 = newValue } }
+    }
 
     // MARK: What it can and cannot
 

@@ -58,4 +58,45 @@ import TransferTestSupport
         #expect(end(session, size: Self.block) == .committed)
         #expect(fixture.size("a") == Self.block)
     }
+
+    @Test func aStoreWithoutPiecesTakesWholeBlocks() throws {
+        var abilities = StoreAbilities()
+        abilities.takesPieces = false
+        let fixture = try PromisingIntake(abilities: abilities)
+        let session = fixture.session()
+        #expect(!fixture.intake.takesPieces)
+        #expect(send(0..<Self.block / 2, session) == .sizeMismatch)
+        #expect(send(0..<2 * Self.block, session) == .staged)
+        #expect(send(2 * Self.block..<UInt64(Self.content.count), session) == .staged)
+        #expect(end(session) == .committed)
+    }
+
+    /// With descriptors the server says how many there may be, and without the store does.
+    @Test(arguments: [nil, 2]) func soManyUploadsArePublishedTogether(_ count: Int?) throws {
+        var abilities = StoreAbilities()
+        abilities.uploadsAtOnce = count
+        let fixture = try PromisingIntake(abilities: abilities)
+        #expect(fixture.intake.filesAtOnce == count ?? 64)
+        let session = fixture.session()
+        for number in 0..<2 {
+            #expect(!session.hasMuchVerified)
+            let begun = session.begin(UploadIntent(id: .random(), path: "\(number)", size: 0), mayEnd: false)
+            #expect(try session.finish(begun.upload, DeclaredEnd()) == nil)
+        }
+        #expect(session.hasMuchVerified == (count != nil))
+    }
+
+    /// What another server has acknowledged is in the records, and this server has never heard of it.
+    @Test(arguments: [false, true]) func whatAnotherServerHasAcknowledgedIsFound(isShared: Bool) throws {
+        var abilities = StoreAbilities()
+        abilities.isShared = isShared
+        let fixture = try PromisingIntake(abilities: abilities)
+        let other = fixture.another(abilities)
+        for intake in [fixture.intake, other] { intake.known.load() }
+        let intent = UploadIntent(id: id, path: "a", size: 1, conflict: .fail)
+        #expect(fixture.session().send(intent, [1]).code == .committed)
+        fixture.remove("a")
+        #expect((other.known.entry(for: id) != nil) == isShared)
+        #expect((other.known.entries(for: [id])[0] != nil) == isShared)
+    }
 }

@@ -89,7 +89,7 @@ package final class MemoryStore: ServerStore, RereadStore {
     package let isNew: Bool
     private let makesRoom: RoomMakers
 
-    package let abilities = StoreAbilities()
+    package let abilities: StoreAbilities
     package let isInDoubt = false
     package let identity: [UInt8]? = nil
     package let isReadOnly = false
@@ -100,13 +100,15 @@ package final class MemoryStore: ServerStore, RereadStore {
 
     /// - Parameters:
     ///   - durability: what acknowledgements say; the medium keeps all of it either way.
+    ///   - abilities: what it says that it can; it can all of it.
     ///   - clock: decides when the quota may be counted anew; nanoseconds of a clock that nobody sets.
     /// - Throws: `busy` while another server has the medium.
     package init(
         _ medium: MemoryMedium, durability: Durability = .commit, limits: SpaceLimits = SpaceLimits(),
+        abilities: StoreAbilities = StoreAbilities(),
         clock: @escaping @Sendable () -> Int64 = monotonicNanoseconds
     ) throws(Failure) {
-        (self.medium, self.durability) = (medium, durability)
+        (self.medium, self.durability, self.abilities) = (medium, durability, abilities)
         let isNew = medium.state.withLock { state -> Bool? in
             guard !state.isServed else { return nil }
             defer { (state.isServed, state.wasServed, state.rules) = (true, true, MemoryRules()) }

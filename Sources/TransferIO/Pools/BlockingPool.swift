@@ -79,7 +79,7 @@ package final class BlockingPool: TaskExecutor {
     }
 
     private let name: String
-    private let limit: Int
+    package let limit: Int
     private let state: Locked<State>
     private let own = PoolAccount(isLimited: false)
     /// Of the queue, for whoever wants to know without its lock.

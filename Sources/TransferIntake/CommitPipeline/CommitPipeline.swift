@@ -29,6 +29,10 @@ package struct EndedUpload {
 /// release. Each of these asks for the proof that the one before returns, and only the last makes an acknowledgement; so none can be made
 /// early.
 ///
+/// A directory has published for good when publishing returns, so what several calls of `publish` have brought is delivered, signed and
+/// recorded together. A store that publishes in a transaction commits it with mail and records within `publish` (`Settlement`); only the
+/// release waits for `acknowledge`.
+///
 /// Used by one thread at a time.
 package final class CommitPipeline {
     /// Proof that the store has published an upload, or has said why not. It holds no descriptor any more.
@@ -72,7 +76,7 @@ package final class CommitPipeline {
     }
 
     /// Proof that the catalog was told of all of a batch; it may have failed, which costs the memory of the uploads and not the
-    /// uploads.
+    /// uploads. Of a store that publishes in a transaction it is proof that this is committed, or that its uploads have failed.
     fileprivate struct Recorded {
         let uploads: [Published]
         let signedBatch: SignedBatch?
@@ -99,6 +103,8 @@ package final class CommitPipeline {
     private let intake: Intake
     private var verified: [VerifiedUpload] = []
     private var published: [Published] = []
+    /// Published in transactions that are committed, and not acknowledged.
+    private var committed: [Recorded] = []
     /// Bytes of content in them, each counted up to a limit.
     private var unsignedBytes: UInt64 = 0
     /// Bytes of names in them.
@@ -125,7 +131,7 @@ package final class CommitPipeline {
     var hasLongNames: Bool { verifiedNames >= Self.mostNames }
 
     /// Whether uploads are published and have no outcome so far.
-    package var isWaiting: Bool { !published.isEmpty }
+    package var isWaiting: Bool { !published.isEmpty || !committed.isEmpty }
 
     /// An upload is all there and as declared.
     func add(_ upload: VerifiedUpload) {
@@ -149,7 +155,8 @@ package final class CommitPipeline {
 
     /// Whether more uploads can share a signature with those that are published.
     package var canShareSignature: Bool {
-        issuer != nil && published.count < Self.mostUnsigned.uploads && unsignedBytes < Self.mostUnsigned.bytes
+        issuer != nil && committed.isEmpty && published.count < Self.mostUnsigned.uploads
+            && unsignedBytes < Self.mostUnsigned.bytes
             && unsignedNames < Self.mostNames
     }
 }
@@ -192,18 +199,41 @@ extension CommitPipeline {
             published.append(
                 Published(
                     verified, outcome, isDurable: intake.store.durability == .commit, caller, begun: begun, at: utc))
-            verified.share.map(published[published.count - 1].keep)
             unsignedBytes += min(verified.publication.size, Self.mostUnsigned.bytes)
             unsignedNames += verified.upload.admission.bytesOfNames
             if let kept = verified.publication.content.kept {
                 intake.known.recentKeeps.add(kept, of: verified.publication.path)
             }
-            if case .success(.healed(let path, _)) = outcome { report.healed.append(path) }
+        }
+        let first = published.count - verified.count
+        let settled = batch.settlement.map { commit(OpenBatch($0, intake), for: caller) }
+        for (index, outcome) in batch.outcomes.enumerated() {
+            let (share, healed) = (verified[index].share, outcome.healedPath)
+            guard share != nil || healed != nil else { continue }
+            let upload = settled?[index] ?? published[first + index]
+            guard case .stored = upload.ending else { continue }
+            share.map(upload.keep)
+            if let healed { report.healed.append(healed) }
         }
         verified.removeAll(keepingCapacity: true)
         verifiedNames = 0
         report.hasPublished = true
         return report
+    }
+
+    /// Commits what was just published, of a store that publishes in a transaction. Nothing else waits then.
+    ///
+    /// - Returns: the same, as the transaction has left it.
+    private func commit(_ batch: OpenBatch, for caller: Caller) -> [Published] {
+        let recorded = record(sign(deliver(published, in: batch), for: caller), in: batch)
+        committed.append(recorded)
+        forgetPublished()
+        return recorded.uploads
+    }
+
+    private func forgetPublished() {
+        published.removeAll(keepingCapacity: true)
+        (unsignedBytes, unsignedNames) = (0, 0)
     }
 
     /// Gives up what the client may not store any more.
@@ -263,7 +293,7 @@ extension CommitPipeline {
 // MARK: Sign, record, release
 
 extension CommitPipeline {
-    /// What all that was published came to.
+    /// What uploads came to that were recorded together.
     package struct Ended {
         /// In the order in which their receipts are signed.
         package let uploads: [EndedUpload]
@@ -271,22 +301,27 @@ extension CommitPipeline {
         package let signedBatch: SignedBatch?
     }
 
-    /// Signs for what is published, records it in one transaction, and acknowledges it.
-    package func acknowledge(to caller: Caller) -> Ended {
-        guard !published.isEmpty else { return Ended(uploads: [], signedBatch: nil) }
-        defer {
-            published.removeAll(keepingCapacity: true)
-            (unsignedBytes, unsignedNames) = (0, 0)
+    /// Signs for what is published, records it in one transaction, and acknowledges it, with all that is committed already.
+    ///
+    /// - Returns: one for a store that publishes for good, and one for each publication of another; none if no upload waits.
+    package func acknowledge(to caller: Caller) -> [Ended] {
+        if !published.isEmpty {
+            committed.append(record(sign(deliver(published, in: nil), for: caller), in: nil))
+            forgetPublished()
         }
-        return release(record(sign(deliver(published), for: caller)))
+        defer { committed.removeAll() }
+        return committed.map(release)
     }
 
     /// One transaction for all that is for somebody.
-    private func deliver(_ published: [Published]) -> Delivered {
+    ///
+    /// - Parameter batch: the transaction that it is part of; nil for one of its own.
+    private func deliver(_ published: [Published], in batch: OpenBatch?) -> Delivered {
         let mails = published.indices.compactMap { index in published[index].mail.map { (index, $0) } }
         guard !mails.isEmpty else { return Delivered(uploads: published) }
         var uploads = published
-        let queued = intake.queue(mails.map { index, mail in (mail, published[index].upload.intent.recipients) })
+        let sent = mails.map { index, mail in (mail: mail, recipients: published[index].upload.intent.recipients) }
+        let queued = batch?.queue(sent) ?? intake.queue(sent)
         for ((index, _), result) in zip(mails, queued) {
             switch result {
             case .success(let isNew): uploads[index].delivered(isNew: isNew)
@@ -312,9 +347,20 @@ extension CommitPipeline {
         return Signed(uploads: uploads, signedBatch: signedBatch)
     }
 
-    private func record(_ signed: Signed) -> Recorded {
-        intake.record(signed.uploads.compactMap(\.entry), with: signed.signedBatch, since: changes)
-        return Recorded(uploads: signed.uploads, signedBatch: signed.signedBatch)
+    private func record(_ signed: Signed, in batch: OpenBatch?) -> Recorded {
+        let entries = signed.uploads.compactMap(\.entry)
+        guard let batch else {
+            intake.record(entries, with: signed.signedBatch, since: changes)
+            return Recorded(uploads: signed.uploads, signedBatch: signed.signedBatch)
+        }
+        do throws(Failure) {
+            try batch.commit(entries, with: signed.signedBatch)
+            return Recorded(uploads: signed.uploads, signedBatch: signed.signedBatch)
+        } catch {
+            var uploads = signed.uploads
+            for index in uploads.indices { uploads[index].fail(error) }
+            return Recorded(uploads: uploads, signedBatch: nil)
+        }
     }
 
     private func release(_ recorded: Recorded) -> Ended {
@@ -334,6 +380,11 @@ extension CommitPipeline {
         case .failed(let error, let size): .refused(error, size: size)
         }
     }
+}
+
+extension Result<PublicationOutcome, Failure> {
+    /// The file that the disk had lost, and has again.
+    fileprivate var healedPath: RelativePath? { if case .success(.healed(let path, _)) = self { path } else { nil } }
 }
 
 extension CommitPipeline.Published {

@@ -31,6 +31,8 @@ package final class KnownUploads: Sendable {
     let records: any UploadRecords
     let recent = RecentResults()
     let filter: UploadFilter
+    /// Whether other servers record uploads as well, so that the filter does not know all.
+    private let isShared: Bool
     private let unfinished = UnfinishedUploads()
     /// Held while something is said of unfinished uploads, so that what was said last counts.
     private let tellingUnfinished = Locked(())
@@ -49,8 +51,12 @@ package final class KnownUploads: Sendable {
     /// When `load`, which has failed, is to be called again, in nanoseconds of the monotonic clock; `max` where it has not failed.
     private let nextLoading = Atomic(Int64.max)
 
-    init(_ records: any UploadRecords, clock: IntakeClock, report: @escaping @Sendable (IntakeEvent) -> Void) {
-        (self.records, self.clock, self.report) = (records, clock, report)
+    init(
+        _ records: any UploadRecords, isShared: Bool, clock: IntakeClock,
+        report: @escaping @Sendable (IntakeEvent) -> Void
+    ) {
+        (self.records, self.isShared) = (records, isShared)
+        (self.clock, self.report) = (clock, report)
         filter = UploadFilter(catalogCount: records.wasEmpty ? 0 : try? records.count())
     }
 
@@ -65,7 +71,7 @@ package final class KnownUploads: Sendable {
                 unfinished.add(try records.unfinished())
                 knowsUnfinished.store(true, ordering: .relaxed)
             }
-            if !filter.isLoaded { try learnIDs() }
+            if !isShared, !filter.isLoaded { try learnIDs() }
         } catch {
             complain(error, unrecorded: 0)
             let next = clock.monotonic().addingReportingOverflow(Self.loadInterval).partialValue
@@ -97,18 +103,21 @@ package final class KnownUploads: Sendable {
     /// - Returns: nothing for an id that has no acknowledgement, or whose is forgotten.
     package func entry(for id: UploadID) -> CatalogEntry? {
         if let entry = recent.find(id) { return entry }
-        guard filter.mayContain(id) else { return nil }
+        guard mayBeRecorded(id) else { return nil }
         return recorded([id]).first ?? nil
     }
 
     /// The same for many at once, in their order.
     func entries(for ids: [UploadID]) -> [CatalogEntry?] {
         var found = ids.map(recent.find)
-        let others = found.indices.filter { found[$0] == nil && filter.mayContain(ids[$0]) }
+        let others = found.indices.filter { found[$0] == nil && mayBeRecorded(ids[$0]) }
         guard !others.isEmpty else { return found }
         for (index, entry) in zip(others, recorded(others.map { ids[$0] })) { found[index] = entry }
         return found
     }
+
+    /// Whether the catalog has to be asked for an upload.
+    private func mayBeRecorded(_ id: UploadID) -> Bool { isShared || filter.mayContain(id) }
 
     private func recorded(_ ids: [UploadID]) -> [CatalogEntry?] {
         // Taken before, so that what is told meanwhile is not missed.
@@ -128,9 +137,7 @@ package final class KnownUploads: Sendable {
     @discardableResult
     func record(_ entries: [CatalogEntry], with receipts: SignedBatch? = nil) -> Bool {
         guard !entries.isEmpty else { return true }
-        recent.add(entries)
-        filter.add(entries.lazy.map(\.id))
-        unfinished.end(entries.lazy.map(\.id))
+        remember(entries)
         do throws(RecordsError) {
             let hasRotten = try records.record(entries, with: receipts)
             rejoice()
@@ -142,6 +149,13 @@ package final class KnownUploads: Sendable {
             complain(error, unrecorded: entries.count)
             return false
         }
+    }
+
+    /// Remembers uploads in memory alone.
+    func remember(_ entries: [CatalogEntry]) {
+        recent.add(entries)
+        filter.add(entries.lazy.map(\.id))
+        unfinished.end(entries.lazy.map(\.id))
     }
 
     /// What was signed together with one receipt.

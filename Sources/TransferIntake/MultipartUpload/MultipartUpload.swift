@@ -261,12 +261,12 @@ package final class MultipartUpload: Sendable {
     /// - Parameters:
     ///   - connection: the number of the caller's; they grow.
     ///   - run: the push that it is part of.
-    ///   - isInOrder: whether it has to begin where the first byte is missing.
+    ///   - abilities: of the store. Without `writesAnywhere`, the range has to begin where the first byte is missing.
     ///   - stage: opens the file, for the first claim.
     /// - Throws: `contentMismatch` when some of the bytes are behind the upload's end; `incomplete` when a newer connection
     ///   has any of them; `busy` when the upload is being completed, or has too many pieces; what `stage` throws.
     func claim(
-        _ range: Range<UInt64>, connection: Int, run: UInt64?, isInOrder: Bool = false,
+        _ range: Range<UInt64>, connection: Int, run: UInt64?, abilities: StoreAbilities = StoreAbilities(),
         stage: () throws(Failure) -> any StagedContent
     ) throws(Failure) -> PartClaim {
         monitor.lock()
@@ -274,9 +274,10 @@ package final class MultipartUpload: Sendable {
         try check(range, connection)
         let (staged, wasOpened) = try open(stage)
         let isPiece = monitor.state.total.map { !range.isWholeBlocks(of: $0) } ?? false
+        guard !isPiece || abilities.takesPieces else { throw .noPieces }
         guard !isPiece || monitor.state.parts.pieces < Self.mostPieces else { throw .tooManyPieces }
         let next = monitor.state.parts.contiguousEnd
-        guard !isInOrder || range.lowerBound == next else { throw .outOfOrder(next: next) }
+        guard abilities.writesAnywhere || range.lowerBound == next else { throw .outOfOrder(next: next) }
         // A newer connection may have come meanwhile.
         if wasOpened { try check(range, connection) }
         monitor.state.note(connection, run)
@@ -485,6 +486,10 @@ extension Failure {
     static func outOfOrder(next: UInt64) -> Failure {
         Failure(.incomplete, "The parts of an upload are taken in order here; the next one begins at byte \(next).")
     }
+
+    static let noPieces = Failure(
+        .sizeMismatch,
+        "The server takes no pieces of blocks; send whole blocks of 4 MiB, and a shorter one at the end alone.")
 
     static let tooManyPieces = Failure(.busy, "The upload has too many pieces of blocks; send whole blocks.")
 

@@ -50,9 +50,8 @@ final class PartUpload: OpenUpload {
             guard let range = part.range(size: intent.size ?? 0) else { throw .declaredOtherwise }
             try checkLength(range, of: multipart)
             let parts = try admission.intake.partStore()
-            let isInOrder = !admission.intake.store.abilities.writesAnywhere
             let claim = try multipart.claim(
-                range, connection: connection, run: admission.run, isInOrder: isInOrder
+                range, connection: connection, run: admission.run, abilities: admission.intake.store.abilities
             ) { [quota = admission.quota] () throws(Failure) in
                 try parts.resume(id: part.upload, size: part.total, filled: intent.filled, quota: quota)
             }

@@ -81,7 +81,7 @@ package protocol ContentStore: AnyObject, Sendable {
     ) throws(Failure) -> Staged
 
     /// Publishes verified uploads. When this returns, those that succeeded are under the paths it names, durably if the
-    /// store is, and nothing is visible of the others.
+    /// store is, and nothing is visible of the others. A store that returns a `Settlement` promises the same when that is committed.
     ///
     /// - Parameters:
     ///   - acknowledged: the digest that a file was acknowledged with, where nobody has changed it since. An upload with
@@ -168,7 +168,7 @@ package protocol RereadStore: AnyObject, Sendable {
 }
 
 /// What came of publications that were published together.
-package struct PublishedBatch: Sendable {
+package struct PublishedBatch {
     /// One for each publication, in order.
     package let outcomes: [Result<PublicationOutcome, Failure>]
 
@@ -179,16 +179,44 @@ package struct PublishedBatch: Sendable {
     /// new versions.
     package let keeping: (any AnyObject & Sendable)?
 
+    /// Commits the publications together with their mail and records; nil if they are published for good.
+    package let settlement: (any Settlement)?
+
     package init(
         outcomes: [Result<PublicationOutcome, Failure>], touched: [TouchedFile] = [],
-        keeping: (any AnyObject & Sendable)? = nil
+        keeping: (any AnyObject & Sendable)? = nil, settlement: (any Settlement)? = nil
     ) {
         (self.outcomes, self.touched, self.keeping) = (outcomes, touched, keeping)
+        self.settlement = settlement
     }
 }
 
-/// What a store can, and others cannot.
+/// What a store can do and others cannot, and how much of it at once. It is asked for once, when the server starts.
 package struct StoreAbilities: Equatable, Sendable {
+    /// Whether others store into it as well: other servers over the same records. What this process has in memory then proves that an
+    /// upload was acknowledged, and never that it was not.
+    package var isShared = false
+
+    /// Uploads that are published together at most; nil where each of them holds a descriptor, so that the server's bound counts
+    /// (`Intake.Configuration.filesAtOnce`).
+    package var uploadsAtOnce: Int?
+
+    /// Threads that may wait while the store publishes; nil where as many are enough as a disk keeps busy
+    /// (`ServerConfiguration.blockingThreads`).
+    package var waitingThreads: Int?
+
+    /// Whether a part of an upload may be a piece of a block.
+    package var takesPieces = true
+
+    /// Whether content may have holes, which take no room (`StagedContent.clear`).
+    package var takesHoles = true
+
+    /// Whether a file can have a second name.
+    package var linksFiles = true
+
+    /// Whether files can be given owners.
+    package var keepsOwners = true
+
     /// Whether the parts of an upload may come in any order. Without, each has to begin where the last one ended.
     package var writesAnywhere: Bool
 

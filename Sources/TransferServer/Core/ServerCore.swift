@@ -73,7 +73,9 @@ final class ServerCore: Sendable {
         ) { event in log.write([LogEvent(event)]) }
         self.intake = intake
         intake.giveWay(in: store)
-        let transport = Transport(configuration, identity, gate)
+        let transport = Transport(
+            configuration, identity, gate,
+            threads: max(configuration.blockingThreads, store.abilities.waitingThreads ?? 0))
         self.transport = transport
         ownTLS = identity.ownTLS
         ways = HTTPWays(configuration) { transport.tls?.covers($0) ?? false }

@@ -68,13 +68,14 @@ final class Transport: Sendable {
 
     private static let unsentLimit = 64 << 20
 
-    init(_ configuration: ServerConfiguration, _ identity: Identity, _ gate: AccessGate?) {
+    /// - Parameter threads: of the pool for work that blocks.
+    init(_ configuration: ServerConfiguration, _ identity: Identity, _ gate: AccessGate?, threads: Int) {
         security = Locked(identity.tls)
         currentSettings = Locked(ServerSettings(configuration))
         uploadSecret = identity.secret
         self.gate = gate
         (agent, digestThreads) = (configuration.agent, configuration.digestThreads)
-        pool = BlockingPool(name: "transfer-disk", threads: configuration.blockingThreads)
+        pool = BlockingPool(name: "transfer-disk", threads: threads)
         buffers = BufferPool(size: Self.bufferSize, count: Self.bufferCount)
         chunks = BufferPool(size: Self.chunkSize + 4096, count: Self.chunkCount)
         limits = Locked(

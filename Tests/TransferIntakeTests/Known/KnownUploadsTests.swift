@@ -14,7 +14,7 @@ import TransferTestSupport
     @Test func aNumberThatWasGivenToAnother() throws {
         let directory = try TemporaryDirectory()
         let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
-        let known = KnownUploads(catalog, clock: .system) { _ in }
+        let known = KnownUploads(catalog, isShared: false, clock: .system) { _ in }
         let view = Caller(Grant(.token("a"), name: "guest"), UploadScope(), peer: "")
         let stored = ContentVersion(object: 7, revision: 50, touch: 100, size: 3)
         known.record([
@@ -36,7 +36,7 @@ import TransferTestSupport
     @Test func whatIsRecordedLateDoesNotHeal() throws {
         let directory = try TemporaryDirectory()
         let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
-        let known = KnownUploads(catalog, clock: .system) { _ in }
+        let known = KnownUploads(catalog, isShared: false, clock: .system) { _ in }
         let digest = Digest(.xxh128, [UInt8](repeating: 1, count: 16))
         func record(_ file: ContentVersion) {
             let entry = CatalogEntry(

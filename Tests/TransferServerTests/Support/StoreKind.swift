@@ -21,6 +21,9 @@ enum StoreKind: String, CaseIterable, Sendable {
     /// Of the servers that the present test starts.
     @TaskLocal static var current = wanted.flatMap { StoreKind(rawValue: $0) } ?? .directory
 
+    /// What a store in memory says that it can.
+    @TaskLocal static var abilities = StoreAbilities()
+
     /// Puts the store in place.
     ///
     /// - Parameter directory: has what the server keeps on its machine.
@@ -30,10 +33,12 @@ enum StoreKind: String, CaseIterable, Sendable {
     ) throws -> MemoryMedium? {
         guard self == .memory else { return nil }
         let memory = try MemoryInFolder.of(directory)
+        let abilities = Self.abilities
         foundations.openStore = { (configuration) throws(Failure) in
             OpenedStore(
                 try MemoryStore(
-                    memory.medium, durability: configuration.durability, limits: configuration.space),
+                    memory.medium, durability: configuration.durability, limits: configuration.space,
+                    abilities: abilities),
                 OpenedStore.Folders(directory: memory.top.number, own: memory.own.number))
         }
         foundations.openAccess = { _ in memory.access }

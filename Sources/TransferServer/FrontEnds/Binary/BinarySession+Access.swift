@@ -5,6 +5,7 @@ import TransferIO
 import TransferIntake
 import TransferKeys
 import TransferModel
+import TransferPorts
 import TransferProtocol
 import TransferSystem
 
@@ -55,9 +56,10 @@ extension BinarySession {
     private func welcome(for caller: Caller, on socket: StreamSocket?) -> Welcome {
         let (intake, settings, resources) = (client.intake, client.settings, requests.worker.resources)
         let timeouts = settings.timeouts
-        var features: Features = [.files, .folders, .trees, .zstd, .holes, .versions]
+        var features: Features = [.files, .folders, .trees, .zstd, .versions]
         if caller.hasMailbox(in: intake) { features.insert(.mail) }
         if intake.takesPieces { features.insert(.pieces) }
+        if intake.store.abilities.takesHoles { features.insert(.holes) }
         if caller.mayReplaceAll, resources.offersOwners { features.insert(.owners) }
         if resources.trashes { features.insert(.trashes) }
         return Welcome(

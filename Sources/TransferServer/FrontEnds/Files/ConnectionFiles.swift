@@ -100,6 +100,7 @@ extension ConnectionFiles {
 /// a `TreeChange`, if it may. Used by one thread at a time.
 final class ConnectionChanges {
     private let changes: TreeChanges
+    private let linksFiles: Bool
     /// Those that wait to be made together.
     private var waiting: [TreeChange] = []
 
@@ -109,6 +110,7 @@ final class ConnectionChanges {
     /// - Parameter trash: where the connection puts things.
     init(_ resources: WorkerResources, _ trash: TrashPart) {
         changes = TreeChanges(resources.intake, resources.tree, trash: trash, keepsReplaced: resources.trashes)
+        linksFiles = resources.intake.store.abilities.linksFiles
     }
 
     /// The command of the client that the changes are part of, as far as it has said so.
@@ -147,6 +149,7 @@ extension ConnectionChanges {
         case .symbolicLink:
             waiting.append(.link(path, to: request.target, replaces: request.replaces, wanted, of: request.version))
         case .hardLink:
+            guard linksFiles else { throw .noSecondNames }
             guard let text = String(validating: request.target, as: UTF8.self) else {
                 throw Failure(.invalidPath, "The path of the file to link to is not UTF-8.")
             }
@@ -305,4 +308,9 @@ final class FileCopy: RequestAnswer {
     }
 
     func events(peer: String) -> [LogEvent] { [.changed(.make(request), peer: peer)] }
+}
+
+extension Failure {
+    fileprivate static let noSecondNames = Failure(
+        .wrongForm, "A file has one name only in this store; send the file itself in the place of its second name.")
 }

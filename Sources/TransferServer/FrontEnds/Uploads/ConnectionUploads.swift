@@ -233,10 +233,9 @@ extension ConnectionUploads {
 
     /// Acknowledges all that is published.
     ///
-    /// - Returns: these uploads, and the signature of their receipts, where the client wants them.
-    func acknowledge() -> (settled: [EndedUpload], signedBatch: SignedBatch?) {
-        let ended = intake.acknowledge()
-        return (ended.uploads.map(noted), ended.signedBatch)
+    /// - Returns: these uploads, and the signature of their receipts, where the client wants them, of each batch that was recorded.
+    func acknowledge() -> [(settled: [EndedUpload], signedBatch: SignedBatch?)] {
+        intake.acknowledge().map { ($0.uploads.map(noted), $0.signedBatch) }
     }
 
     /// Whether acknowledgements may wait for those of a next batch that is there already, to have one signature with them: only
@@ -297,7 +296,7 @@ extension WorkerResources {
             gate: transport.gate,
             pool: transport.pool, chunks: transport.chunks, compressors: transport.compressors,
             news: core.configuration.http == .off ? nil : core.http.news,
-            trashes: core.trashes, offersOwners: core.configuration.offersOwners,
+            trashes: core.trashes, offersOwners: core.configuration.offersOwners && core.store.abilities.keepsOwners,
             directoryIdentity: core.configuration.tellsDirectory ? core.store.identity : nil,
             digestThreads: transport.digestThreads
         ) { [pool = transport.pool] account, work in pool.submit(for: account, work) }

@@ -81,9 +81,10 @@ package final class UploadWorker<Performer: StepPerformer>: @unchecked Sendable 
     }
 
     private func acknowledge() {
-        let (settled, signedBatch) = uploads.acknowledge()
-        steps.settled(settled)
-        if let signedBatch { steps.signed(signedBatch) }
+        for (settled, signedBatch) in uploads.acknowledge() {
+            steps.settled(settled)
+            if let signedBatch { steps.signed(signedBatch) }
+        }
     }
 
     /// Performs none of the steps that wait.

@@ -105,10 +105,11 @@ extension World {
     }
 
     func acknowledge(_ session: Session) throws {
-        let ended = session.intake.acknowledge()
-        if !ended.uploads.isEmpty, !disk.isDead { done.insert(.acknowledge) }
-        try gave(ended.signedBatch)
-        try tell(ended.uploads, on: session)
+        for ended in session.intake.acknowledge() {
+            if !ended.uploads.isEmpty, !disk.isDead { done.insert(.acknowledge) }
+            try gave(ended.signedBatch)
+            try tell(ended.uploads, on: session)
+        }
     }
 
     func tell(_ ended: [EndedUpload], on session: Session) throws {

@@ -99,7 +99,7 @@ final class FormReceiver: ContentReceiver {
     /// Stores the files that are complete, and keeps their results for the answer.
     private func publish() {
         settled(context.uploads.publish())
-        settled(context.uploads.acknowledge().settled)
+        for batch in context.uploads.acknowledge() { settled(batch.settled) }
     }
 
     private func settled(_ uploads: [EndedUpload]) { uploads.forEach(settled) }

@@ -46,7 +46,7 @@ final class RequestUpload {
         uploads.finish(DeclaredEnd()).forEach(settled)
         guard outcome == nil else { return }
         uploads.publish().forEach(settled)
-        uploads.acknowledge().settled.forEach(settled)
+        for batch in uploads.acknowledge() { batch.settled.forEach(settled) }
     }
 
     /// Its sender gives it up.

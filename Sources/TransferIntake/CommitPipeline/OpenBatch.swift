@@ -1,0 +1,60 @@
+import TransferMail
+import TransferModel
+import TransferPorts
+
+/// A batch whose publication is an open transaction: takes its mail and its records into the transaction, and tells others of them when
+/// it is committed.
+final class OpenBatch {
+    private let settlement: any Settlement
+    private let intake: Intake
+    /// For whom mail is new.
+    private var fresh: [String] = []
+    /// Mail whose content goes with the transaction.
+    private var freed: [Mail] = []
+
+    init(_ settlement: any Settlement, _ intake: Intake) { (self.settlement, self.intake) = (settlement, intake) }
+
+    /// Puts published uploads into mailboxes.
+    ///
+    /// - Returns: as `Intake.queue` does.
+    func queue(_ mails: [(mail: Mail, recipients: [String])]) -> [Result<Bool, Failure>] {
+        guard let mailroom = intake.mailroom else { return mails.map { _ in .failure(.noMailboxes) } }
+        let queued: [QueuedMail]
+        do throws(RecordsError) {
+            queued = try settlement.queue(mails, mailroom.limits)
+        } catch {
+            return mails.map { _ in .failure(Failure(mail: error)) }
+        }
+        return zip(mails, queued).map { sent, result in
+            switch result {
+            case .queued(let fresh, let isKept, let freed):
+                self.fresh += fresh
+                self.freed += (isKept ? [] : [sent.mail]) + (freed.map { [$0] } ?? [])
+                return .success(isKept)
+            case .refused(let refusal):
+                freed.append(sent.mail)
+                return .failure(Failure(refusal))
+            }
+        }
+    }
+
+    /// - Throws: why nothing of the batch is stored.
+    func commit(_ entries: [CatalogEntry], with receipts: SignedBatch?) throws(Failure) {
+        do throws(RecordsError) {
+            try settlement.commit(entries, with: receipts)
+        } catch {
+            throw Failure(unsettled: error)
+        }
+        intake.known.remember(entries)
+        intake.mailroom?.tell(fresh)
+        intake.quotas.removed(freed)
+    }
+}
+
+extension Failure {
+    fileprivate init(unsettled error: RecordsError) {
+        self.init(
+            error.reason == .full ? .insufficientStorage : .storageFailed,
+            "The upload could not be recorded, and is not stored: \(error.message)")
+    }
+}

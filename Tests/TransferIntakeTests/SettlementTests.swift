@@ -1,0 +1,106 @@
+import Testing
+import TransferAccess
+import TransferCatalog
+import TransferKeys
+import TransferLedger
+import TransferMail
+import TransferModel
+import TransferPorts
+import TransferTestSupport
+
+@testable import TransferIntake
+
+/// A store that keeps names, mail and records in one database commits all of a batch or nothing of it.
+@Suite struct SettlementTests {
+    private let directory: TemporaryDirectory
+    private let store: TransactionalStore
+    private let intake: Intake
+    private let session: IntakeSession
+    private let file = UploadIntent(id: .random(), path: "a", size: 1, conflict: .overwrite)
+    private let mail = UploadIntent(id: .random(), path: "m", size: 1, recipients: ["bob"])
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
+        let ledger = try MailLedger(path: directory.path("mail"), isDurable: false)
+        store = TransactionalStore(catalog, ledger)
+        let people = ListedPeople(people: [MailPerson("bob")])
+        intake = Intake(
+            Intake.Configuration(maximumMultiparts: 4, filesAtOnce: 64, maximumUpload: 1 << 30, keepUnfinished: .max),
+            store: store, records: catalog, signer: KeyPair(),
+            mailroom: Mailroom(.success(ledger), people, MailLimits(bytes: 16 << 20))
+        ) { _ in }
+        let grant = Grant(.token("alice"), name: "alice", options: AccessOptions())
+        let way = IntakeSession.Connection(number: 1) { work in work() }
+        session = IntakeSession(intake, way, caller: Caller(grant, UploadScope(), peer: "test"))
+        session.giveReceipts()
+    }
+
+    /// Sends content of one byte.
+    private func bring(_ intents: [UploadIntent]) throws {
+        for intent in intents { #expect(try session.bring(intent, [7]) == nil) }
+    }
+
+    private func recorded(_ intent: UploadIntent) throws -> CatalogEntry? {
+        try store.catalog.entries(for: [intent.id]).first ?? nil
+    }
+
+    @Test func aBatchIsCommittedWithItsMailAndItsRecords() throws {
+        try bring([file, mail])
+        #expect(session.publish().ended.isEmpty)
+        // Before the client is told, and without a transaction that waits for it.
+        #expect(store.commits == 1 && !store.isOpen && session.pipeline.isWaiting)
+        #expect(!session.pipeline.canShareSignature)
+        let entry = try #require(try recorded(file))
+        #expect(try store.ledger.deliveries(of: mail.id).map(\.recipient) == ["bob"])
+        let ended = session.acknowledge()
+        #expect(ended.flatMap(\.uploads).map(\.outcome.code) == [.committed, .committed])
+        let signed = try #require(ended.first?.signedBatch)
+        #expect(entry.receipt.map { signed.number..<signed.number + UInt64(signed.count) ~= $0 } == true)
+        #expect(!session.pipeline.isWaiting && session.acknowledge().isEmpty)
+        #expect(intake.known.entry(for: file.id) != nil)
+    }
+
+    @Test func nothingIsStoredOfABatchThatCannotBeCommitted() throws {
+        store.isFailing = true
+        try bring([file, mail])
+        #expect(session.publish().ended.isEmpty)
+        #expect(!store.isOpen && store.mailFiles().isEmpty)
+        #expect(try !store.store.exists(RelativePath("a")))
+        #expect(try recorded(file) == nil)
+        #expect(intake.known.entry(for: file.id) == nil)
+        #expect(try store.ledger.deliveries(of: mail.id).isEmpty)
+        let ended = session.acknowledge()
+        #expect(ended.flatMap(\.uploads).map(\.outcome.code) == [.storageFailed, .storageFailed])
+        #expect(ended.allSatisfy { $0.signedBatch == nil })
+        store.isFailing = false
+        try bring([file, mail])
+        #expect(session.publish().ended.isEmpty)
+        #expect(session.acknowledge().flatMap(\.uploads).map(\.outcome.code) == [.committed, .committed])
+        #expect(try store.store.exists(RelativePath("a")))
+        #expect(store.mailFiles().count == 1)
+    }
+
+    /// Uploads of several publications have receipts of their own: the first of them is committed by then.
+    @Test func eachPublicationIsATransaction() throws {
+        let other = UploadIntent(id: .random(), path: "b", size: 1, conflict: .overwrite)
+        for intent in [file, other] {
+            try bring([intent])
+            #expect(session.publish().ended.isEmpty)
+        }
+        #expect(store.commits == 2)
+        let ended = session.acknowledge()
+        #expect(ended.map { $0.uploads.map(\.upload.intent.id) } == [[file.id], [other.id]])
+        #expect(Set(ended.map(\.signedBatch?.number)).count == 2)
+    }
+
+    @Test func whatIsCommittedIsKnownWhenTheConnectionIsLost() throws {
+        try bring([file])
+        _ = session.publish()
+        session.leave()
+        #expect(try recorded(file) != nil)
+        #expect(store.commits == 1)
+        let outcome = session.begin(file, mayEnd: true).outcome
+        #expect(outcome?.code == .committed)
+    }
+}
