@@ -40,14 +40,8 @@ package final class Intake: Sendable {
     /// Lets what was acknowledged hold in a copy of the directory.
     package let adoption: Adoption
 
-    /// What is for somebody; nothing where nobody has a name.
-    package let mailroom: Mailroom?
-
-    /// Content that may be in a mailbox, and may not, because the ledger has failed meanwhile.
-    let doubtfulMail = Locked([Mail]())
-
-    /// How many of them are kept in memory; each has a name and a note of some KiB at most.
-    static let mostDoubtful = 1024
+    /// What is for somebody.
+    package let mail: MailDelivery
 
     /// Gives receipts to callers that ask; nothing where acknowledgements don't promise enough for that.
     let issuer: ReceiptIssuer?
@@ -97,15 +91,18 @@ package final class Intake: Sendable {
                 first: known.receiptNumber, keep: { known.keep(receiptNumber: $0) }, utc: clock.utc)
             return ReceiptIssuer(signer, numbers: numbers, utc: clock.utc)
         }
-        self.mailroom = mailroom
         let adoption = Adoption(known, store, mark, report: report)
         self.adoption = adoption
         quotas = CallerQuotas(known, store, mailroom, adoption, clock: clock.monotonic)
+        mail = MailDelivery(mailroom, store, quotas)
         multiparts = MultipartUploads(limit: configuration.maximumMultiparts) { id in
             guard known.unfinished(id) != nil else { return }
             known.forgetUnfinished([id]) { store.parts?.hasPart($0) ?? false }
         }
     }
+
+    /// The mailboxes; nil where nobody has a name.
+    package var mailroom: Mailroom? { mail.mailroom }
 
     /// Bytes of an upload that are taken at most, before the caller's own limit.
     package var maximumUpload: UInt64 {
@@ -243,5 +240,66 @@ package struct IntakeClock: Sendable {
 
     package init(monotonic: @escaping @Sendable () -> Int64, utc: @escaping @Sendable () -> Int64) {
         (self.monotonic, self.utc) = (monotonic, utc)
+    }
+}
+
+// MARK: What clients may replace and copy
+
+extension Intake {
+    /// Whether a client has stored a file, also in a copy of the directory.
+    ///
+    /// - Throws: `busy` where that can only be told later.
+    func hasStored(_ caller: Caller, _ path: RelativePath, _ file: ContentVersion) throws(Failure) -> Bool {
+        if known.hasStored(caller, path, file) { return true }
+        guard adoption.isOpen else { return false }
+        switch adoption.adopt(path, file) {
+        case .known: return known.hasStored(caller, path, file)
+        case .later(let interval): throw .isChecked(path, interval)
+        case .unknown: throw .cannotBeChecked(path, isInDoubt: store.isInDoubt)
+        }
+    }
+
+    /// Lets a file be known as it is before it gets another time of modification: behind that it could not be told from other files.
+    ///
+    /// - Throws: `busy` where that can only be done later.
+    func prepareChange(of path: RelativePath) throws(Failure) {
+        guard adoption.isOpen, let version = store.version(at: path) else { return }
+        if case .later(let interval) = adoption.adopt(path, version) { throw .isChecked(path, interval) }
+    }
+}
+
+extension Intake {
+    /// Publishes a copy of what is stored, and records it as this server's changes have left it since.
+    ///
+    /// - Parameters:
+    ///   - begun: when the client asked for it, in nanoseconds since 1970 (UTC).
+    /// - Returns: where the content is, and the part of the trash that has what it took the place of, if one has; nil if the path was
+    ///   taken and was to be left.
+    /// - Throws: why it could not be published.
+    package func publish(
+        copy publication: Publication, _ kind: ContentKind, for caller: Caller, begun: Int64
+    ) throws(Failure) -> (path: RelativePath, trash: TrashBatch?)? {
+        let share = try quotas.share(for: publication, of: caller.grant)
+        let moment = known.recentChanges.moment
+        let batch = store.publish(
+            [publication], acknowledged: known.acknowledged(at:_:), mayReplace: mayReplace(caller))
+        known.restamp(batch)
+        guard let file = PublishedFile(try batch.outcomes[0].get(), of: publication, for: caller) else { return nil }
+        if let kept = file.kept { known.recentKeeps.add(kept, of: file.path) }
+        let entry = file.entry(
+            of: publication, kind, isDurable: store.durability == .commit, by: caller, begun: begun, at: clock.utc())
+        if let settlement = batch.settlement {
+            try OpenBatch(settlement, self).commit([entry], with: nil)
+        } else {
+            PublishedRecording(known: known, store: store).record([entry], with: nil, since: moment)
+        }
+        share?.keepAll()
+        return (file.path, file.kept?.batch)
+    }
+
+    /// Whether a client may replace a file; nil for a client that may replace all.
+    func mayReplace(_ caller: Caller) -> ((RelativePath, ContentVersion) throws(Failure) -> Bool)? {
+        guard !caller.mayReplaceAll else { return nil }
+        return { (path, file) throws(Failure) in try self.hasStored(caller, path, file) }
     }
 }

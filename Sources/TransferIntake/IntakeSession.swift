@@ -385,10 +385,3 @@ extension IntakeSession {
         return receipt.flatMap { try? SignedReceipt(decoding: $0) }
     }
 }
-
-extension Caller {
-    /// Whether it may know that this was sent; its path is another question.
-    fileprivate func mayKnow(_ entry: CatalogEntry) -> Bool {
-        grant.options.rights.mayRead || id != nil && entry.client == id
-    }
-}

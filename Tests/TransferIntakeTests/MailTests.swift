@@ -102,7 +102,7 @@ import Testing
         _ = session.outcomes()
         let id = intent().id
         let ended = try #require(try fixture.intake.mailroom?.settle([id], by: "bob", as: .delivered).ended)
-        fixture.intake.free(ended.freed)
+        fixture.intake.mail.free(ended.freed)
         #expect(mailFiles == [])
         #expect(try acknowledged([#require(session.begin(intent(), mayEnd: true).outcome)]).code == .alreadyStored)
         #expect(try #require(try session.bring(intent(), content)).code == .alreadyStored)
@@ -197,7 +197,7 @@ import Testing
         let other = fixture.session(of: "alice")
         _ = try other.bring(intent(2), content)
         _ = other.outcomes()
-        #expect(try fixture.intake.sweepMail() == 1)
+        #expect(try fixture.intake.mail.sweep() == 1)
         #expect(try ledger.openPaths() == Set(mailFiles))
     }
 
@@ -205,9 +205,9 @@ import Testing
         let session = fixture.session(of: "alice")
         _ = try session.bring(intent(), content)
         _ = session.outcomes()
-        #expect(try fixture.intake.expireMail(after: 3_600_000_000_000) == [])
+        #expect(try fixture.intake.mail.expire(after: 3_600_000_000_000) == [])
         #expect(mailFiles.count == 1)
-        #expect(try fixture.intake.expireMail(after: -1).map(\.state) == [.expired])
+        #expect(try fixture.intake.mail.expire(after: -1).map(\.state) == [.expired])
         #expect(mailFiles == [])
         // Its sender may try once more.
         #expect(try session.bring(intent(), content) == nil)
@@ -224,7 +224,7 @@ import Testing
         #expect(throws: Failure.self) { _ = try session.bring(intent(2), content) }
         let ended = try #require(
             try fixture.intake.mailroom?.settle([intent().id], by: "bob", as: .declined).ended)
-        fixture.intake.free(ended.freed)
+        fixture.intake.mail.free(ended.freed)
         #expect(try session.bring(intent(3), content) == nil)
         _ = try acknowledged(session.outcomes())
     }

@@ -103,4 +103,24 @@ import TransferTestSupport
         let outcome = session.begin(file, mayEnd: true).outcome
         #expect(outcome?.code == .committed)
     }
+
+    @Test(arguments: [false, true]) func aCopyIsCommittedWithItsRecord(isFailing: Bool) throws {
+        store.isFailing = isFailing
+        let content = try store.stage(id: .random(), size: 1, filled: nil, permissions: nil, quota: nil)
+        try ([7] as [UInt8]).withUnsafeBytes { try content.write($0, at: 0) }
+        let path = try RelativePath("c")
+        let copy = Publication(
+            staged: content, id: .random(), path: path, size: 1, digest: IntakeFixture.digest([7]), conflict: .overwrite
+        )
+        let stored = Result { () throws(Failure) in
+            try intake.publish(copy: copy, .file, for: session.caller, begun: 0)
+        }
+        switch stored {
+        case .success(let stored): #expect(!isFailing && stored?.path == path)
+        case .failure(let failure): #expect(isFailing && failure.code == .storageFailed)
+        }
+        #expect(store.store.exists(path) != isFailing)
+        #expect(try (store.catalog.entries(for: [copy.id])[0] == nil) == isFailing)
+        #expect(!store.isOpen)
+    }
 }

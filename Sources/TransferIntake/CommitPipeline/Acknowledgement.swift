@@ -1,5 +1,5 @@
 package import TransferModel
-package import TransferPorts
+import TransferPorts
 
 /// The promise that the content of an upload is verified and stored under the path that it names; durable, where it says so.
 ///
@@ -139,37 +139,5 @@ package enum UploadOutcome: Equatable, Sendable {
         case .skipped(_, let message): message
         case .refused(let error, _): error.message
         }
-    }
-}
-
-extension Intake {
-    /// Publishes a copy of what is stored, and records it as this server's changes have left it since.
-    ///
-    /// - Parameters:
-    ///   - begun: when the client asked for it, in nanoseconds since 1970 (UTC).
-    /// - Returns: where the content is, and the part of the trash that has what it took the place of, if one has; nil if the path was
-    ///   taken and was to be left.
-    /// - Throws: why it could not be published.
-    package func publish(
-        copy publication: Publication, _ kind: ContentKind, for caller: Caller, begun: Int64
-    ) throws(Failure) -> (path: RelativePath, trash: TrashBatch?)? {
-        let share = try quotas.share(for: publication, of: caller.grant)
-        let moment = known.recentChanges.moment
-        let batch = store.publish(
-            [publication], acknowledged: known.acknowledged(at:_:), mayReplace: mayReplace(caller))
-        known.restamp(batch)
-        guard let file = PublishedFile(try batch.outcomes[0].get(), of: publication, for: caller) else { return nil }
-        if let kept = file.kept { known.recentKeeps.add(kept, of: file.path) }
-        let entry = file.entry(
-            of: publication, kind, isDurable: store.durability == .commit, by: caller, begun: begun, at: clock.utc())
-        record([entry], with: nil, since: moment)
-        share?.keepAll()
-        return (file.path, file.kept?.batch)
-    }
-
-    /// Whether a client may replace a file; nil for a client that may replace all.
-    func mayReplace(_ caller: Caller) -> ((RelativePath, ContentVersion) throws(Failure) -> Bool)? {
-        guard !caller.mayReplaceAll else { return nil }
-        return { (path, file) throws(Failure) in try self.hasStored(caller, path, file) }
     }
 }

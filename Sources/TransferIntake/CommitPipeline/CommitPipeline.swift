@@ -321,7 +321,7 @@ extension CommitPipeline {
         guard !mails.isEmpty else { return Delivered(uploads: published) }
         var uploads = published
         let sent = mails.map { index, mail in (mail: mail, recipients: published[index].upload.intent.recipients) }
-        let queued = batch?.queue(sent) ?? intake.queue(sent)
+        let queued = batch?.queue(sent) ?? intake.mail.queue(sent)
         for ((index, _), result) in zip(mails, queued) {
             switch result {
             case .success(let isNew): uploads[index].delivered(isNew: isNew)
@@ -350,7 +350,8 @@ extension CommitPipeline {
     private func record(_ signed: Signed, in batch: OpenBatch?) -> Recorded {
         let entries = signed.uploads.compactMap(\.entry)
         guard let batch else {
-            intake.record(entries, with: signed.signedBatch, since: changes)
+            PublishedRecording(known: intake.known, store: intake.store)
+                .record(entries, with: signed.signedBatch, since: changes)
             return Recorded(uploads: signed.uploads, signedBatch: signed.signedBatch)
         }
         do throws(Failure) {

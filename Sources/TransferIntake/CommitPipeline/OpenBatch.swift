@@ -16,7 +16,7 @@ final class OpenBatch {
 
     /// Puts published uploads into mailboxes.
     ///
-    /// - Returns: as `Intake.queue` does.
+    /// - Returns: as `MailDelivery.queue` does.
     func queue(_ mails: [(mail: Mail, recipients: [String])]) -> [Result<Bool, Failure>] {
         guard let mailroom = intake.mailroom else { return mails.map { _ in .failure(.noMailboxes) } }
         let queued: [QueuedMail]

@@ -138,7 +138,7 @@ extension Intake {
     /// - Parameter path: what its sender calls it now.
     func stillDelivered(_ intent: UploadIntent, at path: RelativePath) throws(Failure) -> CommitPipeline.StillDelivered?
     {
-        let deliveries = try knownDeliveries(of: intent.id)
+        let deliveries = try mail.knownDeliveries(of: intent.id)
         guard let mail = deliveries.first?.mail, mail.digest.algorithm.function == intent.function else { return nil }
         let states = Dictionary(deliveries.map { (PathKey($0.recipient), $0.state) }) { first, _ in first }
         for name in intent.recipients {

@@ -242,3 +242,10 @@ package enum AccountHolder: Hashable, Sendable {
     case network(PeerNetwork)
     case thisMachine
 }
+
+extension Caller {
+    /// Whether it may know that this was sent; its path is another question.
+    func mayKnow(_ entry: CatalogEntry) -> Bool {
+        grant.options.rights.mayRead || id != nil && entry.client == id
+    }
+}

@@ -300,7 +300,7 @@ extension KnownUploads {
     }
 }
 
-extension Intake {
+extension KnownUploads {
     /// Lets the catalog know what came of changes that an earlier server did not finish. To be called before the first upload and the
     /// first change; where the catalog cannot be read or written then, it is done before the first change.
     ///
@@ -308,9 +308,9 @@ extension Intake {
     /// - Returns: how many there were.
     package func resolveIntended(in store: any TreeChanging) -> Int {
         do throws(RecordsError) {
-            return try known.loadIntended(in: store)
+            return try loadIntended(in: store)
         } catch {
-            known.complain(error, unrecorded: 0)
+            complain(error, unrecorded: 0)
             return 0
         }
     }

@@ -106,7 +106,7 @@ extension UploadAdmission {
         let limit = limit
         if intent.leastSize > limit { throw .uploadTooLarge(limit) }
         if intent.isMail {
-            try intake.admitMail(intent, from: caller)
+            try intake.mail.admit(intent, from: caller)
             // No other upload can have that place, so nothing there is replaced.
             (path, intent.conflict) = (RelativePath.mail(intent.wholeID), .keepBoth)
         } else {

@@ -308,7 +308,7 @@ extension ServerCore {
 extension ServerCore {
     /// Lets the catalog know what came of the last server's changes of names; before anything else is changed.
     func resolveIntended() {
-        let changes = intake.resolveIntended(in: store)
+        let changes = intake.known.resolveIntended(in: store)
         if changes > 0 { observability.log.write([.changesSettled(changes)]) }
     }
 
@@ -373,8 +373,8 @@ extension ServerCore {
         guard intake.mailroom?.isOpen ?? false else { return }
         do throws(RecordsError) {
             // The ledger of a state folder may not be the only one of the directory: what it does not name may wait in another one's.
-            let orphans = leftovers && configuration.stateDirectory == nil ? try intake.sweepMail() : 0
-            let expired = try intake.expireMail(after: transport.settings.keepMail.nanoseconds)
+            let orphans = leftovers && configuration.stateDirectory == nil ? try intake.mail.sweep() : 0
+            let expired = try intake.mail.expire(after: transport.settings.keepMail.nanoseconds)
             observability.log.write(expired.map { .mailExpired($0) })
             if orphans > 0 { observability.log.write([.mailSwept(orphans)]) }
         } catch {

@@ -87,7 +87,7 @@ package final class SimulatedGround {
         let intake = Intake(
             configuration, store: store, records: try records.open(), signer: nil, clock: clock.clock
         ) { _ in }
-        _ = intake.resolveIntended(in: store)
+        _ = intake.known.resolveIntended(in: store)
         _ = try? intake.expire(leftovers: true)
         intake.known.load()
         intake.forgetUnfinished()

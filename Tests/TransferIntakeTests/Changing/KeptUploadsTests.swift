@@ -295,7 +295,7 @@ import TransferTestSupport
             guard kill.hasKilled else { break }
             fixture.end()
             let next = try IntakeFixture(in: directory)
-            _ = next.intake.resolveIntended(in: next.store)
+            _ = next.intake.known.resolveIntended(in: next.store)
             let places = [try RelativePath("d/a"), try place("d/a")].map { directory.path("store/\($0.string)") }
             let there = places.compactMap { MarkdownDocument.read($0) }
             #expect(there.contains("old"), "killed at call \(calls)")

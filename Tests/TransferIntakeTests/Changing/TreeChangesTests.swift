@@ -157,7 +157,7 @@ import TransferTestSupport
             guard kill.hasKilled else { break }
             fixture.end()
             let next = try IntakeFixture(in: directory)
-            _ = next.intake.resolveIntended(in: next.store)
+            _ = next.intake.known.resolveIntended(in: next.store)
             try check(next, "killed at call \(calls)")
             let places = [try path("e"), .trash(Self.batch, try path("e")), try path("c")]
             let there = Set(places.compactMap { content(next.directory.path("store/\($0.string)")) })
@@ -238,7 +238,7 @@ import TransferTestSupport
         fails.store(false, ordering: .relaxed)
         fixture.end()
         let next = try IntakeFixture(in: directory)
-        _ = next.intake.resolveIntended(in: next.store)
+        _ = next.intake.known.resolveIntended(in: next.store)
         try check(next, "a sync has failed")
     }
 
@@ -272,7 +272,7 @@ import TransferTestSupport
         #expect(try fixture.intake.known.records.intended().isEmpty)
         fixture.end()
         let restarted = try IntakeFixture(in: directory)
-        #expect(restarted.intake.resolveIntended(in: restarted.store) == 0)
+        #expect(restarted.intake.known.resolveIntended(in: restarted.store) == 0)
         restarted.intake.known.index()
         let known = restarted.intake.known.entries(at: ["x", "a", "b"]).map { $0.map(\.digest) }
         #expect(known == [[IntakeFixture.digest([0x61])], [IntakeFixture.digest([0x62])], []])
@@ -382,7 +382,7 @@ import TransferTestSupport
             .move(try path("c"), to: try path("e"), replaces: true),
         ]
         for result in perform(changes, fixture) { #expect(throws: Never.self) { try result.get() } }
-        fixture.intake.record(late, with: nil, since: moment)
+        PublishedRecording(known: known, store: fixture.store).record(late, with: nil, since: moment)
         known.index()
         for (place, content) in [("q/x", "k/x"), ("q/y", "k/y"), ("e", "c"), ("b", "b")] {
             #expect(
@@ -454,7 +454,7 @@ import TransferTestSupport
             .set(try path("c"), attributes), .move(try path("c"), to: try path("x"), replaces: false),
         ]
         for result in perform(changes, fixture) { #expect(throws: Never.self) { try result.get() } }
-        fixture.intake.record(late, with: nil, since: moment)
+        PublishedRecording(known: known, store: fixture.store).record(late, with: nil, since: moment)
         known.index()
         for (place, content) in [("a", "a"), ("b", "b"), ("h", "b"), ("x", "c")] {
             let entry = known.entries(at: [place])[0].first
@@ -512,7 +512,7 @@ import TransferTestSupport
         // SQLITE_BUSY (sqlite.org/rescode.html).
         let calls = DatabaseCalls(failure: { _ in fails.load(ordering: .relaxed) ? 5 : 0 })
         let next = try IntakeFixture(in: directory, calls: calls)
-        #expect(next.intake.resolveIntended(in: next.store) == 0)
+        #expect(next.intake.known.resolveIntended(in: next.store) == 0)
         let wanted: TreeChange = .move(try path("q/x"), to: try path("q/z"), replaces: false)
         #expect(throws: Failure.self) { try perform([wanted], next)[0].get() }
         fails.store(false, ordering: .relaxed)

@@ -61,7 +61,7 @@ extension RequestWorker {
         case .notForYou: throw .notForYou
         case .badSignature: throw .badSignature
         }
-        resources.intake.free(ended.freed)
+        resources.intake.mail.free(ended.freed)
         return DoneAnswer(
             outcome: Outcome(
                 id: request.id, code: .completed, isDurable: resources.isDurable,

@@ -148,7 +148,7 @@ extension World {
             }
             let ended = try mailroom.settle(some.map(\.mail.id), by: name, as: state).ended
             // As the request lane does it.
-            if let ended { intake.free(ended.freed) }
+            if let ended { intake.mail.free(ended.freed) }
             guard ended != nil, !disk.isDead else { return }
             done.insert(state == .declined ? .declineMail : .receiveMail)
             for delivery in some {
@@ -195,14 +195,14 @@ extension World {
         guard !disk.isDead else { return }
         wait(step.b % 2 == 0 ? 4 * 3600 : 3600)
         mayExpire = true
-        if let ended = try? intake?.expireMail(after: Self.mailAge), !ended.isEmpty { done.insert(.expireMail) }
+        if let ended = try? intake?.mail.expire(after: Self.mailAge), !ended.isEmpty { done.insert(.expireMail) }
     }
 
     /// As a server does it when it starts.
     func sweepMail() throws {
         guard mailroom != nil, !disk.isDead else { return }
         let failures = disk.failures
-        guard let swept = try? intake?.sweepMail() else { return }
+        guard let swept = try? intake?.mail.sweep() else { return }
         if swept > 0 { done.insert(.sweepMail) }
         if options.tells, swept > 0 { print("    \(swept) files were swept") }
         guard !disk.isDead, disk.failures == failures else { return }

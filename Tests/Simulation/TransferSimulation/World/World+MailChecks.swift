@@ -150,7 +150,7 @@ extension World {
             guard let ended = try mailroom.settle(ids, by: name, as: .delivered).ended else {
                 throw Promises.Broken("\(name) cannot settle what waits for him")
             }
-            intake?.free(ended.freed)
+            intake?.mail.free(ended.freed)
         }
         try checkMail()
     }

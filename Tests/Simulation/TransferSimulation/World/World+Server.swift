@@ -69,7 +69,7 @@ extension World {
         ) { [givenWay] event in if case .trashGaveWay = event { givenWay.raise() } }
         self.intake = intake
         intake.giveWay(in: store)
-        if intake.resolveIntended(in: store) > 0 { done.insert(.resolveChanges) }
+        if intake.known.resolveIntended(in: store) > 0 { done.insert(.resolveChanges) }
         intake.adoption.begin()
         try checkKnown()
         _ = try? intake.expire(leftovers: true)

@@ -231,7 +231,7 @@ extension ChatWorker {
         guard !received.isEmpty else { return }
         do throws(RecordsError) {
             guard let ended = try guests.mailroom.settle(received, by: name, as: .delivered).ended else { return }
-            resources.intake.free(ended.freed)
+            resources.intake.mail.free(ended.freed)
             events += ended.deliveries.map { .settled($0, peer: guests.peer) }
         } catch {
             // They wait, and are sent once more when the client comes again.

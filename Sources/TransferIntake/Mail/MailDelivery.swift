@@ -1,12 +1,28 @@
-import TransferMail
+package import TransferMail
 package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// What is for somebody: between the mailboxes, which know who can have it, and the store, which has its content.
-extension Intake {
+/// What is for somebody: between the mailboxes, which know who can have it, and the store, which has its content. All connections share
+/// one. Safe to call from any thread.
+package final class MailDelivery: Sendable {
+    /// How many mails are doubted at most; each has a name and a note of some KiB.
+    private static let mostDoubtful = 1024
+
+    /// The mailboxes; nil where nobody has a name.
+    package let mailroom: Mailroom?
+
+    private let store: any ContentStore
+    private let quotas: CallerQuotas
+    /// Mail that may be in a mailbox, and may not, because the ledger has failed meanwhile.
+    private let doubtfulMail = Locked([Mail]())
+
+    init(_ mailroom: Mailroom?, _ store: any ContentStore, _ quotas: CallerQuotas) {
+        (self.mailroom, self.store, self.quotas) = (mailroom, store, quotas)
+    }
+
     /// Whether an upload has a chance, before its content travels.
-    func admitMail(_ intent: UploadIntent, from caller: Caller) throws(Failure) {
+    func admit(_ intent: UploadIntent, from caller: Caller) throws(Failure) {
         guard let mailroom else {
             throw .noMailboxes
         }
@@ -52,7 +68,7 @@ extension Intake {
         }
         let queued: [QueuedMail]
         do throws(RecordsError) {
-            try settleDoubtfulMail(mailroom)
+            try settleDoubtful(mailroom)
             queued = try mailroom.queue(mails) { [store] in store.version(at: $0) != nil }
         } catch {
             // It may be in the ledger all the same, so its content has to stay until that is known.
@@ -83,9 +99,9 @@ extension Intake {
     ///
     /// - Parameter age: nanoseconds.
     /// - Returns: what has ended.
-    package func expireMail(after age: Int64) throws(RecordsError) -> [Delivery] {
+    package func expire(after age: Int64) throws(RecordsError) -> [Delivery] {
         guard let mailroom, mailroom.isOpen else { return [] }
-        try settleDoubtfulMail(mailroom)
+        try settleDoubtful(mailroom)
         let ended = try mailroom.expire(after: age)
         free(ended.freed)
         return ended.deliveries
@@ -95,7 +111,7 @@ extension Intake {
     /// called before the first upload.
     ///
     /// - Returns: how many files.
-    package func sweepMail() throws(RecordsError) -> Int {
+    package func sweep() throws(RecordsError) -> Int {
         guard let mailroom else { return 0 }
         let open = try mailroom.ledger.openPaths()
         let orphans = store.mailFiles().filter { !open.contains($0) }
@@ -104,7 +120,7 @@ extension Intake {
     }
 
     /// Looks again at what was published while the ledger failed.
-    private func settleDoubtfulMail(_ mailroom: Mailroom) throws(RecordsError) {
+    private func settleDoubtful(_ mailroom: Mailroom) throws(RecordsError) {
         let doubtful = doubtfulMail.withLock { doubtful in
             defer { doubtful = [] }
             return doubtful
