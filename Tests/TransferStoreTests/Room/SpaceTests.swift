@@ -169,6 +169,16 @@ import TransferTestSupport
         #expect(code { _ = try store.resume(id: .random(), size: 12 << 20) } == nil)
     }
 
+    /// What gives way is asked for as much as the upload reserves, and not only for what has to stay free.
+    @Test func theTrashGivesWayToWhatIsReserved() throws {
+        guard let disk = SmallFileSystem(temporary.path("disk"), size: "24m") else { return }
+        let store = try FileStore(path: "\(disk.path)/store", limits: SpaceLimits(minimumFree: 8 << 20))
+        let old = "\(disk.path)/old"
+        try Files.write([UInt8](repeating: 1, count: 8 << 20), to: old)
+        store.whenFull { _ in unlink(old) == 0 }
+        #expect(code { _ = try store.resume(id: .random(), size: 12 << 20) } == nil)
+    }
+
     @Test func thereIsEnoughRoom() throws {
         let fixture = try fixture(minimumFree: 1)
         try fixture.publish("a", .one)
