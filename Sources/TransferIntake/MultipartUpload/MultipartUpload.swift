@@ -474,34 +474,3 @@ extension Range<UInt64> {
         upperBound - lowerBound > count ? lowerBound..<lowerBound + count : self
     }
 }
-
-extension Failure {
-    /// To whoever ends an upload that isn't all there.
-    static let missingParts = Failure(.incomplete, "Parts of the upload are missing; ask what there is of it.")
-
-    static let declaredOtherwise = Failure(
-        .contentMismatch, "The upload was declared with another size or digest function before.")
-
-    /// To whoever brings parts in an order that the store cannot take.
-    static func outOfOrder(next: UInt64) -> Failure {
-        Failure(.incomplete, "The parts of an upload are taken in order here; the next one begins at byte \(next).")
-    }
-
-    static let noPieces = Failure(
-        .sizeMismatch,
-        "The server takes no pieces of blocks; send whole blocks of 4 MiB, and a shorter one at the end alone.")
-
-    static let tooManyPieces = Failure(.busy, "The upload has too many pieces of blocks; send whole blocks.")
-
-    static let unreadableBlock = Failure(
-        .storageFailed, "What has arrived of the upload cannot be read again; it may be sent again.")
-
-    static let tooManyMultiparts = Failure(.busy, "The server works on as many uploads in parts as it can.")
-
-    static let tooManyOfOne = Failure(
-        .busy, "This client works on as many uploads in parts as one may have: others need the rest.")
-
-    static let takenOver = Failure(.incomplete, "A newer connection has taken over the upload.")
-
-    static let beingCompleted = Failure(.busy, "The upload is just being completed.")
-}
