@@ -25,6 +25,8 @@ _SPARE_DESCRIPTORS = 8
 # What a client whose server was killed may end with: all is well, or it never connected.
 _STATUSES = (0, 3)
 _KILLED = -9
+# A client that has not connected when it is asked to end dies of the signal; one that watches ends well.
+_STOPPED = -15
 
 # Where a recipient's client keeps what it needs until all is received.
 _PARTS = ".transfer-parts"
@@ -147,7 +149,7 @@ class Deliveries:
         for name in [name for name in self._clients if name in RECIPIENTS]:
             self._show(f"{'kill -KILL' if plan.kills_watchers else 'kill'} the client of {name}")
             (self._clients[name].kill if plan.kills_watchers else self._clients[name].stop)()
-            self._finish(name, self._clients[name], (_KILLED,) if plan.kills_watchers else (0,))
+            self._finish(name, self._clients[name], (_KILLED,) if plan.kills_watchers else (0, _STOPPED))
         if plan.watches:
             self._look(is_complete=False)
 
