@@ -280,7 +280,7 @@ extension Intake {
         copy publication: Publication, _ kind: ContentKind, for caller: Caller, begun: Int64
     ) throws(Failure) -> (path: RelativePath, trash: TrashBatch?)? {
         let share = try quotas.share(for: publication, of: caller.grant)
-        let moment = known.recentChanges.moment
+        let (moment, marked) = (known.recentChanges.moment, marks([publication.path]))
         let batch = store.publish(
             [publication], acknowledged: known.acknowledged(at:_:), mayReplace: mayReplace(caller))
         known.restamp(batch)
@@ -291,11 +291,14 @@ extension Intake {
         if let settlement = batch.settlement {
             try OpenBatch(settlement, self).commit([entry], with: nil)
         } else {
-            PublishedRecording(known: known, store: store).record([entry], with: nil, since: moment)
+            PublishedRecording(known: known, store: store).record([entry], with: nil, since: moment, marked: marked)
         }
         share?.keepAll()
         return (file.path, file.kept?.batch)
     }
+
+    /// Those of the files with these paths that are known to be rotten.
+    func marks(_ paths: [RelativePath]) -> [ContentVersion] { known.marks { store.versions(at: paths) } }
 
     /// Whether a client may replace a file; nil for a client that may replace all.
     func mayReplace(_ caller: Caller) -> ((RelativePath, ContentVersion) throws(Failure) -> Bool)? {

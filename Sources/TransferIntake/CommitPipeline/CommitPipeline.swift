@@ -113,6 +113,8 @@ package final class CommitPipeline {
     private var verifiedNames = 0
     /// `RecentChanges.moment` before the first of them was published.
     private var changes = 0
+    /// Files that were known to be rotten before they were compared with what was published.
+    private var marked: [ContentVersion] = []
 
     /// Where what uploads replace goes; nil where that is gone for good.
     var trash: TrashPart?
@@ -189,6 +191,7 @@ extension CommitPipeline {
             return report
         }
         if published.isEmpty { changes = intake.known.recentChanges.moment }
+        marked += intake.marks(verified.map(\.publication.path))
         let batch = intake.store.publish(
             verified.map(\.publication), acknowledged: intake.known.acknowledged(at:_:),
             mayReplace: intake.mayReplace(caller))
@@ -233,6 +236,7 @@ extension CommitPipeline {
 
     private func forgetPublished() {
         published.removeAll(keepingCapacity: true)
+        marked.removeAll()
         (unsignedBytes, unsignedNames) = (0, 0)
     }
 
@@ -351,7 +355,7 @@ extension CommitPipeline {
         let entries = signed.uploads.compactMap(\.entry)
         guard let batch else {
             PublishedRecording(known: intake.known, store: intake.store)
-                .record(entries, with: signed.signedBatch, since: changes)
+                .record(entries, with: signed.signedBatch, since: changes, marked: marked)
             return Recorded(uploads: signed.uploads, signedBatch: signed.signedBatch)
         }
         do throws(Failure) {

@@ -1,3 +1,4 @@
+import Synchronization
 package import TransferModel
 package import TransferPorts
 import TransferSystem
@@ -31,6 +32,7 @@ extension KnownUploads {
 
     /// A file was read, and is not what was acknowledged.
     package func add(rotten file: RottenFile) {
+        hadRotten.store(true, ordering: .relaxed)
         do throws(RecordsError) {
             try records.add(rotten: [file])
         } catch {
@@ -65,6 +67,18 @@ extension KnownUploads {
             complain(error, unrecorded: 0)
             return nil
         }
+    }
+}
+
+extension CatalogEntry {
+    /// The file, if it is sound since it was published, so that a mark of rot goes: one that was written is, and such a mark is of an
+    /// earlier file, which is gone and whose inode number came again. One that was compared is sound if the mark is from before: the disk
+    /// may lose the content behind the comparison, and a mark from then stays.
+    ///
+    /// - Parameter marked: files that were known to be rotten before they were compared.
+    func soundVersion(_ marked: [ContentVersion]) -> ContentVersion? {
+        guard let version, state != .alreadyStored || marked.contains(where: version.hasSameContent) else { return nil }
+        return version
     }
 }
 

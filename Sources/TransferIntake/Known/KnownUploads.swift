@@ -46,6 +46,8 @@ package final class KnownUploads: Sendable {
     private let trouble = Locked(Trouble())
     /// When it may index for a question again, in nanoseconds of the monotonic clock.
     private let nextIndexing = Locked(Int64.min)
+    /// Whether the catalog had marks of rotten files when it was last asked.
+    let hadRotten = Atomic(true)
     /// Whether it is known what the catalog had of unfinished uploads at the start.
     private let knowsUnfinished = Atomic(false)
     /// When `load`, which has failed, is to be called again, in nanoseconds of the monotonic clock; `max` where it has not failed.
@@ -132,23 +134,33 @@ package final class KnownUploads: Sendable {
 
     /// Remembers uploads that are published, before they are acknowledged.
     ///
-    /// - Parameter receipts: that entries have the numbers of.
+    /// - Parameters:
+    ///   - receipts: that entries have the numbers of.
+    ///   - marked: `marks(of:)` before they were published.
     /// - Returns: whether the catalog has them. Where it could not be told, only this process knows them.
     @discardableResult
-    func record(_ entries: [CatalogEntry], with receipts: SignedBatch? = nil) -> Bool {
+    func record(
+        _ entries: [CatalogEntry], with receipts: SignedBatch? = nil, marked: [ContentVersion] = []
+    ) -> Bool {
         guard !entries.isEmpty else { return true }
         remember(entries)
         do throws(RecordsError) {
             let hasRotten = try records.record(entries, with: receipts)
             rejoice()
-            // These files were written or read just now, so they are sound. A mark of rot with the same version is of an earlier file,
-            // which is gone and whose inode number came again.
-            if hasRotten { try records.removeRotten(entries.compactMap(\.version)) }
+            hadRotten.store(hasRotten, ordering: .relaxed)
+            if hasRotten { try records.removeRotten(entries.compactMap { $0.soundVersion(marked) }) }
             return true
         } catch {
             complain(error, unrecorded: entries.count)
             return false
         }
+    }
+
+    /// Those of some files that are known to be rotten, before they are read. A mark that the catalog has got from another process may be
+    /// missing.
+    func marks(of files: () -> [ContentVersion?]) -> [ContentVersion] {
+        guard hadRotten.load(ordering: .relaxed) else { return [] }
+        return files().compactMap { $0 }.filter(isRotten)
     }
 
     /// Remembers uploads in memory alone.
@@ -431,8 +443,11 @@ struct PublishedRecording {
     /// - Parameters:
     ///   - receipts: that entries have the numbers of.
     ///   - moment: `RecentChanges.moment` before they were published.
-    func record(_ entries: [CatalogEntry], with receipts: SignedBatch?, since moment: Int) {
-        let isRecorded = known.record(entries, with: receipts)
+    ///   - marked: `KnownUploads.marks(of:)` before they were published.
+    func record(
+        _ entries: [CatalogEntry], with receipts: SignedBatch?, since moment: Int, marked: [ContentVersion]
+    ) {
+        let isRecorded = known.record(entries, with: receipts, marked: marked)
         var changes = keeps(of: entries)
         guard known.recentChanges.moment != moment || !changes.isEmpty else { return }
         for entry in entries { add(changesOf: entry, since: moment, to: &changes) }

@@ -382,7 +382,7 @@ import TransferTestSupport
             .move(try path("c"), to: try path("e"), replaces: true),
         ]
         for result in perform(changes, fixture) { #expect(throws: Never.self) { try result.get() } }
-        PublishedRecording(known: known, store: fixture.store).record(late, with: nil, since: moment)
+        PublishedRecording(known: known, store: fixture.store).record(late, with: nil, since: moment, marked: [])
         known.index()
         for (place, content) in [("q/x", "k/x"), ("q/y", "k/y"), ("e", "c"), ("b", "b")] {
             #expect(
@@ -454,7 +454,7 @@ import TransferTestSupport
             .set(try path("c"), attributes), .move(try path("c"), to: try path("x"), replaces: false),
         ]
         for result in perform(changes, fixture) { #expect(throws: Never.self) { try result.get() } }
-        PublishedRecording(known: known, store: fixture.store).record(late, with: nil, since: moment)
+        PublishedRecording(known: known, store: fixture.store).record(late, with: nil, since: moment, marked: [])
         known.index()
         for (place, content) in [("a", "a"), ("b", "b"), ("h", "b"), ("x", "c")] {
             let entry = known.entries(at: [place])[0].first

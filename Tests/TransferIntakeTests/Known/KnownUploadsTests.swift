@@ -59,4 +59,46 @@ import TransferTestSupport
         #expect(!known.isRotten(second))
         known.close()
     }
+
+    /// An upload was compared with a file, and the disk has lost that before the upload is recorded. What was marked before it was
+    /// compared is sound.
+    @Test(arguments: [false, true]) func whatIsFoundRottenBehindItsComparisonStaysMarked(wasMarked: Bool) throws {
+        let directory = try TemporaryDirectory()
+        let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
+        let known = KnownUploads(catalog, isShared: false, clock: .system) { _ in }
+        let file = ContentVersion(object: 7, revision: 50, touch: 100, size: 3)
+        let digest = Digest(.xxh128, [UInt8](repeating: 1, count: 16))
+        let mark = RottenFile(version: file, digest: digest)
+        if wasMarked { known.add(rotten: mark) }
+        let marked = known.marks { [file, nil] }
+        #expect(marked == (wasMarked ? [file] : []))
+        known.add(rotten: mark)
+        let entry = CatalogEntry(
+            id: .random(), state: .alreadyStored, path: "c", size: 3, digest: digest, sender: "", begun: 1,
+            committed: 2, version: file)
+        known.record([entry], marked: marked)
+        #expect(known.isRotten(file) != wasMarked)
+        known.close()
+    }
+
+    /// Where there are no marks no file is looked at, and a mark that this server has made is known to it.
+    @Test func marksAreLookedForWhereThereAreAny() throws {
+        let directory = try TemporaryDirectory()
+        let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
+        let known = KnownUploads(catalog, isShared: false, clock: .system) { _ in }
+        let file = ContentVersion(object: 7, revision: 50, touch: 100, size: 3)
+        let digest = Digest(.xxh128, [UInt8](repeating: 1, count: 16))
+        let entry = CatalogEntry(
+            id: .random(), state: .committed, path: "c", size: 3, digest: digest, sender: "", begun: 1, committed: 2,
+            version: ContentVersion(object: 8, revision: 50, touch: 100, size: 3))
+        known.record([entry])
+        var looked = 0
+        #expect(
+            known.marks {
+                looked += 1; return [file]
+            }.isEmpty && looked == 0)
+        known.add(rotten: RottenFile(version: file, digest: digest))
+        #expect(known.marks { [file] } == [file])
+        known.close()
+    }
 }
