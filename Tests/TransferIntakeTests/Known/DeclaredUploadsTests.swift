@@ -68,6 +68,16 @@ import TransferTestSupport
         #expect(session.send(part, Array(Self.content[..<size]), end: DeclaredEnd()).code == .staged)
     }
 
+    /// Sends all behind those blocks, which says how large the whole is.
+    private func sendRest(behind blocks: Int, _ session: IntakeSession) throws {
+        let offset = blocks * Limits.blockSize
+        let content = Array(Self.content[offset...])
+        var rest = intent
+        (rest.id, rest.size) = (.random(), UInt64(content.count))
+        rest.extent = .part(UploadPart(of: id, offset: UInt64(offset), total: intent.size))
+        #expect(session.send(rest, content, end: DeclaredEnd()).code == .staged)
+    }
+
     @Test func allThatWasDeclaredOutlivesTheServer() throws {
         let before = utcNanoseconds()
         var known: UnfinishedUpload?
@@ -101,17 +111,23 @@ import TransferTestSupport
             guard case .query(var query) = session.have(intent) else { return #expect(Bool(false)) }
             while try query.step(threads: 1) != nil {}
             #expect(query.count == 2)
-            let offset = 2 * Limits.blockSize
-            let content = Array(Self.content[offset...])
-            var rest = intent
-            (rest.id, rest.size) = (.random(), UInt64(content.count))
-            rest.extent = .part(UploadPart(of: id, offset: UInt64(offset), total: intent.size))
-            #expect(session.send(rest, content, end: DeclaredEnd()).code == .staged)
+            try sendRest(behind: 2, session)
             #expect(intake.known.unfinished(id)?.size == intent.size)
             #expect(session.send(intent, end: DeclaredEnd()).code == .committed)
             #expect(intake.known.unfinished(id) == nil)
         }
         try serving { intake in #expect(intake.known.unfinished(id) == nil) }
+    }
+
+    /// The connection that has begun the upload declares it.
+    @Test func aSizeThatIsDeclaredLaterOutlivesTheServer() throws {
+        try serving { intake in
+            let session = try session(intake)
+            try sendFront(2, session, total: nil)
+            try sendRest(behind: 2, session)
+            session.leave()
+        }
+        try serving { intake in #expect(intake.known.unfinished(id)?.size == intent.size) }
     }
 
     @Test func whatWasTakenBackOrIsTooOldIsNotKnown() throws {
