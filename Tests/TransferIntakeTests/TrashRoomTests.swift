@@ -83,11 +83,28 @@ import TransferTestSupport
         let session = session(fixture, of: nil)
         session.trash = part()
         for byte in 1...2 { #expect(try upload("a", content(UInt8(byte)), session) == .committed) }
+        try linkFirst(fixture)
+        #expect(try upload("b", content(3), session) == .quotaExceeded)
+        #expect(try batches(fixture) == [Self.batch(1).name])
+    }
+
+    /// It stays where a later part of the trash frees enough.
+    @Test func namesThatFreeNothingArePassedOver() throws {
+        let fixture = try IntakeFixture(limits: SpaceLimits(quota: UInt64(4 * Self.size)))
+        fixture.intake.giveWay(in: fixture.store)
+        let session = session(fixture, of: nil)
+        session.trash = part()
+        for byte in 1...3 { #expect(try upload("a", content(UInt8(byte)), session) == .committed) }
+        try linkFirst(fixture)
+        #expect(try upload("b", content(4), session) == .committed)
+        #expect(try batches(fixture) == [Self.batch(1).name])
+    }
+
+    /// Gives the first version of the file another name.
+    private func linkFirst(_ fixture: IntakeFixture) throws {
         let root = fixture.directory.path("store/")
         let place = RelativePath.trash(Self.batch(1), try RelativePath("a")).string
         #expect(link(root + place, root + "other") == 0)
-        #expect(try upload("b", content(3), session) == .quotaExceeded)
-        #expect(try batches(fixture) == [Self.batch(1).name])
     }
 
     @Test func nothingIsThere() throws {
