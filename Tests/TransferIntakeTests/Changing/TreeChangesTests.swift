@@ -14,7 +14,7 @@ import TransferTestSupport
 
 /// What clients change beside uploads is made, and known, whatever ends the server in the middle of it.
 @Suite struct TreeChangesTests {
-    private static let batch = TrashBatch(at: 0, number: 7)
+    static let batch = TrashBatch(at: 0, number: 7)
 
     /// Files before, each with its name as content.
     private static let stored = ["a", "b", "c", "d", "e", "f", "k/x", "k/y", "n", "z/x"]
@@ -22,7 +22,7 @@ import TransferTestSupport
     /// Every place that a file may have at some time.
     private static let places = stored + ["m/b", "b2", "h", "z/y", "x"]
 
-    private func path(_ text: String) throws -> RelativePath { try RelativePath(text) }
+    func path(_ text: String) throws -> RelativePath { try RelativePath(text) }
 
     /// Something of everything, also what has to be made before what is behind it is looked at.
     private func changes() throws -> [TreeChange] {
@@ -39,7 +39,7 @@ import TransferTestSupport
         ]
     }
 
-    private func fill(_ fixture: IntakeFixture) throws {
+    func fill(_ fixture: IntakeFixture) throws {
         let session = fixture.session()
         for name in Self.stored {
             _ = try session.bring(UploadIntent(id: .random(), path: name, size: nil), Array(name.utf8))
@@ -59,14 +59,14 @@ import TransferTestSupport
 
     private func content(_ path: String) -> String? { MarkdownDocument.read(path) }
 
-    private func perform(
+    func perform(
         _ changes: [TreeChange], _ fixture: IntakeFixture, keeps: Bool = false
     ) -> [Result<TreeChange.Done, Failure>] {
         TreeChanges(fixture.intake, fixture.store, keepsReplaced: keeps) { _ in Self.batch }.perform(changes)
     }
 
     /// Files that are there, with the versions that the catalog has for them: what a scrub would look at.
-    private func check(_ fixture: IntakeFixture, _ comment: Comment) throws {
+    func check(_ fixture: IntakeFixture, _ comment: Comment) throws {
         fixture.intake.known.index()
         let trashed = try Self.stored.map { RelativePath.trash(Self.batch, try path($0)) }
         let places = try Self.places.map(path) + trashed
@@ -170,31 +170,6 @@ import TransferTestSupport
             calls += 1
         }
         #expect(calls > 50)
-    }
-
-    /// There is no room for the note: nothing is changed then, but for what needs none.
-    @Test func whatCannotBeNotedIsNotDone() throws {
-        let full = Atomic(false)
-        // SQLITE_FULL (sqlite.org/rescode.html).
-        let calls = DatabaseCalls(failure: { call in call == .commit && full.load(ordering: .relaxed) ? 13 : 0 })
-        let fixture = try IntakeFixture(in: try TemporaryDirectory(prefersMemory: true), calls: calls)
-        try fill(fixture)
-        full.store(true, ordering: .relaxed)
-        let wanted: [TreeChange] = [
-            .folder(try path("q"), replaces: false, nil), .move(try path("a"), to: try path("q/a"), replaces: false),
-            .discard(try path("d"), isRecursive: false),
-        ]
-        let results = perform(wanted, fixture)
-        #expect(throws: Never.self) { try results[0].get() }
-        for result in results[1...] {
-            let error = #expect(throws: Failure.self) { try result.get() }
-            #expect(error?.code == .insufficientStorage)
-        }
-        full.store(false, ordering: .relaxed)
-        try check(fixture, "refused")
-        for result in perform(Array(wanted[1...]), fixture) { #expect(throws: Never.self) { try result.get() } }
-        #expect(fixture.store.version(at: try path("q/a")) != nil)
-        #expect(fixture.store.version(at: try path("a")) == nil)
     }
 
     /// A catalog that fails behind a change is told of it before anything else is changed.
@@ -303,21 +278,6 @@ import TransferTestSupport
         #expect(fixture.intake.known.entries(at: ["q/x", "k/x"]).map(\.count) == [1, 0])
     }
 
-    /// A move that is refused has changed nothing, and what is known of both files stays known by its id.
-    @Test func aMoveThatIsRefused() throws {
-        let fixture = try IntakeFixture()
-        try fill(fixture)
-        let known = fixture.intake.known
-        let before = known.entries(at: ["a", "b"])
-        let rotten = try #require(before[1][0].version)
-        known.add(rotten: RottenFile(version: rotten, digest: try #require(before[1][0].digest)))
-        let results = perform([.move(try path("a"), to: try path("b"), replaces: false)], fixture)
-        #expect(throws: Failure.self) { try results[0].get() }
-        #expect(known.entries(at: ["a", "b"]) == before)
-        for entry in before.joined() { #expect(known.entry(for: entry.id) == entry) }
-        #expect(known.isRotten(rotten))
-    }
-
     /// The same path goes to the trash twice, also in one batch.
     @Test func whatIsDiscardedTwiceStandsTwiceInTheTrash() throws {
         let fixture = try IntakeFixture()
@@ -343,30 +303,6 @@ import TransferTestSupport
         let results = perform([.move(try path("a"), to: try path("a"), replaces: false)], fixture)
         #expect(throws: Never.self) { try results[0].get() }
         #expect(fixture.intake.known.entries(at: ["a"])[0] == before)
-    }
-
-    /// An upload takes the place of a link or a folder between the look and the change. It is left, because nothing was noted of it.
-    @Test(arguments: [true, false]) func anotherObjectThanWasLookedAtIsLeft(isLink: Bool) throws {
-        let fixture = try IntakeFixture()
-        let (path, target) = (try path("a"), try path("b"))
-        let attributes = TreeChange.Attributes(permissions: 0o600, modified: nil, extra: nil)
-        for change in [
-            TreeChange.move(path, to: target, replaces: false), .discard(path, isRecursive: true),
-            .set(path, attributes),
-        ] {
-            let place = fixture.directory.path("store/a")
-            #expect(isLink ? symlink("elsewhere", place) == 0 : mkdir(place, 0o755) == 0)
-            let trashed = RelativePath.trash(Self.batch, path)
-            let planned = try ChangePlan(0, change, trashed: trashed, at: 0, in: fixture.store)
-            #expect(isLink ? unlink(place) == 0 : rmdir(place) == 0)
-            let session = fixture.session()
-            #expect(try session.bring(UploadIntent(id: .random(), path: "a", size: 1), [1]) == nil)
-            #expect(session.outcomes().map(\.code) == [.committed])
-            let failures = ChangeBatch(fixture.intake.known, fixture.store, for: nil).make([planned]).failures
-            #expect(failures.map(\.error.code) == [.busy], "\(change)")
-            #expect(fixture.files == ["a"])
-            #expect(unlink(place) == 0)
-        }
     }
 
     /// Its name is there before the move, and the catalog hears of it behind it.
