@@ -89,6 +89,29 @@ extension ServerTests {
             }
         }
 
+        /// Until all of its answer is sent, also where that is made already.
+        @Test func whoWaitsForAnAnswerDoesNotRest() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                let content = SplitMix64.bytes(seed: 2, 64 << 10)
+                _ = try client.ask(.put, "/x", [], content)
+                let transport = server.server.core.transport
+                var asked = 0
+                // Until the sockets are full, and whole answers wait for the client.
+                repeat {
+                    client.send(.get, "/x")
+                    asked += 1
+                    try server.waitUntil("the answer is made") {
+                        let sent = server.server.core.observability.connections.all.map(\.present.sent)
+                        return sent.allSatisfy { $0 >= UInt64(asked * content.count) }
+                    }
+                } while transport.unsent.load(ordering: .relaxed) < 2 * content.count
+                // It asks for nothing more: where an answer is cut off, it does not wait for the rest.
+                client.raw.endSending()
+                for _ in 0..<asked { #expect(try client.answer().content == content) }
+            }
+        }
+
         @Test func aRequestMayComeByteByByte() async throws {
             try await serving { server in
                 let client = try HTTPClient(server)
