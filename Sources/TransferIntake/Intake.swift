@@ -40,7 +40,7 @@ package final class Intake: Sendable {
     /// Lets what was acknowledged hold in a copy of the directory.
     package let adoption: Adoption
 
-    /// What is for somebody.
+    /// Uploads that are for other people.
     package let mail: MailDelivery
 
     /// Gives receipts to callers that ask; nothing where acknowledgements don't promise enough for that.

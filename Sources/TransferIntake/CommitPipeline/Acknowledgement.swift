@@ -142,10 +142,8 @@ package enum UploadOutcome: Equatable, Sendable {
     }
 }
 
-/// A file that a publication has left under a path, and whose the catalog says it is.
-///
-/// Nothing else turns a publication's outcome into a record: whatever stores content for a client, an upload or a copy, gives the file
-/// to the same owner.
+/// A file that a publication has left under a path, and the client that the catalog says it belongs to. Uploads and copies both make
+/// their records of it, so they give the file to the same owner.
 struct PublishedFile {
     let path: RelativePath
 

@@ -103,7 +103,7 @@ package final class CommitPipeline {
     private let intake: Intake
     private var verified: [VerifiedUpload] = []
     private var published: [Published] = []
-    /// Published in transactions that are committed, and not acknowledged.
+    /// Batches that were published in a transaction; it is committed, and no client was told.
     private var committed: [Recorded] = []
     /// Bytes of content in them, each counted up to a limit.
     private var unsignedBytes: UInt64 = 0
@@ -224,9 +224,9 @@ extension CommitPipeline {
         return report
     }
 
-    /// Commits what was just published, of a store that publishes in a transaction. Nothing else waits then.
+    /// Commits what a store has just published in a transaction. No other uploads are published and unrecorded then.
     ///
-    /// - Returns: the same, as the transaction has left it.
+    /// - Returns: the uploads of the batch, as the transaction has left them.
     private func commit(_ batch: OpenBatch, for caller: Caller) -> [Published] {
         let recorded = record(sign(deliver(published, in: batch), for: caller), in: batch)
         committed.append(recorded)
@@ -297,7 +297,7 @@ extension CommitPipeline {
 // MARK: Sign, record, release
 
 extension CommitPipeline {
-    /// What uploads came to that were recorded together.
+    /// The outcomes of uploads that were recorded together.
     package struct Ended {
         /// In the order in which their receipts are signed.
         package let uploads: [EndedUpload]

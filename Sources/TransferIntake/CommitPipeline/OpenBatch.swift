@@ -7,9 +7,9 @@ import TransferPorts
 final class OpenBatch {
     private let settlement: any Settlement
     private let intake: Intake
-    /// For whom mail is new.
+    /// Recipients who have new mail.
     private var fresh: [String] = []
-    /// Mail whose content goes with the transaction.
+    /// Mails whose content nobody gets; the transaction removes it.
     private var freed: [Mail] = []
 
     init(_ settlement: any Settlement, _ intake: Intake) { (self.settlement, self.intake) = (settlement, intake) }

@@ -244,7 +244,7 @@ package enum AccountHolder: Hashable, Sendable {
 }
 
 extension Caller {
-    /// Whether it may know that this was sent; its path is another question.
+    /// Whether the client may know that the upload was sent; whether it may see the path is another question.
     func mayKnow(_ entry: CatalogEntry) -> Bool {
         grant.options.rights.mayRead || id != nil && entry.client == id
     }

@@ -3,8 +3,8 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// What is for somebody: between the mailboxes, which know who can have it, and the store, which has its content. All connections share
-/// one. Safe to call from any thread.
+/// Uploads that are for other people: asks the mailboxes who can have one, and the store for its content. All connections share one. Safe
+/// to call from any thread.
 package final class MailDelivery: Sendable {
     /// How many mails are doubted at most; each has a name and a note of some KiB.
     private static let mostDoubtful = 1024
@@ -14,7 +14,7 @@ package final class MailDelivery: Sendable {
 
     private let store: any ContentStore
     private let quotas: CallerQuotas
-    /// Mail that may be in a mailbox, and may not, because the ledger has failed meanwhile.
+    /// Mail of which it is not known whether it is in a mailbox, because the ledger has failed.
     private let doubtfulMail = Locked([Mail]())
 
     init(_ mailroom: Mailroom?, _ store: any ContentStore, _ quotas: CallerQuotas) {

@@ -191,13 +191,13 @@ package final class MultipartUploads: Sendable {
 }
 
 extension Failure {
-    /// To whoever ends an upload that isn't all there.
+    /// The client has ended an upload of which parts are missing.
     static let missingParts = Failure(.incomplete, "Parts of the upload are missing; ask what there is of it.")
 
     static let declaredOtherwise = Failure(
         .contentMismatch, "The upload was declared with another size or digest function before.")
 
-    /// To whoever brings parts in an order that the store cannot take.
+    /// The client has sent parts in an order that the store cannot take.
     static func outOfOrder(next: UInt64) -> Failure {
         Failure(.incomplete, "The parts of an upload are taken in order here; the next one begins at byte \(next).")
     }
