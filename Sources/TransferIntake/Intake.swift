@@ -101,7 +101,7 @@ package final class Intake: Sendable {
         }
     }
 
-    /// The mailboxes; nil where nobody has a name.
+    /// The mailboxes; nil if the server has none.
     package var mailroom: Mailroom? { mail.mailroom }
 
     /// Bytes of an upload that are taken at most, before the caller's own limit.
@@ -304,5 +304,36 @@ extension Intake {
     func mayReplace(_ caller: Caller) -> ((RelativePath, ContentVersion) throws(Failure) -> Bool)? {
         guard !caller.mayReplaceAll else { return nil }
         return { (path, file) throws(Failure) in try self.hasStored(caller, path, file) }
+    }
+}
+
+extension Failure {
+    /// A client wants something of a file that is not read yet.
+    ///
+    /// - Parameter interval: when to ask again.
+    static func isChecked(_ path: RelativePath, _ interval: Interval) -> Failure {
+        Failure(
+            .busy,
+            "The server's directory is a copy, and \(path) is being compared with what was acknowledged: try again later.",
+            retryAfter: interval)
+    }
+
+    /// - Parameter isInDoubt: whether a sync has failed, so that the file as it is read may not be the file on the disk.
+    static func cannotBeChecked(_ path: RelativePath, isInDoubt: Bool) -> Failure {
+        let reason =
+            isInDoubt
+            ? "until the server's machine is started again, because a sync has failed."
+            : "now, because it cannot be read: the server's log says why."
+        return Failure(
+            .busy,
+            "The server's directory is a copy, and \(path) cannot be compared with what was acknowledged \(reason)")
+    }
+
+    /// To whoever wants to replace what somebody else has stored.
+    static func notYours(_ path: RelativePath) -> Failure {
+        Failure(
+            .forbidden,
+            "\(path) was not stored by this client, which may not replace what others have stored. Push it with another "
+                + "conflict policy, or under another name.")
     }
 }

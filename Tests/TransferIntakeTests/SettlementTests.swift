@@ -123,4 +123,14 @@ import TransferTestSupport
         #expect(try (store.catalog.entries(for: [copy.id])[0] == nil) == isFailing)
         #expect(!store.isOpen)
     }
+
+    /// The rest of the batch is stored, and nothing is left of the mail.
+    @Test func mailThatTheTransactionDoesNotTakeLeavesNoContent() throws {
+        store.refusesMail = true
+        try bring([file, mail])
+        #expect(session.publish().ended.isEmpty)
+        #expect(session.acknowledge().flatMap(\.uploads).map(\.outcome.code) == [.committed, .storageFailed])
+        #expect(try recorded(file) != nil)
+        #expect(store.mailFiles().isEmpty)
+    }
 }

@@ -13,6 +13,7 @@ final class TransactionalStore: ContentStore {
         var before: SkeletonStore.State?
         var commits = 0
         var failing = false
+        var refusesMail = false
     }
 
     let store = SkeletonStore()
@@ -31,6 +32,12 @@ final class TransactionalStore: ContentStore {
     var isFailing: Bool {
         get { state.withLock { $0.failing } }
         set { state.withLock { $0.failing = newValue } }
+    }
+
+    /// Whether no transaction takes mail.
+    var refusesMail: Bool {
+        get { state.withLock { $0.refusesMail } }
+        set { state.withLock { $0.refusesMail = newValue } }
     }
 
     func publish(
@@ -54,6 +61,7 @@ final class TransactionalStore: ContentStore {
         func queue(
             _ mails: [(mail: Mail, recipients: [String])], _ limits: MailLimits
         ) throws(RecordsError) -> [QueuedMail] {
+            guard !store.refusesMail else { throw RecordsError(.failed, "The table of mails is gone.") }
             (self.mails, self.limits) = (mails, limits)
             return mails.map { .queued(fresh: $0.recipients, isKept: true, freed: nil) }
         }

@@ -319,7 +319,7 @@ extension CommitPipeline {
 
     /// One transaction for all that is for somebody.
     ///
-    /// - Parameter batch: the transaction that it is part of; nil for one of its own.
+    /// - Parameter batch: whose transaction takes the mail; nil if the mailboxes have a transaction of their own.
     private func deliver(_ published: [Published], in batch: OpenBatch?) -> Delivered {
         let mails = published.indices.compactMap { index in published[index].mail.map { (index, $0) } }
         guard !mails.isEmpty else { return Delivered(uploads: published) }

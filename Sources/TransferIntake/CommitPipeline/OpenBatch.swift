@@ -9,8 +9,10 @@ final class OpenBatch {
     private let intake: Intake
     /// Recipients who have new mail.
     private var fresh: [String] = []
-    /// Mails whose content nobody gets; the transaction removes it.
+    /// Mails that are refused or that wait already. The transaction removes their content.
     private var freed: [Mail] = []
+    /// Mails that the transaction knows nothing of, because it could not take them. Their content is removed behind it.
+    private var unqueued: [Mail] = []
 
     init(_ settlement: any Settlement, _ intake: Intake) { (self.settlement, self.intake) = (settlement, intake) }
 
@@ -18,11 +20,15 @@ final class OpenBatch {
     ///
     /// - Returns: as `MailDelivery.queue` does.
     func queue(_ mails: [(mail: Mail, recipients: [String])]) -> [Result<Bool, Failure>] {
-        guard let mailroom = intake.mailroom else { return mails.map { _ in .failure(.noMailboxes) } }
+        guard let mailroom = intake.mailroom else {
+            unqueued += mails.map(\.mail)
+            return mails.map { _ in .failure(.noMailboxes) }
+        }
         let queued: [QueuedMail]
         do throws(RecordsError) {
             queued = try settlement.queue(mails, mailroom.limits)
         } catch {
+            unqueued += mails.map(\.mail)
             return mails.map { _ in .failure(Failure(mail: error)) }
         }
         return zip(mails, queued).map { sent, result in
@@ -48,6 +54,7 @@ final class OpenBatch {
         intake.known.remember(entries)
         intake.mailroom?.tell(fresh)
         intake.quotas.removed(freed)
+        intake.mail.free(unqueued)
     }
 }
 

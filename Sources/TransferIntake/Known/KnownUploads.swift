@@ -403,37 +403,6 @@ extension KnownUploads {
     }
 }
 
-extension Failure {
-    /// A client wants something of a file that is not read yet.
-    ///
-    /// - Parameter interval: when to ask again.
-    static func isChecked(_ path: RelativePath, _ interval: Interval) -> Failure {
-        Failure(
-            .busy,
-            "The server's directory is a copy, and \(path) is being compared with what was acknowledged: try again later.",
-            retryAfter: interval)
-    }
-
-    /// - Parameter isInDoubt: whether a sync has failed, so that the file as it is read may not be the file on the disk.
-    static func cannotBeChecked(_ path: RelativePath, isInDoubt: Bool) -> Failure {
-        let reason =
-            isInDoubt
-            ? "until the server's machine is started again, because a sync has failed."
-            : "now, because it cannot be read: the server's log says why."
-        return Failure(
-            .busy,
-            "The server's directory is a copy, and \(path) cannot be compared with what was acknowledged \(reason)")
-    }
-
-    /// To whoever wants to replace what somebody else has stored.
-    static func notYours(_ path: RelativePath) -> Failure {
-        Failure(
-            .forbidden,
-            "\(path) was not stored by this client, which may not replace what others have stored. Push it with another "
-                + "conflict policy, or under another name.")
-    }
-}
-
 /// Records what is published and not acknowledged so far. Other changes of this server may have reached the files meanwhile: their
 /// entries are recorded as these have left them.
 struct PublishedRecording {

@@ -9,7 +9,7 @@ package final class MailDelivery: Sendable {
     /// How many mails are doubted at most; each has a name and a note of some KiB.
     private static let mostDoubtful = 1024
 
-    /// The mailboxes; nil where nobody has a name.
+    /// The mailboxes; nil if the server has none.
     package let mailroom: Mailroom?
 
     private let store: any ContentStore

@@ -86,8 +86,8 @@ package protocol ContentStore: AnyObject, Sendable {
     /// - Parameters:
     ///   - acknowledged: the digest that a file was acknowledged with, where nobody has changed it since. An upload with
     ///     that content takes the place of one that has other content by now. Only asked about files that do.
-    ///   - mayReplace: whether the sender may replace a file, where it may not replace all. Both may ask the records, and where the store has
-    ///     `rereads` they may read stored files; a store without may hold a lock of its own meanwhile.
+    ///   - mayReplace: whether the sender may replace a file, where it may not replace all. Both closures may ask the records. They
+    ///     read stored files only if the store has `rereads`; any other store may hold a lock of its own while it calls them.
     func publish(
         _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest?,
         mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)?
