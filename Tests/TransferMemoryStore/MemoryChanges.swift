@@ -133,6 +133,7 @@ private struct ChangeStep {
             return
         }
         try put(path, replaces, &state) { _ in node.number }
+        noteFile(node.number, path, replaces, &state)
     }
 
     /// Gives what is made its name, in place of what has it.
@@ -164,10 +165,14 @@ private struct ChangeStep {
             try giveWay(target, replaces, &state, comparing: false)
         }
         try state.tree.move(path, to: target)
-        if replaces {
-            state.rules.commands.add(state.tree.node(node.number)?.fileVersion, of: command, at: target)
-        }
+        noteFile(node.number, target, replaces, &state)
         return node.number
+    }
+
+    /// The command replaces this file with nothing else.
+    private func noteFile(_ number: UInt64, _ path: RelativePath, _ replaces: Bool, _ state: inout State) {
+        guard replaces else { return }
+        state.rules.commands.add(state.tree.node(number)?.fileVersion, of: command, at: path)
     }
 
     /// What has a path loses it.
@@ -181,7 +186,9 @@ private struct ChangeStep {
         if comparing {
             try planned.compared?.check(there.version, isFolder: false, hasOtherNames: there.names > 1, path)
         }
-        if there.bytes != nil { try state.rules.commands.check(there.version, command, path) }
+        if there.bytes != nil {
+            try state.rules.commands.check(there.version, hasOtherNames: there.names > 1, command, path)
+        }
         if let place = planned.place, place.path == path {
             kept = try state.tree.keep(there, at: path, place.target, place.batch)
         } else {

@@ -319,7 +319,8 @@ class Syncs:
         self._client = None
         self._show(f"ended with status {run.status} after {run.seconds:.3f} s")
         if run.status not in statuses:
-            raise Broken(f"the client ended with status {run.status}: {run.errors[-500:]} {run.output[-1000:]!r}")
+            failed = [line for line in run.output.splitlines() if b'"result":"completed"' not in line]
+            raise Broken(f"the client ended with status {run.status}: {run.errors[-500:]} {failed[-5:]!r}")
         return run
 
 

@@ -235,7 +235,9 @@ extension TreeEditor {
             try directory.disk.link(
                 file.number, "/proc/self/fd/\(file.number)", flags: flags, to: (directory.number, name))
         }
-        return Moved(version: (ContentVersion(before), ContentVersion(try examine(file, source))))
+        let version = ContentVersion(try examine(file, source))
+        if replaces { incoming.commands.withLock { $0.add(version, of: command, at: path) } }
+        return Moved(version: (ContentVersion(before), version))
     }
 
     /// Gives what is made its name, at once or in place of what has it.

@@ -38,7 +38,9 @@ final class Incoming: Sendable {
     /// - Throws: `pathConflict` where the same command has put what it would replace there.
     func check(_ there: stat, _ command: StoringCommand?, _ path: RelativePath) throws(Failure) {
         guard command != nil, there.isFile else { return }
-        try commands.withLock { (files) throws(Failure) in try files.check(ContentVersion(there), command, path) }
+        try commands.withLock { (files) throws(Failure) in
+            try files.check(ContentVersion(there), hasOtherNames: !there.hasOneName, command, path)
+        }
     }
 
     /// - Parameters:

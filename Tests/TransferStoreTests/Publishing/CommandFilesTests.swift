@@ -133,8 +133,59 @@ import TransferTestSupport
             ContentVersion(object: UInt64(object), revision: 1, touch: 1, size: 1)
         }
         for object in 0..<70_000 { files.add(version(object), of: command, at: path) }
-        try files.check(version(0), command, path)
-        #expect(throws: Failure.self) { try files.check(version(69_999), command, path) }
+        try files.check(version(0), hasOtherNames: false, command, path)
+        #expect(throws: Failure.self) { try files.check(version(69_999), hasOtherNames: false, command, path) }
+    }
+
+    /// The file has one object under both names, and keeps the other name.
+    @Test(arguments: [false, true]) func anotherNameOfAFileIsReplaced(isMade: Bool) throws {
+        try fixture.publish("a", .one)
+        #expect(link(fixture.path("a"), fixture.path("b")) == 0)
+        let command = StoringCommand(id: 1, mayRepeat: true)
+        #expect(try outcome("a", .one, command) == .success(try .alreadyStored("a")))
+        if isMade {
+            let editor = fixture.store.editor(for: command)
+            try fixture.publish("c", Self.two)
+            _ = try editor.makeHardLink(try RelativePath("b"), to: try RelativePath("c"), replaces: true)
+            try editor.commit()
+        } else {
+            #expect(try outcome("b", Self.two, command) == .success(try .committed("b")))
+        }
+        #expect(Files.read(fixture.path("a")) == .one && Files.read(fixture.path("b")) == Self.two)
+        #expect(isRefused(try outcome("a", Self.two, StoringCommand(id: 1))))
+    }
+
+    /// Each name that the command has given to one file stays, in whatever spelling it is asked for.
+    @Test func otherNamesOfTheCommandStay() throws {
+        let command = StoringCommand(id: 1, mayRepeat: true)
+        _ = try outcome("a", .one, command)
+        let editor = fixture.store.editor(for: command)
+        for name in ["b", "c"] {
+            _ = try editor.makeHardLink(try RelativePath(name), to: try RelativePath("a"), replaces: true)
+        }
+        try editor.commit()
+        for name in ["a", "b", "c"] {
+            let other = name.uppercased()
+            try respell(name, as: other)
+            #expect(isRefused(try outcome(other, Self.two, command)))
+            #expect(Files.read(fixture.path(other)) == .one)
+        }
+    }
+
+    @Test(arguments: [
+        ("a", "A"), ("Straße", "STRASSE"), ("é", "E\u{301}"), ("ς", "Σ"), ("mark", "\u{feff}ma\u{200d}rk"),
+        ("d/é", "D/É"),
+    ])
+    func whatMayBeOneNameIsTakenForOne(_ one: String, _ other: String) throws {
+        let (command, file) = (
+            StoringCommand(id: 1, mayRepeat: true), ContentVersion(object: 1, revision: 1, touch: 1, size: 1)
+        )
+        var files = CommandFiles()
+        files.add(file, of: command, at: try RelativePath(one))
+        let respelled = try RelativePath(other)
+        #expect(throws: Failure.self) { try files.check(file, hasOtherNames: true, command, respelled) }
+        try files.check(file, hasOtherNames: true, command, try RelativePath("\(other)2"))
+        try files.check(file, hasOtherNames: true, command, try RelativePath(one))
     }
 
     /// What another command was acknowledged for with the same file changes nothing for the first one.
