@@ -95,7 +95,7 @@ package final class Intake: Sendable {
         self.adoption = adoption
         quotas = CallerQuotas(known, store, mailroom, adoption, clock: clock.monotonic)
         mail = MailDelivery(mailroom, store, quotas)
-        multiparts = MultipartUploads(limit: configuration.maximumMultiparts) { id in
+        multiparts = MultipartUploads(limit: configuration.maximumMultiparts, records: store.parts?.records) { id in
             guard known.unfinished(id) != nil else { return }
             known.forgetUnfinished([id]) { store.parts?.hasPart($0) ?? false }
         }

@@ -41,25 +41,25 @@ import TransferTestSupport
         let interrupted = try claim(0..<2 * Self.block, connection: 1)
         interrupted.withdraw(digests: Self.digests(1))
         #expect(multipart.verified == Self.block)
-        #expect(try multipart.finish(total: 2 * Self.block) == nil)
+        #expect(try multipart.finish(total: 2 * Self.block, connection: 0) == nil)
     }
 
     @Test func nothingIsAddedToWhatIsPublished() throws {
         try claim(0..<2 * Self.block, connection: 1).complete(digests: Self.digests(2))
-        #expect(try multipart.finish(total: 2 * Self.block) != nil)
+        #expect(try multipart.finish(total: 2 * Self.block, connection: 0) != nil)
         #expect(multipart.isFinished)
         #expect(throws: Failure.beingCompleted) { try claim(0..<Self.block, connection: 2) }
-        #expect(throws: Failure.beingCompleted) { _ = try multipart.finish(total: 2 * Self.block) }
+        #expect(throws: Failure.beingCompleted) { _ = try multipart.finish(total: 2 * Self.block, connection: 0) }
     }
 
     /// What an earlier server received and nobody has verified since stands behind what was.
     @Test func whatWasFoundDoesNotReplaceWhatWasVerified() {
         var parts = VerifiedParts()
-        parts.insert(.init(range: 0..<Self.block, connection: 3, digests: Self.digests(1)))
+        parts.insert(.init(RecordedPart(0..<Self.block, digests: Self.digests(1)), connection: 3))
         let other = [UInt8](repeating: 8, count: 16)
         for start in [0, Self.block] {
             parts.insertIfFree(
-                .init(range: start..<start + Self.block, connection: VerifiedParts.Part.found, digests: other))
+                .init(RecordedPart(start..<start + Self.block, digests: other), connection: VerifiedParts.Part.found))
         }
         #expect(parts.digests(total: 2 * Self.block) == Self.digests(1) + other)
         #expect(parts.newestConnection(in: 0..<1) == 3)

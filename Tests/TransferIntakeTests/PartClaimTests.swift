@@ -68,7 +68,7 @@ import TransferTestSupport
     }
 }
 
-private func until(_ isSo: () -> Bool) -> Bool {
+func until(_ isSo: () -> Bool) -> Bool {
     let end = time(nil) + 180
     while !isSo() {
         guard time(nil) < end else { return false }

@@ -1,5 +1,6 @@
 import Testing
 import TransferModel
+import TransferPorts
 import TransferTestSupport
 
 @testable import TransferIntake
@@ -12,12 +13,13 @@ import TransferTestSupport
     private static func part(_ blocks: Range<UInt64>, _ connection: Int = 0, total: UInt64 = .max) -> VerifiedParts.Part
     {
         VerifiedParts.Part(
-            range: blocks.lowerBound * block..<min(total, blocks.upperBound * block), connection: connection,
-            digests: blocks.flatMap(digest))
+            RecordedPart(
+                blocks.lowerBound * block..<min(total, blocks.upperBound * block), digests: blocks.flatMap(digest)),
+            connection: connection)
     }
 
     private static func piece(_ range: Range<UInt64>, _ connection: Int = 0) -> VerifiedParts.Part {
-        VerifiedParts.Part(range: range, connection: connection, digests: [])
+        VerifiedParts.Part(RecordedPart(range, digests: []), connection: connection)
     }
 
     private static func digest(of block: UInt64) -> [UInt8] { [UInt8(block), UInt8(100 + block)] }
@@ -159,7 +161,7 @@ import TransferTestSupport
         var parts = VerifiedParts()
         parts.complete(0..<block, digest: [UInt8](repeating: 9, count: 16))
         for (connection, range) in [0..<block / 2, block / 2..<block].enumerated() {
-            parts.insert(.init(range: range, connection: connection, digests: []))
+            parts.insert(.init(RecordedPart(range, digests: []), connection: connection))
         }
         #expect(parts.undigestedBlocks(of: block) == [0..<block])
         #expect(parts.digests(total: block) == nil)

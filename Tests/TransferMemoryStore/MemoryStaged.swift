@@ -9,14 +9,18 @@ final class MemoryPart: Sendable {
         /// Bytes that there has to be room for.
         var reserved: UInt64 = 0
         var written: Int64
+        /// 0 for an append upload, of which no parts are recorded.
+        var epoch: UInt64 = 0
+        /// In order.
+        var verified: [RecordedPart] = []
     }
 
     let state: Locked<State>
     private let clock: @Sendable () -> Int64
 
-    init(clock: @escaping @Sendable () -> Int64, _ bytes: PagedBytes = PagedBytes()) {
+    init(clock: @escaping @Sendable () -> Int64, _ bytes: PagedBytes = PagedBytes(), epoch: UInt64 = 0) {
         self.clock = clock
-        state = Locked(State(bytes: bytes, written: clock()))
+        state = Locked(State(bytes: bytes, written: clock(), epoch: epoch))
     }
 
     var bytes: PagedBytes { state.withLock { $0.bytes } }
@@ -169,6 +173,8 @@ package struct MemorySurvey: ContentSurvey {
 // MARK: Parts
 
 extension MemoryStore: PartStore {
+    package var records: (any PartRecords)? { MemoryPartRecords(medium) }
+
     package func resume(
         id: UploadID, size: UInt64?, filled: UInt64?, quota: Quota?
     ) throws(Failure) -> MemoryStaged {
@@ -190,7 +196,8 @@ extension MemoryStore: PartStore {
                 guard state.parts.count < UnfinishedContent.mostParts else {
                     throw Failure(.busy, "The server keeps as many unfinished uploads as it can.")
                 }
-                let part = MemoryPart(clock: medium.clock)
+                state.lastEpoch += 1
+                let part = MemoryPart(clock: medium.clock, epoch: state.lastEpoch)
                 state.parts[id] = part
                 return (part, true)
             }

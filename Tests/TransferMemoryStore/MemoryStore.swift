@@ -8,6 +8,8 @@ package final class MemoryMedium: Sendable {
         var tree: MemoryTree
         /// Of uploads that are not complete.
         var parts: [UploadID: MemoryPart] = [:]
+        /// The newest of all uploads.
+        var lastEpoch: UInt64 = 0
         /// Of append uploads, also where their bytes are published by now.
         var appends: [UploadID: MemoryAppend] = [:]
         var rules = MemoryRules()

@@ -59,6 +59,8 @@ package final class MultipartUpload: Sendable {
         var overwritten: [Range<UInt64>] = []
         /// The newest connection that worked on it, and the push that it is part of.
         var newest: (connection: Int, run: UInt64?)?
+        /// Of the store's records, where it has any.
+        var epochs = Epochs()
 
         /// Where the last byte is that somebody brought, or brings.
         var end: UInt64 { claims.reduce(parts.end) { max($0, $1.claim.range.upperBound) } }
@@ -112,6 +114,23 @@ package final class MultipartUpload: Sendable {
         }
 
         /// - Returns: false when another has taken it over.
+        mutating func beginWriting(_ claim: PartClaim) -> Bool {
+            guard let index = claims.firstIndex(where: { $0.claim === claim }) else { return false }
+            claims[index].isWriting = true
+            return true
+        }
+
+        /// - Returns: false when another has taken it over, which may have waited for this.
+        mutating func endWriting(_ claim: PartClaim) -> Bool {
+            guard let index = claims.firstIndex(where: { $0.claim === claim }) else {
+                leaving.removeAll { $0 === claim }
+                return false
+            }
+            claims[index].isWriting = false
+            return true
+        }
+
+        /// - Returns: false when another has taken it over.
         mutating func release(_ claim: PartClaim) -> Bool {
             guard let index = claims.firstIndex(where: { $0.claim === claim }) else { return false }
             claims.remove(at: index)
@@ -152,13 +171,16 @@ package final class MultipartUpload: Sendable {
 
     let monitor: Monitor<State>
 
+    /// What the store records of parts; nil where this object alone knows them.
+    let records: (any PartRecords)?
+
     /// - Parameters:
     ///   - total: bytes of the upload, if they are known.
     ///   - started: nanoseconds of the monotonic clock.
-    init(id: UploadID, total: UInt64?, function: DigestFunction, started: Int64) {
-        self.id = id
-        self.function = function
-        self.started = started
+    init(
+        id: UploadID, total: UInt64?, function: DigestFunction, started: Int64, records: (any PartRecords)? = nil
+    ) {
+        (self.id, self.function, self.started, self.records) = (id, function, started, records)
         monitor = Monitor(State(total: total))
     }
 
@@ -208,7 +230,8 @@ package final class MultipartUpload: Sendable {
         monitor.state.revoke(0..<UInt64.max)
         waitForWriters(of: 0..<UInt64.max)
         let (staged, wasOpened) = try open(stage)
-        guard wasOpened else { return .known(monitor.state.parts) }
+        if records != nil { try beginEpoch(connection) }
+        guard wasOpened, records == nil else { return .known(monitor.state.parts) }
         return .unread(staged, total: monitor.state.total)
     }
 
@@ -251,7 +274,7 @@ package final class MultipartUpload: Sendable {
                     !monitor.state.overwritten.contains(where: { $0.overlaps(block.range) })
                 else { continue }
                 monitor.state.parts.insertIfFree(
-                    .init(range: block.range, connection: VerifiedParts.Part.found, digests: block.digest))
+                    .init(RecordedPart(block.range, digests: block.digest), connection: VerifiedParts.Part.found))
             }
         }
     }
@@ -272,21 +295,25 @@ package final class MultipartUpload: Sendable {
         monitor.lock()
         defer { monitor.unlock() }
         try check(range, connection)
-        let (staged, wasOpened) = try open(stage)
+        let (staged, _) = try open(stage)
+        let epoch = try join(connection)
         let isPiece = monitor.state.total.map { !range.isWholeBlocks(of: $0) } ?? false
         guard !isPiece || abilities.takesPieces else { throw .noPieces }
         guard !isPiece || monitor.state.parts.pieces < Self.mostPieces else { throw .tooManyPieces }
         let next = monitor.state.parts.contiguousEnd
         guard abilities.writesAnywhere || range.lowerBound == next else { throw .outOfOrder(next: next) }
         // A newer connection may have come meanwhile.
-        if wasOpened { try check(range, connection) }
+        try check(range, connection)
         monitor.state.note(connection, run)
         monitor.state.revoke(range)
         monitor.state.parts.remove(in: range)
         monitor.state.overwrite(range)
-        let claim = PartClaim(range, isPiece: isPiece, connection: connection, of: self, in: staged)
+        let claim = PartClaim(range, isPiece: isPiece, connection: connection, epoch: epoch, of: self, in: staged)
         monitor.state.claims.append(Held(claim: claim))
         waitForWriters(of: range)
+        try record(claim) { (records, epoch) throws(Failure) in
+            try records.withdraw(range, of: id, epoch: epoch)
+        }
         return claim
     }
 
@@ -301,23 +328,11 @@ package final class MultipartUpload: Sendable {
     ///
     /// - Throws: `incomplete` when another has taken it over.
     func beginWriting(_ claim: PartClaim) throws(Failure) {
-        let isHeld = monitor.withLock {
-            guard let index = monitor.state.claims.firstIndex(where: { $0.claim === claim }) else { return false }
-            monitor.state.claims[index].isWriting = true
-            return true
-        }
-        guard isHeld else { throw .takenOver }
+        guard monitor.withLock({ monitor.state.beginWriting(claim) }) else { throw .takenOver }
     }
 
     func endWriting(_ claim: PartClaim) {
-        monitor.withLock {
-            if let index = monitor.state.claims.firstIndex(where: { $0.claim === claim }) {
-                monitor.state.claims[index].isWriting = false
-            } else {
-                monitor.state.leaving.removeAll { $0 === claim }
-                monitor.wakeAll()
-            }
-        }
+        monitor.withLock { if !monitor.state.endWriting(claim) { monitor.wakeAll() } }
     }
 
     /// All bytes of the claim are written and verified. Whoever brings the last piece of a block has it digested.
@@ -327,10 +342,11 @@ package final class MultipartUpload: Sendable {
     func complete(_ claim: PartClaim, digests: [UInt8]) throws(Failure) {
         monitor.lock()
         defer { monitor.unlock() }
+        let part = RecordedPart(claim.range, digests: claim.isPiece ? [] : digests)
+        try record(claim, adds: part)
         guard monitor.state.release(claim) else { throw .takenOver }
         monitor.state.brought = monitor.state.brought.addingClamped(claim.brought)
-        let digests = claim.isPiece ? [] : digests
-        monitor.state.parts.insert(.init(range: claim.range, connection: claim.connection, digests: digests))
+        monitor.state.parts.insert(.init(part, connection: claim.connection))
         guard claim.isPiece, let block = monitor.state.total.flatMap({ claim.range.block(of: $0) }),
             monitor.state.parts.cover(block), monitor.state.readBlocks.insert(block.lowerBound).inserted
         else { return }
@@ -366,24 +382,33 @@ package final class MultipartUpload: Sendable {
     /// - Parameter digests: of the whole blocks at its front that were, one after the other.
     func withdraw(_ claim: PartClaim, digests: [UInt8]) {
         let size = UInt64(digests.count / function.size) * UInt64(Limits.blockSize)
-        monitor.withLock {
-            guard monitor.state.release(claim), size > 0 else { return }
-            // What was written may end within a block, but digests are there of whole ones only.
-            let range = claim.range.prefix(size)
-            monitor.state.brought = monitor.state.brought.addingClamped(min(claim.brought, size))
-            monitor.state.parts.insert(.init(range: range, connection: claim.connection, digests: digests))
+        // What was written may end within a block, but digests are there of whole ones only.
+        let part = RecordedPart(claim.range.prefix(size), digests: digests)
+        monitor.lock()
+        defer { monitor.unlock() }
+        // What cannot be recorded does not count, and comes again.
+        guard size > 0, (try? record(claim, adds: part)) != nil else {
+            _ = monitor.state.release(claim)
+            return
         }
+        guard monitor.state.release(claim) else { return }
+        monitor.state.brought = monitor.state.brought.addingClamped(min(claim.brought, size))
+        monitor.state.parts.insert(.init(part, connection: claim.connection))
     }
 
     /// Ends the multipart upload and hands out what it holds.
     ///
-    /// - Parameter total: bytes of the upload.
+    /// - Parameters:
+    ///   - total: bytes of the upload.
+    ///   - connection: the number of the caller's.
     /// - Returns: the file, which may have more bytes, and the digest of those; nothing when bytes are missing, and then it
     ///   goes on.
-    /// - Throws: `busy` when it is being completed, `storageFailed` when a block that came in pieces cannot be read.
-    func finish(total: UInt64) throws(Failure) -> (staged: any StagedContent, digest: Digest)? {
+    /// - Throws: `busy` when it is being completed, `storageFailed` when a block that came in pieces cannot be read, `incomplete` when
+    ///   the upload was taken over at another server.
+    func finish(total: UInt64, connection: Int) throws(Failure) -> (staged: any StagedContent, digest: Digest)? {
         monitor.lock()
         defer { monitor.unlock() }
+        try refresh(connection)
         guard let staged = try complete(total: total) else { return nil }
         for block in monitor.state.parts.undigestedBlocks(of: total) {
             // While the one before was read, another connection may have begun to write to this one.
@@ -426,6 +451,7 @@ package final class MultipartUpload: Sendable {
     private func endTaking(back connection: Int, _ run: UInt64?) throws(Failure) -> (any StagedContent)? {
         monitor.lock()
         defer { monitor.unlock() }
+        try refresh(connection)
         guard !monitor.state.isFinished else { throw .beingCompleted }
         guard monitor.state.mayBeTakenBack(by: connection, run) else { throw .takenOver }
         return close()
@@ -451,26 +477,5 @@ package final class MultipartUpload: Sendable {
         monitor.wakeAll()
         waitForWriters(of: 0..<UInt64.max)
         return staged
-    }
-}
-
-extension Range<UInt64> {
-    /// Whether these bytes of content are as many blocks, of which the last one of the content may be short.
-    fileprivate func isWholeBlocks(of total: UInt64) -> Bool {
-        let block = UInt64(Limits.blockSize)
-        return lowerBound.isMultiple(of: block) && (upperBound == total || upperBound.isMultiple(of: block))
-    }
-
-    /// - Parameter total: bytes of the content.
-    /// - Returns: the block that the first of these bytes is in.
-    fileprivate func block(of total: UInt64) -> Range<UInt64>? {
-        let block = UInt64(Limits.blockSize)
-        let start = lowerBound / block * block
-        return start < total ? start..<start + Swift.min(block, total - start) : nil
-    }
-
-    /// So many of the bytes, or all of them.
-    fileprivate func prefix(_ count: UInt64) -> Range<UInt64> {
-        upperBound - lowerBound > count ? lowerBound..<lowerBound + count : self
     }
 }

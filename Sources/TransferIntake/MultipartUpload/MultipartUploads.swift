@@ -17,13 +17,18 @@ package final class MultipartUploads: Sendable {
 
     private let state = Locked([UploadID: Entry]())
     private let limit: Int
+    private let records: (any PartRecords)?
     private let removed: @Sendable (UploadID) -> Void
 
     /// - Parameters:
     ///   - limit: how many there may be; each holds a descriptor.
+    ///   - records: the store's; nil where it has none.
     ///   - removed: is told of each that is no longer here, with no lock held; its part may be on the disk.
-    init(limit: Int, removed: @escaping @Sendable (UploadID) -> Void = { _ in }) {
+    init(
+        limit: Int, records: (any PartRecords)? = nil, removed: @escaping @Sendable (UploadID) -> Void = { _ in }
+    ) {
         self.limit = max(1, limit)
+        self.records = records
         self.removed = removed
     }
 
@@ -55,7 +60,8 @@ package final class MultipartUploads: Sendable {
             var entry =
                 entries[id]
                 ?? Entry(
-                    multipart: MultipartUpload(id: id, total: total, function: function, started: now),
+                    multipart: MultipartUpload(
+                        id: id, total: total, function: function, started: now, records: records),
                     accountHolder: accountHolder)
             if entry.connections == 0 { entry.accountHolder = accountHolder }
             // Its file has no other name until it is published: whoever opened it now would write to what is acknowledged.
@@ -215,8 +221,6 @@ extension Failure {
 
     static let tooManyOfOne = Failure(
         .busy, "This client works on as many uploads in parts as one may have: others need the rest.")
-
-    static let takenOver = Failure(.incomplete, "A newer connection has taken over the upload.")
 
     static let beingCompleted = Failure(.busy, "The upload is just being completed.")
 }

@@ -10,6 +10,9 @@ final class PartClaim: Sendable {
     /// The number of the connection that has it.
     let connection: Int
 
+    /// The one that the connection has joined; nil where the store records no parts.
+    let epoch: UInt64?
+
     /// Whether it is some of a block only, so that its digest is none of the upload's.
     let isPiece: Bool
 
@@ -18,10 +21,10 @@ final class PartClaim: Sendable {
     let staged: any StagedContent
 
     init(
-        _ range: Range<UInt64>, isPiece: Bool = false, connection: Int, of multipart: MultipartUpload,
-        in staged: any StagedContent
+        _ range: Range<UInt64>, isPiece: Bool = false, connection: Int, epoch: UInt64? = nil,
+        of multipart: MultipartUpload, in staged: any StagedContent
     ) {
-        (self.range, self.isPiece, self.connection) = (range, isPiece, connection)
+        (self.range, self.isPiece, self.connection, self.epoch) = (range, isPiece, connection, epoch)
         (self.multipart, self.staged) = (multipart, staged)
     }
 
@@ -66,21 +69,30 @@ final class PartClaim: Sendable {
 /// because there can be one for each block, and more of blocks that came in pieces.
 struct VerifiedParts {
     struct Part {
-        let range: Range<UInt64>
+        let recorded: RecordedPart
         /// The number of the connection that brought it; `found` when it was there before.
         let connection: Int
-        /// Of its blocks, one after the other; none of a piece of a block.
-        let digests: [UInt8]
 
-        var isPiece: Bool { digests.isEmpty }
+        var range: Range<UInt64> { recorded.range }
+        var digests: [UInt8] { recorded.digests }
+        var isPiece: Bool { recorded.isPiece }
 
         /// Older than every connection.
         static let found = -1
+
+        init(_ recorded: RecordedPart, connection: Int) { (self.recorded, self.connection) = (recorded, connection) }
     }
 
     /// Of blocks that are there in pieces of several connections, by index.
     private var blockDigests: [UInt64: [UInt8]] = [:]
     private var parts: [Part] = []
+
+    init() {}
+
+    /// What the store has recorded, of which nobody knows who brought it.
+    init(_ recorded: [RecordedPart]) {
+        for part in recorded { insertIfFree(Part(part, connection: Part.found)) }
+    }
 
     var isEmpty: Bool { parts.isEmpty }
 
@@ -120,8 +132,7 @@ struct VerifiedParts {
         let overlapping = indices(in: range)
         guard !overlapping.isEmpty else { return }
         let rest = parts[overlapping].flatMap { part in
-            part.cut(to: part.range.lowerBound..<max(part.range.lowerBound, range.lowerBound))
-                + part.cut(to: min(part.range.upperBound, range.upperBound)..<part.range.upperBound)
+            part.recorded.without(range).map { Part($0, connection: part.connection) }
         }
         for part in parts[overlapping] where part.isPiece { blockDigests[part.block] = nil }
         replace(overlapping, with: rest)
@@ -156,10 +167,10 @@ struct VerifiedParts {
                 continue
             }
             let range = last.range.lowerBound..<part.range.upperBound
-            runs[runs.count - 1] = Part(range: range, connection: part.connection, digests: [])
+            runs[runs.count - 1] = Part(RecordedPart(range, digests: []), connection: part.connection)
         }
         if runs.count == 1 {
-            runs = [Part(range: block, connection: runs[0].connection, digests: digest)]
+            runs = [Part(RecordedPart(block, digests: digest), connection: runs[0].connection)]
         } else {
             blockDigests[block.lowerBound / UInt64(Limits.blockSize)] = digest
         }
@@ -247,25 +258,25 @@ extension VerifiedParts.Part {
     fileprivate var block: UInt64 { range.lowerBound / Self.blockSize }
 
     fileprivate var beginsBlock: Bool { range.lowerBound % Self.blockSize == 0 }
+}
 
-    /// What is left of it, as whole blocks with their digests and as a piece of one that is cut.
-    ///
-    /// - Parameter kept: from its front, or to its end; may be empty.
-    fileprivate func cut(to kept: Range<UInt64>) -> [Self] {
-        guard !kept.isEmpty else { return [] }
-        guard !isPiece else { return [Self(range: kept, connection: connection, digests: [])] }
-        let count = (range.upperBound - range.lowerBound + Self.blockSize - 1) / Self.blockSize
-        let size = digests.count / max(1, Int(count))
-        // A last block that is short is whole.
-        let start = (kept.lowerBound + Self.blockSize - 1) / Self.blockSize * Self.blockSize
-        let end =
-            kept.upperBound == range.upperBound ? kept.upperBound : kept.upperBound / Self.blockSize * Self.blockSize
-        guard start < end else { return [Self(range: kept, connection: connection, digests: [])] }
-        let first = Int((start - range.lowerBound) / Self.blockSize) * size
-        let last = min(digests.count, first + Int((end - start + Self.blockSize - 1) / Self.blockSize) * size)
-        let ranges = [(kept.lowerBound..<start, []), (start..<end, digests[first..<last]), (end..<kept.upperBound, [])]
-        return ranges.filter { !$0.0.isEmpty }.map { range, digests in
-            Self(range: range, connection: connection, digests: Array(digests))
-        }
+extension Range<UInt64> {
+    /// Whether these bytes of content are as many blocks, of which the last one of the content may be short.
+    func isWholeBlocks(of total: UInt64) -> Bool {
+        let block = UInt64(Limits.blockSize)
+        return lowerBound.isMultiple(of: block) && (upperBound == total || upperBound.isMultiple(of: block))
+    }
+
+    /// - Parameter total: bytes of the content.
+    /// - Returns: the block that the first of these bytes is in.
+    func block(of total: UInt64) -> Range<UInt64>? {
+        let block = UInt64(Limits.blockSize)
+        let start = lowerBound / block * block
+        return start < total ? start..<start + Swift.min(block, total - start) : nil
+    }
+
+    /// So many of the bytes, or all of them.
+    func prefix(_ count: UInt64) -> Range<UInt64> {
+        upperBound - lowerBound > count ? lowerBound..<lowerBound + count : self
     }
 }

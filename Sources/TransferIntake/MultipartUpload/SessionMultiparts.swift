@@ -106,7 +106,10 @@ struct SessionMultiparts {
     /// The connection has gone.
     mutating func leaveAll() {
         let now = intake.clock.monotonic()
-        for multipart in entered.values { intake.multiparts.leave(multipart, now: now) }
+        for multipart in entered.values {
+            multipart.forget(connection.number)
+            intake.multiparts.leave(multipart, now: now)
+        }
         entered = [:]
     }
 }

@@ -107,6 +107,10 @@ package protocol ContentStore: AnyObject, Sendable {
 package protocol PartStore: AnyObject, Sendable {
     associatedtype Staged: StagedContent
 
+    /// What was verified of uploads in parts; nil where a server that begins finds it by `StagedContent.survey`, and no other server
+    /// serves beside it.
+    var records: (any PartRecords)? { get }
+
     /// The part of an upload, with what has arrived of it before, perhaps under an earlier server. The caller must see to it that no
     /// other thread has it.
     ///
@@ -137,6 +141,10 @@ package protocol PartStore: AnyObject, Sendable {
     func removeUnfinished(
         where isOld: (Int) -> Bool, unless isInUse: (UploadID) -> Bool
     ) throws(Failure) -> UnfinishedContent
+}
+
+extension PartStore {
+    package var records: (any PartRecords)? { nil }
 }
 
 /// Keeps uploads that grow at their end, and how far each is durable. Its uploads are among the parts of `PartStore`.
