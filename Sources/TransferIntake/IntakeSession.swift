@@ -173,7 +173,7 @@ extension IntakeSession {
         case (.append(let append), let multipart?):
             return try AppendRequest.begin(admission, append, to: multipart)
         case (.multipart, let multipart):
-            return MultipartEnd(admission, of: multipart, connection: connection.number)
+            return MultipartEnd(admission, of: multipart)
         case (.part, nil), (.append, nil):
             throw .notAdmitted
         }

@@ -73,8 +73,8 @@ import TransferTestSupport
         return false
     }
 
-    private func requireWhole(_ server: MultipartUpload, connection: Int = 1) throws {
-        let finished = try #require(try server.finish(total: Self.total, connection: connection))
+    private func requireWhole(_ server: MultipartUpload) throws {
+        let finished = try #require(try server.finish(total: Self.total))
         #expect(finished.digest == IntakeFixture.digest(Self.content))
         #expect(
             finished.staged.digest(of: 0..<Self.total, .xxh128)
@@ -108,49 +108,50 @@ import TransferTestSupport
         for (number, start) in stride(from: 0, to: Self.block, by: Int(Self.piece)).enumerated() {
             try bring(start..<start + Self.piece, to: number % 2 == 0 ? here : there)
         }
-        #expect(try here.finish(total: Self.total, connection: 1) == nil)
+        #expect(try here.finish(total: Self.total) == nil)
         try bring(Self.block..<Self.total, to: there)
         try requireWhole(here)
     }
 
     @Test func partsOfAnOlderEpochAreRefused() throws {
         let part = try claim(0..<Self.block, at: here)
+        let other = try claim(Self.block..<Self.total, at: here)
         try write(part)
         #expect(try takeOver(there) == 0)
         #expect(isTakenOver { try part.complete(digests: Self.digests(part.range)) })
-        #expect(isTakenOver { _ = try claim(Self.block..<Self.total, at: here) })
-        #expect(isTakenOver { _ = try here.finish(total: Self.total, connection: 1) })
         #expect(isTakenOver { try here.takeBack(connection: 1, run: nil) { () throws(Failure) in } })
         #expect(store.hasPart(id) && here.verified == 0)
-        // Another connection there begins with what is recorded now.
+        // The server has heard of it by now.
+        #expect(isTakenOver { try write(other) })
         try bring(0..<Self.block, to: there)
-        try bring(Self.block..<Self.total, to: here, connection: 2)
-        #expect(isTakenOver { _ = try here.finish(total: Self.total, connection: 1) })
-        try requireWhole(here, connection: 2)
-    }
-
-    @Test func theConnectionThatTookItOverGoesOn() throws {
-        try bring(0..<Self.block, to: here)
-        _ = try takeOver(there)
-        #expect(try takeOver(here, connection: 2) == Self.block)
-        #expect(isTakenOver { try bring(Self.block..<Self.total, to: there) })
-        try bring(Self.block..<Self.total, to: here, connection: 2)
-        try requireWhole(here, connection: 2)
-    }
-
-    /// One that has gone is not remembered.
-    @Test func aConnectionThatHasGoneJoinsAnew() throws {
-        try bring(0..<Self.block, to: here)
-        _ = try takeOver(there)
-        #expect(isTakenOver { try bring(Self.block..<Self.total, to: here) })
-        here.forget(1)
         try bring(Self.block..<Self.total, to: here)
+        try requireWhole(here)
+    }
+
+    @Test func aPartThatBeginsLaterHasTheNewEpoch() throws {
+        let part = try claim(0..<Self.block, at: here)
+        _ = try takeOver(there)
+        try bring(Self.block..<Self.total, to: here)
+        #expect(isTakenOver { try write(part) })
+        try bring(0..<Self.block, to: there)
+        try requireWhole(there)
+    }
+
+    @Test func ofTwoThatTakeItOverTheNewestHasIt() throws {
+        let records = SlowRecords(try #require(store.records))
+        let server = Self.server(id, records)
+        records.between.withLock { between in
+            between = { #expect(throws: Never.self) { try takeOver(server, connection: 2) } }
+        }
+        #expect(isTakenOver { _ = try takeOver(server) })
+        try bring(0..<Self.total, to: server, connection: 2)
+        try requireWhole(server)
     }
 
     @Test func whatIsBeingWrittenAgainDoesNotCount() throws {
         for range in [0..<Self.block, Self.block..<Self.total] { try bring(range, to: here) }
         let again = try claim(Self.block..<Self.block + Self.piece, at: there)
-        #expect(try here.finish(total: Self.total, connection: 1) == nil)
+        #expect(try here.finish(total: Self.total) == nil)
         try write(again)
         try again.complete(digests: [])
         try requireWhole(here)
@@ -178,17 +179,21 @@ import TransferTestSupport
         #expect(isTakenOver { try records.withdraw(first.parts[0].range, of: id, epoch: first.epoch) })
     }
 
-    /// Records that fail, or wait, when they are told of verified bytes.
+    /// Records that fail, or wait, when they are told of verified bytes, and are asked by others between two questions.
     private final class SlowRecords: PartRecords {
         let records: any PartRecords
         let fails = Atomic(false)
         let waits = Atomic(false)
         let isWaiting = Atomic(false)
+        let between = Locked<(@Sendable () -> Void)?>(nil)
 
         init(_ records: any PartRecords) { self.records = records }
 
         func join(_ id: UploadID) throws(Failure) -> RecordedParts { try records.join(id) }
-        func takeOver(_ id: UploadID) throws(Failure) -> RecordedParts { try records.takeOver(id) }
+        func takeOver(_ id: UploadID) throws(Failure) -> RecordedParts {
+            defer { between.withLock { $0.take() }?() }
+            return try records.takeOver(id)
+        }
         func withdraw(_ range: Range<UInt64>, of id: UploadID, epoch: UInt64) throws(Failure) {
             try records.withdraw(range, of: id, epoch: epoch)
         }

@@ -52,12 +52,12 @@ import TransferTestSupport
     @Test(arguments: 0..<8 as Range<UInt64>) func inAnyOrderTheyAreTheContent(_ seed: UInt64) throws {
         var generator = SplitMix64(seed: seed)
         for (number, range) in Self.pieces(&generator).shuffled(using: &generator).enumerated() {
-            #expect(try multipart.finish(total: Self.total, connection: 0) == nil)
+            #expect(try multipart.finish(total: Self.total) == nil)
             // The last block is short enough to come whole.
             try bring(range, connection: number % 3, digests: Self.digest(of: range))
         }
         #expect(multipart.verified == Self.total)
-        let (staged, digest) = try #require(try multipart.finish(total: Self.total, connection: 0))
+        let (staged, digest) = try #require(try multipart.finish(total: Self.total))
         #expect(digest == Self.content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) })
         #expect(
             staged.digest(of: 0..<Self.total, .xxh128)
@@ -70,9 +70,9 @@ import TransferTestSupport
         try bring(last, digests: Self.digest(of: last))
         try bring(0..<Self.block, digests: Self.digest(of: 0..<Self.block))
         try bring(Self.block..<Self.block + Self.piece, digests: [1, 2, 3])
-        #expect(try multipart.finish(total: Self.total, connection: 0) == nil)
+        #expect(try multipart.finish(total: Self.total) == nil)
         try bring(Self.block + Self.piece..<2 * Self.block, digests: [4])
-        let finished = try #require(try multipart.finish(total: Self.total, connection: 0))
+        let finished = try #require(try multipart.finish(total: Self.total))
         #expect(finished.digest == Self.content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) })
     }
 
@@ -89,7 +89,7 @@ import TransferTestSupport
         try bring(half..<Self.block, connection: 2)
         try bring(Self.block..<2 * Self.block, connection: 2, digests: Self.digest(of: Self.block..<2 * Self.block))
         try bring(2 * Self.block..<Self.total, connection: 2, digests: Self.digest(of: 2 * Self.block..<Self.total))
-        let finished = try #require(try multipart.finish(total: Self.total, connection: 0))
+        let finished = try #require(try multipart.finish(total: Self.total))
         #expect(finished.digest == Self.content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) })
     }
 
@@ -129,7 +129,7 @@ import TransferTestSupport
         #expect(multipart.verified == Self.block)
         try bring(Self.block..<2 * Self.block, connection: 7, digests: Self.digest(of: Self.block..<2 * Self.block))
         try bring(2 * Self.block..<Self.total, connection: 8, digests: Self.digest(of: 2 * Self.block..<Self.total))
-        let finished = try #require(try multipart.finish(total: Self.total, connection: 0))
+        let finished = try #require(try multipart.finish(total: Self.total))
         #expect(finished.digest == Self.content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) })
     }
 
@@ -145,13 +145,13 @@ import TransferTestSupport
         reread.whileReading.withLock { $0 = { (try? claim(0..<half, 2))?.withdraw(digests: []) } }
         try claim(half..<Self.block, 1).complete(digests: [])
         #expect(short.verified == half && reread.reads.withLock { $0 } == 1)
-        #expect(try short.finish(total: Self.block, connection: 0) == nil)
+        #expect(try short.finish(total: Self.block) == nil)
         // At the end it is read again, and again somebody comes.
         try claim(0..<half, 2).complete(digests: [])
         #expect(short.verified == Self.block && reread.reads.withLock { $0 } == 1)
         reread.whileReading.withLock { $0 = { try? claim(0..<half, 3).complete(digests: []) } }
-        #expect(try short.finish(total: Self.block, connection: 0) == nil)
-        #expect(try short.finish(total: Self.block, connection: 0) != nil)
+        #expect(try short.finish(total: Self.block) == nil)
+        #expect(try short.finish(total: Self.block) != nil)
         #expect(reread.reads.withLock { $0 } == 3)
     }
 
@@ -166,7 +166,7 @@ import TransferTestSupport
         try claim(0..<last).complete(digests: [])
         for _ in 0..<100 { try claim(last..<last + 1).complete(digests: []) }
         #expect(reread.reads.withLock { $0 } == 1)
-        #expect(try odd.finish(total: last + 1, connection: 0) != nil)
+        #expect(try odd.finish(total: last + 1) != nil)
         #expect(reread.reads.withLock { $0 } == 2)
     }
 
@@ -179,12 +179,12 @@ import TransferTestSupport
         for range in [0..<half, half..<Self.block] {
             try short.claim(range, connection: 1, run: nil) { () throws(Failure) in reread }.complete(digests: [])
         }
-        #expect { _ = try short.finish(total: Self.block, connection: 0) } throws: {
+        #expect { _ = try short.finish(total: Self.block) } throws: {
             ($0 as? Failure)?.code == .storageFailed
         }
         #expect(!short.isFinished)
         reread.isReadable.withLock { $0 = true }
-        #expect(try short.finish(total: Self.block, connection: 0) != nil)
+        #expect(try short.finish(total: Self.block) != nil)
     }
 
     /// The last two pieces of a block may come at the same moment.
@@ -200,7 +200,7 @@ import TransferTestSupport
             let threads = claims.map { claim in TestThread { try? claim.complete(digests: []) } }
             for thread in threads { thread.join() }
             #expect(reread.reads.withLock { $0 } == 1)
-            #expect(try short.finish(total: Self.block, connection: 0) != nil)
+            #expect(try short.finish(total: Self.block) != nil)
         }
     }
 }

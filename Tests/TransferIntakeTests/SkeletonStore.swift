@@ -87,7 +87,7 @@ final class SkeletonStore: ServerStore {
                 try state.overwrites.check(publication)
                 try publication.compared?.check(found.version, isFolder: false, hasOtherNames: false, path)
                 try publication.checkVersion(found.version)
-                try state.commands.check(found.version, hasOtherNames: false, publication.command, path)
+                _ = try state.commands.check(found.version, hasOtherNames: false, publication.command, path)
                 guard try mayReplace?(path, found.version) ?? true else { throw .mayNotReplace(path) }
             }
             try state.makeFolder(path.parent)

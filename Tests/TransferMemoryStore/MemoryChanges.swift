@@ -186,9 +186,7 @@ private struct ChangeStep {
         if comparing {
             try planned.compared?.check(there.version, isFolder: false, hasOtherNames: there.names > 1, path)
         }
-        if there.bytes != nil {
-            try state.rules.commands.check(there.version, hasOtherNames: there.names > 1, command, path)
-        }
+        try state.check(there, command, path)
         if let place = planned.place, place.path == path {
             kept = try state.tree.keep(there, at: path, place.target, place.batch)
         } else {

@@ -110,10 +110,7 @@ private struct PublicationStep {
         try publication.compared?.check(
             there.version, isFolder: false, hasOtherNames: there.names > 1, publication.path)
         try publication.checkVersion(there.version)
-        if there.bytes != nil {
-            try state.rules.commands.check(
-                there.version, hasOtherNames: there.names > 1, publication.command, path)
-        }
+        try state.check(there, publication.command, path)
         if let mayReplace {
             guard let file = there.fileVersion, try mayReplace(path, file) else { throw .mayNotReplace(path) }
         }

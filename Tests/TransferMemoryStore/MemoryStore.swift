@@ -82,6 +82,16 @@ struct MemoryRules: Sendable {
     var commands = CommandFiles()
 }
 
+extension MemoryMedium.State {
+    /// - Throws: `pathConflict` where the same command has put what it would replace there.
+    func check(_ there: MemoryTree.Node, _ command: StoringCommand?, _ path: RelativePath) throws(Failure) {
+        guard there.bytes != nil else { return }
+        let other = try rules.commands.check(there.version, hasOtherNames: there.names > 1, command, path)
+        guard let other else { return }
+        guard tree.node(at: other)?.number == there.number else { throw .ownFile(path) }
+    }
+}
+
 /// A store in memory, with all that a directory can do. It is what tests compare a directory with: nothing fails, all of a batch happens
 /// at one moment, and what is stored outlives the server and not the process.
 package final class MemoryStore: ServerStore, RereadStore {

@@ -5,51 +5,38 @@ import TransferSystem
 /// What a multipart upload does in a store that records parts (`PartRecords`). There the records are the truth, and this object has what
 /// is in flight at this server. All of this is with the lock held, which is given up while the records are asked.
 extension MultipartUpload {
-    /// The epochs of an upload, as far as this server has heard of them.
-    struct Epochs {
-        /// 0 before the records were asked.
-        var newest: UInt64 = 0
-
-        /// By the numbers of the connections that have joined one.
-        var joined: [Int: UInt64] = [:]
-    }
-
     /// A connection is about to send a part.
     ///
-    /// - Returns: the epoch that it has joined, now or before; nil where the store records no parts.
-    /// - Throws: `incomplete` when the upload was taken over since.
-    func join(_ connection: Int) throws(Failure) -> UInt64? {
+    /// - Returns: the epoch of the upload; nil where the store records no parts.
+    func join() throws(Failure) -> UInt64? {
         guard let records else { return nil }
-        if monitor.state.epochs.joined[connection] == nil {
-            _ = try learn(connection) { () throws(Failure) in try records.join(id) }
-        }
-        let epochs = monitor.state.epochs
-        guard epochs.joined[connection] == epochs.newest else { throw .takenOver }
-        return epochs.newest
+        _ = try learn { () throws(Failure) in try records.join(id) }
+        return monitor.state.epoch
     }
 
     /// A connection takes the upload over, also from those of other servers.
-    func beginEpoch(_ connection: Int) throws(Failure) {
+    ///
+    /// - Throws: `incomplete` when another one has done so at the same moment.
+    func beginEpoch() throws(Failure) {
         guard let records else { return }
-        monitor.state.epochs.joined[connection] = nil
-        let recorded = try learn(connection) { () throws(Failure) in try records.takeOver(id) }
-        guard recorded.epoch == monitor.state.epochs.newest else { throw .takenOver }
+        let recorded = try learn { () throws(Failure) in try records.takeOver(id) }
+        guard recorded.epoch == monitor.state.epoch else { throw .takenOver }
     }
 
     /// A connection is about to end the upload, so what other servers have brought counts.
-    ///
-    /// - Throws: `incomplete` when the upload was taken over since the connection has joined.
-    func refresh(_ connection: Int) throws(Failure) {
+    func refresh() throws(Failure) {
         guard let records, !monitor.state.isFinished, monitor.state.place.content != nil else { return }
-        let recorded = try learn(connection) { () throws(Failure) in try records.join(id) }
-        guard monitor.state.epochs.joined[connection] == recorded.epoch,
-            recorded.epoch == monitor.state.epochs.newest
-        else { throw .takenOver }
-        monitor.state.parts = VerifiedParts(recorded.parts)
+        let recorded = try learn { () throws(Failure) in try records.join(id) }
+        monitor.state.parts = VerifiedParts(recorded.parts, as: monitor.state.parts)
     }
 
-    /// A connection has gone. Without the lock.
-    func forget(_ connection: Int) { monitor.withLock { monitor.state.epochs.joined[connection] = nil } }
+    /// - Throws: `incomplete` when the upload was taken over at another server since this one has asked.
+    func checkEpoch() throws(Failure) {
+        let known = monitor.state.epoch
+        guard let records, known > 0, !monitor.state.isFinished else { return }
+        let recorded = try learn { () throws(Failure) in try records.join(id) }
+        guard recorded.epoch <= known else { throw .takenOver }
+    }
 
     /// Some bytes of a claim are verified.
     ///
@@ -78,27 +65,23 @@ extension MultipartUpload {
         guard isHeld else { throw .takenOver }
     }
 
-    /// Asks the records for a connection, which joins the epoch that they name, unless it has joined one before.
-    private func learn(
-        _ connection: Int, _ ask: () throws(Failure) -> RecordedParts
-    ) throws(Failure) -> RecordedParts {
+    private func learn(_ ask: () throws(Failure) -> RecordedParts) throws(Failure) -> RecordedParts {
         monitor.unlock()
         let answer = Result { () throws(Failure) in try ask() }
         monitor.lock()
         let recorded = try answer.get()
         guard !monitor.state.isFinished else { throw .beingCompleted }
         monitor.state.learn(recorded)
-        if monitor.state.epochs.joined[connection] == nil { monitor.state.epochs.joined[connection] = recorded.epoch }
         return recorded
     }
 }
 
 extension MultipartUpload.State {
-    /// In a new epoch nothing counts but what is recorded, and no connection of an older one writes any more.
+    /// In a new epoch nothing counts but what is recorded, and nobody writes who has begun in an older one.
     fileprivate mutating func learn(_ recorded: RecordedParts) {
-        guard recorded.epoch > epochs.newest else { return }
-        epochs.newest = recorded.epoch
+        guard recorded.epoch > epoch else { return }
+        epoch = recorded.epoch
         revoke(0..<UInt64.max)
-        parts = VerifiedParts(recorded.parts)
+        parts = VerifiedParts(recorded.parts, as: parts)
     }
 }

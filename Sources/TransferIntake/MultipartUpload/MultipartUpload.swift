@@ -59,8 +59,8 @@ package final class MultipartUpload: Sendable {
         var overwritten: [Range<UInt64>] = []
         /// The newest connection that worked on it, and the push that it is part of.
         var newest: (connection: Int, run: UInt64?)?
-        /// Of the store's records, where it has any.
-        var epochs = Epochs()
+        /// The newest of the store's records that this server has heard of; 0 where there are none, and before they were asked.
+        var epoch: UInt64 = 0
 
         /// Where the last byte is that somebody brought, or brings.
         var end: UInt64 { claims.reduce(parts.end) { max($0, $1.claim.range.upperBound) } }
@@ -230,7 +230,7 @@ package final class MultipartUpload: Sendable {
         monitor.state.revoke(0..<UInt64.max)
         waitForWriters(of: 0..<UInt64.max)
         let (staged, wasOpened) = try open(stage)
-        if records != nil { try beginEpoch(connection) }
+        if records != nil { try beginEpoch() }
         guard wasOpened, records == nil else { return .known(monitor.state.parts) }
         return .unread(staged, total: monitor.state.total)
     }
@@ -296,7 +296,7 @@ package final class MultipartUpload: Sendable {
         defer { monitor.unlock() }
         try check(range, connection)
         let (staged, _) = try open(stage)
-        let epoch = try join(connection)
+        let epoch = try join()
         let isPiece = monitor.state.total.map { !range.isWholeBlocks(of: $0) } ?? false
         guard !isPiece || abilities.takesPieces else { throw .noPieces }
         guard !isPiece || monitor.state.parts.pieces < Self.mostPieces else { throw .tooManyPieces }
@@ -398,17 +398,15 @@ package final class MultipartUpload: Sendable {
 
     /// Ends the multipart upload and hands out what it holds.
     ///
-    /// - Parameters:
-    ///   - total: bytes of the upload.
-    ///   - connection: the number of the caller's.
+    /// - Parameter total: bytes of the upload.
     /// - Returns: the file, which may have more bytes, and the digest of those; nothing when bytes are missing, and then it
     ///   goes on.
-    /// - Throws: `busy` when it is being completed, `storageFailed` when a block that came in pieces cannot be read, `incomplete` when
-    ///   the upload was taken over at another server.
-    func finish(total: UInt64, connection: Int) throws(Failure) -> (staged: any StagedContent, digest: Digest)? {
+    /// - Throws: `busy` when it is being completed, `storageFailed` when a block that came in pieces cannot be read; what the records
+    ///   throw.
+    func finish(total: UInt64) throws(Failure) -> (staged: any StagedContent, digest: Digest)? {
         monitor.lock()
         defer { monitor.unlock() }
-        try refresh(connection)
+        try refresh()
         guard let staged = try complete(total: total) else { return nil }
         for block in monitor.state.parts.undigestedBlocks(of: total) {
             // While the one before was read, another connection may have begun to write to this one.
@@ -451,7 +449,7 @@ package final class MultipartUpload: Sendable {
     private func endTaking(back connection: Int, _ run: UInt64?) throws(Failure) -> (any StagedContent)? {
         monitor.lock()
         defer { monitor.unlock() }
-        try refresh(connection)
+        try checkEpoch()
         guard !monitor.state.isFinished else { throw .beingCompleted }
         guard monitor.state.mayBeTakenBack(by: connection, run) else { throw .takenOver }
         return close()

@@ -10,7 +10,7 @@ final class PartClaim: Sendable {
     /// The number of the connection that has it.
     let connection: Int
 
-    /// The one that the connection has joined; nil where the store records no parts.
+    /// The upload's when the bytes were claimed; nil where the store records no parts.
     let epoch: UInt64?
 
     /// Whether it is some of a block only, so that its digest is none of the upload's.
@@ -89,9 +89,13 @@ struct VerifiedParts {
 
     init() {}
 
-    /// What the store has recorded, of which nobody knows who brought it.
-    init(_ recorded: [RecordedPart]) {
-        for part in recorded { insertIfFree(Part(part, connection: Part.found)) }
+    /// What the store has recorded.
+    ///
+    /// - Parameter known: as this server knows it, with the connections that have brought it.
+    init(_ recorded: [RecordedPart], as known: VerifiedParts) {
+        for part in recorded {
+            insertIfFree(Part(part, connection: known.newestConnection(in: part.range) ?? Part.found))
+        }
     }
 
     var isEmpty: Bool { parts.isEmpty }

@@ -96,22 +96,14 @@ final class PartUpload: OpenUpload {
 
 /// The end of a multipart upload: the content is what its parts have brought.
 final class MultipartEnd: OpenUpload {
-    /// The number of the connection that ends it.
-    private let connection: Int
-
-    init(_ admission: UploadAdmission, of multipart: MultipartUpload?, connection: Int) {
-        self.connection = connection
-        super.init(admission, of: multipart)
-    }
-
     override func store(_ bytes: UnsafeRawBufferPointer, isHole: Bool) throws(Failure) { throw .contentOfEnd }
 
     /// Only parts that were verified here count. That the content is under its name already proves nothing of this client, who may
     /// know no more of it than its size and its digest; and to look would be to read all of it for a few bytes.
     override func finish(_ end: DeclaredEnd) throws(Failure) -> UploadEnding {
-        guard let total = intent.size, let multipart,
-            let (staged, computed) = try multipart.finish(total: total, connection: connection)
-        else { throw .missingParts }
+        guard let total = intent.size, let multipart, let (staged, computed) = try multipart.finish(total: total) else {
+            throw .missingParts
+        }
         do throws(Failure) {
             let digest = try end.checked(total, computed, beginning: total)
             try staged.trim(to: total)

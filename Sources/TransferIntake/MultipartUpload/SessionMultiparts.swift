@@ -106,12 +106,7 @@ struct SessionMultiparts {
     /// The connection has gone.
     mutating func leaveAll() {
         let now = intake.clock.monotonic()
-        for multipart in entered.values { leave(multipart, now: now) }
+        for multipart in entered.values { intake.multiparts.leave(multipart, now: now) }
         entered = [:]
-    }
-
-    private func leave(_ multipart: MultipartUpload, now: Int64) {
-        multipart.forget(connection.number)
-        intake.multiparts.leave(multipart, now: now)
     }
 }

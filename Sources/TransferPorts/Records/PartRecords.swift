@@ -3,8 +3,8 @@ package import TransferModel
 /// What was verified of uploads in parts, in a store that records it: `PartStore.records`. Several servers may ask at once.
 ///
 /// An upload has a record as long as the store has a place for its parts, from `PartStore.resume` until they are published or thrown away.
-/// The record has an epoch. A connection that sends parts joins it; one that asks what is there begins the next epoch, and parts of the
-/// older ones are refused from then on, whichever server they come to.
+/// The record has an epoch. A connection joins it with each part that it begins. One that asks what is there begins the next epoch, and
+/// parts that were begun before are refused from then on, whichever server they come to.
 package protocol PartRecords: Sendable {
     /// What is recorded, and the epoch in which it counts.
     ///

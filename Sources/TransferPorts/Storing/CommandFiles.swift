@@ -12,22 +12,24 @@ package struct CommandFiles: Sendable {
     }
 
     private struct Place {
-        let path: PathDigest
+        let path: RelativePath
         let spelling: Int
         let version: ContentVersion
     }
 
-    /// Files in a generation, of 80 bytes each. What is older than two generations is forgotten.
+    /// Names in a generation, of 80 bytes each, and bytes of their paths. What is older than two generations is forgotten.
     private static let generation = 32_768
+    private static let mostBytes = 4 << 20
 
     private var recent: [Key: Place] = [:]
     private var older: [Key: Place] = [:]
+    private var bytes = 0
 
     package init() {}
 
     package mutating func add(_ file: ContentVersion?, of command: StoringCommand?, at path: RelativePath) {
         guard let file, let command else { return }
-        let place = Place(path: PathDigest(path.string), spelling: Self.spelling(path), version: file)
+        let place = Place(path: path, spelling: Self.spelling(path), version: file)
         let key = Key(object: file.object, command: command.id)
         if let last = self[key], last.spelling != place.spelling {
             remember(last, Key(object: key.object, command: key.command, spelling: last.spelling))
@@ -37,36 +39,32 @@ package struct CommandFiles: Sendable {
 
     /// - Parameters:
     ///   - file: what is about to be replaced.
-    ///   - hasOtherNames: whether it has. Only then a name that the command has not used for it is another name than those that it has
-    ///     used, and not one of them in another spelling.
-    /// - Throws: `pathConflict` where the command itself has put the file there.
+    ///   - hasOtherNames: whether it has.
+    /// - Returns: where the command has put the file, if `path` may be another name of it that others have given: the file may be replaced
+    ///   if it is there still, and otherwise that is `ownFile`. nil where the command has not put it anywhere.
+    /// - Throws: `pathConflict` where the command itself has put the file at `path`, in this spelling or another one.
     package func check(
         _ file: ContentVersion, hasOtherNames: Bool, _ command: StoringCommand?, _ path: RelativePath
-    ) throws(Failure) {
-        guard let command, let place = place(of: file, hasOtherNames: hasOtherNames, command, path),
-            place.version.hasSameContent(as: file)
-        else { return }
-        guard !command.mayRepeat || place.path != PathDigest(path.string) else { return }
-        throw Failure(
-            .pathConflict, "\(path) is a file that the same command has stored there, and it is not replaced.")
-    }
-
-    private func place(
-        of file: ContentVersion, hasOtherNames: Bool, _ command: StoringCommand, _ path: RelativePath
-    ) -> Place? {
+    ) throws(Failure) -> RelativePath? {
+        guard let command else { return nil }
         let key = Key(object: file.object, command: command.id)
-        guard let last = self[key], hasOtherNames else { return self[key] }
-        let spelling = Self.spelling(path)
-        return last.spelling == spelling
-            ? last : self[Key(object: key.object, command: key.command, spelling: spelling)]
+        guard let last = self[key], last.version.hasSameContent(as: file) else { return nil }
+        var place = last
+        if hasOtherNames, case let spelling = Self.spelling(path), last.spelling != spelling {
+            let named = self[Key(object: key.object, command: key.command, spelling: spelling)]
+            guard let named, named.version.hasSameContent(as: file) else { return last.path }
+            place = named
+        }
+        guard command.mayRepeat, place.path == path else { throw .ownFile(path) }
+        return nil
     }
 
     private subscript(key: Key) -> Place? { recent[key] ?? older[key] }
 
     private mutating func remember(_ place: Place, _ key: Key) {
-        recent[key] = place
-        guard recent.count >= Self.generation else { return }
-        (older, recent) = (recent, [:])
+        if recent.updateValue(place, forKey: key) == nil { bytes += place.path.string.utf8.count }
+        guard recent.count >= Self.generation || bytes >= Self.mostBytes else { return }
+        (older, recent, bytes) = (recent, [:], 0)
     }
 
     /// The same for all spellings that a file system may take for one: it may ignore case, how a character is composed, and what
@@ -75,5 +73,12 @@ package struct CommandFiles: Sendable {
         let shown = path.string.unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }
         // A string's hash is that of its canonical composition.
         return String(String.UnicodeScalarView(shown)).uppercased().lowercased().hashValue
+    }
+}
+
+extension Failure {
+    /// A command would replace a file that it has stored or moved itself.
+    package static func ownFile(_ path: RelativePath) -> Failure {
+        Failure(.pathConflict, "\(path) is a file that the same command has stored there, and it is not replaced.")
     }
 }

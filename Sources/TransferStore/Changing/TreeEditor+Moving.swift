@@ -94,7 +94,7 @@ extension TreeEditor {
                 try compared?.check(found, path)
             }
             if replaces, let there = try status(of: target, in: directory), found?.isSame(as: there) == false {
-                try incoming.check(there, command, target)
+                try incoming.check(there, command, target, in: tree)
             }
             if replaces {
                 let replaced = try status(of: target, in: directory)

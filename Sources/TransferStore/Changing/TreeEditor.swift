@@ -127,7 +127,7 @@ extension TreeEditor {
                 let found = try status(of: path, in: parent)
                 try compared?.check(found, path)
                 guard let found, !found.isDirectory else { return false }
-                try incoming.check(found, command, path)
+                try incoming.check(found, command, path, in: tree)
                 try keeping(found, at: path, in: parent) { () throws(Failure) in
                     try attempt("make the folder \(path)") { () throws(SystemError) in
                         try exchange((scratch, other), with: (parent, String(path.name)), mode)
@@ -268,7 +268,7 @@ extension TreeEditor {
             let found = try status(of: path, in: parent)
             try compared?.check(found, path)
             if found?.isDirectory == true { throw .taken(path) }
-            if let found { try incoming.check(found, command, path) }
+            if let found { try incoming.check(found, command, path, in: tree) }
             try keeping(found, at: path, in: parent) { () throws(Failure) in
                 try attempt("replace \(path)") { () throws(SystemError) in
                     try disk.rename(scratch.number, other, to: (parent.number, name))

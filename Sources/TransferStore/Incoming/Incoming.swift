@@ -36,11 +36,16 @@ final class Incoming: Sendable {
     let linksByDescriptor = Atomic(true)
 
     /// - Throws: `pathConflict` where the same command has put what it would replace there.
-    func check(_ there: stat, _ command: StoringCommand?, _ path: RelativePath) throws(Failure) {
+    func check(
+        _ there: stat, _ command: StoringCommand?, _ path: RelativePath, in tree: DirectoryTree
+    ) throws(Failure) {
         guard command != nil, there.isFile else { return }
-        try commands.withLock { (files) throws(Failure) in
+        let other = try commands.withLock { (files) throws(Failure) in
             try files.check(ContentVersion(there), hasOtherNames: !there.hasOneName, command, path)
         }
+        guard let other else { return }
+        let found = try? tree.open(other.parent).status(String(other.name))
+        guard found?.isSame(as: there) == true else { throw .ownFile(path) }
     }
 
     /// - Parameters:

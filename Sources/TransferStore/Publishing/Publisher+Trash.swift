@@ -89,7 +89,7 @@ extension Publisher {
             try publication.condition?.check(there)
             try publication.compared?.check(there, publication.path)
             try publication.checkVersion(there)
-            try publication.staged.incoming.check(there, publication.command, publication.path)
+            try publication.staged.incoming.check(there, publication.command, publication.path, in: tree)
             guard let mayReplace else { return true }
             return there.isFile ? try mayReplace(publication.path, ContentVersion(there)) : false
         } catch {

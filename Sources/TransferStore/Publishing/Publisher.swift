@@ -311,7 +311,9 @@ final class Publisher {
             guard there?.isDirectory != true else { throw .isDirectory(publication.path) }
             try publication.compared?.check(there, publication.path)
             try publication.checkVersion(there)
-            if let there { try publication.staged.incoming.check(there, publication.command, publication.path) }
+            if let there {
+                try publication.staged.incoming.check(there, publication.command, publication.path, in: tree)
+            }
             let now = mayReplace == nil ? nil : try target.version()
             if now == nil || now != seen { try checkRight(target, publication) }
             guard isKept(there, for: publication) else { return false }

@@ -133,8 +133,16 @@ import TransferTestSupport
             ContentVersion(object: UInt64(object), revision: 1, touch: 1, size: 1)
         }
         for object in 0..<70_000 { files.add(version(object), of: command, at: path) }
-        try files.check(version(0), hasOtherNames: false, command, path)
-        #expect(throws: Failure.self) { try files.check(version(69_999), hasOtherNames: false, command, path) }
+        #expect(try files.check(version(0), hasOtherNames: false, command, path) == nil)
+        #expect(throws: Failure.ownFile(path)) { try files.check(version(69_999), hasOtherNames: false, command, path) }
+        // Paths of 4 KiB: a thousand of them are a generation.
+        let long = try RelativePath(
+            Array(repeating: String(repeating: "x", count: 255), count: 15).joined(separator: "/"))
+        for object in 0..<2200 { files.add(version(100_000 + object), of: command, at: long) }
+        #expect(try files.check(version(100_000), hasOtherNames: false, command, long) == nil)
+        #expect(throws: Failure.ownFile(long)) {
+            try files.check(version(102_199), hasOtherNames: false, command, long)
+        }
     }
 
     /// The file has one object under both names, and keeps the other name.
@@ -153,6 +161,16 @@ import TransferTestSupport
         }
         #expect(Files.read(fixture.path("a")) == .one && Files.read(fixture.path("b")) == Self.two)
         #expect(isRefused(try outcome("a", Self.two, StoringCommand(id: 1))))
+    }
+
+    /// The file has moved since, and has another name for another reason, for example in the trash.
+    @Test func whatHasMovedIsNotReplaced() throws {
+        let command = StoringCommand(id: 1, mayRepeat: true)
+        _ = try outcome("a", .one, command)
+        try respell("a", as: "b")
+        #expect(link(fixture.path("b"), fixture.path("c")) == 0)
+        #expect(isRefused(try outcome("b", Self.two, command)))
+        #expect(Files.read(fixture.path("b")) == .one)
     }
 
     /// Each name that the command has given to one file stays, in whatever spelling it is asked for.
@@ -183,9 +201,12 @@ import TransferTestSupport
         var files = CommandFiles()
         files.add(file, of: command, at: try RelativePath(one))
         let respelled = try RelativePath(other)
-        #expect(throws: Failure.self) { try files.check(file, hasOtherNames: true, command, respelled) }
-        try files.check(file, hasOtherNames: true, command, try RelativePath("\(other)2"))
-        try files.check(file, hasOtherNames: true, command, try RelativePath(one))
+        #expect(throws: Failure.ownFile(respelled)) {
+            try files.check(file, hasOtherNames: true, command, respelled)
+        }
+        let first = try RelativePath(one)
+        #expect(try files.check(file, hasOtherNames: true, command, try RelativePath("\(other)2")) == first)
+        #expect(try files.check(file, hasOtherNames: true, command, first) == nil)
     }
 
     /// What another command was acknowledged for with the same file changes nothing for the first one.

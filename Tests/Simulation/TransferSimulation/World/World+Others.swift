@@ -84,6 +84,8 @@ extension World {
             strayBytes += disk.medium.seen(of: object)?.count ?? 0
         }
         disk.change { $0.forget(name) }
+        // What was stored beside the directory gets its name if it comes again.
+        promises.noteChange(of: name)
         TemporaryDirectory.remove(path + "/" + name)
         removedDirectories.append(name)
     }

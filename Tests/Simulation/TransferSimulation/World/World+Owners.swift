@@ -32,14 +32,14 @@ extension World {
             caller: session.caller, server: servers, modified: disk.medium.files[object]?.modified)
     }
 
-    /// What gives way to a change of this step was not stored by the same command.
+    /// What gives way to a change of this step was not stored by the same command, or has another name outside the trash.
     func checkCommand(_ naming: SimulatedDisk.Naming) throws(Promises.Broken) {
         guard let changer, let object = naming.replacedObject, let new = naming.object, new != object,
             !naming.moves.isEmpty || disk.medium.seen(of: new) == nil
         else { return }
         let present = CommandFile(
             caller: changer.caller, server: servers, modified: disk.medium.files[object]?.modified)
-        guard commandFiles[object] == present else { return }
+        guard commandFiles[object] == present, !disk.medium.seenPaths.values.contains(object) else { return }
         throw Promises.Broken("a command has replaced \(naming.path), which it has stored itself")
     }
 
