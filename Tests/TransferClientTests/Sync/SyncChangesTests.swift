@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Testing
+import TransferCodec
 import TransferModel
 import TransferPorts
 import TransferStore
@@ -411,15 +412,39 @@ extension SyncChangesTests {
         record.entries[try RelativePath("e\u{301}")] = .init(common: version, settled: .init(size: 1, modified: .now))
         record.entries[try RelativePath("\u{E9}/b"), default: .init()][.here].sending = version
         record.entries[try RelativePath("c"), default: .init(common: version)][.server].replacing = version
-        record.entries[try RelativePath("c")]?[.here] = .init(sending: nil, replacing: version)
+        record.entries[try RelativePath("c")]?[.here] = .init(replacing: version, shared: [version])
+        let others = (1...300).map { SyncRecord.Version(size: $0, modified: version.modified) }
+        record.entries[try RelativePath("c")]?[.server].shared = Set(others)
         #expect(SyncRecord(record.bytes) == record)
-        #expect(SyncRecord([]) == nil && SyncRecord(Array("transfer sync record 2\n".utf8)) == nil)
+        #expect(SyncRecord([]) == nil && SyncRecord(Array("transfer sync record 3\n".utf8)) == nil)
+        record.entries[try RelativePath("c")]?[.server].shared = []
         for place in record.bytes.indices {
             var bytes = record.bytes
             #expect(SyncRecord(Array(bytes[..<place])) == nil)
             bytes[place] ^= 1
             #expect(SyncRecord(bytes) == nil)
         }
+    }
+
+    /// One that an older program has written: a byte says what an entry has, and one version is of no use.
+    @Test func anOlderRecordIsRead() throws {
+        func version(_ size: UInt64) -> [UInt8] {
+            var bytes: [UInt8] = []
+            bytes.append(bigEndian: size)
+            bytes.append(bigEndian: Int64(5))
+            bytes.append(bigEndian: UInt32(9))
+            return bytes
+        }
+        var bytes =
+            Array("transfer sync record 1\n".utf8) + [0, 0, 0, 0, 0, 0, 0, 1, 0, 1, UInt8(ascii: "a"), 1 | 2 | 16]
+        bytes += version(7) + version(8) + version(9)
+        bytes += bytes.withUnsafeBytes { BlockHasher.digest(.xxh128, $0) }
+        var record = SyncRecord()
+        let modified = Timestamp(seconds: 5, nanoseconds: 9)
+        var entry = SyncRecord.Entry(common: .init(size: 7, modified: modified))
+        entry[.server].replacing = .init(size: 9, modified: modified)
+        record.entries[try RelativePath("a")] = entry
+        #expect(SyncRecord(bytes) == record)
     }
 
     /// A file system that keeps less of a time gives back another one.

@@ -9,6 +9,10 @@ struct NextRecord: Sendable {
     private let side: SyncRecord.Side
     /// Whether there was a record before: otherwise what is older gives way.
     private let isFirst: Bool
+    /// Names of files that both sides have with the same other names, and the first of these, which stands for all: what comes of it comes of
+    /// the others with it.
+    private let following: [RelativePath: RelativePath]
+    private let open: Set<RelativePath>
 
     /// - Parameters:
     ///   - old: what an earlier sync has seen.
@@ -19,6 +23,22 @@ struct NextRecord: Sendable {
     ) {
         (self.trees, self.plan, self.side) = (trees, plan, side)
         (self.old, isFirst) = (old ?? SyncRecord(), old == nil)
+        open = plan.openPaths
+        following = Self.following(trees.source, open)
+    }
+
+    private static func following(_ source: SyncTree, _ open: Set<RelativePath>) -> [RelativePath: RelativePath] {
+        var firsts: [SyncEntry.NamedFile: RelativePath] = [:]
+        var following: [RelativePath: RelativePath] = [:]
+        for entry in source.entries {
+            guard let name = entry.named else { continue }
+            guard let first = firsts[name] else {
+                firsts[name] = entry.path
+                continue
+            }
+            if open.contains(first) && !open.contains(entry.path) { following[entry.path] = first }
+        }
+        return following
     }
 
     /// For as long as the sync runs, and for the next one where this one is killed: what has been seen, and of the target what it is
@@ -28,14 +48,37 @@ struct NextRecord: Sendable {
         keep(old, in: &record, SyncOutcome())
         // Only another time: the content is the source's.
         let same = Set(plan.attributes.map(\.path))
-        for entry in plan.replacing {
+        let followers = following.filter { same.contains($0.value) }.keys.compactMap { trees.source[$0] }
+        for entry in plan.replacing + followers {
             guard let there = trees.target[entry.path], there.isFile,
-                same.contains(entry.path) || givesWay(there, to: entry)
+                same.contains(following[entry.path] ?? entry.path) || givesWay(there, to: entry)
             else { continue }
             record.entries[entry.path, default: .init()][side].replacing = .init(there)
         }
-        for entry in plan.changedFiles { record.entries[entry.path, default: .init()][side].sending = .init(entry) }
+        addShared(to: &record)
+        for entry in plan.changedFiles + followers {
+            record.entries[entry.path, default: .init()][side].sending = .init(entry)
+        }
         return record
+    }
+
+    /// What names of the target get or have by other names of their files, while these get their attributes: they get them behind their
+    /// content and their names.
+    private func addShared(to record: inout SyncRecord) {
+        let changed = plan.attributes.filter(\.isFile) + plan.files.map(\.entry)
+        guard !changed.isEmpty else { return }
+        var names: [SyncEntry.NamedFile: [RelativePath]] = [:]
+        for entry in trees.target.entries { if let name = entry.named { names[name, default: []].append(entry.path) } }
+        for entry in changed {
+            for path in trees.target[entry.path]?.named.flatMap({ names[$0] }) ?? [] where path != entry.path {
+                record.entries[path, default: .init()][side].shared.insert(.init(entry))
+            }
+        }
+        let paths = Set(changed.map(\.path))
+        for link in plan.hardLinks where paths.contains(link.first) {
+            guard let there = trees.target[link.first], there.isFile else { continue }
+            record.entries[link.entry.path, default: .init()][side].shared.insert(.init(there))
+        }
     }
 
     /// Whether it is replaced because a sync has seen it, or because it is older: what gives way only because this sync was told so is
@@ -54,9 +97,10 @@ struct NextRecord: Sendable {
     private func seen(_ outcome: SyncOutcome) -> SyncRecord {
         var record = SyncRecord()
         record.entries.reserveCapacity(trees.source.entries.count)
-        let open = plan.openPaths
         for entry in trees.source.entries where entry.isFile {
-            if !open.contains(entry.path) {
+            if let first = following[entry.path] {
+                if let version = outcome.done[first] { record.entries[entry.path] = .init(common: version) }
+            } else if !open.contains(entry.path) {
                 record.entries[entry.path] = .init(common: .init(entry))
             } else if let version = outcome.done[entry.path] {
                 record.entries[entry.path] = .init(common: version)

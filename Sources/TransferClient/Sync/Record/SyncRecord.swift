@@ -27,6 +27,8 @@ struct SyncRecord: Equatable, Sendable {
         var sending: Version?
         /// What it had, and was going to lose.
         var replacing: Version?
+        /// What it may have got by another name of its file: a file has its time under all of its names.
+        var shared: Set<Version> = []
     }
 
     /// What is known of one path.
@@ -47,7 +49,8 @@ struct SyncRecord: Equatable, Sendable {
 
         /// Whether a file of one side is what a sync has seen there, and may be replaced.
         func knows(_ there: Version, on side: Side) -> Bool {
-            isShared(there, on: side) || self[side].replacing.map(there.isCopy) ?? false
+            isShared(there, on: side)
+                || self[side].replacing.map(there.isCopy) ?? false || self[side].shared.contains(where: there.isCopy)
         }
 
         /// Whether the other side has had it, too.
@@ -81,46 +84,56 @@ extension SyncRecord.Version {
 // MARK: As bytes
 
 extension SyncRecord {
-    private static let head = Array("transfer sync record 1\n".utf8)
+    private static let head = Array("transfer sync record 2\n".utf8)
+    /// Its entries say in one byte what versions they have.
+    private static let formerHead = Array("transfer sync record 1\n".utf8)
     private static let digestSize = DigestFunction.xxh128.size
 
     private struct Parts: OptionSet {
-        let rawValue: UInt8
+        let rawValue: UInt16
         static let common = Parts(rawValue: 1)
         static let settled = Parts(rawValue: 4)
     }
 
     /// The bits that mark the versions of one side. An older program wrote a version under bit 2 without its side; the reader skips it.
-    private static var changes: [(bit: UInt8, side: Side, version: WritableKeyPath<Change, Version?>)] {
-        [(8, .server, \.sending), (16, .server, \.replacing), (32, .here, \.sending), (64, .here, \.replacing)]
+    private static var changes: [(bit: UInt16, side: Side, version: WritableKeyPath<Change, Version?>)] {
+        [
+            (8, .server, \.sending), (16, .server, \.replacing), (32, .here, \.sending), (64, .here, \.replacing),
+        ]
     }
-    private static let formerBit: UInt8 = 2
+    private static let sharedBits: [(bit: UInt16, side: Side)] = [(128, .server), (256, .here)]
+    private static let formerBit: UInt16 = 2
 
     /// - Returns: nil for what is no record, or was cut off.
     init?(_ bytes: [UInt8]) {
         let count = bytes.count - Self.digestSize
-        guard count >= Self.head.count, bytes.starts(with: Self.head) else { return nil }
+        let isFormer = bytes.starts(with: Self.formerHead)
+        guard count >= Self.head.count, isFormer || bytes.starts(with: Self.head) else { return nil }
         let entries = bytes.withUnsafeBytes { all -> [RelativePath: Entry]? in
             let body = UnsafeRawBufferPointer(rebasing: all[..<count])
             guard BlockHasher.digest(.xxh128, body).elementsEqual(all[count...]) else { return nil }
-            return try? Self.read(UnsafeRawBufferPointer(rebasing: body[Self.head.count...]))
+            return try? Self.read(UnsafeRawBufferPointer(rebasing: body[Self.head.count...]), isFormer: isFormer)
         }
         guard let entries else { return nil }
         self.entries = entries
     }
 
-    private static func read(_ bytes: UnsafeRawBufferPointer) throws -> [RelativePath: Entry] {
+    private static func read(_ bytes: UnsafeRawBufferPointer, isFormer: Bool) throws -> [RelativePath: Entry] {
         var reader = BodyReader(bytes)
         var entries: [RelativePath: Entry] = [:]
         for _ in 0..<(try reader.integer(UInt64.self)) {
             let path = try RelativePath(String(decoding: try reader.sizedArray(), as: UTF8.self))
-            let parts = Parts(rawValue: try reader.integer(UInt8.self))
+            let parts = Parts(
+                rawValue: try isFormer ? UInt16(reader.integer(UInt8.self)) : reader.integer(UInt16.self))
             var entry = Entry()
             if parts.contains(.common) { entry.common = try Version(&reader) }
             if parts.rawValue & formerBit != 0 { _ = try Version(&reader) }
             if parts.contains(.settled) { entry.settled = try Version(&reader) }
             for (bit, side, version) in changes where parts.rawValue & bit != 0 {
                 entry[side][keyPath: version] = try Version(&reader)
+            }
+            for (bit, side) in sharedBits where parts.rawValue & bit != 0 {
+                for _ in 0..<(try reader.integer(UInt32.self)) { entry[side].shared.insert(try Version(&reader)) }
             }
             entries[path] = entry
         }
@@ -138,12 +151,16 @@ extension SyncRecord {
             if entry.common != nil { parts.insert(.common) }
             if entry.settled != nil { parts.insert(.settled) }
             let changes = Self.changes.map { (bit: $0.bit, version: entry[$0.side][keyPath: $0.version]) }
-            let bits = changes.reduce(UInt8(0)) { $1.version == nil ? $0 : $0 | $1.bit }
-            bytes.append(parts.rawValue | bits)
+            let shared = Self.sharedBits.map { (bit: $0.bit, versions: entry[$0.side].shared) }
+                .filter { !$0.versions.isEmpty }
+            let bits = changes.reduce(UInt16(0)) { $1.version == nil ? $0 : $0 | $1.bit }
+            bytes.append(bigEndian: shared.reduce(parts.rawValue | bits) { $0 | $1.bit })
             for case let version? in [entry.common, entry.settled] + changes.map(\.version) {
-                bytes.append(bigEndian: version.size)
-                bytes.append(bigEndian: version.modified.seconds)
-                bytes.append(bigEndian: version.modified.nanoseconds)
+                version.append(to: &bytes)
+            }
+            for (_, versions) in shared {
+                bytes.append(bigEndian: UInt32(versions.count))
+                for version in versions { version.append(to: &bytes) }
             }
         }
         return bytes + bytes.withUnsafeBytes { BlockHasher.digest(.xxh128, $0) }
@@ -151,6 +168,12 @@ extension SyncRecord {
 }
 
 extension SyncRecord.Version {
+    fileprivate func append(to bytes: inout [UInt8]) {
+        bytes.append(bigEndian: size)
+        bytes.append(bigEndian: modified.seconds)
+        bytes.append(bigEndian: modified.nanoseconds)
+    }
+
     fileprivate init(_ reader: inout BodyReader) throws(ProtocolFault) {
         let size = try reader.integer(UInt64.self)
         let (seconds, nanoseconds) = (try reader.integer(Int64.self), try reader.integer(UInt32.self))
