@@ -10,6 +10,9 @@ struct PrivateFolder: Sendable {
     /// Names that it can have: the first one that is free, or has such a folder.
     private let names: [String]
 
+    /// How often it is made when other processes of this user remove it because it is empty.
+    private static let mostAttempts = 100
+
     /// Permission bits of others than the owner.
     private static let others: mode_t = 0o077
 
@@ -25,11 +28,21 @@ struct PrivateFolder: Sendable {
 
     /// - Throws: EPERM where others have all of the names.
     func openOrMake() throws(SystemError) -> DirectoryHandle {
-        for name in names {
-            if let folder = try open(name) { return folder }
-            if try parent.makeDirectoryIfMissing(name, mode: 0o700), let folder = try open(name) { return folder }
-        }
+        for name in names { if let folder = try openOrMake(name) { return folder } }
         throw SystemError(errno: EPERM, call: "openat")
+    }
+
+    /// - Returns: nil where something of others has the name.
+    private func openOrMake(_ name: String) throws(SystemError) -> DirectoryHandle? {
+        for _ in 1...Self.mostAttempts {
+            if let folder = try open(name) { return folder }
+            let isMade = try parent.makeDirectoryIfMissing(name, mode: 0o700)
+            if let folder = try open(name) { return folder }
+            // Made, or seen, and gone again.
+            let isGone = try parent.status(name) == nil
+            guard isMade || isGone else { return nil }
+        }
+        return nil
     }
 
     /// Removes it, unless something is in it.

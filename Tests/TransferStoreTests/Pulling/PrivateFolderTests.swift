@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 import Testing
 import TransferPorts
 import TransferModel
@@ -42,6 +43,18 @@ import TransferTestSupport
         #expect(made.count == 2 && made.contains("\(names[0])/"))
         #expect(Files.mode(temporary.path(names[0])) == 0o700)
         #expect(try folder().openIfThere() != nil)
+    }
+
+    /// Another process of this user may remove it as soon as it is made, because it is empty.
+    @Test func oneThatIsRemovedIsMadeAgain() throws {
+        let isOver = Atomic(false)
+        let path = temporary.path(names[0])
+        let other = TestThread { while !isOver.load(ordering: .relaxed) { rmdir(path) } }
+        defer { other.join() }
+        defer { isOver.store(true, ordering: .relaxed) }
+        let folder = try folder()
+        for _ in 0..<20_000 { _ = try folder.openOrMake() }
+        #expect(!Files.names(temporary.path).contains(names[1]))
     }
 
     /// What others may look into, or have made, is left alone, whatever it is.
