@@ -292,7 +292,7 @@ class Machines:
 
     def _look(self) -> None:
         """Looks for everything that was acknowledged. Raises Broken."""
-        self._server.rest(_SPARE_DESCRIPTORS)
+        self._server.lose_clients()
         found: set[str] = set()
         for place in [self._server.directory, *(machine.files for machine in self._machines)]:
             found.update(content.digest_of(path) for path in _files(place, _NOT_KEPT))

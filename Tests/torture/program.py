@@ -103,7 +103,7 @@ class Server:
         self.command += [*flags, "--log-format", "json"]
         self._process: subprocess.Popen[bytes] | None = None
         self._worker = 0
-        self._resting = 0
+        self._resting = self._listening = 0
 
     @property
     def address(self) -> str:
@@ -117,7 +117,7 @@ class Server:
             self._process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
         until(lambda: self._listens(begin), self._process, "the server did not start again")
         self._worker = self._find_worker(self._process.pid)
-        self._resting = self.descriptors
+        self._resting, self._listening = self.descriptors, self._sockets
 
     @staticmethod
     def _find_worker(supervisor: int) -> int:
@@ -217,6 +217,21 @@ class Server:
     def descriptors(self) -> int:
         _ = self._running
         return len(os.listdir(f"/proc/{self._worker}/fd"))
+
+    @property
+    def _sockets(self) -> int:
+        folder = f"/proc/{self._worker}/fd"
+        count = 0
+        for name in os.listdir(folder):
+            try:
+                count += os.readlink(f"{folder}/{name}").startswith("socket:")
+            except FileNotFoundError:
+                continue
+        return count
+
+    def lose_clients(self) -> None:
+        """Waits until it has no connection, so that nothing comes any more of what killed clients have sent. Raises Broken when it keeps one."""
+        until(lambda: self._sockets <= self._listening, self._running, "the server keeps connections of clients that are gone")
 
     def rest(self, spare: int) -> int:
         """Waits until it has no more descriptors than when it started, but for `spare` ones.

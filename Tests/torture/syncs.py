@@ -255,7 +255,7 @@ class Syncs:
 
     def settle(self, side: Side) -> None:
         """What a client that is gone has asked for is done, before the source changes."""
-        self._server.rest(_SPARE_DESCRIPTORS)
+        self._server.lose_clients()
         self._look(side)
         self._interrupted += sum(entry.size > content.BLOCK for entry in side.wanted.values())
 
