@@ -41,8 +41,8 @@ class _Idle:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
 
-    def rest(self, spare: int) -> int:
-        return 0
+    def lose_clients(self) -> None:
+        pass
 
     def abandon(self) -> None:
         pass
