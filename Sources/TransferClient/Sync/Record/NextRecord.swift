@@ -65,17 +65,15 @@ struct NextRecord: Sendable {
     /// What names of the target get or have by other names of their files, while these get their attributes: they get them behind their
     /// content and their names.
     private func addShared(to record: inout SyncRecord) {
-        let changed = plan.attributes.filter(\.isFile) + plan.files.map(\.entry)
-        guard !changed.isEmpty else { return }
-        var names: [SyncEntry.NamedFile: [RelativePath]] = [:]
-        for entry in trees.target.entries { if let name = entry.named { names[name, default: []].append(entry.path) } }
-        for entry in changed {
-            for path in trees.target[entry.path]?.named.flatMap({ names[$0] }) ?? [] where path != entry.path {
-                record.entries[path, default: .init()][side].shared.insert(.init(entry))
-            }
+        let changed = Dictionary((plan.attributes + plan.files.map(\.entry)).map { ($0.path, $0) }) { first, _ in first
         }
-        let paths = Set(changed.map(\.path))
-        for link in plan.hardLinks where paths.contains(link.first) {
+        for entry in trees.target.entries {
+            guard let name = entry.named, let kept = plan.surviving[name], kept != entry.path,
+                let change = changed[kept]
+            else { continue }
+            record.entries[entry.path, default: .init()][side].shared.insert(.init(change))
+        }
+        for link in plan.hardLinks where changed[link.first] != nil {
             guard let there = trees.target[link.first], there.isFile else { continue }
             record.entries[link.entry.path, default: .init()][side].shared.insert(.init(there))
         }
