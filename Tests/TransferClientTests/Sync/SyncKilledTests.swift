@@ -24,13 +24,17 @@ import TransferTestSupport
         private var target: [String: Thing] = [:]
         private var record: SyncRecord?
         private var made = 0
+        /// What the last sync has removed. It is still a name of its file.
+        private var trash: [String: Thing] = [:]
+        /// What the source gets there now would be in conflict with it.
+        private var restored: Set<String> = []
 
         init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
         /// Some names get other content, another time, another file's name, or become something else. No time is newer than another
         /// one for certain.
         mutating func change() {
-            for name in Self.names where Bool.random(using: &random) {
+            for name in Self.names where Bool.random(using: &random) && !restored.contains(name) {
                 let time = Int64.random(in: 1...6, using: &random)
                 switch Int.random(in: 0..<14, using: &random) {
                 case 0: source[name] = nil
@@ -43,6 +47,19 @@ import TransferTestSupport
                 default: source[name] = make(.file(.random(in: 1...3, using: &random)), time)
                 }
             }
+        }
+
+        /// Somebody takes files out of the trash, behind a sync that has ended.
+        mutating func restore() {
+            restored = []
+            for name in Self.names where Bool.random(using: &random) {
+                guard let thing = trash[name], Self.isFile(thing), source[name] == nil, target[name] == nil else {
+                    continue
+                }
+                restored.insert(name)
+                target[name] = target.values.first { $0.object == thing.object } ?? thing
+            }
+            trash = [:]
         }
 
         private mutating func make(_ form: SyncEntry.Form, _ time: Int64) -> Thing {
@@ -93,7 +110,8 @@ import TransferTestSupport
             func remove(_ removals: [SyncPlan.Removal]) -> [Step] {
                 removals.map { removal in
                     { (sides: inout Sides, outcome: inout SyncOutcome) in
-                        sides.target[removal.entry.path.string] = nil
+                        let name = removal.entry.path.string
+                        sides.trash[name] = sides.target.removeValue(forKey: name)
                         outcome.removed.insert(removal.entry.path)
                     }
                 }
@@ -150,7 +168,9 @@ import TransferTestSupport
             for round in 0..<20 {
                 sides.change()
                 // Without a record times decide; so the first one that ends has nothing to replace.
-                let found = try sides.sync(isKilled: round > 0 && round % 4 != 0)
+                let isKilled = round > 0 && round % 4 != 0
+                let found = try sides.sync(isKilled: isKilled)
+                if !isKilled { sides.restore() }
                 #expect(found == [], "seed \(seed), sync \(round)")
                 if !found.isEmpty { return }
             }

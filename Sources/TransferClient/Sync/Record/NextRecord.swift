@@ -55,15 +55,15 @@ struct NextRecord: Sendable {
             else { continue }
             record.entries[entry.path, default: .init()][side].replacing = .init(there)
         }
-        addShared(to: &record)
         for entry in plan.changedFiles + followers {
             record.entries[entry.path, default: .init()][side].sending = .init(entry)
         }
+        addShared(to: &record)
         return record
     }
 
     /// What names of the target get or have by other names of their files, while these get their attributes: they get them behind their
-    /// content and their names.
+    /// content and their names. A path that is not known stays so: what is there is nobody's to replace, and gone with what the source lacks.
     private func addShared(to record: inout SyncRecord) {
         let changed = Dictionary((plan.attributes + plan.files.map(\.entry)).map { ($0.path, $0) }) { first, _ in first
         }
@@ -71,11 +71,11 @@ struct NextRecord: Sendable {
             guard let name = entry.named, let kept = plan.surviving[name], kept != entry.path,
                 let change = changed[kept]
             else { continue }
-            record.entries[entry.path, default: .init()][side].shared.insert(.init(change))
+            record.entries[entry.path]?[side].shared.insert(.init(change))
         }
         for link in plan.hardLinks where changed[link.first] != nil {
             guard let there = trees.target[link.first], there.isFile else { continue }
-            record.entries[link.entry.path, default: .init()][side].shared.insert(.init(there))
+            record.entries[link.entry.path]?[side].shared.insert(.init(there))
         }
     }
 
