@@ -373,7 +373,7 @@ extension SkeletonStore {
             throw Failure(.forbidden, "The server's store changes no names and no attributes of \(change.change.path).")
         }
 
-        func commit() throws(Failure) {}
+        func commit(_: KnownChanges) throws(Failure) {}
 
         func finish() -> [TouchedFile] { [] }
     }

@@ -35,6 +35,8 @@ private final class MemoryChanges: TreeEditing {
     private let command: StoringCommand?
     /// Folders of the trash that something was taken out of.
     private var emptied: Set<RelativePath> = []
+    /// The state before what is not committed, of a store that records changes with names.
+    private var before: MemoryMedium.State?
 
     package let isFull = false
 
@@ -45,6 +47,7 @@ private final class MemoryChanges: TreeEditing {
     package func make(_ change: PlannedChange) throws(Failure) -> MadeChange {
         var freed: UInt64 = 0
         let made = try store.with { (state) throws(Failure) in
+            if store.recordsChanges, before == nil { before = state }
             var step = ChangeStep(change, for: command)
             let number = try step.make(&state)
             freed = step.freed
@@ -57,7 +60,18 @@ private final class MemoryChanges: TreeEditing {
         return made
     }
 
-    package func commit() throws(Failure) {
+    package func commit(_ changes: KnownChanges) throws(Failure) {
+        if let records = store.changeRecords, let before {
+            do throws(RecordsError) {
+                try records.complete(.none, changes)
+            } catch {
+                store.medium.state.withLock { $0 = before }
+                self.before = nil
+                throw Failure(
+                    .storageFailed, "The changes were not made, because they cannot be recorded. \(error.message)")
+            }
+        }
+        before = nil
         store.medium.letOthersIn()
         store.tidyTrash(emptied)
         emptied = []

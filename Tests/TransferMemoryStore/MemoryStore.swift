@@ -102,6 +102,9 @@ package final class MemoryStore: ServerStore, RereadStore {
     private let makesRoom: RoomMakers
 
     package let abilities: StoreAbilities
+    /// The records that changes are in one transaction with; nil where the caller records them.
+    let changeRecords: (any UploadRecords)?
+    package var recordsChanges: Bool { changeRecords != nil }
     package let isInDoubt = false
     package let identity: [UInt8]? = nil
     package let isReadOnly = false
@@ -113,14 +116,15 @@ package final class MemoryStore: ServerStore, RereadStore {
     /// - Parameters:
     ///   - durability: what acknowledgements say; the medium keeps all of it either way.
     ///   - abilities: what it says that it can; it can all of it.
+    ///   - records: to complete with each commit of changes, in a test without a quota in which nobody else changes the store meanwhile.
     ///   - clock: decides when the quota may be counted anew; nanoseconds of a clock that nobody sets.
     /// - Throws: `busy` while another server has the medium.
     package init(
         _ medium: MemoryMedium, durability: Durability = .commit, limits: SpaceLimits = SpaceLimits(),
-        abilities: StoreAbilities = StoreAbilities(),
+        abilities: StoreAbilities = StoreAbilities(), recordingChangesIn records: (any UploadRecords)? = nil,
         clock: @escaping @Sendable () -> Int64 = monotonicNanoseconds
     ) throws(Failure) {
-        (self.medium, self.durability, self.abilities) = (medium, durability, abilities)
+        (self.medium, self.durability, self.abilities, changeRecords) = (medium, durability, abilities, records)
         let isNew = medium.state.withLock { state -> Bool? in
             guard !state.isServed else { return nil }
             defer { (state.isServed, state.wasServed, state.rules) = (true, true, MemoryRules()) }

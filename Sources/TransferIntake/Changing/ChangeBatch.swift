@@ -6,9 +6,13 @@ struct ChangeBatch {
     private let known: KnownUploads
     private let store: any TreeChanging
     private let editing: any TreeEditing
+    /// Whether what is made has no note, and is recorded as it is committed.
+    private let isTransaction: Bool
     private var noted = NotedChanges.none
     /// What was made since the last sync, with what the catalog has to be told of it.
     private var unsynced: [(made: Made, changes: KnownChanges)] = []
+    /// What `RecentChanges` has to be told when it is committed.
+    private var uncommitted: [IntendedChange] = []
     private var synced = KnownChanges()
     private var failures: [(index: Int, error: Failure)] = []
     /// Parts of the trash that have what gave way, by the index of the change.
@@ -34,7 +38,7 @@ struct ChangeBatch {
     }
 
     init(_ known: KnownUploads, _ store: any TreeChanging, for command: StoringCommand?) {
-        (self.known, self.store) = (known, store)
+        (self.known, self.store, isTransaction) = (known, store, store.recordsChanges)
         editing = store.changes(for: command)
     }
 
@@ -44,7 +48,7 @@ struct ChangeBatch {
     ) -> (failures: [(index: Int, error: Failure)], kept: [Int: TrashBatch]) {
         var plans = plans
         do throws(Failure) {
-            noted = try known.intend(plans.flatMap(\.notes), in: store)
+            if !isTransaction { noted = try known.intend(plans.flatMap(\.notes), in: store) }
         } catch {
             for plan in plans where !plan.notes.isEmpty { failures.append((plan.index, error)) }
             plans.removeAll { !$0.notes.isEmpty }
@@ -77,7 +81,7 @@ struct ChangeBatch {
             var changes = KnownChanges()
             let keeping = keep(plan, made.kept, &changes)
             let intended = plan.intended?.made(at: known.now)
-            if let intended { known.recentChanges.add(intended) }
+            if let intended { noteRecent(intended) }
             changes.add(intended?.outcome(as: made.version) ?? KnownChanges())
             unsynced.append((self.made(plan, keeping, intended, numbers), changes))
         } catch {
@@ -88,20 +92,28 @@ struct ChangeBatch {
         }
     }
 
+    /// A change was made, and is visible unless its transaction is still open.
+    private mutating func noteRecent(_ change: IntendedChange) {
+        if isTransaction { uncommitted.append(change) } else { known.recentChanges.add(change) }
+    }
+
     /// What has given way, and is kept, is known there.
     ///
     /// - Returns: what is to be noted of that.
-    private func keep(_ plan: ChangePlan, _ kept: KeptFile?, _ changes: inout KnownChanges) -> IntendedChange? {
+    private mutating func keep(
+        _ plan: ChangePlan, _ kept: KeptFile?, _ changes: inout KnownChanges
+    ) -> IntendedChange? {
         guard let keeping = plan.keeping?.made(at: known.now), let after = kept?.version?.after else {
             return plan.keeping
         }
-        known.recentChanges.add(keeping)
+        noteRecent(keeping)
         changes.add(keeping.outcome(nil, FoundObject(.file, after), mayBeTold: false))
         return keeping
     }
 
-    /// A change that was refused may have been made in part.
+    /// A change that was refused may have been made in part, unless it is one of a transaction.
     private mutating func fail(_ plan: ChangePlan, under numbers: Numbers) {
+        guard !isTransaction else { return }
         let now = known.now
         let (keeping, intended) = (plan.keeping?.made(at: now), plan.intended?.made(at: now))
         guard keeping != nil || intended != nil else { return }
@@ -131,10 +143,14 @@ struct ChangeBatch {
     }
 
     private mutating func commit() {
-        defer { unsynced = [] }
+        defer { (unsynced, uncommitted) = ([], []) }
+        var changes = KnownChanges()
+        for made in unsynced { changes.add(made.changes) }
+        if isTransaction { known.recent.forget(changes.paths) }
         do throws(Failure) {
-            try editing.commit()
-            for made in unsynced { synced.add(made.changes) }
+            try editing.commit(changes)
+            for change in uncommitted { known.recentChanges.add(change) }
+            if !isTransaction { synced.add(changes) }
         } catch {
             let failed = Set(failures.map(\.index))
             for (made, changes) in unsynced {

@@ -16,6 +16,10 @@ package protocol TreeChanging: StoredTree {
     /// For removals that are made durable together.
     func remover() -> any TreeRemover
 
+    /// Whether changes and the records of uploads are one transaction: then nothing is noted before a change, `TreeEditing.commit` completes
+    /// the records as well, and if it throws, nothing of what it was to commit was made.
+    var recordsChanges: Bool { get }
+
     // MARK: What came of changes
 
     /// Makes durable what names there are in the folders of these paths, and above: an earlier process may have ended before it did.
@@ -35,6 +39,10 @@ package protocol TreeChanging: StoredTree {
     func tidyTrash(_ folders: Set<RelativePath>)
 }
 
+extension TreeChanging {
+    package var recordsChanges: Bool { false }
+}
+
 /// Makes changes that were planned together, each of them whole or not at all.
 package protocol TreeEditing: AnyObject {
     /// Does what is done once for all of them, before anything loses its name: what gives way gets a name in the trash, and folders that
@@ -52,8 +60,9 @@ package protocol TreeEditing: AnyObject {
 
     /// Makes durable what was made since the last call.
     ///
+    /// - Parameter changes: what has become of files by that, for a store that `recordsChanges`.
     /// - Throws: where it cannot be told what of it will be durable.
-    func commit() throws(Failure)
+    func commit(_ changes: KnownChanges) throws(Failure)
 
     /// Takes away what was prepared and is not needed. To be called once, last.
     ///

@@ -34,7 +34,8 @@ final class DirectoryChanges: TreeEditing {
         }
     }
 
-    func commit() throws(Failure) {
+    /// The caller records what has become of files.
+    func commit(_: KnownChanges) throws(Failure) {
         defer { editor = store.editor(for: command, keeping: places) }
         try editor.commit()
     }

@@ -387,7 +387,7 @@ import TransferTestSupport
         let changes = store.changes(for: nil)
         changes.prepare([planned])
         #expect(try changes.make(planned).kept?.batch == batch)
-        try changes.commit()
+        try changes.commit(KnownChanges())
         #expect(changes.finish() == [])
         #expect(Files.read(temporary.path("store/" + RelativePath.trash(batch, path).string)) == .one)
         #expect(store.quota?.used == 9)
