@@ -329,7 +329,7 @@ extension Failure {
             "The server's directory is a copy, and \(path) cannot be compared with what was acknowledged \(reason)")
     }
 
-    /// To whoever wants to replace what somebody else has stored.
+    /// Refuses a sender without the right to remove, which would replace a file of another sender.
     static func notYours(_ path: RelativePath) -> Failure {
         Failure(
             .forbidden,

@@ -2,8 +2,8 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// What a multipart upload does in a store that records parts (`PartRecords`). There the records are the truth, and this object has what
-/// is in flight at this server. All of this is with the lock held, which is given up while the records are asked.
+/// What a multipart upload does in a store that records parts (`PartRecords`). The records decide there, and this object has the claims
+/// of this server. Each function here is called with the lock held, and releases it while it calls the records.
 extension MultipartUpload {
     /// A connection is about to send a part.
     ///
@@ -23,7 +23,7 @@ extension MultipartUpload {
         guard recorded.epoch == monitor.state.epoch else { throw .takenOver }
     }
 
-    /// A connection is about to end the upload, so what other servers have brought counts.
+    /// Replaces the parts by the recorded ones before the upload ends: other servers may have verified some.
     func refresh() throws(Failure) {
         guard let records, !monitor.state.isFinished, monitor.state.place.content != nil else { return }
         let recorded = try learn { () throws(Failure) in try records.join(id) }
@@ -45,7 +45,7 @@ extension MultipartUpload {
         try record(claim) { (records, epoch) throws(Failure) in try records.add(part, to: id, epoch: epoch) }
     }
 
-    /// Says something of a claim to the records. Whoever takes the claim over waits, as for a thread that writes for it.
+    /// Calls the records for a claim. A connection that takes the claim over waits for the call, as it waits for a write.
     ///
     /// - Throws: `incomplete` when another has taken it over. With any error the claim is over.
     func record(
@@ -77,7 +77,7 @@ extension MultipartUpload {
 }
 
 extension MultipartUpload.State {
-    /// In a new epoch nothing counts but what is recorded, and nobody writes who has begun in an older one.
+    /// Begins a new epoch: the upload has the recorded parts alone, and all claims of older epochs are revoked.
     fileprivate mutating func learn(_ recorded: RecordedParts) {
         guard recorded.epoch > epoch else { return }
         epoch = recorded.epoch

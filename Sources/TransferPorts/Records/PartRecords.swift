@@ -42,7 +42,7 @@ package struct RecordedParts: Equatable, Sendable {
 package struct RecordedPart: Equatable, Sendable {
     package let range: Range<UInt64>
 
-    /// Of its blocks, one after the other; empty for a piece of a block.
+    /// The digests of its blocks, concatenated; empty for a piece of a block.
     package let digests: [UInt8]
 
     package init(_ range: Range<UInt64>, digests: [UInt8]) { (self.range, self.digests) = (range, digests) }

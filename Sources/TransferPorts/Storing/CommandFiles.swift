@@ -40,8 +40,8 @@ package struct CommandFiles: Sendable {
     /// - Parameters:
     ///   - file: what is about to be replaced.
     ///   - hasOtherNames: whether it has.
-    /// - Returns: where the command has put the file, if `path` may be another name of it that others have given: the file may be replaced
-    ///   if it is there still, and otherwise that is `ownFile`. nil where the command has not put it anywhere.
+    /// - Returns: where the command has put the file, if `path` may be another name of it. The caller replaces the file if it is still
+    ///   there as well, and throws `ownFile` otherwise. nil if the file may be replaced.
     /// - Throws: `pathConflict` where the command itself has put the file at `path`, in this spelling or another one.
     package func check(
         _ file: ContentVersion, hasOtherNames: Bool, _ command: StoringCommand?, _ path: RelativePath
@@ -71,7 +71,7 @@ package struct CommandFiles: Sendable {
     /// is not shown (Unicode's NFKC_Casefold ignores the same characters).
     private static func spelling(_ path: RelativePath) -> Int {
         let shown = path.string.unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }
-        // A string's hash is that of its canonical composition.
+        // Swift gives canonically equivalent strings the same hash.
         return String(String.UnicodeScalarView(shown)).uppercased().lowercased().hashValue
     }
 }

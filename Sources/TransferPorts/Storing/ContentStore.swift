@@ -87,7 +87,7 @@ package protocol ContentStore: AnyObject, Sendable {
     ///   - acknowledged: the digest that a file was acknowledged with, where nobody has changed it since. An upload with
     ///     that content takes the place of one that has other content by now. Only asked about files that do.
     ///   - mayReplace: whether the sender may replace a file, where it may not replace all. Both closures may ask the records. They
-    ///     read stored files only if the store has `rereads`; any other store may hold a lock of its own while it calls them.
+    ///     read stored files only if the store has `rereads`. A store without may call them with its own lock held.
     func publish(
         _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest?,
         mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)?

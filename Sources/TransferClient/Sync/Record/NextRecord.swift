@@ -9,8 +9,7 @@ struct NextRecord: Sendable {
     private let side: SyncRecord.Side
     /// Whether there was a record before: otherwise what is older gives way.
     private let isFirst: Bool
-    /// Names of files that both sides have with the same other names, and the first of these, which stands for all: what comes of it comes of
-    /// the others with it.
+    /// Further hard links of files that the plan changes under their first name alone, each with that first name.
     private let following: [RelativePath: RelativePath]
     private let open: Set<RelativePath>
 
@@ -62,8 +61,8 @@ struct NextRecord: Sendable {
         return record
     }
 
-    /// What names of the target get or have by other names of their files, while these get their attributes: they get them behind their
-    /// content and their names. A path that is not known stays so: what is there is nobody's to replace, and gone with what the source lacks.
+    /// Adds the versions that a path may have in the target because its file is changed under another hard link: a sync sets attributes
+    /// after content and names. A path without an entry gets none, because the next sync would take its file for edited.
     private func addShared(to record: inout SyncRecord) {
         let changed = Dictionary((plan.attributes + plan.files.map(\.entry)).map { ($0.path, $0) }) { first, _ in first
         }

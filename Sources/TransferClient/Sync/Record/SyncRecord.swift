@@ -27,7 +27,7 @@ struct SyncRecord: Equatable, Sendable {
         var sending: Version?
         /// What it had, and was going to lose.
         var replacing: Version?
-        /// What it may have got by another name of its file: a file has its time under all of its names.
+        /// Versions that it may have because its file was changed under another hard link: all hard links have one time.
         var shared: Set<Version> = []
     }
 
