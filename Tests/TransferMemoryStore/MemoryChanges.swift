@@ -29,6 +29,19 @@ extension MemoryStore {
     }
 }
 
+extension MemoryStore {
+    /// Completes the records of what was changed, or takes the change back.
+    fileprivate func record(_ changes: KnownChanges, orRestore before: MemoryMedium.State) throws(Failure) {
+        do throws(RecordsError) {
+            try changeRecords?.complete(.none, changes)
+        } catch {
+            medium.state.withLock { $0 = before }
+            throw Failure(
+                .storageFailed, "The changes were not made, because they cannot be recorded. \(error.message)")
+        }
+    }
+}
+
 /// Makes changes as a whole, each under the lock.
 private final class MemoryChanges: TreeEditing {
     private let store: MemoryStore
@@ -61,17 +74,8 @@ private final class MemoryChanges: TreeEditing {
     }
 
     package func commit(_ changes: KnownChanges) throws(Failure) {
-        if let records = store.changeRecords, let before {
-            do throws(RecordsError) {
-                try records.complete(.none, changes)
-            } catch {
-                store.medium.state.withLock { $0 = before }
-                self.before = nil
-                throw Failure(
-                    .storageFailed, "The changes were not made, because they cannot be recorded. \(error.message)")
-            }
-        }
-        before = nil
+        defer { before = nil }
+        if let before { try store.record(changes, orRestore: before) }
         store.medium.letOthersIn()
         store.tidyTrash(emptied)
         emptied = []
@@ -246,43 +250,65 @@ private final class MemoryRemoval: TreeRemoval {
     init(_ store: MemoryStore) { self.store = store }
 
     func begin(_ path: RelativePath, isRecursive: Bool, of version: FileVersion?) throws(Failure) {
-        let isFolder = try store.with { (state) throws(Failure) in
-            guard let node = state.tree.node(at: path) else { throw .notFound(path) }
-            guard node.isFolder else {
-                if let version, node.version.told != version { throw .otherVersion(path) }
-                remove(path, node, &state)
-                return false
+        try recorded { () throws(Failure) in
+            let isFolder = try store.with { (state) throws(Failure) in
+                guard let node = state.tree.node(at: path) else { throw .notFound(path) }
+                guard node.isFolder else {
+                    if let version, node.version.told != version { throw .otherVersion(path) }
+                    remove(path, node, &state)
+                    return false
+                }
+                guard version == nil else { throw .otherVersion(path) }
+                guard isRecursive else {
+                    throw Failure(.wrongForm, "\(path) is a folder, which is only removed with all that is in it.")
+                }
+                return true
             }
-            guard version == nil else { throw .otherVersion(path) }
-            guard isRecursive else {
-                throw Failure(.wrongForm, "\(path) is a folder, which is only removed with all that is in it.")
-            }
-            return true
+            if isFolder { folders = [path] }
         }
-        if isFolder { folders = [path] }
     }
 
     package func step(_ count: Int) throws(Failure) -> Bool {
-        for _ in 0..<count {
-            guard let path = folders.last else { break }
-            let next = store.medium.state.withLock { state -> RelativePath? in
-                guard let folder = state.tree.node(at: path), folder.isFolder else { return nil }
-                for (name, node) in state.tree.names(in: folder) {
-                    guard let path = RelativePath.child(name, of: path) else { continue }
-                    if node.isFolder { return path }
-                    remove(path, node, &state)
-                    return nil
-                }
-                state.tree.take(path)
+        try recorded { for _ in 0..<count where !folders.isEmpty { removeNext() } }
+        return folders.isEmpty
+    }
+
+    /// Removes a name, or looks at the next folder.
+    private func removeNext() {
+        guard let path = folders.last else { return }
+        let next = store.medium.state.withLock { state -> RelativePath? in
+            guard let folder = state.tree.node(at: path), folder.isFolder else { return nil }
+            for (name, node) in state.tree.names(in: folder) {
+                guard let path = RelativePath.child(name, of: path) else { continue }
+                if node.isFolder { return path }
+                remove(path, node, &state)
                 return nil
             }
-            if let next {
-                folders.append(next)
-            } else if store.read({ $0.node(at: path)?.isFolder != true }) {
-                folders.removeLast()
-            }
+            state.tree.take(path)
+            return nil
         }
-        return folders.isEmpty
+        if let next {
+            folders.append(next)
+        } else if store.read({ $0.node(at: path)?.isFolder != true }) {
+            folders.removeLast()
+        }
+    }
+
+    /// Takes what is recorded of the files along, where the store does that.
+    private func recorded(_ body: () throws(Failure) -> Void) throws(Failure) {
+        guard store.recordsChanges else { return try body() }
+        let (count, folders) = (removed.count, folders)
+        let before = store.medium.state.withLock { $0 }
+        try body()
+        var changes = KnownChanges()
+        changes.replaced = removed.dropFirst(count).map { .init($0.path.string, by: nil, at: .max) }
+        do throws(Failure) {
+            try store.record(changes, orRestore: before)
+        } catch {
+            removed.removeLast(removed.count - count)
+            self.folders = folders
+            throw error
+        }
     }
 
     package func takeRemoved() -> [RemovedFile] {

@@ -216,6 +216,7 @@ package final class StoredRemovals {
         guard !files.isEmpty else { return 0 }
         intake.known.indexIfNeeded()
         intake.quotas.removed(files)
+        guard !store.recordsChanges else { return UInt64(files.count) }
         let moment = intake.clock.utc()
         intake.known.forget(
             files.map { file in

@@ -17,7 +17,8 @@ package protocol TreeChanging: StoredTree {
     func remover() -> any TreeRemover
 
     /// Whether changes and the records of uploads are one transaction: then nothing is noted before a change, `TreeEditing.commit` completes
-    /// the records as well, and if it throws, nothing of what it was to commit was made.
+    /// the records as well, and if it throws, nothing of what it was to commit was made. A step of a removal takes the records of its files
+    /// along, and if it throws, it has removed nothing.
     var recordsChanges: Bool { get }
 
     // MARK: What came of changes

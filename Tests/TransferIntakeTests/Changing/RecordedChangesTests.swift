@@ -101,6 +101,40 @@ import TransferTestSupport
         try requireKnown()
     }
 
+    private func remove(_ text: String) throws -> UInt64 {
+        let removals = StoredRemovals(intake, store)
+        var files: UInt64 = 0
+        let removal = try removals.begin(path(text), isRecursive: true)
+        while try !removals.goOn(removal, gone: &files) {}
+        try removals.commit()
+        return files
+    }
+
+    private func requireRecords(_ names: [String]) throws {
+        intake.known.index()
+        var known: [String] = []
+        try intake.known.records.forEachEntry { known.append($0.path) }
+        #expect(known.sorted() == names)
+        #expect(try Self.stored.filter { store.exists(try path($0)) } == names)
+    }
+
+    @Test func aRemovalTakesRecordsAlong() throws {
+        #expect(try remove("a") == 1)
+        #expect(try remove("k") == 1)
+        try requireRecords(["b", "c", "d"])
+    }
+
+    /// Neither the content nor its record is gone, and it can be removed later.
+    @Test(arguments: ["a", "k"]) func aRemovalThatCannotBeRecorded(_ name: String) throws {
+        database.fails.store(true, ordering: .relaxed)
+        let error = #expect(throws: Failure.self) { try remove(name) }
+        #expect(error?.code == .storageFailed)
+        database.fails.store(false, ordering: .relaxed)
+        try requireRecords(Self.stored)
+        #expect(try remove(name) == 1)
+        try requireRecords(Self.stored.filter { !$0.hasPrefix(name) })
+    }
+
     /// It changes nothing, and the others are made.
     @Test func aChangeThatIsRefused() throws {
         let taken = TreeChange.move(try path("d"), to: try path("b"), replaces: false)
