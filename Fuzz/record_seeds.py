@@ -473,7 +473,7 @@ def make_dialects() -> None:
     """The examples of the document, each alone and all of a framing in a row."""
     caption = re.compile(r"From the client, `(\w+)")
     streams: dict[str, list[bytes]] = {name: [] for name in DIALECTS}
-    text = (HERE.parent / "docs/DIALECTS.md").read_text()
+    text = (HERE.parent / "docs/reference/dialects.md").read_text()
     for before, block in re.findall(r"([^\n]+)\n\n```hex\n(.*?)```", text, re.DOTALL):
         found = caption.match(before)
         if found:
@@ -533,8 +533,8 @@ def make_kept() -> None:
 
 
 def delivery_receipt() -> bytes:
-    """The line that docs/RECEIPTS.md shows, which is broken for reading."""
-    document = (HERE.parent / "docs/RECEIPTS.md").read_text(encoding="utf-8")
+    """The line that docs/reference/receipts.md shows, which is broken for reading."""
+    document = (HERE.parent / "docs/reference/receipts.md").read_text(encoding="utf-8")
     block = document.split("```json\n")[2].split("\n```")[0]
     return "".join(line.removeprefix(" ") for line in block.split("\n")).encode()
 

@@ -129,7 +129,7 @@ compare() {
     ((count == expected)) || fail "$expected uploads were expected, $count were acknowledged"
 }
 
-# An old program sends the picture: the bytes of its wire, and what comes back (docs/DIALECTS.md).
+# An old program sends the picture: the bytes of its wire, and what comes back (docs/reference/dialects.md).
 push_from_an_old_program() {
     local stored
     printf '\nAn old program, which speaks the wire "sized", sends demo.png:\n'

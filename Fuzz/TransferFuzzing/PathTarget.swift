@@ -40,7 +40,7 @@ enum PathTarget {
         return path
     }
 
-    /// The rules of docs/PROTOCOL.md, one after the other.
+    /// The rules of docs/reference/protocol.md, one after the other.
     private static func isPath(_ bytes: [UInt8]) -> Bool {
         let components = bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard let text = String(validating: bytes, as: UTF8.self), (1...4095).contains(bytes.count) else {

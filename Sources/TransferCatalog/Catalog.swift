@@ -25,7 +25,7 @@ package final class Catalog: UploadRecords {
     /// ones are forgotten when newer ones are indexed.
     package static let mostOfPath = 64
 
-    /// Rows that one transaction changes, which bounds how long it holds the writer's lock (docs/design/limits.md has the times). A
+    /// Rows that one transaction changes, which bounds how long it holds the writer's lock (docs/reference/limits.md has the times). A
     /// transaction completes the change or the batch of arrivals that it has begun.
     package static let rowsAtOnce = 256
 

@@ -1,4 +1,4 @@
-/// One of the wires that programs from before this protocol speak; `docs/DIALECTS.md` describes them. The server, the client
+/// One of the wires that programs from before this protocol speak; `docs/reference/dialects.md` describes them. The server, the client
 /// and the command line know a framing by this value alone: another one is a file in `Framings`, with what the framing says
 /// and a value of this type, and a row of `standard`.
 package struct ClassicFraming: Sendable {

@@ -13,20 +13,17 @@ import TransferTestSupport
 
     private static let root = folder.split(separator: "/").dropLast().reduce(into: "") { $0 += "/\($1)" }
 
-    /// All that have commands in blocks for a shell, from the top of the repository.
+    /// From the top of the repository, without the history of changes.
     private static let documents =
-        ["README.md", "CONTRIBUTING.md"]
-        + [
-            "ACCESS", "CONFIGURATION", "DIALECTS", "DISCOVERY", "HTTP", "METRICS", "PEOPLE", "RECEIPTS", "SERVER",
-            "TESTING", "TUTORIAL", "proofs",
-        ].map { "docs/\($0).md" }
+        ["README.md", "CONTRIBUTING.md", "SECURITY.md"]
+        + ["docs", "Sources"].flatMap { folder in
+            TransferCLITests.files(below: "\(root)/\(folder)").filter { $0.hasSuffix(".md") }.map { "\(folder)/\($0)" }
+        }
 
     /// A shell takes the blocks apart, as it would for a reader; each command of this program is then printed word by word, and
     /// others do nothing.
     @Test(arguments: documents) func everyCommandIsUnderstood(_ document: String) throws {
-        let blocks = try Self.blocks(of: document)
-        #expect(!blocks.isEmpty)
-        for block in blocks {
+        for block in try Self.blocks(of: document) {
             let commands = try Self.commands(of: block)
             // None is overlooked because something before it has ended the block.
             let lines = block.split(separator: "\n").filter { $0.hasPrefix("transfer ") }.count
@@ -41,8 +38,7 @@ import TransferTestSupport
     }
 
     /// What stands between backquotes has commands and flags that there are, whatever its operands stand for.
-    @Test(arguments: documents + ["docs/JSON.md", "docs/LIBRARY.md", "docs/PERFORMANCE.md", "SECURITY.md"])
-    func everyMentionIsUnderstood(_ document: String) throws {
+    @Test(arguments: documents) func everyMentionIsUnderstood(_ document: String) throws {
         let spans = try MarkdownDocument(document).codeSpans.filter { span in
             span.hasPrefix("transfer ") && !span.contains("…") && !Self.noCommands.contains(span)
         }
@@ -56,17 +52,11 @@ import TransferTestSupport
         }
     }
 
-    /// What begins alike: the first words of signed notes, and a command that stands for any.
-    private static let noCommands = ["transfer receipts 1", "transfer deliveries 1", "transfer help COMMAND"]
-
-    /// No document has such blocks that the test above doesn't know.
-    @Test func noDocumentIsOverlooked() throws {
-        let names = TransferCLITests.files(below: Self.folder).filter { $0.hasSuffix(".md") }.map { "docs/\($0)" }
-        for name in names + ["README.md", "CONTRIBUTING.md", "SECURITY.md"] {
-            let isListed = Self.documents.contains(name)
-            #expect(try Self.blocks(of: name).isEmpty || isListed, "\(name)")
-        }
-    }
+    /// Code spans that begin like a command: the first words of signed notes, and a placeholder.
+    private static let noCommands = [
+        "transfer receipts 1", "transfer deliveries 1", "transfer browser certificate 1", "transfer server key v1",
+        "transfer help COMMAND",
+    ]
 
     /// The table of the README, with files of these names and a server: each line does what stands beside it.
     @Test func whatCanBePushedIs() throws {
@@ -126,7 +116,7 @@ import TransferTestSupport
         return text.split(separator: "```sh\n").dropFirst().compactMap { $0.split(separator: "\n```").first }
     }
 
-    /// What docs/SERVER.md says of the log is what a server writes.
+    /// What docs/guide/server.md says of the log is what a server writes.
     @Test func theLogIsAsDescribed() throws {
         let home = try TemporaryDirectory()
         let address = "unix:" + home.path("socket")
@@ -137,7 +127,7 @@ import TransferTestSupport
         try server.waitForError(#""event":"stored""#)
         server.signal(SIGTERM)
         #expect(try server.wait() == .exited(0))
-        let document = try MarkdownDocument("docs/SERVER.md")
+        let document = try MarkdownDocument("docs/guide/server.md")
         let rows = document.table(below: "## The log")
         for event in ["listening", "stored", "stopping"] {
             let row = try #require(rows.first { $0[0].split(separator: ", ").contains(Substring(event)) })
@@ -157,7 +147,7 @@ import TransferTestSupport
     @Test func theNightlyBatchRuns() throws {
         let server = try RunningServer(["--max-upload", "3"])
         let home = server.home
-        let text = try String(decoding: readFile("\(Self.folder)/TUTORIAL.md"), as: UTF8.self)
+        let text = try String(decoding: readFile("\(Self.folder)/guide/first-steps.md"), as: UTF8.self)
         var script = try #require(text.split(separator: "```bash\n").dropFirst().first?.split(separator: "\n```").first)
             .description
         for (place, name) in [

@@ -2,12 +2,12 @@ import Testing
 import TransferClient
 import TransferTestSupport
 
-/// docs/LIBRARY.md shows code that is compiled.
+/// docs/reference/library.md shows code that is compiled.
 @Suite struct LibraryDocumentTests {
     private static let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
 
     @Test func everyExampleIsCompiled() throws {
-        let text = try #require(Files.read("\(Self.root)/docs/LIBRARY.md")).text
+        let text = try #require(Files.read("\(Self.root)/docs/reference/library.md")).text
         let compiled = try #require(Files.read("\(Self.root)/Tests/TransferClientTests/LibraryExamples.swift")).text
         let examples = text.split(separator: "```swift\n").dropFirst().compactMap { $0.split(separator: "\n```").first }
         #expect(examples.count == 5)

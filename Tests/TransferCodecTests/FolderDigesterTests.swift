@@ -20,7 +20,7 @@ import TransferModel
         #expect(digest { for name in names.dropLast() { $0.add(file: name, size: 1, modified: time) } } != forth)
     }
 
-    /// As docs/PROTOCOL.md says: one item's digest is its XXH128, and those of several are added.
+    /// As docs/reference/protocol.md says: one item's digest is its XXH128, and those of several are added.
     @Test func whatItIsMadeOf() {
         let record: [UInt8] =
             [0] + [0, 0, 0, 0, 0, 0, 1, 0] + [0, 0, 0, 0, 0, 0, 0, 5] + [0, 0, 0, 6] + Array("name".utf8)
@@ -57,7 +57,7 @@ import TransferModel
 @Suite struct UploadListDigesterTests {
     private let id = UploadID(high: 0x0102_0304_0506_0708, low: 0x090A_0B0C_0D0E_0F10)
 
-    /// As docs/PROTOCOL.md says.
+    /// As docs/reference/protocol.md says.
     @Test func whatItIsMadeOf() {
         let digester = UploadListDigester()
         digester.add(id, "a")

@@ -46,7 +46,7 @@ import TransferTestSupport
     /// In a conversation that has begun.
     @Test func everyFrameMayCome() throws {
         let runner = FuzzRunner(.server)
-        // docs/PROTOCOL.md, function codes.
+        // docs/reference/protocol.md, function codes.
         let hello: UInt8 = 1
         for code in 0..<UInt8(64) {
             for argument in [0, 3, 0xFF] as [UInt8] {

@@ -4,12 +4,12 @@ import TransferTestSupport
 
 @testable import TransferProtocol
 
-/// `docs/PROTOCOL.md` and the code must say the same.
+/// `docs/reference/protocol.md` and the code must say the same.
 @Suite struct SpecificationTests {
     private let document: MarkdownDocument
 
     init() throws {
-        document = try MarkdownDocument("docs/PROTOCOL.md")
+        document = try MarkdownDocument("docs/reference/protocol.md")
     }
 
     @Test func functionCodes() {

@@ -8,19 +8,19 @@ import TransferModel
 /// What the documents show is what the code makes.
 @Suite struct DocumentTests {
     @Test func theExampleIsAGoodReceipt() throws {
-        let document = try Self.read("docs/RECEIPTS.md")
+        let document = try Self.read("docs/reference/receipts.md")
         let line = try #require(Self.example(0, of: document))
         let signed = try SignedReceipt(json: Array(line.utf8))
         try ReceiptVerifier().verify(signed)
         #expect(signed.receipt.server == Sample.key)
-        let hexadecimal = try Self.read("docs/PROTOCOL.md").split(separator: "\n")
+        let hexadecimal = try Self.read("docs/reference/protocol.md").split(separator: "\n")
             .map { $0.prefix { $0 != "#" }.filter { $0 != " " } }.joined()
         #expect(hexadecimal.contains(String(hexadecimal: signed.encoded)))
         #expect(document.contains(String(Sample.key.fingerprint.prefix(15))))
     }
 
     @Test func theExampleOfADeliveryIsWhatIsMade() throws {
-        let document = try Self.read("docs/RECEIPTS.md")
+        let document = try Self.read("docs/reference/receipts.md")
         let line = try #require(Self.example(1, of: document))
         var receipts = try Sample.deliveries(3)
         let id = try #require(UploadID(hexadecimal: "00112233445566778899aabbccddeeff"))

@@ -19,7 +19,7 @@ _FILE_SIZE = 1024
 _IN_DIRECTORY = 1000
 _CONNECTIONS = 1000
 
-# A hello frame of version 2 without optional fields, and how the answer starts (docs/PROTOCOL.md).
+# A hello frame of version 2 without optional fields, and how the answer starts (docs/reference/protocol.md).
 _HELLO = bytes.fromhex("0002 0001 00 0004 00000000")
 _WELCOME = bytes.fromhex("0002 0002")
 

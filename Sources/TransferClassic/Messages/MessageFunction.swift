@@ -1,5 +1,5 @@
 /// What a message of `header7` and `tagged37` is: the function code of the one and the type of the other. Codes that version 2
-/// has too mean the same there (`docs/PROTOCOL.md`, *Function codes*).
+/// has too mean the same there (`docs/reference/protocol.md`, *Function codes*).
 package enum MessageFunction: UInt16, Sendable, CaseIterable {
     case ping = 3
     case pong = 4

@@ -249,7 +249,7 @@ package enum TLSIdentity: Sendable {
     case files(certificate: String, key: String)
 }
 
-/// What both sides insist on; docs/PROTOCOL.md has it as a table.
+/// What both sides insist on; docs/reference/protocol.md has it as a table.
 extension TLSContext {
     /// AES with a 128-bit key is the fastest where the CPU has instructions for it, and ChaCha20 where it has not.
     private static let ciphers =

@@ -162,7 +162,7 @@ extension ResultCode {
     /// What is sealed is not signed by a key that is known as its sender's.
     public static let wrongSigner = ResultCode(rawValue: 610)
 
-    /// Every code with its name, in the order of `docs/PROTOCOL.md`.
+    /// Every code with its name, in the order of `docs/reference/protocol.md`.
     package static let all: [(code: ResultCode, name: String)] = [
         (.committed, "committed"), (.alreadyStored, "alreadyStored"), (.skipped, "skipped"), (.staged, "staged"),
         (.completed, "completed"), (.stored, "stored"),

@@ -3,7 +3,7 @@ import TransferModel
 /// A datagram as discovery sees it. No I/O.
 ///
 /// Those of discovery begin with eight bytes that no text does, a version and a kind; numbers are in network byte order.
-/// docs/DISCOVERY.md has the tables. What begins otherwise is somebody else's.
+/// docs/reference/discovery.md has the tables. What begins otherwise is somebody else's.
 package enum DiscoveryDatagram: Equatable, Sendable {
     case probe(DiscoveryNonce)
     case answer(DiscoveryAnswer)

@@ -3,7 +3,7 @@ import TransferModel
 import TransferProtocol
 
 extension SignedReceipt {
-    /// As it travels in a `result` frame; `docs/PROTOCOL.md` has the table.
+    /// As it travels in a `result` frame; `docs/reference/protocol.md` has the table.
     package var encoded: [UInt8] {
         Self.encode(
             receipt, ReceiptProof(index: index, treeSize: treeSize, inclusion: inclusion, signature: signature))

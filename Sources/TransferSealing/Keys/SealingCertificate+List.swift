@@ -1,7 +1,7 @@
 package import TransferKeys
 
 extension SealingCertificate {
-    /// Machines of one person that can be sealed for: a server keeps 1,024 bytes for each person (docs/PROTOCOL.md,
+    /// Machines of one person that can be sealed for: a server keeps 1,024 bytes for each person (docs/reference/protocol.md,
     /// `introduce`).
     package static let mostTogether = 7
 

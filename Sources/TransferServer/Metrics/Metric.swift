@@ -1,4 +1,4 @@
-/// All that a server tells of itself in numbers; docs/METRICS.md has the same list.
+/// All that a server tells of itself in numbers; docs/reference/metrics.md has the same list.
 enum Metric: String, CaseIterable, Sendable {
     case build = "transfer_build"
     case ready = "transfer_ready"

@@ -5,7 +5,7 @@ import TransferModel
 import TransferSystem
 
 /// Tells a directory of this machine from all others, as long as the machine runs: for a client that may have the directory of its
-/// server before it. docs/PROTOCOL.md says what it is made of.
+/// server before it. docs/reference/protocol.md says what it is made of.
 package enum DirectoryIdentity {
     /// - Parameter descriptor: of the directory.
     /// - Returns: 16 bytes, an XXH128 digest; nil where the directory or the kernel's boot id cannot be read.

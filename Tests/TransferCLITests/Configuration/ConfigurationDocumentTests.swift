@@ -2,11 +2,11 @@ import Testing
 
 @testable import TransferCLI
 
-/// What docs/CONFIGURATION.md shows can be used as it stands.
+/// What docs/reference/configuration.md shows can be used as it stands.
 @Suite struct ConfigurationDocumentTests {
     private static func document() throws -> String {
         let root = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
-        return try String(decoding: readFile("\(root)/docs/CONFIGURATION.md"), as: UTF8.self)
+        return try String(decoding: readFile("\(root)/docs/reference/configuration.md"), as: UTF8.self)
     }
 
     private static func blocks(_ language: String) throws -> [Substring] {

@@ -3,7 +3,7 @@ import Testing
 import TransferKeys
 import TransferTestSupport
 
-/// Checks receipts of the real program with the lines that `docs/RECEIPTS.md` tells people to type.
+/// Checks receipts of the real program with the lines that `docs/reference/receipts.md` tells people to type.
 @Suite(.ownThreads) struct ByHandTests {
     @Test func theLinesInTheDocumentVerifyReceipts() throws {
         guard let missing = try Self.missingTool() else { return try check() }
@@ -41,7 +41,7 @@ import TransferTestSupport
     /// All blocks below the heading, one after the other.
     private static func script() throws -> String {
         let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
-        let document = try String(decoding: readFile("/\(root)/docs/RECEIPTS.md"), as: UTF8.self)
+        let document = try String(decoding: readFile("/\(root)/docs/reference/receipts.md"), as: UTF8.self)
         let section = document.split(separator: "\n## By hand\n").last ?? ""
         return section.split(separator: "```bash\n").dropFirst().map { $0.split(separator: "```")[0] }.joined()
     }

@@ -140,7 +140,7 @@ import TransferStore
         #expect(verify.command.flags.allSatisfy { !verify.isSet($0) })
     }
 
-    /// A running server takes these anew; docs/SERVER.md says so of each.
+    /// A running server takes these anew; docs/guide/server.md says so of each.
     @Test func changeableFlags() {
         let names = ServeFlags.all.filter(\.isChangeable).map(\.name)
         #expect(

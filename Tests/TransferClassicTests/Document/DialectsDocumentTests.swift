@@ -3,12 +3,12 @@ import TransferClassic
 import TransferModel
 import TransferTestSupport
 
-/// `docs/DIALECTS.md` and the code must say the same.
+/// `docs/reference/dialects.md` and the code must say the same.
 @Suite struct DialectsDocumentTests {
     private let document: MarkdownDocument
 
     init() throws {
-        document = try MarkdownDocument("docs/DIALECTS.md")
+        document = try MarkdownDocument("docs/reference/dialects.md")
     }
 
     @Test func examples() throws {

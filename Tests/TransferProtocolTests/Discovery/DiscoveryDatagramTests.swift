@@ -14,7 +14,7 @@ import TransferTestSupport
         return try #require(DiscoveryAnswer(nonce, instance: 9, keyDigest: key, ports: ports, name: name))
     }
 
-    /// As docs/DISCOVERY.md has it.
+    /// As docs/reference/discovery.md has it.
     @Test func aProbeByteByByte() throws {
         let bytes = DiscoveryDatagram.probe(with: Self.nonce)
         #expect(Array(bytes[..<8]) == [0xF5, 0x58, 0x46, 0x52, 0x46, 0x49, 0x4E, 0x44])

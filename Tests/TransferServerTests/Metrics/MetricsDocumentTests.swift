@@ -30,7 +30,7 @@ import Testing
     private static let known = Set(Metric.allCases.map(\.sampleName))
 
     @Test func theDocumentHasThemAll() throws {
-        let text = try Self.read("docs/METRICS.md")
+        let text = try Self.read("docs/reference/metrics.md")
         #expect(Self.names(text) == Self.known)
         for metric in Metric.allCases {
             #expect(text.contains("| `\(metric.sampleName)` | \(metric.kind.rawValue) |"), "\(metric)")

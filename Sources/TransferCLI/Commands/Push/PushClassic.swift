@@ -34,7 +34,7 @@ struct PushClassic {
     static func details(of framings: [ClassicFraming]) -> String {
         "NAME is \(ClassicFraming.names(framings)). Behind it may follow, each after a comma: "
             + "\(ClassicFraming.choices(framings)). It needs --to HOST:PORT, and beyond this machine --plaintext: these "
-            + "framings know no encryption. What such a server says is told as it is: see docs/DIALECTS.md."
+            + "framings know no encryption. What such a server says is told as it is: see docs/reference/dialects.md."
     }
 
     let target: ClassicTarget

@@ -17,7 +17,7 @@ enum PushFlags {
         details:
             "An IPv6 address stands in brackets. HOST:/FOLDER is the same as HOST/FOLDER. Or a remote, as 'transfer remote add' has named it: NAME or NAME:/FOLDER, "
             + "where a name that is configured wins over a host of that name. Or a URL, https://HOST[:PORT]/FOLDER/, of any server that "
-            + "speaks tus or takes PUT: see docs/HTTP.md. Or discover:NAME, which 'transfer discover' finds. Or a link that the server's operator gave you, transfer://... between "
+            + "speaks tus or takes PUT: see docs/reference/http.md. Or discover:NAME, which 'transfer discover' finds. Or a link that the server's operator gave you, transfer://... between "
             + "single quotes: its code has this user's key let in, and the server is known from then on.")
 
     static let name = Flag(

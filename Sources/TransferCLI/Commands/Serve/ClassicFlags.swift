@@ -22,7 +22,7 @@ enum ClassicFlags {
             + "max-files=, max-upload= as in 'transfer access add', \(ClassicFraming.choices(framings)), and for "
             + "\(ClassicFraming.chats) people=alice+bob for names in the lists that its clients, who cannot prove any, may "
             + "have. May be given several times. These framings know no encryption and no keys: elsewhere than on this "
-            + "machine they need --allow-insecure. See docs/DIALECTS.md."
+            + "machine they need --allow-insecure. See docs/reference/dialects.md."
     }
 
     /// What the flags say.

@@ -115,7 +115,7 @@ enum ServeStorageFlags {
         name: "wait-for-lock", help: "Wait while another server stores in the directory, and take over when it ends.",
         details:
             "Of two servers of one directory, on one machine or on two that have mounted its file system, the second listens when the first "
-            + "has ended or lost the directory. File systems on which locks do not hold are refused. docs/SERVER.md says more."
+            + "has ended or lost the directory. File systems on which locks do not hold are refused. docs/guide/server.md says more."
     ).isOn
 
     static let state = state(

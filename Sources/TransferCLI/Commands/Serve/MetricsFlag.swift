@@ -8,7 +8,7 @@ enum MetricsFlag {
         name: "metrics", placeholder: "WHERE", help: "Where to tell numbers to Prometheus: off, on, or an address.",
         details:
             "With on, at /metrics of --http, to clients that may see everything. With HOST:PORT, [IPv6]:PORT or unix:PATH on an "
-            + "address of its own, without encryption, to everybody who reaches it. See docs/METRICS.md."
+            + "address of its own, without encryption, to everybody who reaches it. See docs/reference/metrics.md."
     ).text(default: "off")
 
     /// - Throws: `UsageError` for what is none of these, and for numbers that nobody could ask for.

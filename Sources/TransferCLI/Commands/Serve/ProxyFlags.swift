@@ -10,7 +10,7 @@ enum ProxyFlags {
         details:
             "May be given several times. Tokens and rights count as everywhere; keys cannot be shown there, and nobody is taken for "
             + "the user who runs the server. A Unix socket is open to the server's user and group. An address that others can "
-            + "reach needs --allow-insecure. See docs/HTTP.md."
+            + "reach needs --allow-insecure. See docs/reference/http.md."
     ).texts
 
     static let trusted = Flag(

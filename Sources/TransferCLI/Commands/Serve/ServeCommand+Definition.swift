@@ -7,7 +7,7 @@ extension ServeCommand: ProgramCommand {
             "Connections are encrypted with TLS 1.3. Without --cert the server shows a key of its own, made at the first "
                 + "start and kept in DIR/.transfer; clients know it by the fingerprint that is logged.",
             "On the same port it speaks HTTP, for browsers, curl and other programs; --http off turns that off. Browsers are shown a "
-                + "second certificate, whose fingerprint is logged, too. See docs/HTTP.md, also for use behind a proxy.",
+                + "second certificate, whose fingerprint is logged, too. See docs/reference/http.md, also for use behind a proxy.",
             "Who may push is in DIR/.transfer: see 'transfer help access add'. From this machine the user who runs the server "
                 + "may. If it listens to other machines and nobody there may push yet, a line is printed that lets one in.",
             "On SIGTERM or SIGINT it stops listening and gives running uploads time to finish; a second signal ends "

@@ -52,7 +52,7 @@ extension StatusCommand: ProgramCommand {
     private static let directory = ServeFlags.directory("The directory that the server stores in.")
 
     private static let json = Flag(
-        name: "json", help: "Print the server's answer as one JSON object; docs/JSON.md describes it."
+        name: "json", help: "Print the server's answer as one JSON object; docs/reference/json.md describes it."
     ).isOn
 
     static let definition = Command(

@@ -1,6 +1,6 @@
 /// What a text in a strict subset of TOML 1.0 says: tables, keys, strings of one line, whole decimal numbers, booleans and
 /// arrays of strings. Whatever else TOML has is a fault, and so is what it forbids, so every text that is read here means
-/// the same to other programs. docs/CONFIGURATION.md describes the subset.
+/// the same to other programs. docs/reference/configuration.md describes the subset.
 package struct TOMLDocument: Equatable, Sendable {
     /// What stands below a header.
     package struct Table: Equatable, Sendable {

@@ -75,7 +75,7 @@ package struct Flag: Equatable, Sendable {
     /// For programs that are started with a configuration of their own. A file names no other file.
     static let config = Flag(
         name: "config", placeholder: "FILE", help: "Take settings from FILE, before those of the user's own file.",
-        details: "docs/CONFIGURATION.md describes both.", value: .file, reach: .environment)
+        details: "docs/reference/configuration.md describes both.", value: .file, reach: .environment)
 }
 
 extension Flag {

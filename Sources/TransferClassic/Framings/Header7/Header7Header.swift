@@ -2,7 +2,7 @@ internal import TransferModel
 
 /// The 7 bytes in front of each message of `header7`, big-endian: version, function code, compression, length of the body.
 struct Header7Header: Equatable {
-    /// The only version there is of it: what follows is version 2, the frames of `docs/PROTOCOL.md`.
+    /// The only version there is of it: what follows is version 2, the frames of `docs/reference/protocol.md`.
     static let version: UInt16 = 1
 
     /// Bytes of it.

@@ -1,6 +1,6 @@
 package import TransferClassic
 
-/// What is spoken to a server from before this protocol; `docs/DIALECTS.md` describes it.
+/// What is spoken to a server from before this protocol; `docs/reference/dialects.md` describes it.
 package struct ClassicTarget: Sendable {
     /// Bytes of a stream that are held where the framing says the size first.
     package static let mostHeld = 16 << 20

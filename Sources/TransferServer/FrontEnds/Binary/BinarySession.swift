@@ -9,7 +9,7 @@ import TransferProtocol
 import TransferPorts
 import TransferSystem
 
-/// The front end of Transfer's own protocol: frames, as docs/PROTOCOL.md has them.
+/// The front end of Transfer's own protocol: frames, as docs/reference/protocol.md has them.
 struct BinaryFrontEnd: FrontEnd {
     /// What every frame begins with.
     private static let version = [UInt8(FrameHeader.version >> 8), UInt8(truncatingIfNeeded: FrameHeader.version)]

@@ -9,7 +9,7 @@ import TransferProtocol
 import TransferPorts
 import TransferSystem
 
-/// The front end of one of the classic framings, as docs/DIALECTS.md has them, on a listener of its own: nothing else is
+/// The front end of one of the classic framings, as docs/reference/dialects.md has them, on a listener of its own: nothing else is
 /// spoken there, so nothing has to be recognised.
 struct ClassicFrontEnd: FrontEnd {
     let listener: ClassicListener

@@ -9,7 +9,7 @@ struct DocumentedSchema {
 
     init() throws {
         let root = photo.split(separator: "/").dropLast(2).joined(separator: "/")
-        self.root = try JSONReader.read(readFile("/\(root)/transfer.schema.json"))
+        self.root = try JSONReader.read(readFile("/\(root)/reference/transfer.schema.json"))
     }
 
     /// The definitions that describe objects which are printed.

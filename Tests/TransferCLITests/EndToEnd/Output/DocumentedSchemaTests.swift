@@ -6,7 +6,7 @@ import TransferTestSupport
 
 @testable import TransferCLI
 
-/// What real commands print is what docs/transfer.schema.json says.
+/// What real commands print is what docs/reference/transfer.schema.json says.
 @Suite(.ownThreads) struct DocumentedSchemaTests {
     private let schema: DocumentedSchema
 

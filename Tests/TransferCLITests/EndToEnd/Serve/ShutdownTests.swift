@@ -26,7 +26,7 @@ import TransferTestSupport
         // Nobody else gets in any more.
         #expect(try server.push([photo]).end == .exited(3))
         try client.send(data: "llo")
-        // As docs/PROTOCOL.md has it.
+        // As docs/reference/protocol.md has it.
         let digest = Digest(.xxh128, Array(hex: "b5e9c1ad071b3e7fc779cfaa5e523818"))
         try client.send(.end(End(size: 5, digest: digest)))
         let result = try client.next { if case .result(let result) = $0 { result } else { nil } }

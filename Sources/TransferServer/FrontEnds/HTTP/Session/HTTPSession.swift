@@ -9,7 +9,7 @@ import TransferProtocol
 import TransferPorts
 import TransferSystem
 
-/// The front end for HTTP/1.1, as docs/HTTP.md has it: for browsers, curl, and every program that uploads over HTTP.
+/// The front end for HTTP/1.1, as docs/reference/http.md has it: for browsers, curl, and every program that uploads over HTTP.
 struct HTTPFrontEnd: FrontEnd {
     let name = "http"
 
