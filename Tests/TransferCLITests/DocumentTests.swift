@@ -58,7 +58,7 @@ import TransferTestSupport
         "transfer help COMMAND",
     ]
 
-    /// The table of the README, with files of these names and a server: each line does what stands beside it.
+    /// The table of the first steps, with files of these names and a server: each line does what stands beside it.
     @Test func whatCanBePushedIs() throws {
         let server = try SecureServer(["--trash"], user: "owner")
         let here = server.home.path("here")
@@ -105,7 +105,7 @@ import TransferTestSupport
     }
 
     private static func tableOfUses() throws -> [Substring] {
-        let text = try String(decoding: readFile("\(root)/README.md"), as: UTF8.self)
+        let text = try String(decoding: readFile("\(folder)/guide/first-steps.md"), as: UTF8.self)
         guard let start = text.firstRange(of: "| what | how |\n|---|---|\n") else { return [] }
         return text[start.upperBound...].split(separator: "\n", omittingEmptySubsequences: false)
             .prefix { $0.hasPrefix("|") }
@@ -147,7 +147,7 @@ import TransferTestSupport
     @Test func theNightlyBatchRuns() throws {
         let server = try RunningServer(["--max-upload", "3"])
         let home = server.home
-        let text = try String(decoding: readFile("\(Self.folder)/guide/first-steps.md"), as: UTF8.self)
+        let text = try String(decoding: readFile("\(Self.folder)/guide/batches.md"), as: UTF8.self)
         var script = try #require(text.split(separator: "```bash\n").dropFirst().first?.split(separator: "\n```").first)
             .description
         for (place, name) in [
