@@ -6,20 +6,20 @@ package import TransferReceipts
 package import TransferPorts
 import TransferSystem
 
-/// The one place that takes uploads in and acknowledges them, whatever way they came: what all callers share. Each of them
-/// calls through an `IntakeSession` of its own.
+/// Takes uploads in and acknowledges them, whatever wire they came over. All connections share one intake; each calls
+/// it through an `IntakeSession` of its own.
 package final class Intake: Sendable {
     package struct Configuration: Sendable {
-        /// Uploads in parts that may be under way; each holds a descriptor.
+        /// The most multipart uploads that may be under way at once; each holds a descriptor.
         package var maximumMultiparts: Int
 
-        /// Uploads that are published together at most.
+        /// The most uploads that are published together.
         package var filesAtOnce: Int
 
-        /// Bytes of an upload.
+        /// The most bytes that one upload may have.
         package var maximumUpload: UInt64
 
-        /// Nanoseconds that an unfinished upload is kept for when nothing is added to it.
+        /// How long an unfinished upload to which nothing is added is kept, in nanoseconds.
         package var keepUnfinished: Int64
 
         package init(maximumMultiparts: Int, filesAtOnce: Int, maximumUpload: UInt64, keepUnfinished: Int64) {
@@ -30,36 +30,38 @@ package final class Intake: Sendable {
 
     package let store: any ContentStore
 
-    /// What was acknowledged, and what is unfinished.
+    /// Remembers the uploads that were acknowledged and those that are unfinished.
     package let known: KnownUploads
 
     package let multiparts: MultipartUploads
 
     package let quotas: CallerQuotas
 
-    /// Lets what was acknowledged hold in a copy of the directory.
+    /// Matches the files of a copied directory with what was acknowledged for the original.
     package let adoption: Adoption
 
-    /// Uploads that are for other people.
+    /// Puts uploads that are addressed to people into their mailboxes.
     package let mail: MailDelivery
 
-    /// Gives receipts to callers that ask; nothing where acknowledgements don't promise enough for that.
+    /// Signs receipts for clients that ask for them; nil if the server gives none, because acknowledgements don't
+    /// promise enough for a receipt.
     let issuer: ReceiptIssuer?
 
-    /// What is being changed beside uploads.
+    /// The paths that requests other than uploads are changing.
     let changing = ChangingPaths()
 
     let clock: IntakeClock
 
     let report: @Sendable (IntakeEvent) -> Void
 
-    /// Uploads that a session publishes together at most.
+    /// The most uploads that a session publishes together.
     let filesAtOnce: Int
 
-    /// Whether nothing new is taken in; of uploads in parts, what belongs to one that is under way still is.
+    /// Whether the server is stopping and takes no new uploads. Parts of multipart uploads that are under way are still
+    /// taken.
     package let isStopping = Atomic(false)
 
-    /// Requests for uploads that grow: the newest one has the upload, whatever connection it came over.
+    /// The number of append requests so far. The newest request owns its upload, whatever connection it came over.
     private let requests = Atomic(0)
 
     func nextRequest() -> Int { requests.wrappingAdd(1, ordering: .relaxed).newValue }
@@ -69,11 +71,11 @@ package final class Intake: Sendable {
     private let keeping: Atomic<Int64>
 
     /// - Parameters:
-    ///   - records: what is remembered of uploads.
-    ///   - mailroom: the mailboxes, where there are any.
-    ///   - signer: whose receipts are given; nothing for none.
-    ///   - mark: of the store's directory; nil where that cannot be a copy.
-    ///   - report: is told what an operator has to hear of, from any thread.
+    ///   - records: where acknowledged and unfinished uploads are remembered.
+    ///   - mailroom: the mailboxes; nil if the server has none.
+    ///   - signer: the identity that signs receipts; nil if the server gives none.
+    ///   - mark: the mark of the store's directory; nil for a store that cannot be a copy.
+    ///   - report: receives what an operator has to know, on any thread.
     package init(
         _ configuration: Configuration, store: any ContentStore, records: any UploadRecords, signer: ServerIdentity?,
         mailroom: Mailroom? = nil, mark: DirectoryMark? = nil, clock: IntakeClock = .system,
@@ -104,13 +106,13 @@ package final class Intake: Sendable {
     /// The mailboxes; nil if the server has none.
     package var mailroom: Mailroom? { mail.mailroom }
 
-    /// Bytes of an upload that are taken at most, before the caller's own limit.
+    /// The most bytes that an upload may have, before the client's own limit is applied.
     package var maximumUpload: UInt64 {
         get { largest.load(ordering: .relaxed) }
         set { largest.store(newValue, ordering: .relaxed) }
     }
 
-    /// Nanoseconds that an unfinished upload is kept for when nothing is added to it.
+    /// How long an unfinished upload to which nothing is added is kept, in nanoseconds.
     package var keepUnfinished: Int64 {
         get { keeping.load(ordering: .relaxed) }
         set { keeping.store(newValue, ordering: .relaxed) }
@@ -123,47 +125,48 @@ package final class Intake: Sendable {
             && abilities.leastPart <= Limits.pieceSize
     }
 
-    /// What receipts are verified with; nothing where none are given.
+    /// The public key that receipts are verified with; nil if the server gives none.
     package var receiptKey: [UInt8]? { issuer?.key.raw.bytes }
 
-    /// As `ServerIdentity.proof`; nil for a server that gives no receipts.
+    /// The proof that `ServerIdentity.proof` makes; nil for a server that gives no receipts.
     package func receiptKeyProof(on channelBinding: [UInt8]) -> [UInt8]? { issuer?.keyProof(on: channelBinding) }
 }
 
 // MARK: Unfinished uploads
 
 extension Intake {
-    /// Whether there is a part of the upload in the store, or what says what has become of it.
+    /// Whether the store has a part of the upload, or a record of what has become of it.
     func hasPart(_ id: UploadID) -> Bool { store.parts?.hasPart(id) ?? false }
 
-    /// - Throws: `forbidden` where the store takes no uploads in parts.
+    /// - Throws: `forbidden` if the store takes no multipart uploads.
     func partStore() throws(Failure) -> any PartStore {
         guard let parts = store.parts else { throw .noParts }
         return parts
     }
 
-    /// - Throws: `forbidden` where the store takes no append uploads.
+    /// - Throws: `forbidden` if the store takes no append uploads.
     func appendStore() throws(Failure) -> any AppendStore {
         guard let appends = store.appends else { throw .noAppends }
         return appends
     }
 
-    /// Lets the catalog forget the unfinished uploads whose parts are gone: taken back, refused, or too old.
+    /// Removes from the catalog the unfinished uploads whose parts are gone because they were taken back, refused, or
+    /// too old.
     package func forgetUnfinished() {
         known.forgetUnfinished { [self] in multiparts[$0] != nil || hasPart($0) }
     }
 
-    /// Finds a place for one more unfinished upload of a client. Where it has its share, or none is free, an older one gives way that
-    /// nobody works on.
+    /// Finds a place for one more unfinished upload of a client. If the client has used its share, or no place is free,
+    /// the server gives up an older upload that no connection works on.
     ///
-    /// - Throws: `busy` when there is none; `insufficientStorage`.
+    /// - Throws: `busy` if there is no such upload; `insufficientStorage`.
     func makePlace(for caller: Caller) throws(Failure) {
         try store.checkRoom()
         guard case .instead(let uploads) = known.place(for: caller) else { return }
         guard uploads.contains(where: giveUp) else { throw .tooManyUnfinished }
     }
 
-    /// - Returns: false where somebody works on it, or it cannot be removed.
+    /// - Returns: false if a connection works on the upload, or if its part cannot be removed.
     private func giveUp(_ id: UploadID) -> Bool {
         guard multiparts.forget(id) else { return false }
         do throws(Failure) {
@@ -178,9 +181,10 @@ extension Intake {
     /// Removes unfinished uploads that are too old.
     ///
     /// - Parameters:
-    ///   - leftovers: whether to remove what nobody can resume, which is only known before the first upload.
-    ///   - age: seconds for which something has been there that came at a moment, in seconds since 1970; nil where nobody sets the
-    ///     machine's clock.
+    ///   - leftovers: whether to remove parts that no client can resume. Which those are is only known before the first
+    ///     upload.
+    ///   - age: returns the age in seconds of what was written at a moment (in seconds since 1970); nil to use the
+    ///     machine's clock, if it is never set.
     /// - Returns: what was removed, and what is left.
     package func expire(
         leftovers: Bool, age: ((Int64) -> Int64)? = nil
@@ -206,36 +210,37 @@ extension Failure {
         .forbidden, "The server's store takes no uploads that grow: send it whole.")
 }
 
-/// What an operator has to hear of, which no caller is told.
+/// What the intake reports to the operator and not to clients.
 package enum IntakeEvent: Sendable {
-    /// - Parameter unrecorded: uploads that were acknowledged without it since it last worked.
+    /// - Parameter unrecorded: the uploads that were acknowledged without a record since the catalog last worked.
     case catalogFailed(RecordsError, unrecorded: Int)
 
-    /// - Parameter unrecorded: uploads that were acknowledged without it meanwhile.
+    /// - Parameter unrecorded: the uploads that were acknowledged without a record meanwhile.
     case catalogWorks(unrecorded: Int)
 
-    /// The directory is a copy of one that a server has stored in; its files are compared with what was acknowledged.
+    /// The directory is a copy of one that a server has stored in. Its files are now compared with what was
+    /// acknowledged.
     case directoryCopied
 
-    /// A file of the copy could not be read, and is tried again.
+    /// A file of the copy could not be read; it is tried again.
     case notAdopted(RelativePath, Failure)
 
-    /// Something in the trash has given way to what needed its room.
+    /// Files in the trash were removed to make room.
     case trashGaveWay(GivenWay)
 
-    /// All of them were.
+    /// All files of the copy were compared.
     case directoryAdopted(Adoption.Progress)
 }
 
-/// The time, as the intake is told it.
+/// The clock of the intake. Tests pass one of their own.
 package struct IntakeClock: Sendable {
-    /// Nanoseconds that only grow.
+    /// Nanoseconds of a clock that only goes forward.
     package let monotonic: @Sendable () -> Int64
 
     /// UTC, in nanoseconds since 1970.
     package let utc: @Sendable () -> Int64
 
-    /// This machine's.
+    /// The clock of this machine.
     package static let system = IntakeClock(monotonic: monotonicNanoseconds, utc: utcNanoseconds)
 
     package init(monotonic: @escaping @Sendable () -> Int64, utc: @escaping @Sendable () -> Int64) {
@@ -246,9 +251,9 @@ package struct IntakeClock: Sendable {
 // MARK: What clients may replace and copy
 
 extension Intake {
-    /// Whether a client has stored a file, also in a copy of the directory.
+    /// Whether a client has stored a file, also if the directory is a copy.
     ///
-    /// - Throws: `busy` where that can only be told later.
+    /// - Throws: `busy` if that is only known later.
     func hasStored(_ caller: Caller, _ path: RelativePath, _ file: ContentVersion) throws(Failure) -> Bool {
         if known.hasStored(caller, path, file) { return true }
         guard adoption.isOpen else { return false }
@@ -259,9 +264,10 @@ extension Intake {
         }
     }
 
-    /// Lets a file be known as it is before it gets another time of modification: behind that it could not be told from other files.
+    /// Adopts a file of a copied directory before its time of modification is changed: afterwards the server could not
+    /// recognise it.
     ///
-    /// - Throws: `busy` where that can only be done later.
+    /// - Throws: `busy` if the file can only be adopted later.
     func prepareChange(of path: RelativePath) throws(Failure) {
         guard adoption.isOpen, let version = store.version(at: path) else { return }
         if case .later(let interval) = adoption.adopt(path, version) { throw .isChecked(path, interval) }
@@ -269,13 +275,13 @@ extension Intake {
 }
 
 extension Intake {
-    /// Publishes a copy of what is stored, and records it as this server's changes have left it since.
+    /// Publishes a copy of a stored file and records it, with the changes that this server has made to the file since.
     ///
     /// - Parameters:
-    ///   - begun: when the client asked for it, in nanoseconds since 1970 (UTC).
-    /// - Returns: where the content is, and the part of the trash that has what it took the place of, if one has; nil if the path was
-    ///   taken and was to be left.
-    /// - Throws: why it could not be published.
+    ///   - begun: when the client asked for the copy, in nanoseconds since 1970 (UTC).
+    /// - Returns: where the content is, and the part of the trash that has the replaced file, if one does; nil if the
+    ///   path was taken and the conflict policy is to skip.
+    /// - Throws: why the copy could not be published.
     package func publish(
         copy publication: Publication, _ kind: ContentKind, for caller: Caller, begun: Int64
     ) throws(Failure) -> (path: RelativePath, trash: TrashBatch?)? {
@@ -297,10 +303,10 @@ extension Intake {
         return (file.path, file.kept?.batch)
     }
 
-    /// Those of the files with these paths that are known to be rotten.
+    /// The versions of those files at these paths that are known to be rotten.
     func marks(_ paths: [RelativePath]) -> [ContentVersion] { known.marks { store.versions(at: paths) } }
 
-    /// Whether a client may replace a file; nil for a client that may replace all.
+    /// A closure that says whether a client may replace a file; nil for a client that may replace all files.
     func mayReplace(_ caller: Caller) -> ((RelativePath, ContentVersion) throws(Failure) -> Bool)? {
         guard !caller.mayReplaceAll else { return nil }
         return { (path, file) throws(Failure) in try self.hasStored(caller, path, file) }
@@ -308,7 +314,7 @@ extension Intake {
 }
 
 extension Failure {
-    /// A client wants something of a file that is not read yet.
+    /// Refuses a request about a file of a copied directory that was not compared yet.
     ///
     /// - Parameter interval: when to ask again.
     static func isChecked(_ path: RelativePath, _ interval: Interval) -> Failure {
@@ -318,7 +324,8 @@ extension Failure {
             retryAfter: interval)
     }
 
-    /// - Parameter isInDoubt: whether a sync has failed, so that the file as it is read may not be the file on the disk.
+    /// - Parameter isInDoubt: whether a sync has failed, so that what is read from the file may not be what is on the
+    ///   disk.
     static func cannotBeChecked(_ path: RelativePath, isInDoubt: Bool) -> Failure {
         let reason =
             isInDoubt
@@ -329,7 +336,7 @@ extension Failure {
             "The server's directory is a copy, and \(path) cannot be compared with what was acknowledged \(reason)")
     }
 
-    /// Refuses a sender without the right to remove, which would replace a file of another sender.
+    /// Refuses a client without the right to remove that would replace another client's file.
     static func notYours(_ path: RelativePath) -> Failure {
         Failure(
             .forbidden,

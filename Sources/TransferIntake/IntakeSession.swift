@@ -5,23 +5,23 @@ package import TransferModel
 package import TransferReceipts
 package import TransferPorts
 
-/// One caller's way into the intake, for as long as its connection lasts: takes its calls one after the other.
+/// One connection's access to the intake, for as long as the connection lasts.
 ///
-/// A front end has one of each connection. It begins an upload, gives it content, and finishes it or gives it up; what is verified
-/// it publishes and acknowledges, many uploads at once.
+/// The front end has one for each connection. It begins an upload, writes its content, and finishes it or gives it up;
+/// verified uploads are published and acknowledged together.
 ///
 ///     begin ─► OpenUpload.write* ─► finish ─► publish ─► acknowledge
-///       │               └─► refuse, abort         └─► an outcome, where another connection was faster
-///       └─► an outcome                                                       leave: the connection has gone
+///       │               └─► refuse, abort         └─► an outcome, if another connection was faster
+///       └─► an outcome                                                       leave: the connection is lost
 ///
 /// Used by one thread at a time.
 package final class IntakeSession {
-    /// The parts of the connection that the session uses.
+    /// The parts of the connection that the session needs.
     package struct Connection {
-        /// Its number; they grow.
+        /// The number of the connection. Newer connections have greater numbers.
         package let number: Int
 
-        /// Runs something for the caller, some time soon, on a thread that may wait for the disk.
+        /// Runs a closure soon, on a thread that may wait for the disk.
         package let later: (@escaping @Sendable () -> Void) -> Void
 
         package init(number: Int, later: @escaping (@escaping @Sendable () -> Void) -> Void) {
@@ -29,55 +29,56 @@ package final class IntakeSession {
         }
     }
 
-    /// An upload that has begun, or was over before.
+    /// The result of `begin`: an upload that takes content, or one that was over before.
     package struct Begun {
         package let upload: OpenUpload
 
-        /// Nil while its content is wanted.
+        /// The outcome of an upload that is over; nil if its content is wanted.
         package let outcome: UploadOutcome?
     }
 
-    /// What there is of an upload.
+    /// The answer to the question what the server has of an upload.
     package enum Presence {
-        /// It is over.
+        /// The upload has its outcome already.
         case ended(EndedUpload)
-        /// What there is has to be told, and perhaps read first.
+        /// The query that finds the blocks, for which the store may have to be read.
         case query(PresenceQuery)
     }
 
     package let intake: Intake
 
-    /// Whose uploads these are; renewed whenever its rights are looked at again.
+    /// The client whose uploads these are; renewed whenever its rights are looked up again.
     package var caller: Caller
 
-    /// Whose account places are counted for.
+    /// The party whose account the places of unfinished uploads are counted for.
     package var accountHolder = AccountHolder.thisMachine
 
-    /// The push that the connection is part of, as its client named it.
+    /// The push that the connection belongs to, as its client named it; nil if it named none.
     package var run: UInt64?
 
-    /// Where what uploads replace goes; nil where that is gone for good.
+    /// Where replaced files go; nil if they are removed for good.
     package var trash: TrashPart? {
         get { pipeline.trash }
         set { pipeline.trash = newValue }
     }
 
-    /// Tells whether the client still waits for what is verified.
+    /// The connection as publications know it, which says whether the client still waits.
     package var sender: Sender?
 
-    /// Why the caller may begin nothing any more.
+    /// Why the client may begin nothing more; nil while it may.
     package var refusal: Refusal?
 
-    /// The way of what is all there to its acknowledgement.
+    /// Publishes and acknowledges what is verified.
     package let pipeline: CommitPipeline
 
-    /// The upload whose content is coming; nil for none, and for an upload that has its outcome, of which the rest is ignored.
+    /// The upload whose content is arriving; nil for none. Also nil for an upload that has its outcome already, whose
+    /// further content is ignored.
     package private(set) var current: OpenUpload?
 
     private let connection: Connection
     private var multiparts: SessionMultiparts
     var receipts: RepeatedReceipts
-    /// All uploads share it, because only one of them has content coming.
+    /// Shared by all uploads, because only one of them receives content at a time.
     private var digester: ContentDigester?
 
     package init(_ intake: Intake, _ connection: Connection, caller: Caller) {
@@ -87,16 +88,16 @@ package final class IntakeSession {
         multiparts = SessionMultiparts(intake, connection)
     }
 
-    /// The caller wants a receipt with every acknowledgement.
+    /// Switches receipts on or off.
     ///
-    /// - Parameter areWanted: false where it wants none any more.
+    /// - Parameter areWanted: whether the client wants a receipt with every acknowledgement.
     package func giveReceipts(_ areWanted: Bool = true) {
         pipeline.issuer = areWanted ? intake.issuer : nil
         receipts.issuer = pipeline.issuer
     }
 
-    /// The caller has gone. What is published is recorded, though no client hears of it; what it has begun and not finished stays
-    /// for a connection that goes on with it.
+    /// Ends the session of a lost connection. What is published is recorded, although no client receives the result.
+    /// Unfinished uploads stay for a connection that resumes them.
     package func leave() {
         loseCurrent()
         _ = pipeline.acknowledge(to: caller)
@@ -104,8 +105,8 @@ package final class IntakeSession {
         multiparts.leaveAll()
     }
 
-    /// Whether a multipart upload, of which parts came over this connection or another one of its push, is neither complete nor given
-    /// up: the next part may be on its way. Not to be asked while a thread is in the session.
+    /// Whether a multipart upload with parts from this connection, or from another one in the same push, is neither
+    /// complete nor given up: the next part may be on the way. Must not be called while a thread uses the session.
     package var hasUnfinished: Bool {
         multiparts.hasUnfinished || run.map { intake.multiparts.areUnfinished(of: $0) } ?? false
     }
@@ -114,24 +115,25 @@ package final class IntakeSession {
 // MARK: One upload
 
 extension IntakeSession {
-    /// Begins an upload, a part or a request of one, or its end. An upload that was under way here and has no end is lost.
+    /// Begins a whole upload, a part, an append request, or the end of a multipart upload. An upload of this session
+    /// that is under way is suspended.
     ///
     /// - Parameters:
-    ///   - intent: with the server's ids, and the path as the caller knows it.
-    ///   - mayEnd: whether its sender waits for an answer before the content, which need not come then.
+    ///   - intent: has the server's ids, and the path as the client knows it.
+    ///   - mayEnd: whether the client waits for an answer before it sends the content, so that the upload may end here.
     package func begin(_ intent: UploadIntent, mayEnd: Bool) -> Begun {
         loseCurrent()
         var admission = UploadAdmission(intent, in: intake, for: caller, run: run)
         var multipart: MultipartUpload?
         do throws(Failure) {
-            // Authorize: the path becomes the one in the server's directory.
+            // Authorize: the path becomes one in the server's directory.
             try admission.authorize(unless: refusal)
             try refuseIfStopping(intent)
-            // Check the declaration, before anything is remembered of the upload.
+            // Check the declaration before anything is remembered of the upload.
             try admission.checkDeclaration()
-            // Find what it is a part or a request of, or ends.
+            // Find the multipart or append upload that this belongs to.
             multipart = try multiparts.multipart(of: admission, for: accountHolder)
-            // Admit it: is it over already, or has no chance?
+            // Admit: the upload may be over already, or may have no chance.
             let upload: OpenUpload
             switch try admission.admit(mayEnd: mayEnd) {
             case .over(let outcome):
@@ -142,11 +144,11 @@ extension IntakeSession {
                 return Begun(upload: answered, outcome: withReceipt(outcome))
             case .repeated:
                 upload = RepeatedUpload(admission, of: multipart, digester(intent.function))
-            // Make the place for the content, where that is due before it comes.
+            // Make the place for the content, if it is needed before the content arrives.
             case .wanted(let makesPlace):
                 upload = try open(admission, of: multipart, makesPlace: makesPlace)
             }
-            // Answer that the content is wanted.
+            // The content is wanted.
             current = upload
             return Begun(upload: upload, outcome: nil)
         } catch {
@@ -156,7 +158,8 @@ extension IntakeSession {
         }
     }
 
-    /// Makes the upload that takes the content, and its place if `makesPlace`. An append request always claims the end of its upload.
+    /// Makes the upload that takes the content, and a place for it if `makesPlace` is true. An append request always
+    /// claims the end of the upload.
     private func open(
         _ admission: UploadAdmission, of multipart: MultipartUpload?, makesPlace: Bool
     ) throws(Failure) -> OpenUpload {
@@ -179,7 +182,7 @@ extension IntakeSession {
         }
     }
 
-    /// Gives an upload up.
+    /// Gives up an upload and discards what it has received.
     package func refuse(_ upload: OpenUpload, _ error: Failure) -> UploadOutcome {
         if upload === current { current = nil }
         upload.discard()
@@ -187,10 +190,10 @@ extension IntakeSession {
         return .refused(error, size: upload.size)
     }
 
-    /// All of its content has come.
+    /// Ends the content of an upload.
     ///
-    /// - Returns: nil for an upload that is to be published.
-    /// - Throws: why it is to be refused.
+    /// - Returns: nil for an upload that will be published; otherwise its outcome.
+    /// - Throws: why the upload has to be refused.
     package func finish(_ upload: OpenUpload, _ end: DeclaredEnd) throws(Failure) -> UploadOutcome? {
         current = nil
         defer { multiparts.leaveAppend() }
@@ -205,7 +208,7 @@ extension IntakeSession {
         }
     }
 
-    /// Its sender doesn't want it any more. What has arrived of a multipart upload goes, too.
+    /// Ends an upload that its client has taken back. The parts of a multipart upload are removed as well.
     package func abort(_ upload: OpenUpload) -> UploadOutcome {
         var error = Failure(.aborted, "The client took the upload back.")
         if upload.intent.extent == .multipart {
@@ -224,30 +227,31 @@ extension IntakeSession {
         multiparts.leaveAppend()
     }
 
-    /// Of uploads in parts an intake that has to end takes what belongs to one that it works on.
+    /// Refuses multipart uploads on a stopping server, unless they are under way.
     private func refuseIfStopping(_ intent: UploadIntent) throws(Failure) {
         guard intake.isStopping.load(ordering: .relaxed) else { return }
         switch intent.extent {
-        // The front end has refused those that came too late.
+        // The front end has refused those that began too late.
         case .whole, .append: return
         case .part, .multipart: if intake.multiparts[intent.wholeID] == nil { throw .serverStopping }
         }
     }
 
-    /// A client that did not ask before may have sent parts of what is there already. They would only take room.
+    /// Removes the parts of an upload that was over already. A client that did not ask first may have sent them; they
+    /// would only take room.
     private func removeParts(of upload: OpenUpload, _ outcome: UploadOutcome) {
         guard upload.intent.extent == .multipart, upload.multipart != nil, outcome.code.isSuccess else { return }
         do throws(Failure) {
             try throwAway(upload)
         } catch {
-            // Another connection works on it, or the disk fails: it goes when it is too old.
+            // Another connection works on the upload, or the disk fails. The parts are removed when they are too old.
         }
     }
 
     private func throwAway(_ upload: OpenUpload) throws(Failure) {
         let id = upload.intent.id
         let multipart = try multiparts.enter(id, total: nil, upload.admission, for: accountHolder, isBegun: false)
-        // The name of its file is removed, or it is unknown whether it is.
+        // The name of the file is removed, or it is unknown whether it is.
         defer { if multipart.isFinished { intake.multiparts.remove(multipart) } }
         try multipart.takeBack(connection: connection.number, run: run) { [intake] () throws(Failure) in
             try intake.partStore().removePart(id)
@@ -259,7 +263,7 @@ extension IntakeSession {
         return .acknowledged(receipts.added(to: acknowledgement, of: caller, run: run))
     }
 
-    /// The digester, reset for an upload.
+    /// The session's digester, reset for a new upload.
     private func digester(_ function: DigestFunction) -> ContentDigester {
         guard let digester else {
             let made = ContentDigester(function)
@@ -274,13 +278,14 @@ extension IntakeSession {
 // MARK: Questions
 
 extension IntakeSession {
-    /// What was acknowledged before, for a caller that asks before it sends.
+    /// Looks up acknowledged uploads for a client that asks before it sends.
     ///
     /// - Parameters:
-    ///   - ids: the server's.
-    ///   - room: bytes of paths from which on no more IDs are looked up: paths are long.
-    /// - Returns: for each what still holds; nil where the content has to be sent. Perhaps only the first IDs are answered, at least one:
-    ///   as many as there is room for, and in a copy of the directory, where files are read for them, a few.
+    ///   - ids: the server's ids.
+    ///   - room: bytes of paths in the answer after which no more ids are looked up, because paths can be long.
+    /// - Returns: for each id its acknowledgement if that still holds, or nil if the content has to be sent. Possibly
+    ///   only for the first ids, but at least one: for as many as `room` allows, and in a copied directory, where files
+    ///   are read, for a few.
     package func lookup(_ ids: [UploadID], _ function: DigestFunction, room: Int = .max) -> [Acknowledgement?] {
         guard refusal == nil else { return ids.map { _ in nil } }
         let hasRotten = intake.known.hasRotten
@@ -297,12 +302,12 @@ extension IntakeSession {
         return found
     }
 
-    /// IDs between two looks at the room that is left: one question to the catalog, and at most 128 KiB of paths.
+    /// Ids that are looked up before the room is checked again: one query to the catalog, and at most 128 KiB of paths.
     package static let lookedUpAtOnce = 32
 
-    /// What there is of an upload already, for a caller that goes on with it. All older connections lose it.
+    /// Says what the server has of an upload, for a client that resumes it. All older connections lose the upload.
     ///
-    /// - Parameter intent: as that of its end.
+    /// - Parameter intent: the same as for the end of the upload.
     package func have(_ intent: UploadIntent) -> Presence {
         loseCurrent()
         var admission = UploadAdmission(intent, in: intake, for: caller, run: run)
@@ -337,25 +342,25 @@ extension IntakeSession {
 // MARK: The end
 
 extension IntakeSession {
-    /// Whether so much is verified that it is to be published.
+    /// Whether so many uploads are verified that they should be published now.
     package var hasMuchVerified: Bool { pipeline.verifiedCount >= intake.filesAtOnce || pipeline.hasLongNames }
 
-    /// Publishes what is verified: one sync pass for all of it.
+    /// Publishes the verified uploads with one pass of syncs.
     package func publish() -> CommitPipeline.Publishing {
         pipeline.publish(for: caller, unless: refusal, run: run, receipts: &receipts)
     }
 
-    /// Whether the client may still store an upload where it has begun it: its access may have been taken back, have expired or have
-    /// got other bounds since.
+    /// Checks whether the client may still store an upload at its path: since the upload began, its access may have
+    /// been revoked, changed, or have expired.
     ///
     /// - Throws: why it may not.
     package func reauthorize(_ upload: OpenUpload) throws(Failure) {
         try upload.admission.reauthorize(for: caller, unless: refusal, size: upload.size)
     }
 
-    /// Signs for what is published, records it and acknowledges it.
+    /// Signs, records and acknowledges the published uploads.
     ///
-    /// - Returns: as `CommitPipeline.acknowledge` does.
+    /// - Returns: the result of `CommitPipeline.acknowledge`.
     package func acknowledge() -> [CommitPipeline.Ended] {
         let known = intake.known
         if known.claimLoading() { connection.later { known.load() } }
@@ -368,12 +373,12 @@ extension Failure {
 }
 
 extension IntakeSession {
-    /// The receipt of an upload that is stored still, for a client that has sent it or may see it: the one that its acknowledgement
-    /// came with where that can be made again, and otherwise one of now.
+    /// Makes a receipt for a stored upload, for a client that has sent it or may see it: the original receipt if that
+    /// can be made again, otherwise a new one.
     ///
-    /// - Parameter id: the server's.
-    /// - Returns: nil for an upload that the caller may know nothing of, that is not what it was, or that no receipt can
-    ///   promise.
+    /// - Parameter id: the server's id.
+    /// - Returns: nil if the client may not know the upload, if the file has changed, or if no receipt can be given for
+    ///   it.
     package func receipt(of id: UploadID) -> SignedReceipt? {
         guard refusal == nil, let issuer = intake.issuer,
             let function = intake.known.entry(for: id)?.digest?.algorithm.function,

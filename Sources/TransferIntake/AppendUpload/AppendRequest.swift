@@ -2,29 +2,29 @@ import TransferCodec
 import TransferModel
 import TransferPorts
 
-/// What one request brings of an append upload.
+/// What one request adds to an append upload.
 ///
-/// It has the claim on the end of the upload from `begin` on, until a newer request takes it. What it brings is kept, which is made
-/// durable, on the way and at its end; the last request ends the upload.
+/// It holds the claim on the end of the upload from `begin` on, until a newer request takes it. What it adds is made
+/// durable (kept) on the way and at its end; the last request ends the upload.
 ///
 ///     claimed ─► over
 final class AppendRequest: OpenUpload {
-    /// Bytes after which what has come is made durable, while more comes: so much is lost at most when the server is killed.
+    /// Bytes after which new content is made durable; so much can be lost if the server is killed.
     private static let keptEvery: UInt64 = 64 << 20
 
-    /// The same in nanoseconds, for requests that come slowly.
+    /// The same in nanoseconds, for slow requests.
     private static let keptAfter: Int64 = 10_000_000_000
 
     private let declared: UploadAppend
     private let claim: AppendClaim
-    /// Whether its sender can go on with it over another connection.
+    /// Whether the client knows how to resume the upload over another connection.
     private var isAnnounced = false
     /// Whether the request has no claim any more.
     private var isOver = false
 
-    /// Takes the right to append, or begins the upload.
+    /// Begins the upload, or claims its end.
     ///
-    /// - Throws: `notFound`; `incomplete` when there is more or less of it than its sender thinks.
+    /// - Throws: `notFound`; `incomplete` if the server has more or fewer bytes than the client declares.
     static func begin(
         _ admission: UploadAdmission, _ append: UploadAppend, to multipart: MultipartUpload
     ) throws(Failure) -> AppendRequest {
@@ -63,7 +63,7 @@ final class AppendRequest: OpenUpload {
         }
     }
 
-    /// The address of the upload was told: a client that loses this connection can go on.
+    /// Notes that the client has received the address of the upload, so that it can resume.
     override func announce() { isAnnounced = true }
 
     override var kept: UInt64 { claim.appendUpload.content.kept.offset }
@@ -88,7 +88,8 @@ final class AppendRequest: OpenUpload {
         size = requestEnd
     }
 
-    /// The content is read for that, once: a client that declares a wrong digest again costs no more.
+    /// Reads the whole content once, and remembers the digest: a client that repeats a wrong digest causes no further
+    /// reading.
     override func digest(by function: DigestFunction) throws(Failure) -> [UInt8] {
         guard !isOver else { throw .notAdmitted }
         return try claim.use { (appendUpload) throws(Failure) in
@@ -104,7 +105,7 @@ final class AppendRequest: OpenUpload {
         }
     }
 
-    /// All that this request brings has come.
+    /// Ends the content of this request.
     override func finish(_ end: DeclaredEnd) throws(Failure) -> UploadEnding {
         guard !isOver else { throw .notAdmitted }
         guard intent.size ?? size == size else {
@@ -130,9 +131,9 @@ final class AppendRequest: OpenUpload {
         }
     }
 
-    /// Makes what has come durable, unless the upload ends here and no client knows its address.
+    /// Makes the content durable, unless the upload ends here and no client knows its address.
     ///
-    /// - Returns: bytes that there are of the upload, and whether these are all.
+    /// - Returns: the size of the upload so far, and whether it is complete.
     private func keepAll() throws(Failure) -> (offset: UInt64, isLast: Bool) {
         let now = admission.intake.clock.monotonic()
         return try claim.use { (appendUpload) throws(Failure) in
@@ -150,9 +151,9 @@ final class AppendRequest: OpenUpload {
 
     override func discard() { leave(keeps: false) }
 
-    /// No more comes with this request.
+    /// Ends the request before its content is complete.
     ///
-    /// - Parameter keeps: whether what has come counts.
+    /// - Parameter keeps: whether the content that has arrived counts.
     private func leave(keeps: Bool) {
         guard !isOver else { return }
         isOver = true

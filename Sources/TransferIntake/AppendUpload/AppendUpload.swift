@@ -3,30 +3,31 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// How far an upload is that grows at its end: what is written and digested, and what of that is durable.
+/// The state of an append upload: what is written and digested, and how much of that is durable.
 ///
-/// `@unchecked Sendable`: touched by whoever has the claim on the upload, while it writes for it, and by nobody else.
+/// `@unchecked Sendable`: only the holder of the claim on the upload uses it, while it writes under that claim.
 final class AppendUpload: @unchecked Sendable {
     let content: any AppendableContent
 
-    /// Whether what is behind the durable part must not count before its request is over.
+    /// Whether the bytes behind the durable ones must not count before their request has ended.
     var isUnproven = false
 
-    /// When it was last kept, in nanoseconds of the monotonic clock.
+    /// When the content was last made durable, in nanoseconds of the monotonic clock.
     private(set) var lastKept: Int64
 
-    /// What is written.
+    /// The size and digests of what is written.
     private(set) var mark: AppendMark
 
-    /// Whether nobody can say what is durable any more.
+    /// Whether it is unknown what is durable, after a sync has failed.
     private(set) var isLost = false
 
-    /// What another function than the server's own made of all there was, for whoever asks again.
+    /// A digest of all content so far by another function than the server's own, kept for requests that ask for it
+    /// again.
     var digested: (function: DigestFunction, offset: UInt64, digest: [UInt8])?
 
     private let digester = ContentDigester(AppendMark.function)
 
-    /// - Throws: when what is durable cannot be read.
+    /// - Throws: if the durable content cannot be read.
     init(_ content: any AppendableContent, now: Int64) throws(Failure) {
         self.content = content
         mark = content.kept
@@ -42,7 +43,9 @@ final class AppendUpload: @unchecked Sendable {
     /// Bytes that are written and not durable.
     var unkept: UInt64 { mark.offset - min(content.kept.offset, mark.offset) }
 
-    /// - Throws: when it is declared otherwise than before, or is longer already.
+    /// Sets the size of the upload.
+    ///
+    /// - Throws: if another size was declared before, or if the upload is longer already.
     func declare(total: UInt64) throws(Failure) {
         guard mark.total ?? total == total, mark.offset <= total else { throw .declaredOtherwise }
         mark.total = total
@@ -55,7 +58,8 @@ final class AppendUpload: @unchecked Sendable {
         mark.offset = digester.size
     }
 
-    /// Makes what is written durable. What cannot be, because there is no room to say that it is, is to be forgotten.
+    /// Makes what is written durable (keeps it). If that fails because there is no room for the sheet, the new bytes
+    /// have to be forgotten.
     func keep(now: Int64) throws(Failure) {
         mark.tail = digester.tail
         do throws(Failure) {
@@ -67,7 +71,8 @@ final class AppendUpload: @unchecked Sendable {
         lastKept = now
     }
 
-    /// As above, where it is nobody's request that fails: unless all is lost, `rollBack` has to follow.
+    /// As `keep`, but a failure is no error of the current request: unless all is lost, the caller has to call
+    /// `rollBack` next.
     func keepOrForget(now: Int64) throws(Failure) {
         do throws(Failure) {
             try keep(now: now)
@@ -76,13 +81,13 @@ final class AppendUpload: @unchecked Sendable {
         }
     }
 
-    /// Writes down what there is, for the server that comes when this one dies before the upload is ended.
+    /// Writes down the state for a later server, in case this one dies before the upload is ended.
     func note() {
         mark.tail = digester.tail
         content.note(mark)
     }
 
-    /// Forgets what is not durable. The block that this ends in is digested again from what is there.
+    /// Forgets what is not durable. The block that the durable content ends in is read and digested again.
     func rollBack() throws(Failure) {
         let kept = content.kept
         if kept.offset != mark.offset { digested = nil }
@@ -96,12 +101,12 @@ final class AppendUpload: @unchecked Sendable {
         }
     }
 
-    /// - Returns: of all of it; nothing may be appended any more.
+    /// - Returns: the digest of all content. Nothing may be appended afterwards.
     func finish() -> Digest { digester.finish().digest }
 }
 
-/// The right to append to an upload, of one request. A newer request for the upload takes it, and waits until this one is not
-/// just at it.
+/// The claim of one request on the end of an upload. A newer request takes it over, after any write that is under way
+/// has ended.
 final class AppendClaim: Sendable {
     let multipart: MultipartUpload
     let appendUpload: AppendUpload
@@ -111,33 +116,34 @@ final class AppendClaim: Sendable {
         (self.claim, self.multipart, self.appendUpload) = (claim, multipart, appendUpload)
     }
 
-    /// - Throws: `incomplete` when another has taken it over, and what `body` throws.
+    /// - Throws: `incomplete` if a newer request has the claim; errors of `body`.
     func use<T>(_ body: (AppendUpload) throws(Failure) -> T) throws(Failure) -> T {
         try multipart.beginWriting(claim)
         defer { multipart.endWriting(claim) }
         return try body(appendUpload)
     }
 
-    /// Ends the upload, and hands out what it holds.
+    /// Ends the upload and hands out its content.
     ///
-    /// - Throws: `incomplete` when another has taken it over; `busy` when it is being completed.
+    /// - Throws: `incomplete` if a newer request has the claim; `busy` if the upload is being completed.
     func finish() throws(Failure) -> (staged: any StagedContent, digest: Digest) {
         try multipart.finishAppend(claim, appendUpload)
     }
 
-    /// Ends it.
+    /// Gives up the claim of the request.
     func withdraw() { multipart.withdraw(claim, digests: []) }
 }
 
 extension MultipartUpload {
-    /// The right to append, which all older requests lose. What these have left behind the durable part is made durable, or
-    /// forgotten where it counts only as a whole.
+    /// Claims the end of the upload; all older requests lose it. The bytes of theirs that are not durable are made
+    /// durable, or forgotten if they only count as a whole.
     ///
     /// - Parameters:
-    ///   - request: its number; they grow.
-    ///   - open: opens the upload, where it is not.
-    /// - Returns: nothing where there is none.
-    /// - Throws: `incomplete` when a newer request has it; `busy` when it is being completed; what `open` throws, and the disk.
+    ///   - request: the number of the request. Newer requests have greater numbers.
+    ///   - open: opens the upload, if it is not open.
+    /// - Returns: nil if there is no such upload.
+    /// - Throws: `incomplete` if a newer request has the claim; `busy` if the upload is being completed; errors of
+    ///   `open` and of the disk.
     func claimEnd(
         request: Int, now: Int64, _ open: () throws(Failure) -> (any AppendableContent)?
     ) throws(Failure) -> AppendClaim? {
@@ -168,7 +174,7 @@ extension MultipartUpload {
         monitor.state.revoke(0..<UInt64.max)
         waitForWriters(of: 0..<UInt64.max)
         guard let appendUpload = try appendUpload(now: now, open) else { return nil }
-        // A newer one may have come meanwhile.
+        // A newer request may have come while this one waited.
         guard monitor.state.claims.allSatisfy({ $0.claim.connection <= request }) else { throw .takenOver }
         monitor.state.revoke(0..<UInt64.max)
         let claim = PartClaim(0..<UInt64.max, connection: request, of: self, in: appendUpload.content.content)
@@ -177,7 +183,7 @@ extension MultipartUpload {
         return (claim, appendUpload)
     }
 
-    /// With the lock held, which it gives up while a disk is at work.
+    /// Called with the lock held; releases it while a disk is at work.
     private func appendUpload(
         now: Int64, _ open: () throws(Failure) -> (any AppendableContent)?
     ) throws(Failure) -> AppendUpload? {
@@ -195,14 +201,14 @@ extension MultipartUpload {
             return nil
         }
         if let opened { monitor.state.appendUpload = opened }
-        // Somebody else's, who was faster; or bytes that came in parts.
+        // Another request was faster and has opened it; or its bytes came in parts.
         guard let appendUpload = monitor.state.appendUpload else { throw .declaredOtherwise }
         return appendUpload
     }
 
-    /// Ends the upload for its last request, and hands out what it holds.
+    /// Ends the upload for its last request and hands out its content.
     ///
-    /// - Throws: `incomplete` when another has taken it over; `busy` when it is being completed.
+    /// - Throws: `incomplete` if a newer request has the claim; `busy` if the upload is being completed.
     func finishAppend(
         _ claim: PartClaim, _ appendUpload: AppendUpload
     ) throws(Failure) -> (staged: any StagedContent, digest: Digest) {
@@ -214,10 +220,10 @@ extension MultipartUpload {
         return (appendUpload.content.content, appendUpload.finish())
     }
 
-    /// Whether it grows at its end, and has no parts.
+    /// Whether this is an append upload, which has no parts.
     var isAppend: Bool { monitor.withLock { monitor.state.appendUpload != nil } }
 
-    /// Ends an upload that cannot be gone on with, and throws it away. The caller removes it from `MultipartUploads`.
+    /// Ends and discards an upload that cannot be resumed. The caller removes it from `MultipartUploads`.
     func discard(_ appendUpload: AppendUpload) {
         guard end() != nil else { return }
         appendUpload.content.discard()
@@ -231,21 +237,21 @@ extension Failure {
     fileprivate static let noSuchAppend = Failure(.notFound, "There is no such upload.")
 }
 
-/// What there is of an append upload.
+/// What the server has of an append upload.
 package struct UnfinishedAppend: Equatable, Sendable {
-    /// As its sender has declared it, with the path as the sender names it and nothing to append.
+    /// The declaration, with the path as the client names it, and without bytes to append.
     package let intent: UploadIntent
 
-    /// Bytes that are durable. They never become fewer.
+    /// Bytes that are durable. Their number never decreases.
     package let offset: UInt64
 
-    /// Bytes of the upload, where its sender has said so.
+    /// Bytes of the whole upload; nil until the client has declared them.
     package let total: UInt64?
 
-    /// What the front end has kept with it.
+    /// Bytes that the front end has stored with the upload.
     package let note: [UInt8]
 
-    /// When it goes unless something is added to it; UTC, in nanoseconds since 1970.
+    /// When the upload will be removed unless something is added to it; UTC, in nanoseconds since 1970.
     package let expires: Int64
 
     init(_ id: UploadID, _ declaration: AppendDeclaration, offset: UInt64, total: UInt64?, expires: Int64) {

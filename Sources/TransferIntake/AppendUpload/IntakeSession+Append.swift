@@ -3,15 +3,16 @@ import TransferAccess
 package import TransferModel
 import TransferPorts
 
-/// Append uploads, request by request.
+/// Requests for append uploads, one at a time.
 extension IntakeSession {
-    /// What there is of one. All older requests for it lose it.
+    /// Says what the server has of an append upload. All older requests lose their claim on it.
     ///
-    /// - Parameter id: the server's.
-    /// - Returns: nothing where there is none.
-    /// - Throws: `busy` when it is being completed, `incomplete` when a newer request works on it, and what the disk says.
+    /// - Parameter id: the server's id.
+    /// - Returns: nil if there is no such upload.
+    /// - Throws: `busy` if the upload is being completed, `incomplete` if a newer request works on it, and errors of
+    ///   the disk.
     package func unfinishedAppend(_ id: UploadID) throws(Failure) -> UnfinishedAppend? {
-        // What a client that is gone has sent may be read only now, and take it over: whoever asks again is newer.
+        // A request of a lost connection may only be read now, and take the claim. A new attempt has a newer number.
         for _ in 1..<Self.mostQuestions {
             do throws(Failure) {
                 return try lookAtEnd(of: id)
@@ -22,14 +23,14 @@ extension IntakeSession {
         return try lookAtEnd(of: id)
     }
 
-    /// Times that a question is asked where others come between.
+    /// How often this is tried while other requests take the claim.
     private static let mostQuestions = 4
 
     private func lookAtEnd(of id: UploadID) throws(Failure) -> UnfinishedAppend? {
         try withEnd(of: id) { (claim) throws(Failure) in
             defer { claim.withdraw() }
             guard let declaration = AppendDeclaration(claim.appendUpload.content.declaration) else { return nil }
-            // Nobody is told of one whose names a power cut could take.
+            // The client must not learn of an upload whose names a power cut could remove.
             let mark = try claim.use { (appendUpload) throws(Failure) in
                 try appendUpload.keep(now: intake.clock.monotonic())
                 return appendUpload.mark
@@ -42,9 +43,9 @@ extension IntakeSession {
         }
     }
 
-    /// Throws one away, at the wish of its sender.
+    /// Discards an append upload that its client has taken back.
     ///
-    /// - Parameter id: the server's.
+    /// - Parameter id: the server's id.
     /// - Returns: whether there was one.
     package func takeBack(append id: UploadID) throws(Failure) -> Bool {
         let wasKnown = intake.multiparts[id] != nil || intake.hasPart(id)
@@ -55,10 +56,10 @@ extension IntakeSession {
         } ?? wasKnown
     }
 
-    /// Reads what there is of one, to make it a part of another.
+    /// Reads an append upload, to make it a part of another one.
     ///
-    /// - Parameter body: is given the bytes piece by piece.
-    /// - Returns: false where there is none, or not so much.
+    /// - Parameter body: receives the bytes piece by piece.
+    /// - Returns: false if there is no such upload, or if it is shorter.
     package func read(
         append id: UploadID, _ range: Range<UInt64>, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) -> Bool {
@@ -72,7 +73,8 @@ extension IntakeSession {
         } ?? false
     }
 
-    /// - Parameter bringsBack: whether one that was published and never ended is made unfinished again; if not, it is forgotten.
+    /// - Parameter bringsBack: whether an upload that was published and never ended becomes unfinished again; if not,
+    ///   it is forgotten.
     private func withEnd<T>(
         of id: UploadID, bringsBack: Bool = true, _ body: (AppendClaim) throws(Failure) -> T?
     ) throws(Failure) -> T? {
@@ -93,7 +95,7 @@ extension IntakeSession {
         do throws(Failure) {
             return try body(claim)
         } catch {
-            // A sync that has failed leaves nothing that may be gone on with.
+            // After a failed sync, the content must not be resumed.
             if claim.appendUpload.isLost {
                 claim.withdraw()
                 multipart.discard(claim.appendUpload)
@@ -104,12 +106,12 @@ extension IntakeSession {
 }
 
 extension Intake {
-    /// What the store has of one. Whoever asks must see to it that nobody else has it.
+    /// Opens the append upload in the store. The caller must ensure that no other thread uses it.
     func appendable(
         _ id: UploadID, for caller: Caller, bringsBack: Bool = true
     ) throws(Failure) -> (any AppendableContent)? {
         try appendStore().appendable(id: id, quota: quotas.quota(for: caller.grant)) { (declaration) throws(Failure) in
-            // A crash behind the end of an upload has left its sheet.
+            // A crash after the end of an upload has left its sheet.
             guard bringsBack, stillStored(id, AppendMark.function, for: caller, hasRotten: true) == nil else {
                 return nil
             }
@@ -118,27 +120,27 @@ extension Intake {
     }
 }
 
-/// What is said of an append upload when it is begun, as it is kept beside its bytes: a later server goes on from it.
+/// The declaration of an append upload as it is stored beside the content, for a later server that resumes it.
 ///
-/// In network byte order: the form's version (1), the conflict policy, the kind, flags (1: a total, 2: a time of modification,
-/// 4: permissions), the moment of its beginning, the total, the time (seconds, nanoseconds), the permissions, and with 4 bytes
-/// of length before each the path and the note.
+/// In network byte order: the version of the format (1), the conflict policy, the kind, flags (1: a total, 2: a time of
+/// modification, 4: permissions), the time when the upload began, the total, the time of modification (seconds,
+/// nanoseconds), the permissions, and the path and the note, each preceded by 4 bytes with its length.
 package struct AppendDeclaration: Equatable, Sendable {
-    /// As its sender names it.
+    /// The path as its client names it.
     var path: String
     var conflict: ConflictPolicy
     var kind: ContentKind
     var total: UInt64?
     var modified: Timestamp?
     var permissions: UInt16?
-    /// UTC, in nanoseconds since 1970.
+    /// When the upload began: UTC, in nanoseconds since 1970.
     var begun: Int64
-    /// The front end's.
+    /// The note of the front end.
     var note: [UInt8]
 
     private static let version: UInt8 = 1
 
-    /// Bytes before the path.
+    /// Bytes that precede the path.
     private static let fixed = 4 + 8 + 8 + 8 + 4 + 2
 
     package var bytes: [UInt8] {
@@ -156,14 +158,14 @@ package struct AppendDeclaration: Equatable, Sendable {
         return bytes
     }
 
-    /// - Parameter intent: with the path as its sender names it.
+    /// - Parameter intent: the intent, with the path as its client names it.
     init(_ intent: UploadIntent, _ append: UploadAppend, begun: Int64) {
         (path, conflict, kind, total) = (intent.path, intent.conflict, intent.kind, append.total)
         (modified, permissions, note) = (intent.modified, intent.permissions, append.note)
         self.begun = begun
     }
 
-    /// - Returns: nothing for what no server of this kind has written.
+    /// - Returns: nil for bytes that are not a declaration.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count >= Self.fixed, bytes[0] == Self.version, let conflict = ConflictPolicy(rawValue: bytes[1]),
             let kind = ContentKind(rawValue: bytes[2])
@@ -196,9 +198,9 @@ package struct AppendDeclaration: Equatable, Sendable {
 }
 
 extension Caller {
-    /// Where what was declared so goes.
+    /// Maps a stored declaration to the place where the upload goes.
     ///
-    /// - Returns: nothing where it would go nowhere.
+    /// - Returns: nil if the declaration or its path is invalid.
     /// - Throws: `forbidden` for a client that may not send now; `invalidPath`.
     func target(of declaration: [UInt8]) throws(Failure) -> UploadTarget? {
         guard let declared = AppendDeclaration(declaration) else { return nil }

@@ -1,37 +1,37 @@
 import TransferModel
 import TransferPorts
 
-/// Makes changes that were planned together, each by itself and durable with the others.
+/// Makes planned changes, each independently of the others, and makes them durable together.
 struct ChangeBatch {
     private let known: KnownUploads
     private let store: any TreeChanging
     private let editing: any TreeEditing
-    /// Whether what is made has no note, and is recorded as it is committed.
+    /// Whether changes have no notes, because the store records them when it commits.
     private let isTransaction: Bool
     private var noted = NotedChanges.none
-    /// What was made since the last sync, with what the catalog has to be told of it.
+    /// Changes made since the last sync, with what the catalog has to record.
     private var unsynced: [(made: Made, changes: KnownChanges)] = []
-    /// What `RecentChanges` has to be told when it is committed.
+    /// Changes that `RecentChanges` receives when they are committed.
     private var uncommitted: [IntendedChange] = []
     private var synced = KnownChanges()
     private var failures: [(index: Int, error: Failure)] = []
-    /// Parts of the trash that have what gave way, by the index of the change.
+    /// For each change, by its index, the part of the trash that has the file it replaced.
     private var kept: [Int: TrashBatch] = [:]
-    /// Why nothing more is made.
+    /// Why no further changes are made.
     private var syncFailure: Failure?
-    /// Changes that were made and whose sync has failed, or of which it cannot be told what came of them.
+    /// Changes that were made and whose sync has failed, or whose outcome is unknown.
     private var unresolved: [NotedChange] = []
 
     /// A change that was made, or may have been.
     private struct Made {
-        /// Its index among the changes that are wanted.
+        /// The index among the requested changes.
         let index: Int
 
-        /// Its notes; empty for a change without any.
+        /// The notes of the change; empty for a change without notes.
         let noted: [NotedChange]
     }
 
-    /// The numbers of the notes of one change; nil where there is no note.
+    /// The numbers of the notes of one change; nil if there is no note.
     private struct Numbers {
         var keeping: Int64?
         var change: Int64?
@@ -42,7 +42,8 @@ struct ChangeBatch {
         editing = store.changes(for: command)
     }
 
-    /// - Returns: those that failed; and of the others, by their index, which part of the trash has what gave way to them.
+    /// - Returns: the changes that failed, and for the others, by their index, the part of the trash that has the file
+    ///   they replaced.
     consuming func make(
         _ plans: [ChangePlan]
     ) -> (failures: [(index: Int, error: Failure)], kept: [Int: TrashBatch]) {
@@ -66,9 +67,9 @@ struct ChangeBatch {
         }
         commit()
         for file in editing.finish() { synced.add(known.touched(file)) }
-        // The catalog is told at once of what was synced. The disk may have either state of the others.
+        // Changes that were synced are recorded at once. The others may be on the disk or not.
         let unresolvedNumbers = unresolved.compactMap { $0.notes.numbers?.lowerBound }
-        // Until the catalog has heard of touched files, the store says that they are about to give way.
+        // Until the catalog has recorded touched files, the store answers for their old versions.
         withExtendedLifetime(editing) { known.complete(noted.keeping(Set(unresolvedNumbers)), synced) }
         known.keep(unresolved: unresolved, in: store)
         return (failures, self.kept)
@@ -85,21 +86,21 @@ struct ChangeBatch {
             changes.add(intended?.outcome(as: made.version) ?? KnownChanges())
             unsynced.append((self.made(plan, keeping, intended, numbers), changes))
         } catch {
-            // A client knows this by the name that it has for what it reads.
+            // The client receives the error code that requests use for a file with another version.
             let isOther = error.code == .sourceChanged
             failures.append((plan.index, isOther ? .otherVersion(plan.planned.change.path) : error))
             fail(plan, under: numbers)
         }
     }
 
-    /// A change was made, and is visible unless its transaction is still open.
+    /// Notes a change that was made. It is visible, unless its transaction is still open.
     private mutating func noteRecent(_ change: IntendedChange) {
         if isTransaction { uncommitted.append(change) } else { known.recentChanges.add(change) }
     }
 
-    /// What has given way, and is kept, is known there.
+    /// Notes where the replaced file is kept in the trash.
     ///
-    /// - Returns: what is to be noted of that.
+    /// - Returns: the change that has to be noted for that.
     private mutating func keep(
         _ plan: ChangePlan, _ kept: KeptFile?, _ changes: inout KnownChanges
     ) -> IntendedChange? {
@@ -111,7 +112,8 @@ struct ChangeBatch {
         return keeping
     }
 
-    /// A change that was refused may have been made in part, unless it is one of a transaction.
+    /// Finds out what became of a change that failed: it may have been made in part, unless it belongs to a
+    /// transaction.
     private mutating func fail(_ plan: ChangePlan, under numbers: Numbers) {
         guard !isTransaction else { return }
         let now = known.now
@@ -156,7 +158,7 @@ struct ChangeBatch {
             for (made, changes) in unsynced {
                 let hasFailed = failed.contains(made.index)
                 if !hasFailed { failures.append((made.index, error)) }
-                // What was refused has changed nothing.
+                // A change that was refused has changed nothing.
                 if !hasFailed || !changes.isEmpty { unresolved += made.noted }
             }
             syncFailure = error
@@ -165,14 +167,14 @@ struct ChangeBatch {
 }
 
 extension ChangePlan {
-    /// What has to be noted of it, in the order in which it is made.
+    /// The notes of the change, in the order in which they are made.
     fileprivate var notes: [IntendedChange] { [keeping, intended].compactMap(\.self) }
 }
 
 extension IntendedChange {
-    /// What has become of a change that has failed, and that the catalog was never told of.
+    /// What became of a change that failed and of which the catalog has no record.
     ///
-    /// - Throws: where that cannot be told.
+    /// - Throws: if that cannot be found out.
     fileprivate func outcome(in store: any StoredTree) throws(Failure) -> KnownChanges {
         guard let path = RelativePath(stored: path), let target = RelativePath(stored: target) else {
             return KnownChanges()
@@ -181,16 +183,16 @@ extension IntendedChange {
         return outcome(try store.object(at: path), other, mayBeTold: false)
     }
 
-    /// What a failed change has done to its file, for `RecentChanges`. A file that kept its path may have had a second name for a moment:
-    /// that changes its attributes, and the file is not at the target.
+    /// What a failed change has done to its file, for `RecentChanges`. A file that kept its path may have had a second
+    /// name for a moment. That changes its attributes, but the file is not at the target.
     fileprivate func recent(as outcome: KnownChanges) -> IntendedChange {
         guard [.move, .keep, .folder].contains(form), outcome.moves.isEmpty, outcome.kept.isEmpty else { return self }
         return IntendedChange(.attributes, path, before: before, at: moment)
     }
 
-    /// What has become of it when it was made.
+    /// The outcome of a change that was made.
     ///
-    /// - Parameter after: what a file is then.
+    /// - Parameter after: the version of the file afterwards.
     fileprivate func outcome(as after: ContentVersion?) -> KnownChanges {
         let made = after.map { FoundObject(form == .folder ? .folder : .file, $0) }
         let done = after.map { self.done(as: $0) } ?? self

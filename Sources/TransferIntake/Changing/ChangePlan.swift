@@ -2,23 +2,23 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// A change as it is going to be made, with what the catalog has to be told of it.
+/// A change that is about to be made, with what the catalog has to record of it.
 struct ChangePlan {
-    /// Which of those that were wanted.
+    /// The index among the requested changes.
     let index: Int
     let planned: PlannedChange
 
-    /// What the catalog has to be told of what is kept; nil where it knows nothing of that.
+    /// What the catalog has to record of the replaced file; nil if it does not know that file.
     let keeping: IntendedChange?
 
-    /// What the catalog has to be told of; nil where it knows of nothing that is changed.
+    /// What the catalog has to record of the change; nil if the catalog knows nothing that is changed.
     let intended: IntendedChange?
 
     /// - Parameters:
-    ///   - trashed: where it goes if it is discarded.
-    ///   - batch: where what gives way is kept; nil where it is not.
-    ///   - moment: of now; UTC, in nanoseconds since 1970.
-    /// - Throws: where it cannot be done, by what is there.
+    ///   - trashed: the path in the trash for something that is discarded.
+    ///   - batch: the part of the trash that keeps replaced files; nil if they are not kept.
+    ///   - moment: the current time; UTC, in nanoseconds since 1970.
+    /// - Throws: if what is there does not allow the change.
     init(
         _ index: Int, _ change: TreeChange, trashed: RelativePath?, keepingIn batch: TrashBatch? = nil,
         at moment: Int64, in store: any StoredTree
@@ -55,7 +55,7 @@ struct ChangePlan {
         return found
     }
 
-    /// - Returns: nothing where what is there is what is to be made: the same may be asked for again.
+    /// - Returns: nil if what is there is what the change would make, because a client may repeat a change.
     private static func compare(
         _ change: TreeChange, _ version: FileVersion, in store: any StoredTree
     ) throws(Failure) -> ComparedFile? {
@@ -80,13 +80,13 @@ struct ChangePlan {
             return try store.whole(at: path).target == target
         case .hardLink(_, let source, _, _, _):
             return try store.object(at: source)?.version.object == found.version.object
-        // Its time is part of its version.
+        // The time of modification is part of the version.
         case .set(_, let attributes, _): return found.form != .folder && attributes.revision == found.version.revision
         case .move, .discard: return false
         }
     }
 
-    /// What is replaced is moved to the trash, as far as the catalog is concerned.
+    /// In the catalog, a replaced file is moved to the trash.
     private static func keeping(
         _ place: TrashPlace, _ source: FoundObject?, at moment: Int64, in store: any StoredTree
     ) throws(Failure) -> IntendedChange? {
@@ -130,7 +130,7 @@ struct ChangePlan {
         _ path: RelativePath, _ found: FoundObject?, to target: RelativePath, replaces: Bool, at moment: Int64,
         in store: any StoredTree
     ) throws(Failure) -> IntendedChange? {
-        // Then nothing is done.
+        // A move to the same path changes nothing.
         guard let found, path != target else { return nil }
         switch found.form {
         case .file: return IntendedChange(.move, path.string, to: target.string, before: found.version, at: moment)
@@ -159,7 +159,7 @@ extension TreeChange.Attributes {
 }
 
 extension TreeChange {
-    /// Whether something gets the path that need not be there.
+    /// Whether the change makes something at a path that may be free.
     fileprivate var makesName: Bool {
         switch self {
         case .folder, .link, .hardLink: true
@@ -167,7 +167,7 @@ extension TreeChange {
         }
     }
 
-    /// What it gives another path, another name or other attributes; nil for what it makes.
+    /// The path that the change moves, links, or gives other attributes; nil for a change that makes something new.
     fileprivate var source: RelativePath? {
         switch self {
         case .folder, .link: nil
@@ -176,7 +176,7 @@ extension TreeChange {
         }
     }
 
-    /// Paths that are looked at before it is made: nothing that was only planned may have changed them.
+    /// Paths that are looked up before the change is made. Changes that are only planned must not affect them.
     var looked: [RelativePath] {
         switch self {
         case .folder(let path, let replaces, _, _), .link(let path, _, let replaces, _, _): replaces ? [path] : []
@@ -186,8 +186,8 @@ extension TreeChange {
         }
     }
 
-    /// The same, but for a path that the source itself has: a second name would make it another file to those who compare it, and
-    /// nothing gives way.
+    /// The same, but nil if the file at the path is the source itself under another name: nothing is replaced then, and
+    /// a second name in the trash would change the file's version.
     ///
     /// - Parameter source: what gets the path.
     fileprivate func replaced(by source: FoundObject?, in store: any StoredTree) throws(Failure) -> RelativePath? {
@@ -195,7 +195,7 @@ extension TreeChange {
         return try store.object(at: path)?.version.object == source.version.object ? nil : path
     }
 
-    /// The path at which something may give way to it; nil where nothing does.
+    /// The path at which the change may replace something; nil if it replaces nothing.
     var replaced: RelativePath? {
         switch self {
         case .folder(let path, true, _, _), .link(let path, _, true, _, _), .hardLink(let path, _, true, _, _): path
@@ -204,11 +204,11 @@ extension TreeChange {
         }
     }
 
-    /// Paths that are something else behind it.
+    /// Paths at which there is something else after the change.
     ///
     /// - Parameters:
-    ///   - trashed: where it goes if it is discarded.
-    ///   - batch: where what gives way is kept; nil where it is not.
+    ///   - trashed: the path in the trash for something that is discarded.
+    ///   - batch: the part of the trash that keeps replaced files; nil if they are not kept.
     func touched(_ trashed: RelativePath?, keepingIn batch: TrashBatch?) -> [RelativePath] {
         let places = batch.flatMap { batch in replaced.map { [RelativePath.trash(batch, $0)] } } ?? []
         return touched(trashed) + places
@@ -224,7 +224,7 @@ extension TreeChange {
     }
 }
 
-/// Paths that something is done with, and whether another one is among them, above or below one.
+/// A set of paths, which can say whether another path is among them, above or below one.
 struct TouchedPaths: Sendable {
     private var paths: Set<RelativePath> = []
     private var above: Set<RelativePath> = []
@@ -235,10 +235,10 @@ struct TouchedPaths: Sendable {
         while let folder = next, above.insert(folder).inserted { next = folder.parent }
     }
 
-    /// Whether it is one of them.
+    /// Whether the path is one of them.
     func contains(_ path: RelativePath) -> Bool { paths.contains(path) }
 
-    /// Whether it is one of them, or lies in one.
+    /// Whether the path is one of them, or lies below one.
     func hold(_ path: RelativePath) -> Bool {
         var next: RelativePath? = path
         while let folder = next {
@@ -248,14 +248,14 @@ struct TouchedPaths: Sendable {
         return false
     }
 
-    /// Whether what is done with one of them may be felt there.
+    /// Whether the path is one of them, or above or below one.
     func meet(_ path: RelativePath) -> Bool {
         above.contains(path) || hold(path)
     }
 }
 
-/// Paths that all connections are changing now. What two of them do with one file would not be known in the order in which it was
-/// done.
+/// Paths that any connection is changing now. If two connections changed the same file at once, the catalog could
+/// record that in the wrong order.
 final class ChangingPaths: Sendable {
     private struct State {
         var next = 0
@@ -264,7 +264,7 @@ final class ChangingPaths: Sendable {
 
     private let state = Locked(State())
 
-    /// - Returns: what the batch is known by here.
+    /// - Returns: a number for the batch.
     func begin() -> Int {
         state.withLock { state in
             state.next &+= 1
@@ -275,12 +275,12 @@ final class ChangingPaths: Sendable {
 
     func end(_ batch: Int) { state.withLock { $0.batches[batch] = nil } }
 
-    /// Whether a path, or a folder that it is in, is being changed.
+    /// Whether a path, or a folder above it, is being changed.
     func hold(_ path: RelativePath) -> Bool {
         state.withLock { state in state.batches.values.contains { $0.hold(path) } }
     }
 
-    /// Takes paths for a batch, unless another one changes them.
+    /// Adds paths to a batch, unless another batch has them.
     func take(_ paths: [RelativePath], for batch: Int) -> Bool {
         state.withLock { state in
             let others = state.batches.lazy.filter { $0.key != batch }.map(\.value)

@@ -4,34 +4,36 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// Makes and changes names, folders and attributes for one connection, and lets the catalog know. Used by one thread at a time.
+/// Makes and changes names, folders and attributes for one connection, and records that in the catalog. Used by one
+/// thread at a time.
 ///
-/// **The order is note, change, sync, catalog.** Changes that come together are noted together, so that they cost one sync more and
-/// not one each. A server that ends between two of these leaves the note, and the next one looks what came of it.
+/// **The order is note, change, sync, catalog.** Changes that come together are noted together, at the cost of one more
+/// sync for all of them. If a server ends between two of these steps, the note stays, and the next server finds out
+/// what became of the change.
 package final class TreeChanges {
     private let intake: Intake
     private let store: any TreeChanging
-    /// What the connection puts into the trash stands together there.
+    /// The part of the trash that receives what this connection discards.
     private let trash: TrashPart
-    /// Whether what gives way to something goes there, too.
+    /// Whether replaced files go to the trash as well.
     private let keepsReplaced: Bool
-    /// The command of the client that the changes are part of, as far as it has said so.
+    /// The client's command that the changes belong to, if the client has named it.
     package var command: StoringCommand?
 
-    /// Whose changes they are, where what clients have has limits.
+    /// The client's rights, if clients have limits.
     package var grant: Grant?
 
-    /// Changes that belong to one note.
+    /// The most changes that are noted together.
     private static let mostAtOnce = 128
 
     /// - Parameters:
-    ///   - trash: where the connection puts things.
-    ///   - keepsReplaced: whether what gives way to something goes there as what is discarded does.
+    ///   - trash: the part of the trash for this connection.
+    ///   - keepsReplaced: whether replaced files go to the trash as discarded ones do.
     package init(_ intake: Intake, _ store: any TreeChanging, trash: TrashPart, keepsReplaced: Bool) {
         (self.intake, self.store, self.trash, self.keepsReplaced) = (intake, store, trash, keepsReplaced)
     }
 
-    /// - Parameter makeBatch: a new part of the trash; its moment is UTC, in nanoseconds since 1970.
+    /// - Parameter makeBatch: makes a new part of the trash; `moment` is UTC, in nanoseconds since 1970.
     package convenience init(
         _ intake: Intake, _ store: any TreeChanging, keepsReplaced: Bool = false,
         makeBatch: @escaping (_ moment: Int64) -> TrashBatch = { .begun(at: $0) }
@@ -40,9 +42,10 @@ package final class TreeChanges {
         self.init(intake, store, trash: trash, keepsReplaced: keepsReplaced)
     }
 
-    /// Makes changes one after the other. When this returns, those that succeeded are as durable as the store is, and known.
+    /// Makes changes one after the other. When this returns, those that succeeded are as durable as the store is, and
+    /// recorded.
     ///
-    /// - Returns: one result for each, in their order.
+    /// - Returns: one result for each change, in their order.
     package func perform(_ changes: [TreeChange]) -> [Result<TreeChange.Done, Failure>] {
         var results: [Result<TreeChange.Done, Failure>] = []
         var rest = changes[...]
@@ -59,7 +62,7 @@ package final class TreeChanges {
         return results
     }
 
-    /// Whether the same path went to this part of the trash before.
+    /// Whether the same path has gone to this part of the trash before.
     private func isInTrash(_ change: TreeChange, _ batch: TrashBatch, _ result: Result<TreeChange.Done, Failure>)
         -> Bool
     {
@@ -68,9 +71,9 @@ package final class TreeChanges {
         return keepsReplaced && (change.replaced.map { intake.store.exists(.trash(batch, $0)) } ?? false)
     }
 
-    /// Makes those at the front that do not need one another: at least one.
+    /// Makes the changes at the front that do not depend on one another, but at least one.
     ///
-    /// - Parameter batch: where things go.
+    /// - Parameter batch: the part of the trash for discarded and replaced files.
     private func performSome(
         _ changes: ArraySlice<TreeChange>, in batch: TrashBatch
     ) -> [Result<TreeChange.Done, Failure>] {
@@ -90,7 +93,8 @@ package final class TreeChanges {
             results.append(
                 Result { () throws(Failure) in
                     guard intake.changing.take(looked + changed, for: turn) else { throw .isChanging(change.path) }
-                    // Others let go of their paths behind this.
+                    // Checked after the paths are taken, because other threads release their paths after they have
+                    // noted an unresolved change.
                     guard !intake.known.isUnresolved(looked + changed, movesFolders: change.movesFolders) else {
                         throw .isUnresolved(change.path)
                     }
@@ -122,12 +126,13 @@ package final class TreeChanges {
 }
 
 extension TreeChange {
-    /// Where something goes that is discarded; nil for what is not.
+    /// The path in the trash for something that is discarded; nil for other changes.
     fileprivate func place(in batch: TrashBatch) -> RelativePath? {
         if case .discard(let path, _, _) = self { .trash(batch, path) } else { nil }
     }
 
-    /// Whether it needs room that stays used. What moves things or takes them out of sight may be a way to have room again.
+    /// Whether the change needs room permanently. Moving and discarding are always allowed, because they may be a way
+    /// to make room.
     fileprivate var makesMore: Bool {
         switch self {
         case .folder, .link, .hardLink, .set: true
@@ -135,9 +140,9 @@ extension TreeChange {
         }
     }
 
-    /// From where to where it moves something.
+    /// The paths between which the change moves something.
     ///
-    /// - Parameter trashed: where it goes if it is discarded.
+    /// - Parameter trashed: the path in the trash for something that is discarded.
     fileprivate func moved(to trashed: RelativePath?) -> (RelativePath, RelativePath)? {
         switch self {
         case .move(let path, let target, _, _): (path, target)
@@ -146,7 +151,7 @@ extension TreeChange {
         }
     }
 
-    /// A file that gets another time of modification.
+    /// The file that gets another time of modification.
     fileprivate var restamped: RelativePath? {
         switch self {
         case .set(let path, let attributes, _): attributes.modified == nil ? nil : path
@@ -155,7 +160,7 @@ extension TreeChange {
         }
     }
 
-    /// Whether a folder has another path behind it, with all that is in it.
+    /// Whether a folder gets another path, with everything in it.
     fileprivate var movesFolders: Bool {
         switch self {
         case .move, .discard: true
@@ -170,21 +175,21 @@ extension Failure {
     }
 }
 
-/// Removes what is stored, for one connection, and lets the catalog know. Whether the client may is asked before. Used by one
-/// thread at a time.
+/// Removes what is stored, for one connection, and records that in the catalog. The client's right to do so was checked
+/// before. Used by one thread at a time.
 package final class StoredRemovals {
     private let intake: Intake
     private let store: any TreeChanging
     private var remover: (any TreeRemover)?
 
-    /// Names that are looked at before others have their turn.
+    /// Names that are looked at before other clients have their turn.
     private static let namesAtOnce = 512
 
     package init(_ intake: Intake, _ store: any TreeChanging) {
         (self.intake, self.store) = (intake, store)
     }
 
-    /// - Parameter version: that a file has to have still; nil for whatever is there.
+    /// - Parameter version: the version that the file must have; nil for any.
     package func begin(
         _ path: RelativePath, isRecursive: Bool, of version: FileVersion? = nil
     ) throws(Failure) -> any TreeRemoval {
@@ -195,23 +200,23 @@ package final class StoredRemovals {
 
     /// Removes some of it.
     ///
-    /// - Parameter files: is told how many files are gone, also when it fails.
-    /// - Returns: whether all is gone; then `commit` has to follow.
+    /// - Parameter files: receives the number of removed files, even if this throws.
+    /// - Returns: whether all is removed; then `commit` has to follow.
     package func goOn(_ removal: any TreeRemoval, gone files: inout UInt64) throws(Failure) -> Bool {
         defer { files += forget(removal.takeRemoved()) }
         return try removal.step(Self.namesAtOnce)
     }
 
-    /// Whether what was removed has to be made durable before anything else is.
+    /// Whether `commit` has to be called before anything else is removed.
     package var mustCommit: Bool { remover?.isFull ?? false }
 
-    /// Makes durable what is gone of removals that have come to their end.
+    /// Makes the completed removals durable.
     package func commit() throws(Failure) { try remover?.commit() }
 
-    /// Another client may store a file at one of these paths meanwhile. What was acknowledged of that file stays known: it is the object
-    /// at the path, or it was acknowledged after the moment.
+    /// Forgets removed files. Another client may store a file at one of these paths meanwhile. That file stays known:
+    /// it is the object at the path, or it was acknowledged after `moment`.
     ///
-    /// - Returns: how many there are.
+    /// - Returns: the number of files.
     private func forget(_ files: [RemovedFile]) -> UInt64 {
         guard !files.isEmpty else { return 0 }
         intake.known.indexIfNeeded()
@@ -226,18 +231,18 @@ package final class StoredRemovals {
     }
 }
 
-/// The last changes that this server has made to stored files, in the order in which it made them. An upload whose file is changed
-/// between its publication and its record is recorded as it is by then (`Intake.record`).
+/// The last changes that this server has made to stored files, in order. If the file of an upload is changed between
+/// its publication and its record, `PublishedRecording` records it with these changes.
 final class RecentChanges: Sendable {
     /// What has become of a file since a moment.
     struct Course: Equatable {
-        /// Where it is; the path that it had where it was not moved.
+        /// The path of the file now; the original path if it was not moved.
         var place: RelativePath
 
-        /// Times of modification that this server has given it, as versions have them.
+        /// Times of modification that this server has set, in the form of `ContentVersion.revision`.
         var revisions: Set<Int64> = []
 
-        /// Names that it has got beside its own.
+        /// Further names that the file has got.
         var links: [RelativePath] = []
     }
 
@@ -256,13 +261,13 @@ final class RecentChanges: Sendable {
     private let count = Atomic(0)
     private let moved = Atomic(0)
 
-    /// Grows with each change. Ask for it before a publication, and compare behind its record.
+    /// A number that grows with each change. Read it before a publication, and compare it after the record.
     var moment: Int { count.load(ordering: .acquiring) }
 
-    /// Grows with each change that gives something another path.
+    /// A number that grows with each change that gives something another path.
     var moves: Int { moved.load(ordering: .acquiring) }
 
-    /// To be called when the change was made, before the catalog is told of it.
+    /// Call this when the change is made, before it is recorded in the catalog.
     func add(_ change: IntendedChange) {
         guard let path = RelativePath(stored: change.path), let target = RelativePath(stored: change.target) else {
             return
@@ -279,11 +284,11 @@ final class RecentChanges: Sendable {
 
     /// What has become of the file that had a path at a moment.
     ///
-    /// - Returns: nil where no change is about it.
+    /// - Returns: nil if no change concerns it.
     func course(of path: RelativePath, since moment: Int) -> Course? {
         last.withLock { changes in
             var course = Course(place: path)
-            // What is kept no longer may have been about it.
+            // Changes that are not kept any more may have concerned it.
             var isMet = (changes.first?.number ?? 0) > moment
             for change in changes where change.number >= moment {
                 if change.target == course.place || change.path == course.place { isMet = true }
@@ -303,7 +308,7 @@ final class RecentChanges: Sendable {
         }
     }
 
-    /// - Returns: nil where a move does not take it along.
+    /// - Returns: nil if the move does not affect the path.
     private static func place(of path: RelativePath, behind move: Change) -> RelativePath? {
         if path == move.path { return move.target }
         return path.below(move.path).flatMap { RelativePath(stored: "\(move.target.string)/\($0.string)") }

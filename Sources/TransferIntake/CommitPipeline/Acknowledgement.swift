@@ -1,50 +1,54 @@
 package import TransferModel
 import TransferPorts
 
-/// The promise that the content of an upload is verified and stored under the path that it names; durable, where it says so.
+/// The promise that the content of an upload is verified and stored under the path that it names, and that it is
+/// durable if `isDurable`.
 ///
-/// Nothing but `CommitPipeline` can make one: either of what was published, signed for and recorded, or of an earlier upload that
-/// was found to promise still all that a new one would.
+/// Only `CommitPipeline` can make one: from an upload that was published, signed and recorded, or from an earlier
+/// upload if all that a new acknowledgement would promise still holds.
 package struct Acknowledgement: Equatable, Sendable {
     package let id: UploadID
 
-    /// `committed` or `alreadyStored`.
+    /// The result: either `committed` or `alreadyStored`.
     package let code: ResultCode
 
-    /// Where the content is in the server's directory. Of what is for somebody, where it would be.
+    /// The path of the content in the server's directory. For mail: the path that its sender has named, under which
+    /// nothing is stored.
     package let path: RelativePath
 
     package let kind: ContentKind
 
-    /// Bytes of content.
+    /// Size of the content in bytes.
     package let size: UInt64
 
-    /// Computed from what was stored.
+    /// Digest of the content, computed from what was stored.
     package let digest: Digest
 
     /// Whether content and name were synced before this was made.
     package let isDurable: Bool
 
-    /// What had the path before.
+    /// What the upload has replaced at its path.
     package let replaced: Replacement
 
-    /// The part of the trash that has what was replaced; nil where nothing was, where it is not kept, and where that is known no more.
+    /// The part of the trash that has the replaced file; nil if no file was replaced, if it was not kept, or if its
+    /// place is not known any more.
     package let trash: TrashBatch?
 
-    /// What an upload has taken the place of.
+    /// What an upload has replaced.
     package enum Replacement: Equatable, Sendable {
-        /// The path was free, or the content was there already.
+        /// The path was free, or had the same content already.
         case nothing
-        /// A file of the same content that the disk had lost, or that nobody could say is on disk.
+        /// A file with the same content, which the disk had lost or which may not have been durable.
         case itself
-        /// Something else, which its sender wanted to be replaced.
+        /// Other content, which the client wanted to replace.
         case other
     }
 
-    /// A receipt that comes with this acknowledgement alone. Those that are made together have one signature instead.
+    /// A receipt with a signature of its own. Receipts that are made together are in `CommitPipeline.Ended.signedBatch`
+    /// instead.
     package internal(set) var receipt: [UInt8]?
 
-    /// - Parameter recorded: only `CommitPipeline` makes one.
+    /// - Parameter recorded: the proof that only `CommitPipeline` can make.
     init(_ recorded: CommitPipeline.RecordedUpload) {
         let stored = recorded.stored
         (id, kind) = (recorded.intent.id, recorded.intent.kind)
@@ -54,8 +58,9 @@ package struct Acknowledgement: Equatable, Sendable {
     }
 
     /// - Parameters:
-    ///   - run: of the connection that the upload comes over now. In the run that stored it, it is a replay.
-    ///   - kind: that its sender says now.
+    ///   - run: the push of the connection that repeats the upload. In the push that stored it, it is a replay and
+    ///     keeps its code.
+    ///   - kind: the kind that the client declares now.
     init(again upload: CommitPipeline.StillStored, run: UInt64?, kind: ContentKind) {
         let entry = upload.entry
         id = entry.id
@@ -66,7 +71,7 @@ package struct Acknowledgement: Equatable, Sendable {
         trash = nil
     }
 
-    /// - Parameter kind: that its sender says now.
+    /// - Parameter kind: the kind that the client declares now.
     init(again mail: CommitPipeline.StillDelivered, kind: ContentKind) {
         (id, path, size, digest) = (mail.id, mail.path, mail.size, mail.digest)
         (code, isDurable, self.kind) = (.alreadyStored, mail.isDurable, kind)
@@ -74,21 +79,21 @@ package struct Acknowledgement: Equatable, Sendable {
     }
 }
 
-/// How an upload, or a part of one, ended.
+/// How an upload or a part ended.
 package enum UploadOutcome: Equatable, Sendable {
-    /// Its content is stored under a path.
+    /// The content is stored under a path.
     case acknowledged(Acknowledgement)
-    /// A part is in its place, verified; it counts when its upload is complete.
+    /// A part is verified and in its place. It takes effect when its upload is complete.
     case staged(size: UInt64, Digest)
-    /// More of an upload that grows is durable; it counts when the upload is complete.
+    /// More of an append upload is durable. It takes effect when the upload is complete.
     ///
-    /// - Parameter offset: bytes that there are of it.
+    /// - Parameter offset: how many bytes of the upload the server has.
     case kept(offset: UInt64)
-    /// The name is taken, and the sender asked to leave it.
+    /// The path is taken, and the conflict policy is to skip.
     ///
-    /// - Parameter size: bytes that came all the same.
+    /// - Parameter size: bytes that the client sent nevertheless.
     case skipped(size: UInt64, message: String)
-    /// - Parameter size: bytes that came.
+    /// - Parameter size: bytes of content that arrived.
     case refused(Failure, size: UInt64)
 
     package var code: ResultCode {
@@ -100,12 +105,12 @@ package enum UploadOutcome: Equatable, Sendable {
         }
     }
 
-    /// When a refused upload may be tried again; nil where the server has no opinion.
+    /// When a refused upload may be tried again; nil if the server does not say.
     package var retryAfter: Interval? {
         if case .refused(let error, _) = self { error.retryAfter } else { nil }
     }
 
-    /// Bytes of content that the server took in.
+    /// Bytes of content that the server received; for an acknowledged upload, those that are stored.
     package var size: UInt64 {
         switch self {
         case .acknowledged(let acknowledgement): acknowledgement.size
@@ -114,7 +119,7 @@ package enum UploadOutcome: Equatable, Sendable {
         }
     }
 
-    /// Of the content that is stored.
+    /// The digest of the stored content; nil if nothing is stored.
     package var digest: Digest? {
         switch self {
         case .acknowledged(let acknowledgement): acknowledgement.digest
@@ -127,12 +132,12 @@ package enum UploadOutcome: Equatable, Sendable {
         if case .acknowledged(let acknowledgement) = self { acknowledgement.isDurable } else { false }
     }
 
-    /// Where the content is; nothing unless it is stored.
+    /// The path of the content; nil if nothing is stored.
     package var path: RelativePath? {
         if case .acknowledged(let acknowledgement) = self { acknowledgement.path } else { nil }
     }
 
-    /// A sentence for people, about the server's directory; empty when there is nothing to say.
+    /// A sentence for people, with paths of the server's directory; empty if there is nothing to say.
     package var message: String {
         switch self {
         case .acknowledged, .staged, .kept: ""
@@ -142,26 +147,26 @@ package enum UploadOutcome: Equatable, Sendable {
     }
 }
 
-/// A file that a publication has left under a path, and the client that the catalog says it belongs to. Uploads and copies both make
-/// their records of it, so they give the file to the same owner.
+/// A file that a publication has left under a path, and the client that owns it in the catalog. Uploads and copies both
+/// make their records from it, so both follow the same rule of ownership.
 struct PublishedFile {
     let path: RelativePath
 
-    /// Nil if that could not be found out.
+    /// Nil if the store could not read the version.
     let version: ContentVersion?
 
     let state: CatalogEntry.State
 
-    /// Whether it is there because of this publication.
+    /// Whether the content is there because of this publication.
     let isNew: Bool
 
-    /// What had the path before.
+    /// What the publication has replaced at the path.
     let replaced: Acknowledgement.Replacement
 
-    /// What of that is in the trash.
+    /// The replaced file in the trash; nil if no file was kept.
     let kept: KeptFile?
 
-    /// - Parameter publication: what the outcome is of.
+    /// - Parameter publication: the publication that ended with `outcome`.
     /// - Returns: nil if nothing is stored.
     init?(_ outcome: PublicationOutcome, of publication: Publication, for caller: Caller) {
         switch outcome {
@@ -170,7 +175,7 @@ struct PublishedFile {
             kept = publication.content.kept
             (self.path, self.version, state, isNew) = (path, version, .committed, true)
             replaced = publication.content.hasReplaced ? .other : .nothing
-        // Bringing content that another client has stored does not change its owner.
+        // Uploading content that another client owns does not change its owner.
         case .restored(let path, let version), .healed(let path, let version):
             (self.path, self.version, isNew, replaced, kept) = (path, version, true, .itself, nil)
             state = caller.mayReplaceAll ? .committed : .alreadyStored
@@ -180,13 +185,14 @@ struct PublishedFile {
         }
     }
 
-    /// What the catalog is to keep of it.
+    /// The file's record for the catalog.
     ///
     /// - Parameters:
-    ///   - kind: that the client says.
+    ///   - kind: the kind that the client declares.
     ///   - isDurable: whether content and name are synced.
-    ///   - begun: when the client began, in nanoseconds since 1970 (UTC); so is `moment`, at which it was published.
-    ///   - run: the push that it is part of.
+    ///   - begun: when the client began, in nanoseconds since 1970 (UTC).
+    ///   - moment: when it was published, in the same unit.
+    ///   - run: the push that it belongs to.
     func entry(
         of publication: Publication, _ kind: ContentKind, isDurable: Bool, by caller: Caller, begun: Int64,
         at moment: Int64, run: UInt64? = nil

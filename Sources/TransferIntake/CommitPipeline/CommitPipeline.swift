@@ -5,7 +5,7 @@ import TransferReceipts
 import TransferPorts
 import TransferSystem
 
-/// An upload that is all there and as its sender has declared: to be published.
+/// A complete upload whose content matches what its client declared, ready to be published.
 struct VerifiedUpload {
     let upload: OpenUpload
     var publication: Publication
@@ -13,11 +13,12 @@ struct VerifiedUpload {
     /// What it claims before it is published; nil if no other connection can complete its id.
     let claim: RecentResults.Claim?
 
-    /// What it may leave beside its content, of a client that has limits.
+    /// Room reserved in the client's quota for what the upload leaves beside its content; nil for a client without
+    /// limits.
     var share: ClientShare?
 }
 
-/// An upload that has its outcome.
+/// An upload with its outcome.
 package struct EndedUpload {
     package let upload: OpenUpload
     package let outcome: UploadOutcome
@@ -25,32 +26,32 @@ package struct EndedUpload {
     package init(_ upload: OpenUpload, _ outcome: UploadOutcome) { (self.upload, self.outcome) = (upload, outcome) }
 }
 
-/// The way of uploads that are all there to their acknowledgements: publish, which claims the ids first, then deliver, sign, record,
-/// release. Each of these asks for the proof that the one before returns, and only the last makes an acknowledgement; so none can be made
-/// early.
+/// Takes verified uploads to their acknowledgements: publish, which claims the ids first, then deliver, sign, record,
+/// release. Each step requires the proof that the step before it returns, and only the last one makes an
+/// acknowledgement, so none can be made early.
 ///
-/// A directory has published for good when publishing returns, so what several calls of `publish` have brought is delivered, signed and
-/// recorded together. A store that publishes in a transaction commits it with mail and records within `publish` (`Settlement`); only the
-/// release waits for `acknowledge`.
+/// What a directory has published when `publish` returns stays published, so the uploads of several calls are
+/// delivered, signed and recorded together. A store that publishes in a transaction commits it with mail and records
+/// within `publish` (`Settlement`); only the release waits for `acknowledge`.
 ///
 /// Used by one thread at a time.
 package final class CommitPipeline {
-    /// Proof that the store has published an upload, or has said why not. It holds no descriptor any more.
+    /// Proof that the store has published an upload, or has refused it. It holds no descriptor any more.
     struct Published {
         struct Stored {
-            /// Whether it is there because of this upload.
+            /// Whether the content is there because of this upload.
             let isNew: Bool
-            /// What had the path before.
+            /// What the upload has replaced at its path.
             let replaced: Acknowledgement.Replacement
-            /// The part of the trash that has it.
+            /// The part of the trash that has the replaced file.
             var trash: TrashBatch?
             let path: RelativePath
             let size: UInt64
             let digest: Digest
             let isDurable: Bool
-            /// For the catalog, unless it is for somebody.
+            /// The record for the catalog; not used for mail.
             fileprivate(set) var entry: CatalogEntry
-            /// For the mailboxes.
+            /// The record for the mailboxes; nil for an upload that is no mail.
             fileprivate(set) var mail: Mail?
         }
 
@@ -64,25 +65,26 @@ package final class CommitPipeline {
         fileprivate(set) var ending: Ending
     }
 
-    /// Proof that all that is for somebody is in the mailboxes, or has failed.
+    /// Proof that each mail of the batch is in its mailboxes, or has failed.
     private struct Delivered {
         let uploads: [Published]
     }
 
-    /// Proof that everything which a receipt can promise has one, where the caller wants them.
+    /// Proof that each upload has a receipt if one can be given and the client wants it.
     private struct Signed {
         let uploads: [Published]
         let signedBatch: SignedBatch?
     }
 
-    /// Proof that the catalog was told of all of a batch; it may have failed, which costs the memory of the uploads and not the
-    /// uploads. Of a store that publishes in a transaction it is proof that this is committed, or that its uploads have failed.
+    /// Proof that the catalog was asked to record all of a batch. That may have failed, which costs the memory of the
+    /// uploads but not the uploads. For a store that publishes in a transaction: proof that this is committed, or that
+    /// its uploads have failed.
     fileprivate struct Recorded {
         let uploads: [Published]
         let signedBatch: SignedBatch?
     }
 
-    /// The same of one upload that is stored: what an acknowledgement can be made of.
+    /// The same for one stored upload. An acknowledgement can only be made from it.
     struct RecordedUpload {
         let intent: UploadIntent
         let stored: Published.Stored
@@ -92,57 +94,58 @@ package final class CommitPipeline {
         }
     }
 
-    /// From so many uploads on nobody waits for more to share a signature, and from so many bytes. To make and verify one
-    /// takes as long as 50 receipts, or as 200 KB of content: with that many it hardly shows. A client may have four times
-    /// as many uploads on their way.
+    /// At this number of uploads or bytes, no more are awaited to share a signature. Making and verifying a signature
+    /// takes as long as 50 receipts or 200 KB of content, so its share is small by then. A client may have four times
+    /// as many uploads on the way.
     private static let mostUnsigned = (uploads: 1024, bytes: UInt64(8 << 20))
 
-    /// Bytes of paths and notes that uploads may have in memory before they are published or signed for.
+    /// Bytes of paths and notes at which uploads are published or signed.
     private static let mostNames = 256 << 10
 
     private let intake: Intake
     private var verified: [VerifiedUpload] = []
     private var published: [Published] = []
-    /// Batches that were published in a transaction; it is committed, and no client was told.
+    /// Batches that were published in a transaction and are committed, but not released to their clients.
     private var committed: [Recorded] = []
-    /// Bytes of content in them, each counted up to a limit.
+    /// Bytes of content in `published`, each upload counted up to a limit.
     private var unsignedBytes: UInt64 = 0
-    /// Bytes of names in them.
+    /// Bytes of names in `published`.
     private var unsignedNames = 0
-    /// Of those that wait to be published.
+    /// Bytes of names in `verified`.
     private var verifiedNames = 0
-    /// `RecentChanges.moment` before the first of them was published.
+    /// `RecentChanges.moment` before the first upload of `published` was published.
     private var changes = 0
-    /// Files that were known to be rotten before they were compared with what was published.
+    /// Files that were known to be rotten before they were compared with the uploads of `published`.
     private var marked: [ContentVersion] = []
 
-    /// Where what uploads replace goes; nil where that is gone for good.
+    /// Where replaced files go; nil if they are removed for good.
     var trash: TrashPart?
 
-    /// There where the caller wants receipts and the server gives them.
+    /// The issuer; nil if the client wants no receipts or the server gives none.
     var issuer: ReceiptIssuer?
 
     init(_ intake: Intake) {
         self.intake = intake
     }
 
-    /// Uploads that wait to be published.
+    /// Number of uploads that wait to be published.
     package var verifiedCount: Int { verified.count }
 
-    /// Whether their names take so much memory that they are to be published.
+    /// Whether the names of verified uploads take so much memory that they should be published now.
     var hasLongNames: Bool { verifiedNames >= Self.mostNames }
 
-    /// Whether uploads are published and have no outcome so far.
+    /// Whether uploads are published and have no outcome yet.
     package var isWaiting: Bool { !published.isEmpty || !committed.isEmpty }
 
-    /// An upload is all there and as declared.
+    /// Adds an upload that waits to be published.
     func add(_ upload: VerifiedUpload) {
         verified.append(upload)
         if !upload.upload.intent.isMail { verified[verified.count - 1].publication.trash = trash }
         verifiedNames += upload.upload.admission.bytesOfNames
     }
 
-    /// Nobody waits for what is verified and not published. What came in parts stays for whoever goes on with it.
+    /// Gives up what is verified and not published. The parts of multipart uploads stay for a connection that resumes
+    /// them.
     func giveUp() {
         for verified in verified {
             if let multipart = verified.upload.multipart {
@@ -166,19 +169,19 @@ package final class CommitPipeline {
 // MARK: Claim and publish
 
 extension CommitPipeline {
-    /// What came of publishing.
+    /// What a call of `publish` has done.
     package struct Publishing {
-        /// Uploads that another connection completes, or has completed.
+        /// Uploads that were refused, or that another connection has completed or completes.
         package fileprivate(set) var ended: [EndedUpload] = []
-        /// Files that the disk had lost, and has again.
+        /// Files whose content the disk had lost and that have it again.
         package fileprivate(set) var healed: [RelativePath] = []
-        /// Whether the store was given any upload.
+        /// Whether any upload was passed to the store.
         package fileprivate(set) var hasPublished = false
     }
 
-    /// Publishes what is verified: one sync pass for all of it.
+    /// Publishes the verified uploads with one pass of syncs.
     ///
-    /// - Parameter refusal: why the caller may store nothing any more; nil where it may.
+    /// - Parameter refusal: why the client may store nothing more; nil if it may.
     func publish(
         for caller: Caller, unless refusal: Refusal?, run: UInt64?, receipts: inout RepeatedReceipts
     ) -> Publishing {
@@ -224,9 +227,10 @@ extension CommitPipeline {
         return report
     }
 
-    /// Commits what a store has just published in a transaction. No other uploads are published and unrecorded then.
+    /// Commits a batch that the store has just published in a transaction. With such a store no earlier uploads wait in
+    /// `published`.
     ///
-    /// - Returns: the uploads of the batch, as the transaction has left them.
+    /// - Returns: the uploads of the batch after the transaction.
     private func commit(_ batch: OpenBatch, for caller: Caller) -> [Published] {
         let recorded = record(sign(deliver(published, in: batch), for: caller), in: batch)
         committed.append(recorded)
@@ -240,7 +244,7 @@ extension CommitPipeline {
         (unsignedBytes, unsignedNames) = (0, 0)
     }
 
-    /// Gives up what the client may not store any more.
+    /// Gives up the uploads that the client may not store any more.
     private func refuseForbidden(for caller: Caller, _ refusal: Refusal?, _ report: inout Publishing) {
         for index in verified.indices.reversed() {
             do throws(Failure) {
@@ -253,7 +257,7 @@ extension CommitPipeline {
         }
     }
 
-    /// Has room for what the uploads leave beside their content, of a client that may have only so much.
+    /// Reserves room for what the uploads of a client with limits leave beside their content.
     private func takeShares(for caller: Caller, _ report: inout Publishing) {
         guard intake.quotas.limits(for: caller.grant) != nil else { return }
         for index in verified.indices.reversed() {
@@ -267,7 +271,7 @@ extension CommitPipeline {
         }
     }
 
-    /// Takes a verified upload out and throws away what it has brought.
+    /// Removes a verified upload from the batch and discards its content.
     private func withdraw(_ index: Int) -> (upload: OpenUpload, publication: Publication) {
         let (upload, publication) = { ($0.upload, $0.publication) }(verified.remove(at: index))
         publication.content.discard()
@@ -275,8 +279,9 @@ extension CommitPipeline {
         return (upload, publication)
     }
 
-    /// A client that lost its connection and comes again may be faster than what it sent over the first one. Then it has
-    /// to come once more, and gets the acknowledgement of that.
+    /// Claims the ids. After a lost connection, a client's second attempt may run beside the first. The attempt that
+    /// claims an id later gets the acknowledgement of the other one, or is refused with `busy` while there is no
+    /// acknowledgement.
     private func claim(for caller: Caller, run: UInt64?, receipts: inout RepeatedReceipts, _ report: inout Publishing) {
         let claiming = verified.indices.filter { verified[$0].claim != nil }
         let refused = intake.known.recent.claim(claiming.compactMap { verified[$0].claim })
@@ -299,15 +304,17 @@ extension CommitPipeline {
 extension CommitPipeline {
     /// The outcomes of uploads that were recorded together.
     package struct Ended {
-        /// In the order in which their receipts are signed.
+        /// Ordered by the numbers of their receipts.
         package let uploads: [EndedUpload]
-        /// Of the receipts of all that was acknowledged; nothing where there are none.
+        /// The batch of receipts for all that was acknowledged; nil if there are no receipts.
         package let signedBatch: SignedBatch?
     }
 
-    /// Signs for what is published, records it in one transaction, and acknowledges it, with all that is committed already.
+    /// Signs what is published, records it in one transaction, and acknowledges it together with all that is committed
+    /// already.
     ///
-    /// - Returns: one for a store that publishes for good, and one for each publication of another; none if no upload waits.
+    /// - Returns: one element for a store that publishes without a transaction, otherwise one for each transaction;
+    ///   empty if no upload waits.
     package func acknowledge(to caller: Caller) -> [Ended] {
         if !published.isEmpty {
             committed.append(record(sign(deliver(published, in: nil), for: caller), in: nil))
@@ -317,9 +324,10 @@ extension CommitPipeline {
         return committed.map(release)
     }
 
-    /// One transaction for all that is for somebody.
+    /// Puts all mail of a batch into the mailboxes, in one transaction.
     ///
-    /// - Parameter batch: whose transaction takes the mail; nil if the mailboxes have a transaction of their own.
+    /// - Parameter batch: the open transaction that takes the mail; nil if the mailboxes have a transaction of their
+    ///   own.
     private func deliver(_ published: [Published], in batch: OpenBatch?) -> Delivered {
         let mails = published.indices.compactMap { index in published[index].mail.map { (index, $0) } }
         guard !mails.isEmpty else { return Delivered(uploads: published) }
@@ -388,22 +396,22 @@ extension CommitPipeline {
 }
 
 extension Result<PublicationOutcome, Failure> {
-    /// The file that the disk had lost, and has again.
+    /// The file whose content the disk had lost and that has it again.
     fileprivate var healedPath: RelativePath? { if case .success(.healed(let path, _)) = self { path } else { nil } }
 }
 
 extension CommitPipeline.Published {
     /// - Parameters:
-    ///   - isDurable: whether what the store holds is.
-    ///   - begun: UTC, in nanoseconds since 1970, as `moment`.
-    ///   - moment: when it was published.
+    ///   - isDurable: whether the store has synced what it published.
+    ///   - begun: when the upload began; UTC, in nanoseconds since 1970.
+    ///   - moment: when it was published, in the same unit.
     fileprivate init(
         _ verified: VerifiedUpload, _ outcome: Result<PublicationOutcome, Failure>, isDurable: Bool, _ caller: Caller,
         begun: Int64, at moment: Int64
     ) {
         let (upload, publication) = (verified.upload, verified.publication)
         self.upload = upload
-        // Not the upload's size: this is what was verified.
+        // The size that was verified; that of the upload may differ.
         let size = publication.size
         let file: PublishedFile
         switch outcome {
@@ -429,25 +437,25 @@ extension CommitPipeline.Published {
                 digest: publication.digest, isDurable: isDurable, entry: entry, mail: mail))
     }
 
-    /// What it has left beside its content is its sender's.
+    /// Charges the client for what the upload has left beside its content.
     fileprivate func keep(_ share: ClientShare) {
         guard case .stored(let stored) = ending else { return }
         guard stored.mail == nil else { return share.keepAll() }
-        // A name that was there before has been paid for, and one more row has come.
+        // The name existed before and is paid for, but the catalog has one more row.
         guard stored.isNew, stored.replaced == .nothing || stored.trash != nil else {
             return share.keep(names: 0, bytes: QuotaPrice.row(stored.entry.path))
         }
         share.keepAll()
     }
 
-    /// What is for somebody.
+    /// The mail, if the upload is one and is stored.
     fileprivate var mail: Mail? {
         if case .stored(let stored) = ending { stored.mail } else { nil }
     }
 
-    /// It is in the mailboxes.
+    /// Notes that the mail is in the mailboxes.
     ///
-    /// - Parameter isNew: whether this upload has brought it there.
+    /// - Parameter isNew: whether this upload has put it there.
     fileprivate mutating func delivered(isNew: Bool) {
         guard case .stored(let stored) = ending else { return }
         ending = .stored(

@@ -2,23 +2,23 @@ import TransferMail
 import TransferModel
 import TransferPorts
 
-/// A batch whose publication is an open transaction: takes its mail and its records into the transaction, and tells others of them when
-/// it is committed.
+/// A batch whose publication is an open transaction. It adds mail and records to the transaction, and updates what the
+/// process knows of them when that is committed.
 final class OpenBatch {
     private let settlement: any Settlement
     private let intake: Intake
     /// Recipients who have new mail.
     private var fresh: [String] = []
-    /// Mails that are refused or that wait already. The transaction removes their content.
+    /// Mails that are refused or that are in the mailboxes already. The transaction removes their content.
     private var freed: [Mail] = []
-    /// Mails that the transaction knows nothing of, because it could not take them. Their content is removed behind it.
+    /// Mails that the transaction could not take. Their content is removed after the commit.
     private var unqueued: [Mail] = []
 
     init(_ settlement: any Settlement, _ intake: Intake) { (self.settlement, self.intake) = (settlement, intake) }
 
     /// Puts published uploads into mailboxes.
     ///
-    /// - Returns: as `MailDelivery.queue` does.
+    /// - Returns: the same as `MailDelivery.queue`.
     func queue(_ mails: [(mail: Mail, recipients: [String])]) -> [Result<Bool, Failure>] {
         guard let mailroom = intake.mailroom else {
             unqueued += mails.map(\.mail)
@@ -44,6 +44,8 @@ final class OpenBatch {
         }
     }
 
+    /// Commits the batch.
+    ///
     /// - Throws: why nothing of the batch is stored.
     func commit(_ entries: [CatalogEntry], with receipts: SignedBatch?) throws(Failure) {
         do throws(RecordsError) {

@@ -4,7 +4,7 @@ import TransferPorts
 import TransferSystem
 
 extension CommitPipeline {
-    /// Proof that an earlier acknowledgement still promises all that a new one would.
+    /// Proof that all that a new acknowledgement would promise still holds for an earlier one.
     struct StillStored {
         let entry: CatalogEntry
         let path: RelativePath
@@ -15,10 +15,10 @@ extension CommitPipeline {
         }
     }
 
-    /// Proof that all for whom an upload is have it, or can still have it.
+    /// Proof that all recipients of a mail have received it, or still can.
     struct StillDelivered {
         let id: UploadID
-        /// What its sender calls it now, in the server's directory.
+        /// The path that the sender names now, in the server's directory.
         let path: RelativePath
         let size: UInt64
         let digest: Digest
@@ -32,11 +32,12 @@ extension CommitPipeline {
 }
 
 extension Intake {
-    /// The acknowledgement of an upload, if it still promises all that a new one would. By the version of the stored file
-    /// alone: a question of a few bytes must not cost more than a look. What only reading could tell, because the file was
-    /// touched or copied, is unknown, and so is what is not durable where that can be had now: its content is sent once.
+    /// The earlier acknowledgement of an upload, if all that a new one would promise still holds. Only the version of
+    /// the stored file is compared, because a request of a few bytes must not cost more than a look. A file that was
+    /// touched or copied, for which only reading could tell, counts as unknown. So does a file that is not durable, if
+    /// the store syncs now: then its content is sent once more.
     ///
-    /// - Parameter hasRotten: whether any stored file may be known to be rotten; it costs a question about each.
+    /// - Parameter hasRotten: whether any stored file may be known to be rotten; if so, each file is looked up.
     func stillStored(
         _ id: UploadID, _ function: DigestFunction, for caller: Caller, hasRotten: Bool
     ) -> CommitPipeline.StillStored? {
@@ -48,7 +49,8 @@ extension Intake {
         return stillStored([id], function, for: caller, hasRotten: hasRotten).first ?? nil
     }
 
-    /// Whether an upload may still hold in a copy of the directory, and the file is too large to be read while its sender waits.
+    /// Whether an upload in a copied directory may still be stored, but its file is too large to be read while the
+    /// client waits.
     ///
     /// - Returns: when to ask again; nil for any other upload.
     func isChecked(for id: UploadID) -> Interval? {
@@ -61,7 +63,7 @@ extension Intake {
 
     /// The same for many uploads at once, in their order.
     ///
-    /// - Returns: one for each; in a copy of the directory perhaps only for the first of them, because files are read.
+    /// - Returns: one element for each; in a copied directory perhaps only for the first ones, because files are read.
     func stillStored(
         _ ids: [UploadID], _ function: DigestFunction, for caller: Caller, hasRotten: Bool
     ) -> [CommitPipeline.StillStored?] {
@@ -90,7 +92,7 @@ extension Intake {
             pending.compactMap { index in
                 versions[index].flatMap { version in promised[index].map { ($0.path, version) } }
             })
-        // Also those that were adopted just before.
+        // Includes those that another thread has adopted just before.
         let adopted = known.entries(for: pending.map { ids[$0] }).map { entry in
             entry.flatMap { self.promised($0, function, to: caller) }
         }
@@ -106,7 +108,7 @@ extension Intake {
         return promised.map { $0 == nil ? nil : versions.popFirst() ?? nil }
     }
 
-    /// What an entry promises, before its file is looked at; nothing where a new acknowledgement would promise more.
+    /// What an entry promises, before its file is looked at; nil if a new acknowledgement would promise more.
     private func promised(
         _ entry: CatalogEntry, _ function: DigestFunction, to caller: Caller
     ) -> CommitPipeline.StillStored? {
@@ -117,25 +119,25 @@ extension Intake {
         return CommitPipeline.StillStored(entry: entry, path: path, digest: digest)
     }
 
-    /// - Parameter version: of the file that has the path now.
+    /// - Parameter version: the version of the file at the path now.
     private func isKept(_ promised: CommitPipeline.StillStored, _ version: ContentVersion, hasRotten: Bool) -> Bool {
         holds(promised.entry.version, as: version) && (!hasRotten || !known.mayBeRotten(version))
     }
 
-    /// Whether what has been said of a file holds.
+    /// Whether what was recorded of a file still holds.
     ///
     /// - Parameters:
-    ///   - known: the version that it was said of.
-    ///   - found: the one that has the path.
+    ///   - known: the recorded version.
+    ///   - found: the version at the path.
     func holds(_ known: ContentVersion?, as found: ContentVersion) -> Bool {
         guard let known else { return false }
         return found == known || store.isAboutToGiveWay(found, knownAs: known)
     }
 
-    /// The acknowledgement of an upload that is for somebody, if all of them have it or can still have it. Who has declined it
-    /// or has let it expire gets it anew.
+    /// The earlier acknowledgement of a mail, if all recipients have received it or still can. If a recipient has
+    /// declined it or has let it expire, the mail is delivered again.
     ///
-    /// - Parameter path: what its sender calls it now.
+    /// - Parameter path: the path that the sender names now.
     func stillDelivered(_ intent: UploadIntent, at path: RelativePath) throws(Failure) -> CommitPipeline.StillDelivered?
     {
         let deliveries = try mail.knownDeliveries(of: intent.id)

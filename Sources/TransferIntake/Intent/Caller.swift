@@ -6,25 +6,27 @@ package import TransferModel
 import TransferPorts
 package import TransferSystem
 
-/// Who calls, with which rights, and how it sees what the server has: under its own upload ids, and its folder as the top.
+/// The client as the intake knows it: its rights, and the mapping between its names and the server's. A client has its
+/// own space of upload ids, and sees its folder as the top.
 ///
-/// Everything that comes in or goes out of the intake passes here, so that nothing between has to ask whose it is.
+/// All ids and paths that enter or leave the intake are translated here, so that no code between has to ask which
+/// client they belong to.
 package struct Caller: Sendable {
     package private(set) var grant: Grant
     private let scope: UploadScope
 
-    /// What stands in the catalog and in receipts as the sender.
+    /// The sender's name in the catalog and in receipts.
     package let sender: String
 
-    /// Who it is, whatever it is called; nothing where clients cannot be told apart.
+    /// Identifies the client whatever its name is; nil for a client without a key or token.
     package let id: UInt64?
 
-    /// The name under which it has a mailbox; nothing for one that has none.
+    /// The name of the client's mailbox; nil if it has none.
     package private(set) var person: String?
 
     /// - Parameters:
-    ///   - peer: the client's address, for one that has no name.
-    ///   - person: the name of one that comes over a wire without keys.
+    ///   - peer: the address of the client, used if it has no name.
+    ///   - person: the name of a client on a wire without keys.
     package init(_ grant: Grant, _ scope: UploadScope, peer: String, person: String? = nil) {
         self.grant = grant
         self.scope = scope
@@ -33,18 +35,18 @@ package struct Caller: Sendable {
         self.person = grant.person ?? person
     }
 
-    /// For clients that cannot be told apart, who may do everything.
+    /// A client without a key or token, which may do everything.
     package init(peer: String) {
         self.init(Grant(.everyone, name: Grant.everyonesName), UploadScope(), peer: peer)
     }
 
-    /// Whether its name is proven by a key or a token.
+    /// Whether a key or a token proves the client's name.
     var isProven: Bool { grant.person != nil }
 
-    /// Whom its mail is from; nothing for one without a name.
+    /// The sender of the client's mail; nil for a client without a name.
     var mailSender: MailSender? { person.map { MailSender($0, isUnproven: !isProven) } }
 
-    /// What it may do from now on.
+    /// Replaces the client's rights by newer ones.
     package mutating func renew(_ grant: Grant) {
         self.grant = grant
         person = grant.person ?? person
@@ -56,10 +58,10 @@ package struct Caller: Sendable {
 extension Caller {
     package func inner(_ id: UploadID) -> UploadID { scope.inner(id) }
 
-    /// The largest upload that it may send to a server with this limit, in bytes.
+    /// The most bytes that an upload of this client may have on a server with this limit.
     package func maximumUpload(of limit: UInt64) -> UInt64 { grant.maximumUpload(of: limit) }
 
-    /// Where the path of an upload is in the server's directory.
+    /// Maps the path of an upload to the server's directory.
     ///
     /// - Throws: `forbidden` for a client that may not send; `invalidPath`.
     func pathForUpload(_ path: String) throws(Failure) -> String {
@@ -68,7 +70,7 @@ extension Caller {
         return try inner(path).string
     }
 
-    /// Where a folder that the client wants to make is in the server's directory.
+    /// Maps the path of a folder that the client wants to make to the server's directory.
     ///
     /// - Throws: `forbidden` for a client that may not send; `invalidPath`.
     package func pathForMaking(_ path: String) throws(Failure) -> RelativePath {
@@ -76,9 +78,10 @@ extension Caller {
         return try inner(path)
     }
 
-    /// Where a folder that the client sends to is in the server's directory; nothing for the directory itself.
+    /// Maps the path of a folder that the client sends to, to the server's directory.
     ///
-    /// - Parameter path: as the client knows it; empty for its own top.
+    /// - Parameter path: the client's path; empty for its own top.
+    /// - Returns: nil for the top of the server's directory.
     /// - Throws: `forbidden` for a client that may not send; `invalidPath`.
     func pathForSending(_ path: String) throws(Failure) -> RelativePath? {
         guard !path.isEmpty else {
@@ -94,10 +97,11 @@ extension Caller {
         }
     }
 
-    /// Where what the client wants to see is in the server's directory; nothing for the directory itself.
+    /// Maps a path that the client wants to read or list to the server's directory.
     ///
-    /// - Parameter path: as the client knows it; empty for its own top.
-    /// - Throws: `forbidden` for a client that may not see anything; `invalidPath`.
+    /// - Parameter path: the client's path; empty for its own top.
+    /// - Returns: nil for the top of the server's directory.
+    /// - Throws: `forbidden` for a client that may not read; `invalidPath`.
     package func pathForReading(_ path: String) throws(Failure) -> RelativePath? {
         guard grant.options.rights.mayRead else {
             throw Failure(.forbidden, "This client may not see what is stored: its access is for sending.")
@@ -105,8 +109,8 @@ extension Caller {
         return path.isEmpty ? grant.options.folder : try inner(path)
     }
 
-    /// Where what the client wants to remove is in the server's directory. Who may only send may not take away what others
-    /// have sent.
+    /// Maps a path that the client wants to remove to the server's directory. A client that may only send may not
+    /// remove what others have sent.
     ///
     /// - Throws: `forbidden`; `invalidPath`, also for the client's own top.
     package func pathForRemoving(_ path: String) throws(Failure) -> RelativePath {
@@ -116,30 +120,32 @@ extension Caller {
         return try inner(path)
     }
 
-    /// Whether it may know what others have stored.
+    /// Whether the client may know what others have stored.
     var mayReadAll: Bool { grant.options.rights.mayRead }
 
-    /// Whether it may replace whatever is stored, and not only what it has sent itself.
+    /// Whether the client may replace any file, and not only those that it has sent itself.
     package var mayReplaceAll: Bool { grant.options.rights.mayRemove }
 
-    /// What it may say of a file or folder beside its content. Who may not remove what others have sent may not say whose it is.
+    /// The attributes that the client may set. A client that may not remove others' files may not set owners.
     package func allowed(_ attributes: ExtraAttributes?) -> ExtraAttributes? {
         guard var attributes, !mayReplaceAll else { return attributes }
         attributes.owner = nil
         return attributes.isEmpty ? nil : attributes
     }
 
-    /// Where a link, or something that is there already and is to be changed, is in the server's directory.
+    /// Maps the path of a link, or of something stored that the client wants to change, to the server's directory.
     ///
-    /// - Throws: `forbidden` for a client that may not both send and remove; `invalidPath`, also for the client's own top.
+    /// - Throws: `forbidden` for a client that may not both send and remove; `invalidPath`, also for the client's own
+    ///   top.
     package func pathForChanging(_ path: String) throws(Failure) -> RelativePath {
         try checkSending()
         return try pathForRemoving(path)
     }
 
-    /// Where something in the trash was before, in the server's directory; nothing for all of it.
+    /// Maps the path that something in the trash had before to the server's directory.
     ///
-    /// - Parameter path: as the client knows it; empty for all that is from its own folder.
+    /// - Parameter path: the client's path; empty for all that was in its own folder.
+    /// - Returns: nil for the whole trash.
     /// - Throws: `forbidden` for a client that may not remove; `invalidPath`.
     package func pathInTrash(_ path: String) throws(Failure) -> RelativePath? {
         guard grant.options.rights.mayRemove else {
@@ -163,13 +169,13 @@ extension Caller {
 extension Caller {
     package func outer(_ id: UploadID) -> UploadID { scope.outer(id) }
 
-    /// Whether the client may know what is at a path of the server's directory.
+    /// Whether the client may know about a path of the server's directory.
     func maySee(_ path: RelativePath) -> Bool { grant.shown(path) != nil }
 
-    /// How the client knows a path of the server's directory; one that isn't below its folder has no name there.
+    /// The client's name for a path of the server's directory; nil for a path outside its folder.
     package func clientPath(_ path: RelativePath) -> RelativePath? { grant.shown(path) }
 
-    /// A sentence about a path, which tells nothing about what is above the client's folder, or of the server's own.
+    /// Removes from a message the folders above the client's folder, and those of the server's trash.
     package func redacted(_ sentence: String) -> String {
         guard !sentence.isEmpty else { return sentence }
         let trash = Array((RelativePath.trashFolder.string + "/").utf8)
@@ -195,9 +201,10 @@ extension Caller {
     }
 }
 
-/// What tells one client from all others in the catalog: names may be the same, and change.
+/// Identifies a client in the catalog. Names cannot do that: two clients may have the same one, and names change.
 enum CallerID {
-    /// - Returns: nothing for clients that cannot be told apart. The owner's key is the same client when it is in the list.
+    /// - Returns: nil for clients without a key, token or listener. The owner's key gives the same number when it is in
+    ///   the list of keys.
     static func make(_ source: Grant.Source) -> UInt64? {
         let text: [UInt8]
         switch source {
@@ -212,7 +219,7 @@ enum CallerID {
     }
 }
 
-/// A client, to find what it has sent.
+/// Identifies a client when the server looks for what it has sent.
 struct KnownCaller: Sendable {
     let id: UInt64?
     private let name: String
@@ -221,10 +228,11 @@ struct KnownCaller: Sendable {
         (id, name) = (CallerID.make(grant.source), grant.name)
     }
 
-    /// Whether it has sent something that is for somebody.
+    /// Whether the client has sent a mail.
     func hasSent(_ mail: Mail) -> Bool { id != nil && mail.client == id }
 
-    /// Older servers have only written the name: then that has to do.
+    /// Whether the client has sent an upload. Records of older servers have no client number: then the name is
+    /// compared.
     func hasSent(_ entry: CatalogEntry) -> Bool { isIt(entry.client, entry.sender) }
 
     func hasBegun(_ upload: UnfinishedUpload) -> Bool { isIt(upload.client, upload.sender) }
@@ -235,8 +243,8 @@ struct KnownCaller: Sendable {
     }
 }
 
-/// Who pays for work and for places: each client by its key or token, however many connections it has. Those that show
-/// nothing can only be told apart by where they come from.
+/// The party whose account is charged for work and places. A client with a key or token has one account over all
+/// connections; the other clients of one network share one.
 package enum AccountHolder: Hashable, Sendable {
     case client(Grant.Source)
     case network(PeerNetwork)
@@ -244,7 +252,7 @@ package enum AccountHolder: Hashable, Sendable {
 }
 
 extension Caller {
-    /// Whether the client may know that the upload was sent; whether it may see the path is another question.
+    /// Whether the client may know that the upload was sent. Whether it may see the path is decided elsewhere.
     func mayKnow(_ entry: CatalogEntry) -> Bool {
         grant.options.rights.mayRead || id != nil && entry.client == id
     }

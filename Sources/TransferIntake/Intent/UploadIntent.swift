@@ -1,57 +1,60 @@
 package import TransferModel
 
-/// What a sender declares of an upload before its content comes, in whatever way it came in.
+/// What a client declares of an upload before its content, on any wire.
 package struct UploadIntent: Equatable, Sendable {
-    /// The server's id of it, which tells uploads of different clients apart.
+    /// The server's id of the upload. It differs between clients that have chosen the same id.
     package var id: UploadID
 
-    /// As the sender names it; nothing is known of it before the intake has looked.
+    /// The path as the client names it; unchecked until the intake has looked at it.
     package var path: String
 
-    /// Bytes of content, or nothing when the source has no end yet. Of a part, and of what is appended, its own.
+    /// Bytes of content; nil if the source has no known end. For a part or an append request: the bytes of this part or
+    /// request.
     package var size: UInt64?
 
     package var kind: ContentKind
 
-    /// What the content is digested with.
+    /// The function that digests the content.
     package var function: DigestFunction
 
     package var conflict: ConflictPolicy
 
     package var modified: Timestamp?
 
-    /// Permission bits, 0 to 0o777; others are dropped.
+    /// Permission bits, 0 to 0o777; other bits are dropped.
     package var permissions: UInt16?
 
-    /// Whether the permissions are taken as they are, whatever the server's umask says.
+    /// Whether the file gets exactly these permissions, whatever the server's umask is.
     package var keepsPermissions = false
 
-    /// Owner and extended attributes, of an upload that is sent whole or ended; nothing where they are not kept.
+    /// Owner and extended attributes of a whole upload or of the end of a multipart upload; nil if they are not kept.
     package var attributes: ExtraAttributes?
 
     package var extent: Extent
 
-    /// Of the whole upload, how many bytes are not in holes as far as its sender can tell; nothing for content that has none.
+    /// How many bytes of the whole upload are not in holes, as far as the client knows; nil for content without holes.
     package var filled: UInt64?
 
-    /// What it may take the place of, where it overwrites; `FileVersion.none` for nothing, and nil for whatever is there.
+    /// The version that an overwriting upload may replace; `FileVersion.none` if it may replace nothing, nil if it may
+    /// replace any.
     package var replaceable: FileVersion?
 
-    /// The people that it is for, each once; nobody for one that is stored under its path.
+    /// The names of the people that the upload is addressed to, without duplicates; empty for an upload that is stored
+    /// under its path.
     package var recipients: [String]
 
-    /// What only they can read, of a sealed upload.
+    /// The note of a sealed upload, which only the recipients can read.
     package var note: [UInt8]?
 
-    /// What of an upload this opens.
+    /// Which part of an upload this intent opens.
     package enum Extent: Equatable, Sendable {
-        /// All of it.
+        /// All of the upload's content.
         case whole
-        /// Some blocks of it, on any connection.
+        /// Some blocks of the upload, on any connection.
         case part(UploadPart)
-        /// Its end: the content is what its parts brought.
+        /// The end of a multipart upload; its content is what the parts brought.
         case multipart
-        /// What comes behind all that there is of an append upload.
+        /// The next bytes of an append upload.
         case append(UploadAppend)
     }
 
@@ -68,10 +71,11 @@ package struct UploadIntent: Equatable, Sendable {
 }
 
 extension UploadIntent {
-    /// Whether it is for somebody, and has no path of its own.
+    /// Whether the upload is addressed to people and has no path of its own.
     var isMail: Bool { !recipients.isEmpty }
 
-    /// Bytes that the upload has at least, as far as this tells: a stream tells no more than where its parts are.
+    /// The least number of bytes that the upload can have. Without a declared size that follows from where its part
+    /// ends.
     var leastSize: UInt64 {
         if case .append(let append) = extent { return max(append.offset.addingClamped(size ?? 0), append.total ?? 0) }
         guard case .part(let part) = extent else { return size ?? 0 }
@@ -79,24 +83,26 @@ extension UploadIntent {
         return max(range.upperBound, part.total ?? 0)
     }
 
-    /// Of the upload that this opens, or opens a part of.
+    /// The id of the upload that this intent opens, or of which it opens a part.
     var wholeID: UploadID {
         if case .part(let part) = extent { part.upload } else { id }
     }
 
-    /// Whether the content has, or may have, more than one block. Short uploads are over as soon as they have begun.
+    /// Whether the content has, or may have, more than one block. Shorter uploads are complete as soon as they have
+    /// begun.
     var isLong: Bool {
         if case .multipart = extent { return false }
         return size.map { $0 > UInt64(Limits.blockSize) } ?? true
     }
 
-    /// Bytes of an append upload of which all is there, so that this request only ends it; nil for any other upload.
+    /// The size of an append upload whose content is complete, so that this request only ends it; nil for any other
+    /// upload.
     var sizeOfAll: UInt64? {
         guard case .append(let append) = extent, !append.isNew, append.total == append.offset else { return nil }
         return append.total
     }
 
-    /// Bytes of the upload that this opens, or opens a part of.
+    /// The declared size of the whole upload; nil if it is unknown.
     package var uploadSize: UInt64? {
         switch extent {
         case .part(let part): part.total
@@ -106,35 +112,36 @@ extension UploadIntent {
     }
 }
 
-/// Where the content of a part belongs in its upload. It is some whole blocks, so that its block digests are those of the upload, or a
-/// piece of one.
+/// Where a part belongs in its upload. A part is whole blocks, so that its block digests are those of the upload, or a
+/// piece of one block.
 package struct UploadPart: Equatable, Sendable {
-    /// The upload's id; the part has one of its own.
+    /// The id of the upload; the part has an id of its own.
     package var upload: UploadID
 
-    /// Bytes of the upload before the part, a multiple of the size of a block or, of a piece of one, of `Limits.pieceSize`.
+    /// Bytes of the upload before the part: a multiple of the block size, or of `Limits.pieceSize` for a piece of a
+    /// block.
     package var offset: UInt64
 
-    /// Bytes of the upload, or nothing while its source has no end yet.
+    /// Bytes of the whole upload; nil while its source has no known end.
     package var total: UInt64?
 
     package init(of upload: UploadID, offset: UInt64, total: UInt64?) {
         (self.upload, self.offset, self.total) = (upload, offset, total)
     }
 
-    /// Where a part of so many bytes is in its upload; nothing when it would end beyond any number, or behind the end.
+    /// The range in the upload of a part with this size; nil if it would end behind the upload, or overflow.
     package func range(size: UInt64) -> Range<UInt64>? {
         let (end, overflow) = offset.addingReportingOverflow(size)
         return overflow || end > total ?? end ? nil : offset..<end
     }
 }
 
-/// What a sender declares when all content has come. The classic framings declare nothing of it.
+/// What a client declares when all content has been sent. The classic framings declare nothing here.
 package struct DeclaredEnd: Equatable, Sendable {
-    /// Bytes of content.
+    /// Bytes of content; nil if the client declares none.
     package var size: UInt64?
 
-    /// Plain or tree, as the size demands.
+    /// A plain digest or a tree digest, depending on the size.
     package var digest: Digest?
 
     package init(size: UInt64? = nil, digest: Digest? = nil) {
@@ -142,34 +149,35 @@ package struct DeclaredEnd: Equatable, Sendable {
     }
 }
 
-/// What one request brings of an append upload.
+/// What one request adds to an append upload.
 package struct UploadAppend: Equatable, Sendable {
-    /// What makes it the last one.
+    /// Says whether a request is the last one of the upload.
     package enum Ending: Equatable, Sendable {
-        /// Nothing: more may always follow.
+        /// No request is the last one: more may always follow.
         case never
-        /// The declared size.
+        /// The upload has its declared size.
         case atTotal
-        /// That its sender has said so.
+        /// The client declares this request the last one.
         case here
     }
 
-    /// Bytes before it: as many as there are.
+    /// Bytes of the upload before this request; it must be as many as the server has.
     package var offset: UInt64
 
-    /// Bytes of the upload, as soon as its sender says so.
+    /// Bytes of the whole upload; nil until the client declares them.
     package var total: UInt64?
 
     package var ending: Ending
 
-    /// Whether the upload begins with it. Its id must be one that no append upload had before: where a power cut undoes the removal of an
-    /// earlier one's sheet, that sheet would say of bytes that were never synced that they are durable.
+    /// Whether the upload begins with this request. Its id must be one that no append upload had before: a power cut
+    /// can undo the removal of an earlier upload's sheet, and that sheet would then call bytes durable that were never
+    /// synced.
     package var isNew: Bool
 
-    /// Whether it counts only as a whole, because its sender says at its end what it is.
+    /// Whether the request only counts as a whole, because its client sends the digest at the end.
     package var isUnproven: Bool
 
-    /// What the front end has to know of the upload later; kept with one that is new.
+    /// Bytes that the front end needs again later; stored with a new upload.
     package var note: [UInt8]
 
     package init(

@@ -3,44 +3,47 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// Lets a copy of a directory keep what was acknowledged in the original. Files are known by versions, which no copy has. So a file
-/// whose path, size and time of modification are those of an upload is made durable and read, once; and where its digest is the
-/// upload's, too, all that is known of the upload holds for the file as it is now: id, client, receipt.
+/// Matches the files of a copied directory with what was acknowledged in the original. The catalog knows files by
+/// versions, which every copy changes. So each file with the path, size and time of modification of an upload is made
+/// durable and read once. If its digest is that of the upload, the file is adopted: all that is known of the upload
+/// (id, client, receipt) holds for the file's new version.
 ///
 ///            begin: the same home                     a pass over all paths, in which all could be read and nothing was moved
 ///     undecided ───────────────────────► over ◄───────────────────────────────────────────────────┐
 ///         └───────────────────────────────────────────► open: step, step, … ──────────────────────┘
 ///                another home, which the catalog keeps
 ///
-/// Call `begin` before the first upload. If it `isOpen` then, have one thread call `step` until that says that it is over, and `stop`
-/// it before the records are closed. What a client asks for meanwhile is adopted at once (`adopt`), unless it is large.
+/// Call `begin` before the first upload. If `isOpen` is true then, one thread has to call `step` until it returns
+/// `over`; call `stop` before the records are closed. A file that a client asks for meanwhile is adopted at once
+/// (`adopt`), unless it is large.
 ///
-/// An upload that was adopted has its file's version, so the next server does not read that again. Safe to call from any thread.
+/// The catalog keeps the new version of an adopted file, so the next server does not read the file again. Safe to call
+/// from any thread.
 package final class Adoption: Sendable {
-    /// How far it is.
+    /// How far the adoption is.
     package struct Progress: Equatable, Sendable {
-        /// Paths that uploads have, as far as they are counted.
+        /// Number of paths that uploads have; nil before they are counted.
         package var paths: Int?
-        /// Paths that were looked at in this pass.
+        /// Number of paths that were looked at in this pass.
         package var looked = 0
-        /// Files that are what was acknowledged.
+        /// Number of files that are what was acknowledged.
         package var adopted = 0
-        /// Files that nobody has changed, and that are not what was acknowledged.
+        /// Number of files that were not changed since the acknowledgement, but have other content.
         package var lost = 0
-        /// Files that could not be read in this pass. They are tried again.
+        /// Number of files that could not be read in this pass. They are tried again.
         package var unreadable = 0
         /// Bytes of content that were read.
         package var bytes: UInt64 = 0
-        /// Whether it waits for a disk or a catalog that fails.
+        /// Whether it waits because the disk or the catalog fails.
         package var isWaiting = false
 
         package init() {}
     }
 
-    /// What follows a step.
+    /// What the caller of `step` has to do next.
     package enum Step: Equatable, Sendable {
         case more
-        /// There is nothing to be done for a second.
+        /// Wait for a second before the next step.
         case wait
         case over
     }
@@ -49,52 +52,53 @@ package final class Adoption: Sendable {
 
     private struct State {
         var phase = Phase.undecided
-        /// Where the directory is.
+        /// The identity of the directory, as the catalog keeps it.
         var home: DirectoryHome?
         /// Bytes of the last path that was looked at.
         var cursor: [UInt8] = []
-        /// `RecentChanges.moves` when the first path was looked at: a file that was moved since may have been passed over.
+        /// `RecentChanges.moves` when the pass began. A file that was moved since may have been missed.
         var moves = 0
-        /// When the next pass may begin, by the monotonic clock; and how long it was waited for the last one.
+        /// When the next pass may begin, in nanoseconds of the monotonic clock, and the pause before the last pass.
         var next = Int64.min
         var pause: Int64 = 0
         var progress = Progress()
-        /// Files that were read and are not what was acknowledged: asking for them orders no more reading.
+        /// Files that were read and are not what was acknowledged. They are not read again when a client asks for them.
         var different: Set<ContentVersion> = []
-        /// Files that could not be read in this pass: asking for them orders no more reading.
+        /// Files that could not be read in this pass. They are not read again when a client asks for them.
         var unreadable: Set<ContentVersion> = []
-        /// Files that a client has asked for, and that are too large to be read while it waits. They are read before others.
+        /// Files that a client has asked for and that are too large to be read while it waits. They are read before
+        /// others.
         var wanted: [RelativePath] = []
     }
 
-    /// A file that may be what uploads say.
+    /// A file that may be what uploads have stored.
     fileprivate struct Candidate {
         let path: RelativePath
         let version: ContentVersion
-        /// All that is known under the path.
+        /// All entries of the catalog with this path.
         let entries: [CatalogEntry]
-        /// Digests of it that need not be read.
+        /// Digests of the file that are known without reading it.
         let known: [Digest]
         let functions: [DigestFunction]
     }
 
-    /// Bytes of a file that is read while a client waits, and of files that are read together. Files of twice this size and more are
-    /// begun by clients with a question that can be put off (`later`).
+    /// The most bytes of a file that is read while a client waits, and of files that are read together.
     static let mostAtOnce: UInt64 = 16 << 20
 
-    /// Files that are read together.
+    /// The most files that are read together.
     static let filesAtOnce = 32
 
-    /// Files that are remembered for not being what was acknowledged, 40 bytes each; and because they could not be read.
+    /// The most files that are remembered because they differ from what was acknowledged (40 bytes each), or could not
+    /// be read.
     private static let mostRemembered = 1 << 16
 
-    /// Files that are read before others.
+    /// The most files that are read before others.
     private static let mostWanted = 256
 
-    /// Nanoseconds before a pass that follows another: from one second it grows to ten minutes.
+    /// Nanoseconds between two passes. The pause doubles from one second to ten minutes.
     private static let pauses: ClosedRange<Int64> = 1_000_000_000...600_000_000_000
 
-    /// Lines of the log about files that cannot be read, in one pass.
+    /// The most log lines about files that cannot be read, in one pass.
     private static let mostLines = 16
 
     private let known: KnownUploads
@@ -103,12 +107,12 @@ package final class Adoption: Sendable {
     private let mark: DirectoryMark?
     private let report: @Sendable (IntakeEvent) -> Void
     private let state = Locked(State())
-    /// Held during a step, so that `stop` returns when none goes on.
+    /// Held during a step, so that `stop` returns after the last step.
     private let stepping = Locked(())
     private let hasEnded: Atomic<Bool>
     private let isStopped = Atomic(false)
 
-    /// - Parameter mark: nil for a directory that is never a copy.
+    /// - Parameter mark: the mark of the directory; nil for a directory that is never a copy.
     init(
         _ known: KnownUploads, _ store: any ContentStore, _ mark: DirectoryMark?,
         report: @escaping @Sendable (IntakeEvent) -> Void
@@ -119,13 +123,13 @@ package final class Adoption: Sendable {
         if mark == nil { state.withLock { $0.phase = .over } }
     }
 
-    /// Whether files may be what was acknowledged although their versions are others.
+    /// Whether there may be files that are not adopted yet.
     package var isOpen: Bool { !hasEnded.load(ordering: .acquiring) }
 
-    /// How far it is; nil when there is nothing to adopt.
+    /// How far the adoption is; nil if there is nothing to adopt.
     package var progress: Progress? { isOpen ? state.withLock { $0.progress } : nil }
 
-    /// No step goes on when this returns, and none does anything any more.
+    /// Ends the adoption. When this returns, no step is under way, and later steps do nothing.
     package func stop() {
         isStopped.store(true, ordering: .releasing)
         stepping.withLock { _ in }
@@ -135,7 +139,7 @@ package final class Adoption: Sendable {
 // MARK: Where it is
 
 extension Adoption {
-    /// Finds out whether the directory is a copy. If that cannot be told now, the first step tries again.
+    /// Finds out whether the directory is a copy. If that fails, the first step tries again.
     package func begin() {
         stepping.withLock { _ in
             do throws(Failure) { try decide() } catch { wait() }
@@ -149,7 +153,7 @@ extension Adoption {
             if let kept, kept.home == mark.read() {
                 return kept.isAdopting ? open(kept.home) : end()
             }
-            // Without a home and without uploads it is new.
+            // A directory without a home and without uploads is new.
             let isAdopting = kept == nil ? try records.count() > 0 : true
             let rotten = isAdopting ? try rottenFiles() : []
             let home = try make(mark)
@@ -167,7 +171,8 @@ extension Adoption {
         }
     }
 
-    /// The copy has what the original had lost as it was there, until it was read: a backup may be from before that.
+    /// Marks of rot by path, for files in the copy that are as the original's rotten files were. Each is kept until the
+    /// file is read, because a backup may be from before the rot.
     private func rottenFiles() throws(RecordsError) -> [RottenFile] {
         try records.rottenPaths().compactMap { path, file in
             guard let path = RelativePath(stored: path), let version = store.version(at: path),
@@ -198,8 +203,8 @@ extension Adoption {
 extension Adoption {
     /// Looks at some more paths, and reads some files.
     ///
-    /// - Parameter progress: is told of every piece that was read, in bytes, and may take its time. It is not told of what a client
-    ///   waits for.
+    /// - Parameter progress: receives the size of every piece that was read, in bytes, and may block. It is not called
+    ///   for what a client waits for.
     package func step(_ progress: (Int) -> Void = { _ in }) -> Step {
         stepping.withLock { _ in
             guard !isStopped.load(ordering: .acquiring) else { return .over }
@@ -240,7 +245,7 @@ extension Adoption {
         try adopt(page, progress)
     }
 
-    /// Looks at the paths of a page up to one with which there is enough to read.
+    /// Looks at the paths of a page until there is enough to read.
     private func adopt(_ page: (paths: [String], end: [UInt8]), _ progress: (Int) -> Void) throws(Failure) {
         let paths = page.paths.map(RelativePath.init(stored:))
         var versions = store.versions(at: paths.compactMap(\.self))[...]
@@ -272,7 +277,7 @@ extension Adoption {
         let isOver = state.withLock { state in
             let moves = known.recentChanges.moves
             guard state.moves != moves || !state.unreadable.isEmpty else { return true }
-            // An adopted file costs a look, and is not read again.
+            // An adopted file costs only a look, and is not read again.
             (state.moves, state.cursor, state.progress.looked) = (moves, [], 0)
             state.pause = min(max(state.pause &* 2, Self.pauses.lowerBound), Self.pauses.upperBound)
             state.next = known.clock.monotonic().addingReportingOverflow(state.pause).partialValue
@@ -304,7 +309,8 @@ extension Adoption {
 // MARK: Judging files
 
 extension Adoption {
-    /// What is under a path, if it may be what uploads say; nil where it is known as it is, or is surely something else.
+    /// The file at a path, if it may be what uploads have stored; nil if its version is known, or if it is certainly
+    /// something else.
     private func candidate(at path: RelativePath) throws(Failure) -> Candidate? {
         guard let version = store.version(at: path) else { return nil }
         return candidate(path, version, try entries(at: [path.string]).first ?? [])
@@ -322,9 +328,9 @@ extension Adoption {
             functions: functions.sorted { $0.rawValue < $1.rawValue })
     }
 
-    /// Reads files, and lets the catalog know what they are.
+    /// Reads files, and records in the catalog which of them are what was acknowledged.
     ///
-    /// - Returns: whether all of them were read, as far as they can be.
+    /// - Returns: whether all files were read, except those that cannot be read.
     private func judge(_ candidates: [Candidate], _ progress: (Int) -> Bool) throws(Failure) -> Bool {
         guard !candidates.isEmpty, let rereads = store.rereads else { return true }
         var read: UInt64 = 0
@@ -342,7 +348,7 @@ extension Adoption {
             if !candidate.functions.isEmpty {
                 switch readings.popFirst() ?? .left {
                 case .read(candidate.version, let found): digests += found
-                // It is another file, and known as such.
+                // The path has another file by now, which the catalog knows as such.
                 case .read, .changed: continue
                 case .left:
                     isWhole = false
@@ -381,14 +387,15 @@ extension Adoption {
 
 extension Adoption.Candidate {
     /// - Parameters:
-    ///   - digests: what it is.
-    ///   - home: where the directory is.
+    ///   - digests: the digests of the file.
+    ///   - home: the identity of the directory.
     fileprivate func adoptions(_ digests: [Digest], _ home: DirectoryHome?) -> Adoptions {
         var result = Adoptions()
         for digest in digests where entries.contains(where: { $0.digest == digest && $0.mayBeCopied(to: version) }) {
             result.files.append(AdoptedFile(path: path.string, digest: digest, version: version))
         }
-        // As a scrub judges it: by what was acknowledged last. A file that came since may be an upload that is not recorded yet.
+        // As in a scrub, the newest entry counts. A file that is newer than the mark may be an upload that is not
+        // recorded yet.
         let last = entries.max { $0.committed < $1.committed }
         if let home, version.touch < home.touch, let last, let digest = last.digest, last.mayBeCopied(to: version),
             result.files.isEmpty, !entries.contains(where: { $0.version == version }),
@@ -403,22 +410,23 @@ extension Adoption.Candidate {
 // MARK: While a client waits
 
 extension Adoption {
-    /// What can be said of a file that a client asks for.
+    /// The result for a file that a client asks for.
     enum Answer: Equatable, Sendable {
-        /// What is known of it holds, and nothing else: the catalog says what that is.
+        /// The catalog says what is known of the file.
         case known
 
-        /// It is too large to be read while the client waits, and is read before others. This says when to ask again.
+        /// The file is too large to be read while the client waits, and is read next. The value says when to ask again.
         case later(Interval)
 
-        /// It cannot be read now, or the catalog fails.
+        /// The file cannot be read now, or the catalog fails.
         case unknown
     }
 
-    /// Adopts files at once that are small and have not been read before.
+    /// Adopts files at once if they are small and were not read before.
     ///
-    /// - Parameter files: with their versions of now; of `filesAtOnce` and `mostAtOnce` bytes together, or one.
-    /// - Returns: one answer for each, in their order.
+    /// - Parameter files: paths and current versions: either one file, or up to `filesAtOnce` with up to `mostAtOnce`
+    ///   bytes together.
+    /// - Returns: one answer for each file, in their order.
     func adopt(_ files: [(path: RelativePath, version: ContentVersion)]) -> [Answer] {
         guard isOpen else { return files.map { _ in .known } }
         do throws(Failure) {
@@ -445,28 +453,28 @@ extension Adoption {
         adopt([(path, version)]).first ?? .known
     }
 
-    /// - Returns: what is said without reading; nil for a file that is to be read.
+    /// - Returns: the answer that can be given without reading; nil for a file that has to be read.
     private func answer(_ path: RelativePath, _ version: ContentVersion) -> Answer? {
         state.withLock { state in
             if state.different.contains(version) { return .known }
             if state.unreadable.contains(version) { return .unknown }
             guard version.size > Self.mostAtOnce else { return nil }
-            // In doubt, or while the catalog fails, that would never come.
+            // While the disk or the catalog fails, the file would never be read.
             guard !state.progress.isWaiting else { return .unknown }
             if state.wanted.count < Self.mostWanted, !state.wanted.contains(path) { state.wanted.append(path) }
             return .later(.seconds(min(30, 1 + Double(version.size) / Self.usualRate)))
         }
     }
 
-    /// Bytes of a file that are read in a second, by a slow disk.
+    /// Bytes that a slow disk reads in a second.
     private static let usualRate: Double = 100e6
 
-    /// Whether an upload may still hold although the file's version is another one.
+    /// Whether an upload may still be stored although its file has another version.
     func isPending(_ entry: CatalogEntry, _ version: ContentVersion) -> Bool {
         isOpen && entry.mayBeCopied(to: version) && !state.withLock { $0.different.contains(version) }
     }
 
-    /// Whether what a client has stored is this file, by what can be said of it now: one that is not read yet counts.
+    /// Whether the file counts as what the client has stored. A file that is not read yet counts.
     func counts(_ entry: CatalogEntry, as version: ContentVersion) -> Bool {
         guard let known = entry.version else { return false }
         return known.hasSameContent(as: version) || isPending(entry, version)

@@ -4,8 +4,9 @@ package import TransferModel
 package import TransferPorts
 package import TransferSystem
 
-/// Compares what was acknowledged for the files of one folder, and still holds, with what a caller says by a digest: what
-/// `IntakeSession.lookup` would answer for each, without a word about any of them. Belongs to one task at a time.
+/// Compares, by a digest, what is acknowledged and still stored for the files of one folder with what a client says
+/// that it has. The result is what `IntakeSession.lookup` would find for all of these files, without naming any of
+/// them. Used by one task at a time.
 package final class FolderComparison {
     private let intake: Intake
     private let caller: Caller
@@ -15,27 +16,29 @@ package final class FolderComparison {
     private let query: KnownFiles.Query
     private var next: [UInt8]
     private var hasRotten: Bool
-    /// Whether all that was acknowledged before was brought in order.
+    /// Whether all that was recorded before is indexed.
     private var hasIndexed = false
-    /// Uploads and folders that were looked at.
+    /// Number of uploads and folders that were looked at.
     private var looked = 0
-    /// How many may be, for as many as the caller says that there are: some of a file were replaced, or are of others.
+    /// The most that may be looked at for the number of files that the client declares. It is more than that number,
+    /// because some uploads of a file were replaced, or are of other clients.
     private let most: Int
 
-    /// Looked at for any question, and for each file that it is about: of one that was replaced often the first 64 uploads are read, and
-    /// the newest 64 of each state (`FolderQuery`). In all as many as a folder of a million files has that were replaced some times.
+    /// The most uploads to look at: for any question, for each file in it, and in all. If a file was replaced often,
+    /// its first 64 uploads are read, and the newest 64 in each state (`FolderQuery`). The bound for all is what a
+    /// folder of a million files has that were replaced a few times.
     private static let looks = (atLeast: 4096, forEach: 3 * 64, inAll: 1 << 22)
 
-    /// Of each file the newest upload, whoever has sent it.
+    /// The newest upload of each file, by any client.
     private let newest = UploadListDigester()
 
-    /// Of each file the newest that the caller has sent; none of the files that others have.
+    /// The newest upload of each file by this client.
     private let own = UploadListDigester()
 
     /// - Parameters:
-    ///   - path: of the folder, as the caller knows it; empty for its own top.
-    ///   - function: what the uploads' digests have to be computed with.
-    /// - Throws: `forbidden` for a caller that may not send; `invalidPath`.
+    ///   - path: the folder's path as the client knows it; empty for its own top.
+    ///   - function: the function of the uploads' digests.
+    /// - Throws: `forbidden` for a client that may not send; `invalidPath`.
     package init(
         _ intake: Intake, _ caller: Caller, path: String, _ function: DigestFunction, _ wanted: FolderDigest
     ) throws(Failure) {
@@ -49,13 +52,13 @@ package final class FolderComparison {
 
     /// Looks at some more files.
     ///
-    /// - Returns: whether they are the same, once that is known.
+    /// - Returns: whether the folders are equal, or nil while that is not known.
     package func step() -> Bool? {
         guard !foundRotten() else { return nil }
         let page = intake.known.files(query, after: next)
         add(page.files)
         looked += page.looked
-        // Neither can become the same any more, or it would take far more than the caller says that there is.
+        // Neither digest can become equal any more, or there is far more to look at than the client declares.
         let isHopeless = newest.count > wanted.count && own.count > wanted.count || looked > most
         if let next = page.next, !isHopeless {
             self.next = next
@@ -66,7 +69,8 @@ package final class FolderComparison {
         return mayBeUnindexed() ? nil : false
     }
 
-    /// Begins anew where a scrub has just found the first rotten file: it may be one of those that were looked at.
+    /// Starts again if a scrub has just found the first rotten file, because that may be a file that was looked at
+    /// before.
     private func foundRotten() -> Bool {
         guard !hasRotten, intake.known.hasRotten else { return false }
         hasRotten = true
@@ -74,10 +78,10 @@ package final class FolderComparison {
         return true
     }
 
-    /// What came a moment ago is not found by its folder yet. To bring it in order costs a sync, so it is done once, and only where
-    /// the answer would be no.
+    /// Uploads that were recorded a moment ago cannot be found by their folder yet. Indexing them costs a sync, so it
+    /// is done once, and only if the answer would be no.
     ///
-    /// - Returns: whether to begin anew.
+    /// - Returns: whether the comparison was started again.
     private func mayBeUnindexed() -> Bool {
         guard !hasIndexed, intake.known.indexNowAndThen() else { return false }
         hasIndexed = true
@@ -91,7 +95,7 @@ package final class FolderComparison {
     }
 
     private func add(_ files: [KnownFile]) {
-        // Those of one file stand together.
+        // Uploads of one file are adjacent.
         var firsts: [Int] = []
         var names: [String] = []
         firsts.reserveCapacity(files.count)
@@ -108,20 +112,21 @@ package final class FolderComparison {
     }
 
     /// - Parameters:
-    ///   - uploads: of one file.
-    ///   - version: the file's.
+    ///   - uploads: the uploads of one file.
+    ///   - version: the version of the file.
     private func add(_ uploads: ArraySlice<KnownFile>, _ version: ContentVersion) {
         var (newest, own): (KnownFile?, KnownFile?)
         for upload in uploads where promises(upload) && intake.holds(upload.version, as: version) {
             if newest.map({ $0.number < upload.number }) ?? true { newest = upload }
             if upload.isOwn, own.map({ $0.number < upload.number }) ?? true { own = upload }
         }
-        // Under the name that it is stored under: the same upload may have got another one.
+        // The digest uses the name that the file is stored under, which may differ from the one that the client has
+        // sent.
         if let newest { self.newest.add(caller.outer(newest.id), newest.name) }
         if let own { self.own.add(caller.outer(own.id), own.name) }
     }
 
-    /// Whether an acknowledgement promises what one of now would.
+    /// Whether the acknowledgement promises what a new one would.
     private func promises(_ file: KnownFile) -> Bool {
         file.function == function && (file.isDurable || intake.store.durability != .commit)
     }
@@ -129,19 +134,20 @@ package final class FolderComparison {
     private func isSound(_ version: ContentVersion) -> Bool { !hasRotten || !intake.known.mayBeRotten(version) }
 }
 
-/// The file by which a server's directory knows that it is a copy: its number and its time of change are other ones there.
+/// The file that marks a server's directory. In a copy of the directory, its number and its time of change are
+/// different.
 package struct DirectoryMark: Sendable {
     /// The name of the file in the server's own folder.
     package static let fileName = "home"
 
-    /// Where the directory is; nil where it has no mark, or where that cannot be told.
+    /// Reads the identity of the directory; nil if it has no mark, or if the mark cannot be read.
     let read: @Sendable () -> DirectoryHome?
 
     /// Marks the directory anew, durably.
     let make: @Sendable () -> Result<DirectoryHome, SystemError>
 
     /// - Parameters:
-    ///   - read: as above, and so is `make`; of a directory that is none of this machine.
+    ///   - read: reads the identity, for a directory that is not on this machine; `make` marks that directory.
     package init(
         read: @escaping @Sendable () -> DirectoryHome?,
         make: @escaping @Sendable () -> Result<DirectoryHome, SystemError>
@@ -151,7 +157,7 @@ package struct DirectoryMark: Sendable {
 
     /// - Parameters:
     ///   - folder: the path of the server's own folder.
-    ///   - catalog: the path of its catalog, which is there.
+    ///   - catalog: the path of the catalog's file, which must exist.
     package init(in folder: String, catalog: String) {
         let path = "\(folder)/\(Self.fileName)"
         self.init(read: { Self.read(path, catalog) }) {

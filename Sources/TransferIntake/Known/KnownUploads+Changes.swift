@@ -2,24 +2,25 @@ import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// What becomes of uploads whose files this server moves, links, replaces, or gives other attributes.
+/// Updates the catalog when this server moves, links or replaces the files of uploads, or changes their attributes.
 ///
-/// Each change is noted in the catalog (`intend`), made and synced by a `ChangeBatch`, and then told to the catalog (`complete`), which
-/// takes the note away. A change whose sync has failed keeps its note and is resolved later (`UnresolvedChanges`).
+/// Each change is noted in the catalog (`intend`), made and synced by a `ChangeBatch`, and then recorded (`complete`),
+/// which removes the note. A change whose sync has failed keeps its note and is resolved later (`UnresolvedChanges`).
 extension KnownUploads {
-    /// Changes that were made and that the catalog could not be told of.
+    /// Changes that were made and that the catalog could not record.
     struct Untold {
         typealias Change = (noted: NotedChanges, changes: KnownChanges)
 
         var changes: [Change] = []
-        /// Whether a thread is telling the catalog of the first of them.
+        /// Whether a thread is recording the first of them.
         var isTold = false
 
-        /// Versions of files in changes without a note that are kept. Each costs a look with every entry that is read.
+        /// The most versions of files in changes without a note. Each costs a comparison with every entry that is read.
         static let most = 1024
 
-        /// Where there are too many, the catalog is never told: the files are known no more, and come anew. What was noted stays, because
-        /// its note would be applied behind later changes of the same paths; a catalog that fails takes no more notes.
+        /// Above that number, changes without a note are dropped: the catalog then does not know the files, and clients
+        /// send them again. Changes with a note are always kept, because the notes would otherwise be applied after
+        /// later changes of the same paths. They stay few, because a catalog that fails takes no more notes.
         mutating func add(_ change: Change) {
             let versions = changes.reduce(change.changes.versions.count) { $0 + $1.changes.versions.count }
             if change.noted.numbers != nil || changes.count < Self.most && versions <= Self.most {
@@ -27,12 +28,12 @@ extension KnownUploads {
             }
         }
 
-        /// An entry of the catalog, as it will be once these are told.
+        /// The entry as it will be when these changes are recorded.
         func amended(_ entry: CatalogEntry) -> CatalogEntry {
             changes.reduce(entry) { entry, change in entry.restamped(by: change.changes) ?? entry }
         }
 
-        /// A file as it is and as it was before each of these changes of its attributes.
+        /// The versions of a file: the current one, and those before each of these changes of the file's attributes.
         func versions(of file: ContentVersion) -> [ContentVersion] {
             var versions = [file]
             for change in changes.reversed().flatMap({ $0.changes.versions.reversed() })
@@ -45,14 +46,16 @@ extension KnownUploads {
         }
     }
 
-    /// Notes what is about to be changed, before it is: whatever ends this server meanwhile, the next one finds out what came of it.
+    /// Notes changes before they are made, so that the next server can find out which of them were made if this one
+    /// dies.
     ///
-    /// - Parameter store: the same that uploads go to.
-    /// - Throws: where it cannot be noted. Nothing may be changed then.
+    /// - Parameter store: the store that uploads go to.
+    /// - Throws: if the changes cannot be noted. Then nothing may be changed.
     func intend(_ changes: [IntendedChange], in store: any TreeChanging) throws(Failure) -> NotedChanges {
         guard !changes.isEmpty else { return .none }
         do throws(RecordsError) {
-            // The notes of an earlier server are read before there are any of this one. These changes were not compared with them.
+            // The notes of an earlier server have to be loaded before this one adds any. If some were loaded just now,
+            // these changes were not compared with them.
             if try loadIntended(in: store) > 0, unresolved.withLock({ !$0.changes.isEmpty }) {
                 throw RecordsError(.busy, "It has just told of changes that are to be resolved first.")
             }
@@ -64,7 +67,7 @@ extension KnownUploads {
         }
     }
 
-    /// What is to be known of a file that had a second name for a while.
+    /// The new version of a file that had a second name for a while.
     func touched(_ file: TouchedFile) -> KnownChanges {
         let (before, after) = (file.versions.before, file.versions.after)
         let change = IntendedChange(.attributes, file.path.string, before: before, at: now)
@@ -72,8 +75,8 @@ extension KnownUploads {
         return change.outcome(FoundObject(.file, after), nil)
     }
 
-    /// Lets files be known that were about to be replaced and have their paths still. Until they are, the store says of their versions
-    /// from before that they are about to give way.
+    /// Records the new versions of files that were about to be replaced and still have their paths. Until that is done,
+    /// the store answers for the old versions (`ContentStore.isAboutToGiveWay`).
     func restamp(_ batch: PublishedBatch) {
         guard !batch.touched.isEmpty else { return }
         var changes = KnownChanges()
@@ -81,14 +84,15 @@ extension KnownUploads {
         withExtendedLifetime(batch.keeping) { complete(.none, changes) }
     }
 
-    /// Tells the catalog what files are now. What cannot be recorded is tried again later. The caller keeps others from changing these
-    /// paths until this returns; other uploads and changes do not wait for it.
+    /// Records what became of files. What cannot be recorded is tried again later. The caller keeps these paths from
+    /// being changed until this returns; other uploads and changes do not wait for it.
     func complete(_ noted: NotedChanges, _ changes: KnownChanges) {
         recent.forget(changes.paths)
-        // What came before has to be told first: a change names the version that the one before it has made.
+        // Earlier changes have to be recorded first, because each change names the version that the one before it has
+        // made.
         if let error = tellUntold() {
             untold.withLock { $0.add((noted, changes)) }
-            // The thread that tells of the others may have come to their end by now.
+            // The thread that records the earlier changes may have finished by now.
             if error.reason == .busy { _ = tellUntold() }
             return
         }
@@ -100,7 +104,7 @@ extension KnownUploads {
         }
     }
 
-    /// - Returns: why there is something that the catalog could not be told.
+    /// - Returns: why some changes could not be recorded; nil if all are.
     func tellUntold() -> RecordsError? {
         while true {
             let (next, isBusy) = untold.withLock { untold in
@@ -128,7 +132,8 @@ extension KnownUploads {
 }
 
 extension CatalogEntry {
-    /// The same of a file that has kept its path and has other attributes; nil where none of the changes is that.
+    /// The entry with the new version, if the file has kept its path and only its attributes were changed; otherwise
+    /// nil.
     func restamped(by changes: KnownChanges) -> CatalogEntry? {
         let moved = changes.kept + changes.moves
         guard let change = changes.versions.last(where: { $0.path == path && $0.before == version }),
@@ -153,12 +158,14 @@ extension Failure {
     }
 }
 
-/// Noted changes of which it is not certain what the disk has kept: an earlier server did not finish them, or their sync has failed.
+/// Noted changes of which it is not certain that they are on the disk: an earlier server did not finish them, or their
+/// sync has failed.
 ///
-/// A note says what stood at a path when it was made. Once another change has put something else there, the note would be applied to
-/// the wrong file. So the server resolves the changes before it notes anything else. It makes their names durable, tells the catalog what
-/// stands at their paths, and removes the notes. Where that fails, other changes of these paths are refused until it succeeds; uploads are not,
-/// because the catalog tells what arrived behind a note from what was there before.
+/// A note says what was at a path when it was made. If another change put something else there, the note would be
+/// applied to the wrong file. So the server resolves these changes before it notes others: it makes their names
+/// durable, records what is at their paths, and removes the notes. Until that succeeds, other changes of these paths
+/// are refused. Uploads are not, because the catalog distinguishes what arrived after a note from what was there
+/// before.
 struct UnresolvedChanges: Sendable {
     /// Whether the notes of an earlier server have been read.
     var isLoaded = false
@@ -167,19 +174,20 @@ struct UnresolvedChanges: Sendable {
         didSet { paths = Self.paths(of: changes) }
     }
 
-    /// Numbers of the notes whose outcome the catalog was told of although they stay.
+    /// Numbers of the notes that stay although their outcome is recorded.
     var told: Set<Int64> = []
 
-    /// Whether a thread is resolving them. It holds no lock meanwhile: it waits for a disk that has failed.
+    /// Whether a thread is resolving them. It holds no lock meanwhile, because it may wait for a disk that has failed.
     var isResolving = false
 
-    /// When to try again, in nanoseconds of the monotonic clock, and how long to wait behind the next try.
+    /// When to try again, in nanoseconds of the monotonic clock, and the pause after the next try.
     var nextTry = Int64.min
     var pause = leastPause
 
     private(set) var paths = TouchedPaths()
 
-    /// Nanoseconds between two tries, at least and at most: each costs syncs, and what is in doubt stays so for long.
+    /// The shortest and the longest pause between two tries, in nanoseconds. Each try costs syncs, and a disk that has
+    /// failed stays so for long.
     private static let leastPause: Int64 = 1_000_000_000
     private static let mostPause: Int64 = 60_000_000_000
 
@@ -189,13 +197,13 @@ struct UnresolvedChanges: Sendable {
         return paths
     }
 
-    /// What a try has come to: numbers of the notes that are no more, and of those whose outcome was told.
+    /// The result of a try: the numbers of the notes that are removed, and of those whose outcome is recorded.
     struct Outcome {
         var resolved: Set<Int64> = []
         var told: Set<Int64> = []
     }
 
-    /// A try is over.
+    /// Notes the result of a try.
     mutating func end(_ outcome: Outcome, now: Int64) {
         let resolved = outcome.resolved
         changes.removeAll { change in change.number.map(resolved.contains) ?? true }
@@ -208,7 +216,7 @@ struct UnresolvedChanges: Sendable {
 }
 
 extension NotedChange {
-    /// The paths that it is about; none for a note that cannot be read.
+    /// The paths of the change; empty for a note that cannot be read.
     fileprivate var paths: [RelativePath] {
         change.map { [$0.path, $0.target].compactMap(RelativePath.init(stored:)) } ?? []
     }
@@ -217,7 +225,7 @@ extension NotedChange {
 }
 
 extension KnownUploads {
-    /// Keeps the notes of changes whose sync has failed, and resolves them at once where the disk lets us.
+    /// Keeps the notes of changes whose sync has failed, and tries to resolve them at once.
     func keep(unresolved changes: [NotedChange], in store: any TreeChanging) {
         guard !changes.isEmpty else { return }
         unresolved.withLock { unresolved in
@@ -227,9 +235,9 @@ extension KnownUploads {
         resolveChanges(in: store)
     }
 
-    /// Whether paths have to do with a change that is not resolved.
+    /// Whether any of these paths belongs to an unresolved change.
     ///
-    /// - Parameter movesFolders: whether what lies in them gets other paths as well.
+    /// - Parameter movesFolders: whether everything in folders at these paths gets other paths as well.
     func isUnresolved(_ paths: [RelativePath], movesFolders: Bool) -> Bool {
         unresolved.withLock { unresolved in
             guard !unresolved.changes.isEmpty else { return false }
@@ -238,9 +246,9 @@ extension KnownUploads {
         }
     }
 
-    /// Reads what an earlier server had noted, once, and resolves it.
+    /// Reads the notes of an earlier server, once, and resolves them.
     ///
-    /// - Returns: how many changes that server did not finish; 0 where they were read before.
+    /// - Returns: how many changes that server did not finish; 0 if the notes were read before.
     @discardableResult
     func loadIntended(in store: any TreeChanging) throws(RecordsError) -> Int {
         let count = try unresolved.withLock { (unresolved) throws(RecordsError) in
@@ -254,10 +262,11 @@ extension KnownUploads {
         return count
     }
 
-    /// Resolves what is unresolved, unless another thread does, or that was tried a moment ago.
+    /// Resolves the unresolved changes, unless another thread does so, or a try was made a moment ago.
     ///
-    /// The names are made durable first: a process that was killed may not have done that, and a power cut would bring back what was
-    /// before. Where they cannot be, the catalog is told once what stands there now, and the note stays.
+    /// The names are made durable first: an earlier server may have been killed before it did that, and a power cut
+    /// would bring back the old names. If they cannot be made durable, what is there now is recorded once, and the note
+    /// stays.
     func resolveChanges(in store: any TreeChanging) {
         let found = unresolved.withLock { unresolved -> (changes: [NotedChange], told: Set<Int64>)? in
             guard !unresolved.isResolving, !unresolved.changes.isEmpty, clock.monotonic() >= unresolved.nextTry else {
@@ -275,12 +284,12 @@ extension KnownUploads {
         _ changes: [NotedChange], told: Set<Int64>, in store: any TreeChanging
     ) -> UnresolvedChanges.Outcome {
         var result = UnresolvedChanges.Outcome()
-        // What the catalog could not be told of came before these.
+        // Changes that are not recorded yet were made before these.
         guard tellUntold() == nil else { return result }
         // A folder in doubt stays so, whatever is synced.
         let doubted = Set(changes.filter { store.isDoubted($0.paths) }.compactMap(\.number))
         let others = changes.filter { change in !(change.number.map(doubted.contains) ?? false) }
-        // One pass for all: where it fails, the next sync of the same names would say nothing.
+        // One pass for all of them. If it fails, a later sync of the same names would not report the failure again.
         let areDurable = others.isEmpty || store.confirmNames(of: others.flatMap(\.paths))
         for noted in changes {
             guard let number = noted.number else { continue }
@@ -301,11 +310,11 @@ extension KnownUploads {
 }
 
 extension KnownUploads {
-    /// Lets the catalog know what came of changes that an earlier server did not finish. To be called before the first upload and the
-    /// first change; where the catalog cannot be read or written then, it is done before the first change.
+    /// Records what became of changes that an earlier server did not finish. Call it before the first upload and the
+    /// first change. If the catalog cannot be read or written then, this is done before the first change.
     ///
-    /// - Parameter store: the same that uploads go to.
-    /// - Returns: how many there were.
+    /// - Parameter store: the store that uploads go to.
+    /// - Returns: the number of these changes.
     package func resolveIntended(in store: any TreeChanging) -> Int {
         do throws(RecordsError) {
             return try loadIntended(in: store)
@@ -317,7 +326,7 @@ extension KnownUploads {
 }
 
 extension Failure {
-    /// Refuses a change of a path of which another change is not resolved.
+    /// Refuses a change of a path for which an earlier change is unresolved.
     static func isUnresolved(_ path: RelativePath) -> Failure {
         Failure(
             .storageFailed,

@@ -3,10 +3,10 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// What the disk has lost. A catalog that cannot be read knows of nothing.
+/// Files whose content the disk has lost. A catalog that cannot be opened has no marks of them.
 extension KnownUploads {
-    /// Whether any file may be known to be rotten: one question for many files. True where the catalog cannot say; one that cannot be
-    /// opened has no marks.
+    /// Whether any file is known to be rotten: one query instead of one for each file. True if the catalog cannot be
+    /// read, but false if it cannot be opened.
     package var hasRotten: Bool {
         do throws(RecordsError) {
             return try records.hasRotten()
@@ -16,7 +16,7 @@ extension KnownUploads {
         }
     }
 
-    /// Whether a file is known to be rotten, or the catalog cannot say: then it is not told to be stored.
+    /// Whether a file is known to be rotten, or the catalog cannot be read. Such a file is not reported as stored.
     func mayBeRotten(_ file: ContentVersion) -> Bool {
         do throws(RecordsError) {
             return try mark(of: file) != nil
@@ -26,11 +26,11 @@ extension KnownUploads {
         }
     }
 
-    /// Whether a file is known to be rotten. It is asked every time, because a scrub beside this server may have found it just
-    /// now.
+    /// Whether a file is known to be rotten. The catalog is asked every time, because a scrub beside this server may
+    /// have found the file just now.
     package func isRotten(_ file: ContentVersion) -> Bool { rotten(file) != nil }
 
-    /// A file was read, and is not what was acknowledged.
+    /// Marks a file that was read and is not what was acknowledged.
     package func add(rotten file: RottenFile) {
         hadRotten.store(true, ordering: .relaxed)
         do throws(RecordsError) {
@@ -40,9 +40,9 @@ extension KnownUploads {
         }
     }
 
-    /// What was acknowledged last under a path, if the file there has not been changed by anybody since: one with another
-    /// digest is rotten then. A file that a restored copy of the directory has is another one, until a scrub has found it
-    /// rotten.
+    /// The digest that was acknowledged last under a path, if the file there was not changed since; if the file has
+    /// another digest, it is rotten. In a restored copy of the directory the file has another version, and nil is
+    /// returned until a scrub has found the file rotten.
     package func acknowledged(at path: RelativePath, _ file: ContentVersion) -> Digest? {
         indexIfNeeded()
         guard let last = entries(at: [path.string])[0].acknowledged(as: file), let digest = last.digest,
@@ -52,7 +52,8 @@ extension KnownUploads {
         return rotten(file)?.digest == digest ? digest : nil
     }
 
-    /// The mark of a rotten file, which it keeps with other attributes, also where the catalog was not told of these so far.
+    /// The mark of a rotten file. It also applies after the file's attributes were changed, even if the catalog has not
+    /// recorded that yet.
     private func mark(of file: ContentVersion) throws(RecordsError) -> RottenFile? {
         for version in untold.withLock({ $0.versions(of: file) }) {
             if let mark = try records.rotten(version) { return mark }
@@ -71,9 +72,10 @@ extension KnownUploads {
 }
 
 extension CatalogEntry {
-    /// The file, if it is sound since it was published, so that a mark of rot goes: one that was written is, and such a mark is of an
-    /// earlier file, which is gone and whose inode number came again. One that was compared is sound if the mark is from before: the disk
-    /// may lose the content behind the comparison, and a mark from then stays.
+    /// The version of the file, if it is sound since its publication, so that a mark of rot can be removed. A file that
+    /// was written is sound: its mark is of an earlier file with the same inode number. A file that was compared is
+    /// sound if the mark is older than the comparison. Newer marks stay, because the disk may have lost the content
+    /// after the comparison.
     ///
     /// - Parameter marked: files that were known to be rotten before they were compared.
     func soundVersion(_ marked: [ContentVersion]) -> ContentVersion? {
@@ -83,8 +85,8 @@ extension CatalogEntry {
 }
 
 extension [CatalogEntry] {
-    /// What a file is to be judged by that has the path of all of these: what was acknowledged last. A file that came later, and is
-    /// the very one of an earlier upload, is judged by that.
+    /// The entry that a file with the path of all of these is judged by: the one acknowledged last. If the file is
+    /// older than that one and is exactly the file of an earlier upload, it is judged by the earlier upload.
     fileprivate func acknowledged(as file: ContentVersion) -> CatalogEntry? {
         let last = self.max { $0.committed < $1.committed }
         guard let known = last?.version, file.mayBeEarlier(than: known) else { return last }
@@ -94,7 +96,7 @@ extension [CatalogEntry] {
 }
 
 extension Failure {
-    /// To whoever wants a file that is known to be rotten.
+    /// For clients that want a file that is known to be rotten.
     package static func contentLost(_ path: RelativePath) -> Failure {
         Failure(
             .contentLost,

@@ -3,40 +3,40 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// The uploads that were acknowledged: the last ones in memory, all of them in the catalog, which also says what is
-/// unfinished. An upload does not fail because the catalog does; the log tells.
+/// The uploads that were acknowledged: the last ones in memory, all of them in the catalog, together with the
+/// unfinished ones. If the catalog fails, uploads do not fail; the failure is reported to the log.
 package final class KnownUploads: Sendable {
-    /// What the log was not told yet.
+    /// What is not reported to the log yet.
     private struct Trouble {
-        /// Uploads that were acknowledged and not recorded since the log was last told that all is well.
+        /// Uploads that were acknowledged without a record since the log last said that the catalog works.
         var unrecorded = 0
-        /// Whether the log was told of a failure and of no end of it.
+        /// Whether the log has reported a failure and not its end.
         var isOpen = false
-        /// When the log may be told again, in nanoseconds of the monotonic clock.
+        /// When the log may be written to again, in nanoseconds of the monotonic clock.
         var nextLine: Int64 = 0
     }
 
-    /// Ids learnt at once.
+    /// The number of ids that are added to the filter at once.
     private static let loadStep = 1024
 
-    /// Nanoseconds between two lines about a catalog that fails: each upload would write one.
+    /// Nanoseconds between two log lines about a failing catalog; otherwise each upload would write one.
     private static let logInterval: Int64 = 60_000_000_000
 
-    /// Nanoseconds between two attempts to learn what the catalog knows: each may read all of it.
+    /// Nanoseconds between two calls of `load`; each may read the whole catalog.
     static let loadInterval: Int64 = 60_000_000_000
 
-    /// Nanoseconds between two questions that have it index what was recorded.
+    /// Nanoseconds between two times that a lookup makes the catalog index.
     static let indexInterval: Int64 = 1_000_000_000
 
     let records: any UploadRecords
     let recent = RecentResults()
     let filter: UploadFilter
-    /// Whether other servers record uploads as well, so that the filter does not know all.
+    /// Whether other servers record uploads as well, so that the filter does not know all ids.
     private let isShared: Bool
     private let unfinished = UnfinishedUploads()
-    /// Held while something is said of unfinished uploads, so that what was said last counts.
+    /// Held while unfinished uploads are recorded, so that the newest state is written last.
     private let tellingUnfinished = Locked(())
-    /// What this server has changed, and the catalog could not be told.
+    /// Changes that this server has made and that the catalog could not record.
     let untold = Locked(Untold())
     let recentChanges = RecentChanges()
     let recentKeeps = RecentKeeps()
@@ -44,13 +44,14 @@ package final class KnownUploads: Sendable {
     let clock: IntakeClock
     private let report: @Sendable (IntakeEvent) -> Void
     private let trouble = Locked(Trouble())
-    /// When it may index for a question again, in nanoseconds of the monotonic clock.
+    /// When a lookup may make the catalog index again, in nanoseconds of the monotonic clock.
     private let nextIndexing = Locked(Int64.min)
-    /// Whether the catalog had marks of rotten files when it was last asked.
+    /// Whether the catalog had marks of rotten files when it was last read.
     let hadRotten = Atomic(true)
-    /// Whether it is known what the catalog had of unfinished uploads at the start.
+    /// Whether the unfinished uploads that the catalog had at the start are loaded.
     private let knowsUnfinished = Atomic(false)
-    /// When `load`, which has failed, is to be called again, in nanoseconds of the monotonic clock; `max` where it has not failed.
+    /// When `load` has to be called again after a failure, in nanoseconds of the monotonic clock; `max` if it has not
+    /// failed.
     private let nextLoading = Atomic(Int64.max)
 
     init(
@@ -65,8 +66,8 @@ package final class KnownUploads: Sendable {
     /// UTC, in nanoseconds since 1970.
     var now: Int64 { clock.utc() }
 
-    /// Learns what is unfinished, and which ids the catalog knows; until then every one that isn't among the last is looked up. Where the
-    /// catalog cannot be read, `claimLoading` says when to try again.
+    /// Loads the unfinished uploads and the ids of the catalog. Until then every id that is not in memory is looked up.
+    /// If the catalog cannot be read, `claimLoading` says when to try again.
     package func load() {
         do throws(RecordsError) {
             if !knowsUnfinished.load(ordering: .relaxed) {
@@ -102,14 +103,14 @@ package final class KnownUploads: Sendable {
         return nextLoading.compareExchange(expected: due, desired: .max, ordering: .relaxed).exchanged
     }
 
-    /// - Returns: nothing for an id that has no acknowledgement, or whose is forgotten.
+    /// - Returns: nil for an id without an acknowledgement, or whose acknowledgement is forgotten.
     package func entry(for id: UploadID) -> CatalogEntry? {
         if let entry = recent.find(id) { return entry }
         guard mayBeRecorded(id) else { return nil }
         return recorded([id]).first ?? nil
     }
 
-    /// The same for many at once, in their order.
+    /// The same for many ids at once, in their order.
     func entries(for ids: [UploadID]) -> [CatalogEntry?] {
         var found = ids.map(recent.find)
         let others = found.indices.filter { found[$0] == nil && mayBeRecorded(ids[$0]) }
@@ -118,11 +119,11 @@ package final class KnownUploads: Sendable {
         return found
     }
 
-    /// Whether the catalog has to be asked for an upload.
+    /// Whether an upload has to be looked up in the catalog.
     private func mayBeRecorded(_ id: UploadID) -> Bool { isShared || filter.mayContain(id) }
 
     private func recorded(_ ids: [UploadID]) -> [CatalogEntry?] {
-        // Taken before, so that what is told meanwhile is not missed.
+        // Copied first, so that a change that is recorded meanwhile is not missed.
         let untold = untold.withLock { $0 }
         do throws(RecordsError) {
             return try records.entries(for: ids).map { $0.map(untold.amended) }
@@ -132,12 +133,12 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// Remembers uploads that are published, before they are acknowledged.
+    /// Records published uploads, before they are acknowledged.
     ///
     /// - Parameters:
-    ///   - receipts: that entries have the numbers of.
-    ///   - marked: `marks(of:)` before they were published.
-    /// - Returns: whether the catalog has them. Where it could not be told, only this process knows them.
+    ///   - receipts: the batch of receipts whose numbers the entries have.
+    ///   - marked: the result of `marks(of:)` before they were published.
+    /// - Returns: whether the catalog has recorded them. If not, only this process knows them.
     @discardableResult
     func record(
         _ entries: [CatalogEntry], with receipts: SignedBatch? = nil, marked: [ContentVersion] = []
@@ -156,29 +157,29 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// Those of some files that are known to be rotten, before they are read. A mark that the catalog has got from another process may be
+    /// The files that are known to be rotten, before they are read. A mark that another process has just added may be
     /// missing.
     func marks(of files: () -> [ContentVersion?]) -> [ContentVersion] {
         guard hadRotten.load(ordering: .relaxed) else { return [] }
         return files().compactMap { $0 }.filter(isRotten)
     }
 
-    /// Remembers uploads in memory alone.
+    /// Remembers uploads in memory only.
     func remember(_ entries: [CatalogEntry]) {
         recent.add(entries)
         filter.add(entries.lazy.map(\.id))
         unfinished.end(entries.lazy.map(\.id))
     }
 
-    /// What was signed together with one receipt.
+    /// The uploads whose receipts share a signature with one receipt.
     ///
-    /// - Returns: nothing unless all of it is known still.
+    /// - Returns: nil unless all of these uploads are still known.
     func signed(with number: UInt64) -> SignedEntries? {
         do throws(RecordsError) {
             guard let kept = try records.receipts(with: number) else { return nil }
             var entries: [CatalogEntry] = []
             for (offset, id) in kept.uploads.enumerated() {
-                // Wraps as it did when they were given: a damaged catalog may say any number.
+                // Wraps as it did when the receipts were issued: a damaged catalog may have any number.
                 let number = kept.signedBatch.number &+ UInt64(offset)
                 guard let entry = entry(for: id), entry.receipt == number else { return nil }
                 entries.append(entry)
@@ -190,8 +191,8 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// Has the catalog index what was recorded, while no client waits for it; tells it first what it could not be told, and learns what could
-    /// not be learnt at the start.
+    /// Makes the catalog index what was recorded; called while no client waits. First it records the changes that it
+    /// could not record before, and loads what could not be loaded at the start.
     package func index() {
         _ = tellUntold()
         if claimLoading() { load() }
@@ -202,7 +203,7 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// Forgets what was acknowledged of files that are gone.
+    /// Forgets the acknowledged uploads of files that are gone.
     package func forget(_ files: [KnownChanges.Replaced]) {
         var changes = KnownChanges()
         changes.replaced = files
@@ -213,7 +214,7 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// What was acknowledged under each of these paths, the newest of it, as far as it is indexed.
+    /// The newest entries of each path, as far as they are indexed.
     package func entries(at paths: [String]) -> [[CatalogEntry]] {
         do throws(RecordsError) {
             return try records.entries(at: paths)
@@ -223,7 +224,7 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// Some of what was acknowledged for the files in one folder, as far as it is indexed.
+    /// Some of the entries for the files in one folder, as far as they are indexed.
     func files(_ query: KnownFiles.Query, after start: [UInt8]) -> KnownFiles {
         do throws(RecordsError) {
             return try records.files(query, after: start)
@@ -233,10 +234,10 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// Makes all that was recorded known to `files`, unless that was done a moment ago: whoever can have it done must not have a
-    /// sync for every question.
+    /// Makes all recorded uploads available to `files`, unless that was done a moment ago: indexing can cost a sync,
+    /// and clients must not be able to cause one with every question.
     ///
-    /// - Returns: whether there is anything new.
+    /// - Returns: whether anything was indexed.
     func indexNowAndThen() -> Bool {
         guard records.hasUnindexed else { return false }
         let now = clock.monotonic()
@@ -249,14 +250,14 @@ package final class KnownUploads: Sendable {
         return mayGoOn
     }
 
-    /// Makes all that was recorded known to `entries(at:)` and `files`.
+    /// Makes all recorded uploads available to `entries(at:)` and `files`.
     package func indexIfNeeded() {
         if records.hasUnindexed { index() }
     }
 
-    /// The server is over.
+    /// Writes what is left and closes the records, at the end of the server.
     package func close() {
-        // Whoever was asked to, later, finds nothing to write, and does not open the catalog again.
+        // A closure that is scheduled to record them then finds nothing to write, and does not open the catalog again.
         recordUnfinished()
         _ = tellUntold()
         do throws(RecordsError) {
@@ -266,9 +267,9 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// Calls `body` with all that the catalog knows of one client, in the order of paths.
+    /// Calls `body` with all entries of one client, in the order of paths.
     ///
-    /// - Returns: false where that cannot be read.
+    /// - Returns: false if the catalog cannot be read.
     func forEachEntryByPath(from caller: KnownCaller, _ body: (CatalogEntry) -> Void) -> Bool {
         do throws(RecordsError) {
             try records.forEachEntryByPath { if caller.hasSent($0) { body($0) } }
@@ -279,13 +280,14 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// - Returns: how many the catalog knows.
+    /// - Returns: the number of uploads in the catalog.
     package func count() throws(RecordsError) -> Int { try records.count() }
 
-    /// What the catalog knows, in each state; nothing when it cannot be read.
+    /// The number and size of uploads in each state; nil if the catalog cannot be read.
     package func totals() -> [CatalogEntry.State: CatalogTotals]? { try? records.totals() }
 
-    /// Above all numbers of receipts that were given; 0 where nobody knows, and only the clock can tell.
+    /// A number above those of all receipts that were issued; 0 if the catalog cannot be read, so that only the clock
+    /// can give one.
     var receiptNumber: UInt64 {
         do throws(RecordsError) {
             return try records.receiptNumber
@@ -325,35 +327,35 @@ package final class KnownUploads: Sendable {
     }
 }
 
-// MARK: Unfinished ones
+// MARK: Unfinished uploads
 
 extension KnownUploads {
-    /// Work on an upload in parts begins.
+    /// Notes that work on a multipart upload begins.
     ///
-    /// - Returns: whether somebody has to call `recordUnfinished`, some time.
+    /// - Returns: whether the caller has to arrange for a call of `recordUnfinished`.
     func begin(_ upload: UnfinishedUpload) -> Bool { unfinished.begin(upload) }
 
-    /// Where one more upload of a client goes.
+    /// The place of one more unfinished upload of a client.
     func place(for caller: Caller) -> UnfinishedUploads.Place {
         unfinished.place(for: UnfinishedUploads.Holder(client: caller.id, sender: caller.sender))
     }
 
-    /// - Returns: nothing for an upload that has not begun, or is over.
+    /// - Returns: nil for an upload that has not begun, or is over.
     func unfinished(_ id: UploadID) -> UnfinishedUpload? { unfinished.find(id) }
 
-    /// What one client has begun.
+    /// The unfinished uploads of one client.
     func unfinished(of caller: KnownCaller) -> [UnfinishedUpload] { unfinished.all.filter(caller.hasBegun) }
 
-    /// Writes down what has begun.
+    /// Records the unfinished uploads that the catalog does not have yet.
     package func recordUnfinished() {
         tell { unfinished.takeWaiting() }
     }
 
-    /// Forgets unfinished uploads that nothing is left of.
+    /// Forgets unfinished uploads whose parts are gone.
     ///
     /// - Parameters:
-    ///   - ids: which; nothing for all.
-    ///   - isThere: whether somebody can go on with an upload.
+    ///   - ids: the uploads to look at; nil for all.
+    ///   - isThere: whether an upload can be resumed.
     func forgetUnfinished(_ ids: [UploadID]? = nil, unless isThere: (UploadID) -> Bool) {
         tell(forgetting: { unfinished.remove(ids, unless: isThere) })
     }
@@ -371,22 +373,22 @@ extension KnownUploads {
     }
 }
 
-/// Whose a stored file is.
+/// Which client has stored a file.
 extension KnownUploads {
-    /// Whether it was this client that stored the file. That it has sent the same content later makes nobody its owner; and
-    /// somebody else may have written to it, or have got the number of one that is gone.
+    /// Whether the file was stored by this client. A client that has sent the same content later does not own the file.
+    /// A file that another program has written to, or that has the object number of a removed one, is not the client's.
     package func hasStored(_ caller: Caller, _ path: RelativePath, _ file: ContentVersion) -> Bool {
         guard let id = caller.id else { return false }
         return storing(path, file)?.client == id
     }
 
-    /// Whether the catalog says that another client stored the file. Of one that it does not know nobody says so: it may be the client's
-    /// own, published by a server that died before it could record that.
+    /// Whether the catalog says that another client has stored the file. A file that the catalog does not know may be
+    /// the client's own, published by a server that died before it could record that.
     func isOfAnother(than caller: Caller, _ path: RelativePath, _ file: ContentVersion) -> Bool {
         storing(path, file).map { caller.id == nil || $0.client != caller.id } ?? false
     }
 
-    /// - Returns: nil if the catalog does not know the file as it is.
+    /// - Returns: nil if the catalog does not know this version of the file.
     private func storing(_ path: RelativePath, _ file: ContentVersion) -> CatalogEntry? {
         indexIfNeeded()
         return stored(at: path.string).last { $0.version?.hasSameContent(as: file) ?? false }
@@ -403,14 +405,14 @@ extension KnownUploads {
     }
 }
 
-/// Records what is published and not acknowledged so far. Other changes of this server may have reached the files meanwhile: their
-/// entries are recorded as these have left them.
+/// Records uploads that are published and not acknowledged yet. If other changes of this server have affected their
+/// files meanwhile, the entries are recorded with these changes.
 struct PublishedRecording {
     let known: KnownUploads
     let store: any ContentStore
 
     /// - Parameters:
-    ///   - receipts: that entries have the numbers of.
+    ///   - receipts: the batch of receipts whose numbers the entries have.
     ///   - moment: `RecentChanges.moment` before they were published.
     ///   - marked: `KnownUploads.marks(of:)` before they were published.
     func record(
@@ -426,7 +428,7 @@ struct PublishedRecording {
         if !isRecorded { known.recent.add(entries.compactMap { $0.restamped(by: changes) }) }
     }
 
-    /// Entries whose files have given way to others since they were published.
+    /// The changes of entries whose files were replaced after their publication.
     private func keeps(of entries: [CatalogEntry]) -> KnownChanges {
         let files = entries.compactMap { entry in entry.version.map { (path: entry.path, version: $0) } }
         let places = known.recentKeeps.places(of: files.map { ($0.path, $0.version.object) })
@@ -441,7 +443,7 @@ struct PublishedRecording {
         return changes
     }
 
-    /// Whether a file has its path still, or again: by another name of it that was moved there.
+    /// Whether the file is at its path, or is there again because another of the file's names was moved there.
     private func hasPath(_ file: ContentVersion, _ path: String) -> Bool {
         RelativePath(stored: path).flatMap(store.version)?.object == file.object
     }

@@ -3,11 +3,11 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// The last uploads that were acknowledged, by id, so that a replay after a lost acknowledgement costs no look into the
-/// catalog, and gets an answer where there is none; and those that are just being completed, so that a replay does not
-/// meet what its own first attempt is about to leave.
+/// The last uploads that were acknowledged, by id. With them a replay after a lost acknowledgement needs no query to
+/// the catalog, and is answered even if the catalog fails. Also the ids that are being completed, so that a replay does
+/// not take for another's file what its own first attempt is about to publish.
 final class RecentResults: Sendable {
-    /// Where an entry is.
+    /// The position of an entry.
     private struct Place: Equatable {
         let batch: Int
         let index: Int
@@ -16,22 +16,24 @@ final class RecentResults: Sendable {
     /// Uploads that were added together.
     private struct Batch {
         let ids: [UploadID]
-        /// None where they took too much memory: the catalog has them, and that the uploads were completed stays known.
+        /// Empty after the entries took too much memory. The catalog has them, and the ids still show that the uploads
+        /// were completed.
         var entries: [CatalogEntry]
-        /// Of the names in `entries`.
+        /// Bytes of the names in `entries`.
         var bytes: Int
     }
 
     private struct State {
-        /// By their numbers, which grow. As they came: copying their entries would cost more than all else here.
+        /// The batches by their growing numbers. Entries stay in the batch that they came in, because copying them
+        /// would cost more than everything else here.
         var batches: [Int: Batch] = [:]
         var oldest = 0
         var next = 0
-        /// The first that has its entries.
+        /// Number of the first batch that still has its entries.
         var firstWhole = 0
-        /// Entries in all of them, also those whose id came again.
+        /// Number of ids in all batches; an id that came twice counts twice.
         var count = 0
-        /// Of all their names.
+        /// Bytes of the names in all batches.
         var bytes = 0
         var places: [UploadID: Place] = [:]
         /// Uploads that are being completed, and not added yet.
@@ -39,28 +41,30 @@ final class RecentResults: Sendable {
         var forgotten = ForgottenPaths()
     }
 
-    /// An upload that is all there.
+    /// A claim on the id of a complete upload.
     struct Claim {
         let id: UploadID
-        /// The `moment` before it was looked for here.
+        /// `moment` before the id was looked up here.
         let begun: Int
     }
 
-    /// A client replays at most its window of unacknowledged uploads; this holds that of four clients.
+    /// The most ids that are remembered. A client replays at most its window of unacknowledged uploads; this is the
+    /// window of four clients.
     static let capacity = 16_384
 
-    /// Bytes of paths and senders: 512 for each.
+    /// The most bytes of paths and senders: 512 for each entry.
     static let mostBytes = 8 << 20
 
     private let state = Locked(State())
     private let batches = Atomic(0)
 
-    /// Grows whenever uploads are added.
+    /// A number that grows whenever uploads are added.
     var moment: Int { batches.load(ordering: .acquiring) }
 
-    /// Asks for the right to complete uploads, which is to be released when they are added or have failed.
+    /// Claims ids for completion. Each claim has to be released when its upload is added or has failed.
     ///
-    /// - Returns: the positions of those that another connection completes, or has completed since they began.
+    /// - Returns: the indices of those claims that were refused, because another connection completes the upload, or
+    ///   has completed it since it began.
     func claim(_ claims: [Claim]) -> [Int] {
         state.withLock { state in
             claims.indices.filter { index in
@@ -79,7 +83,7 @@ final class RecentResults: Sendable {
         }
     }
 
-    /// - Returns: what is known of the id.
+    /// - Returns: the entry; nil if it is not known here.
     func find(_ id: UploadID) -> CatalogEntry? {
         state.withLock { state in
             guard let place = state.places[id], let entries = state.batches[place.batch]?.entries,
@@ -105,8 +109,8 @@ final class RecentResults: Sendable {
         }
     }
 
-    /// Forgets what was acknowledged under these paths: the catalog knows better by now. An older copy of such an upload is still
-    /// refused by `claim`.
+    /// Forgets the entries with these paths, because the catalog has newer ones. An older copy of such an upload is
+    /// still refused by `claim`.
     func forget(_ paths: Set<PathKey>) {
         state.withLock { state in
             for path in paths { state.forgotten.add(path, before: state.next, oldest: state.oldest) }
@@ -116,7 +120,7 @@ final class RecentResults: Sendable {
     private static func forgetOldest(_ state: inout State) {
         let batch = state.batches.removeValue(forKey: state.oldest)
         for (index, id) in (batch?.ids ?? []).enumerated() {
-            // It may have come again.
+            // The id may have been added again.
             if state.places[id] == Place(batch: state.oldest, index: index) { state.places[id] = nil }
         }
         state.count -= batch?.ids.count ?? 0
@@ -133,12 +137,12 @@ final class RecentResults: Sendable {
     }
 }
 
-/// Paths whose results may be wrong by now: no more than a look at each, however many results there are of it.
+/// Paths whose entries are outdated. Checking an entry costs one look, however many entries its path has.
 private struct ForgottenPaths {
-    /// The number behind the last batch whose results may be wrong.
+    /// For each path, the number after the last batch whose entries are outdated.
     private var ends: [PathKey: Int] = [:]
     private var bytes = 0
-    /// All results of earlier batches count as forgotten: the catalog has them.
+    /// All entries of batches before this number count as forgotten, because the catalog has them.
     private var endOfAll = 0
 
     mutating func add(_ path: PathKey, before end: Int, oldest: Int) {
@@ -146,7 +150,7 @@ private struct ForgottenPaths {
         guard ends.count > RecentResults.capacity || bytes > RecentResults.mostBytes else { return }
         ends = ends.filter { $0.value > oldest }
         bytes = ends.keys.reduce(0) { $0 + $1.string.utf8.count }
-        // Where little was gained this would be done again and again.
+        // If this freed little memory, it would be repeated at every call.
         guard ends.count > RecentResults.capacity / 2 || bytes > RecentResults.mostBytes / 2 else { return }
         (ends, bytes, endOfAll) = ([:], 0, end)
     }
@@ -156,8 +160,8 @@ private struct ForgottenPaths {
     }
 }
 
-/// Files that have given way to uploads last, and where they are kept: an upload whose file is replaced between its publication and its
-/// record is recorded there.
+/// Files that uploads have replaced lately, and where they are kept. If the file of an upload is replaced between its
+/// publication and its record, it is recorded under the path where it is kept.
 final class RecentKeeps: Sendable {
     private struct Keep {
         let path: String
@@ -165,7 +169,7 @@ final class RecentKeeps: Sendable {
     }
 
     private struct State {
-        /// By the numbers of the files.
+        /// By the object numbers of the files.
         var recent: [UInt64: Keep] = [:]
         var older: [UInt64: Keep] = [:]
     }
@@ -184,9 +188,9 @@ final class RecentKeeps: Sendable {
         }
     }
 
-    /// Where files are kept that had these paths.
+    /// Finds where files are kept that had these paths.
     ///
-    /// - Returns: one for each, in their order; nil for one that has not given way lately.
+    /// - Returns: one element for each file, in their order; nil for a file that was not replaced lately.
     func places(of files: [(path: String, object: UInt64)]) -> [RelativePath?] {
         state.withLock { state in
             guard !state.recent.isEmpty || !state.older.isEmpty else { return files.map { _ in nil } }
@@ -198,25 +202,26 @@ final class RecentKeeps: Sendable {
     }
 }
 
-/// Tells ids that were surely never recorded from those that may have been, in little memory: a Bloom filter. Most ids are
-/// new, and to look one up in the catalog costs more than all else about a small upload.
+/// A Bloom filter of recorded ids. It recognises most new ids in little memory; a query to the catalog for each would
+/// cost more than the rest of a small upload.
 final class UploadFilter: Sendable {
     private struct State {
         var words: [UInt64]
-        /// Whether all that the catalog knew is in it.
+        /// Whether all ids of the catalog are in the filter.
         var isLoaded: Bool
     }
 
-    /// Bits for each id: with three probes one id in two hundred is taken for another.
+    /// Bits for each id. With three probes, one new id in two hundred is taken for a recorded one.
     private static let bitsPerID = 16
     private static let probes = 3
 
-    /// Bits: room for half a million ids in 1 MiB; for more than eight millions, in 16 MiB, it only tells less well.
+    /// The least and the greatest number of bits. 1 MiB has room for half a million ids. With more than eight million
+    /// ids in 16 MiB, more new ids are taken for recorded ones.
     private static let sizes = 1 << 23...1 << 27
 
     private let state: Locked<State>
 
-    /// - Parameter known: ids that the catalog knows already, which have to be added; nothing where it cannot say.
+    /// - Parameter known: the number of ids in the catalog, which have to be added; nil if it cannot be read.
     init(catalogCount known: Int?) {
         let count = known ?? 0
         let (wanted, overflow) = count.multipliedReportingOverflow(by: 2 * Self.bitsPerID)
@@ -225,10 +230,10 @@ final class UploadFilter: Sendable {
         state = Locked(State(words: [UInt64](repeating: 0, count: bits / 64), isLoaded: known == 0))
     }
 
-    /// Whether it tells ids that the catalog does not know.
+    /// Whether the filter can recognise new ids.
     var isLoaded: Bool { state.withLock { $0.isLoaded } }
 
-    /// All that the catalog knew was added.
+    /// Has to be called when all ids of the catalog were added.
     func loaded() {
         state.withLock { $0.isLoaded = true }
     }
@@ -255,12 +260,12 @@ final class UploadFilter: Sendable {
 
     /// - Parameter size: a power of two.
     private static func bits(of id: UploadID, in size: Int) -> some Sequence<Int> {
-        // Under a key of this process: clients choose ids.
+        // The hash has a random key, because clients choose the ids.
         var hasher = Hasher()
         hasher.combine(id.high)
         hasher.combine(id.low)
         let hash = UInt(bitPattern: hasher.finalize())
-        // The two halves make as many hashes as are wanted (Kirsch and Mitzenmacher, 2006).
+        // Two halves of a hash make as many hashes as are needed (Kirsch and Mitzenmacher, 2006).
         let (start, step) = (hash & UInt(UInt32.max), hash >> 32 | 1)
         return (0..<UInt(probes)).lazy.map { Int((start &+ $0 &* step) & UInt(size - 1)) }
     }

@@ -2,26 +2,27 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// The uploads in parts that have begun and have no acknowledgement, as they were declared last. The records know them too, or
-/// will when somebody has the time: nobody waits for that. Each is written when it begins and when it is declared otherwise,
-/// whatever number of connections brings it.
+/// The multipart uploads that have begun and have no acknowledgement, as they were declared last. They are written to
+/// the records later, and no client waits for that. Each is written once when it begins and again when it is declared
+/// otherwise, however many connections bring it.
 final class UnfinishedUploads: Sendable {
-    /// Who takes places: a client, or all of one network who cannot be told apart.
+    /// The party whose places are counted: a client, or all clients without a key or token in one network.
     enum Holder: Hashable {
         case client(UInt64)
         case network(PeerNetwork)
-        /// Without an address, as over a Unix socket.
+        /// A client without an IP address, as on a Unix socket.
         case host(String)
 
         /// - Parameters:
-        ///   - client: its id; nothing for one that cannot be told apart.
-        ///   - sender: what stands in the catalog: of such a client the address, with a port unless a proxy has told it.
+        ///   - client: the client's number; nil for a client without a key or token.
+        ///   - sender: the sender in the catalog. For a client without a key or token it is an address, with a port
+        ///     unless a proxy has named it.
         init(client: UInt64?, sender: String) {
             let host = Self.host(of: sender)
             self = client.map(Self.client) ?? PeerNetwork(address: host).map(Self.network) ?? .host(host)
         }
 
-        /// Whether it can be told from others.
+        /// Whether this is a client with a key or token.
         var isNamed: Bool { if case .client = self { true } else { false } }
 
         private static func host(of sender: String) -> String {
@@ -33,36 +34,36 @@ final class UnfinishedUploads: Sendable {
         }
     }
 
-    /// Where one more upload of a holder goes.
+    /// Where one more upload of a holder finds a place.
     enum Place: Equatable {
         case free
-        /// One of these has to give way: the oldest ones of who has most, the oldest first.
+        /// One of these uploads has to be given up: the oldest ones of the holder with the most, the oldest first.
         case instead([UploadID])
     }
 
-    /// What one of them has.
+    /// The unfinished uploads of one holder.
     private struct Holding {
         var count = 0
-        /// Of their paths.
+        /// Bytes that their paths have.
         var bytes = 0
-        /// In the order of their beginning. Some may have ended.
+        /// Ordered by when they began. Some may have ended.
         var order: [UploadID] = []
     }
 
     private struct State {
         private(set) var uploads: [UploadID: UnfinishedUpload] = [:]
         private(set) var held: [Holder: Holding] = [:]
-        /// How many all of those have together who cannot be told apart.
+        /// The number of uploads of all holders without a name.
         private(set) var nameless = 0
-        /// Of all paths.
+        /// Bytes that all paths have.
         private(set) var bytes = 0
-        /// Those that the records don't know as they are.
+        /// Uploads whose current state is not recorded.
         var waiting: Set<UploadID> = []
-        /// Whether somebody was asked to write them, who has not begun to.
+        /// Whether a caller was asked to record them and has not begun to.
         var isAsked = false
 
         mutating func put(_ upload: UnfinishedUpload) {
-            // What is declared again is whose it was.
+            // An upload that is declared again keeps its holder.
             let before = uploads.updateValue(upload, forKey: upload.id)
             let more = upload.path.utf8.count - (before?.path.utf8.count ?? 0)
             bytes += more
@@ -95,12 +96,12 @@ final class UnfinishedUploads: Sendable {
             held[upload.holder] = holding
         }
 
-        /// The oldest ones of a holder.
+        /// The oldest uploads of a holder.
         func oldest(of holder: Holder) -> [UploadID] {
             Array((held[holder]?.order ?? []).lazy.filter { uploads[$0] != nil }.prefix(mostLooks))
         }
 
-        /// Who has most of all, or of those who cannot be told apart; one who has begun less than that gets a place from them.
+        /// The holder with the most uploads, of all or of those without a name.
         func greatest(namelessOnly: Bool) -> Holder? {
             held.lazy.filter { !namelessOnly || !$0.key.isNamed }.max { $0.value.count < $1.value.count }?.key
         }
@@ -108,25 +109,26 @@ final class UnfinishedUploads: Sendable {
 
     private let state = Locked(State())
 
-    /// How many are noted at most: more than there may be parts in the store and multipart uploads. A note goes with what it is about.
+    /// The most uploads that are remembered: more than there may be parts in the store and multipart uploads in memory
+    /// together. An upload is forgotten with its parts.
     private static let most = 32_768
 
-    /// As many as a directory keeps.
+    /// Number of places: as many as a directory keeps.
     static let places = UnfinishedContent.mostParts
 
-    /// Places that a client may have, or a network whose clients cannot be told apart: an eighth.
+    /// Places for one holder: an eighth.
     static let share = places / 8
 
-    /// Places that all may have together who cannot be told apart: a quarter.
+    /// Places for all holders without a name together: a quarter.
     static let namelessShare = places / 4
 
-    /// Bytes that their paths may have in memory: 1 KiB for each place. A client has an eighth of that as well.
+    /// The most bytes of paths in memory: 1 KiB for each place. One holder may use an eighth of that.
     static let mostBytes = 16 << 20
 
-    /// Uploads that are looked at for one that may give way: somebody may be working on the others.
+    /// The number of uploads that are examined when one has to be given up; connections may be working on some.
     private static let mostLooks = 64
 
-    /// What the records knew. What has begun here since is newer.
+    /// Adds the uploads that the records have. Uploads that have begun here since are newer, and stay.
     func add(_ uploads: [UnfinishedUpload]) {
         state.withLock { state in
             let old = uploads.sorted { $0.begun < $1.begun }
@@ -136,8 +138,9 @@ final class UnfinishedUploads: Sendable {
         }
     }
 
-    /// Where one more of a client goes: an upload that nobody brings anything for has its place for a week. A client that has its share
-    /// loses its own oldest one. Who finds no place at all takes that of the oldest one of who has most.
+    /// Finds a place for one more upload of a holder. An upload to which nothing is added keeps its place for a week. A
+    /// holder that has used its share loses its own oldest upload. If no place is free, the holder with the most
+    /// uploads loses its oldest one.
     func place(for holder: Holder) -> Place {
         state.withLock { state in
             let own = state.held[holder]?.count ?? 0
@@ -153,14 +156,14 @@ final class UnfinishedUploads: Sendable {
         }
     }
 
-    /// - Returns: nothing for one that was not noted, or has ended.
+    /// - Returns: nil for an upload that is not known, or has ended.
     func find(_ id: UploadID) -> UnfinishedUpload? { state.withLock { $0.uploads[id] } }
 
     var all: [UnfinishedUpload] { state.withLock { Array($0.uploads.values) } }
 
-    /// Work on an upload begins, perhaps once more.
+    /// Notes that work on an upload begins, perhaps once more.
     ///
-    /// - Returns: whether something has to be written, and nobody has been asked to do that yet.
+    /// - Returns: whether there is something to record and no caller was asked yet to do so.
     func begin(_ upload: UnfinishedUpload) -> Bool {
         state.withLock { state in
             if let known = state.uploads[upload.id] {
@@ -177,9 +180,9 @@ final class UnfinishedUploads: Sendable {
         }
     }
 
-    /// They have their acknowledgement, which is recorded by itself, or nothing is left of them.
+    /// Removes uploads that have their acknowledgement, which is recorded separately, or whose parts are gone.
     ///
-    /// - Returns: those that were noted.
+    /// - Returns: those that were known.
     @discardableResult
     func end(_ ids: some Sequence<UploadID>) -> [UnfinishedUpload] {
         state.withLock { state in
@@ -191,7 +194,7 @@ final class UnfinishedUploads: Sendable {
         }
     }
 
-    /// - Returns: what is to be written; the caller's from now on.
+    /// - Returns: the uploads that the caller now has to record.
     func takeWaiting() -> [UnfinishedUpload] {
         state.withLock { state in
             defer { (state.waiting, state.isAsked) = ([], false) }
@@ -199,24 +202,24 @@ final class UnfinishedUploads: Sendable {
         }
     }
 
-    /// They could not be written. Whoever is asked next tries again.
+    /// Adds uploads again that could not be recorded. The next caller tries again.
     func putBack(_ uploads: [UnfinishedUpload]) {
         state.withLock { state in
             for upload in uploads where state.uploads[upload.id] != nil { state.waiting.insert(upload.id) }
         }
     }
 
-    /// Forgets uploads, but those that somebody can go on with.
+    /// Forgets uploads that cannot be resumed.
     ///
     /// - Parameters:
-    ///   - ids: which; nothing for all.
-    ///   - isThere: is asked without the lock.
+    ///   - ids: the uploads to look at; nil for all.
+    ///   - isThere: whether an upload can be resumed; called without the lock.
     /// - Returns: the forgotten ones.
     func remove(_ ids: [UploadID]?, unless isThere: (UploadID) -> Bool) -> [UploadID] {
         let gone = end(state.withLock { state in ids ?? Array(state.uploads.keys) }.filter { !isThere($0) })
         return gone.compactMap { upload in
             guard isThere(upload.id) else { return upload.id }
-            // Somebody has begun it again meanwhile, and found it noted.
+            // Another connection has begun the upload again meanwhile, when it was still known.
             _ = begin(upload)
             return nil
         }
@@ -226,8 +229,8 @@ final class UnfinishedUploads: Sendable {
 extension UnfinishedUpload {
     fileprivate var holder: UnfinishedUploads.Holder { UnfinishedUploads.Holder(client: client, sender: sender) }
 
-    /// As it is when its sender has declared it once more: whose it is and when it was begun stays, and its size where it says
-    /// nothing of that now.
+    /// The upload after its client has declared it once more: owner and time stay, and so does the size if the client
+    /// does not declare one now.
     fileprivate func declared(again new: UnfinishedUpload) -> UnfinishedUpload {
         var upload = new
         upload.size = new.size ?? size

@@ -3,10 +3,10 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// Uploads that are for other people: asks the mailboxes who can have one, and the store for its content. All connections share one. Safe
-/// to call from any thread.
+/// Delivers uploads that are addressed to people: checks with the mailboxes who may receive one, and removes its
+/// content from the store when it is not needed. Shared by all connections. Safe to call from any thread.
 package final class MailDelivery: Sendable {
-    /// How many mails are doubted at most; each has a name and a note of some KiB.
+    /// The most mails in doubt that are remembered; each has a name and a note of some KiB.
     private static let mostDoubtful = 1024
 
     /// The mailboxes; nil if the server has none.
@@ -14,23 +14,23 @@ package final class MailDelivery: Sendable {
 
     private let store: any ContentStore
     private let quotas: CallerQuotas
-    /// Mail of which it is not known whether it is in a mailbox, because the ledger has failed.
+    /// Mails of which it is unknown whether they are in a mailbox, because the ledger has failed.
     private let doubtfulMail = Locked([Mail]())
 
     init(_ mailroom: Mailroom?, _ store: any ContentStore, _ quotas: CallerQuotas) {
         (self.mailroom, self.store, self.quotas) = (mailroom, store, quotas)
     }
 
-    /// Whether an upload has a chance, before its content travels.
+    /// Checks whether an upload can be delivered, before the client sends its content.
     func admit(_ intent: UploadIntent, from caller: Caller) throws(Failure) {
         guard let mailroom else {
             throw .noMailboxes
         }
         var names = intent.recipients
         if case .part = intent.extent {
-            // Its end is asked about again.
+            // The recipients are checked at the end of the upload.
         } else {
-            // For those who have it, or for whom it waits, it is no more than it was.
+            // Recipients who have received the mail, or for whom it waits, need no further room.
             let known = try knownDeliveries(of: intent.id).filter { $0.state.isOpen || $0.state == .delivered }
             let served = Set(known.lazy.map { PathKey($0.recipient) })
             names.removeAll { served.contains(PathKey($0)) }
@@ -42,7 +42,7 @@ package final class MailDelivery: Sendable {
         }
     }
 
-    /// What became of an upload that was sent before.
+    /// The deliveries of an upload that was sent before.
     func knownDeliveries(of id: UploadID) throws(Failure) -> [Delivery] {
         guard let mailroom else { return [] }
         do throws(RecordsError) {
@@ -52,9 +52,10 @@ package final class MailDelivery: Sendable {
         }
     }
 
-    /// Puts published uploads into mailboxes, all in one transaction. Content that nobody gets is removed.
+    /// Puts published uploads into mailboxes, in one transaction. The content of mails that no recipient gets is
+    /// removed.
     ///
-    /// - Returns: of each whether it is what its recipients get, or why it is not taken.
+    /// - Returns: for each mail whether its content is what the recipients get, or why it is refused.
     func queue(_ mails: [(mail: Mail, recipients: [String])]) -> [Result<Bool, Failure>] {
         guard let mailroom else {
             free(mails.map(\.mail))
@@ -71,7 +72,7 @@ package final class MailDelivery: Sendable {
             try settleDoubtful(mailroom)
             queued = try mailroom.queue(mails) { [store] in store.version(at: $0) != nil }
         } catch {
-            // It may be in the ledger all the same, so its content has to stay until that is known.
+            // The mails may be in the ledger nevertheless, so their content has to stay until that is known.
             doubt(mails.map(\.mail))
             let failure = Failure(mail: error)
             return mails.map { _ in .failure(failure) }
@@ -88,17 +89,17 @@ package final class MailDelivery: Sendable {
         }
     }
 
-    /// Removes content that was for somebody and that nobody needs any more. What cannot be removed goes at the next start.
+    /// Removes the content of mails that are not needed any more. What cannot be removed is removed at the next start.
     package func free(_ mails: [Mail]) {
         guard !mails.isEmpty else { return }
         store.removeMail(mails.map(\.path))
         quotas.removed(mails)
     }
 
-    /// Ends what has waited for too long.
+    /// Ends deliveries that have waited for too long.
     ///
     /// - Parameter age: nanoseconds.
-    /// - Returns: what has ended.
+    /// - Returns: the deliveries that have ended.
     package func expire(after age: Int64) throws(RecordsError) -> [Delivery] {
         guard let mailroom, mailroom.isOpen else { return [] }
         try settleDoubtful(mailroom)
@@ -107,10 +108,10 @@ package final class MailDelivery: Sendable {
         return ended.deliveries
     }
 
-    /// Removes content in the place of mail that is in no mailbox: uploads that were published when a server ended. To be
-    /// called before the first upload.
+    /// Removes the content of mails that are in no mailbox: they were published when a server ended. Has to be called
+    /// before the first upload.
     ///
-    /// - Returns: how many files.
+    /// - Returns: the number of removed files.
     package func sweep() throws(RecordsError) -> Int {
         guard let mailroom else { return 0 }
         let open = try mailroom.ledger.openPaths()
@@ -119,7 +120,7 @@ package final class MailDelivery: Sendable {
         return orphans.count
     }
 
-    /// Looks again at what was published while the ledger failed.
+    /// Looks up the mails that were published while the ledger failed.
     private func settleDoubtful(_ mailroom: Mailroom) throws(RecordsError) {
         let doubtful = doubtfulMail.withLock { doubtful in
             defer { doubtful = [] }
@@ -139,17 +140,17 @@ package final class MailDelivery: Sendable {
         }
     }
 
-    /// What is one too many is looked at when the next server starts.
+    /// Mails beyond the limit are looked at when the next server starts.
     private func doubt(_ mails: [Mail]) {
         doubtfulMail.withLock { doubtful in doubtful += mails.prefix(max(0, Self.mostDoubtful - doubtful.count)) }
     }
 }
 
 extension UploadAdmission {
-    /// The upload as it goes into mailboxes.
+    /// The upload as it is put into mailboxes.
     ///
     /// - Parameters:
-    ///   - path: where its content is.
+    ///   - path: the path of the content in the store.
     ///   - moment: UTC, in nanoseconds since 1970.
     func mail(_ publication: Publication, at path: RelativePath, from caller: Caller, queued moment: Int64) -> Mail {
         let name = statedPath.flatMap(caller.clientPath) ?? statedPath
@@ -198,7 +199,7 @@ extension Failure {
     package static let noMailboxes = Failure(
         .forbidden, "This server keeps no mailboxes: it stores uploads, and hands none on.")
 
-    /// - Parameter error: of the ledger.
+    /// - Parameter error: an error of the ledger.
     package init(mail error: RecordsError) {
         self.init(
             error.reason == .full ? .insufficientStorage : .storageFailed,

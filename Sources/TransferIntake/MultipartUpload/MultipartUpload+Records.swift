@@ -2,35 +2,36 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// What a multipart upload does in a store that records parts (`PartRecords`). The records decide there, and this object has the claims
-/// of this server. Each function here is called with the lock held, and releases it while it calls the records.
+/// Multipart uploads in a store that records parts (`PartRecords`). The records decide which parts count; this object
+/// has the claims of this server. Each function here is called with the lock held, and releases it while it calls the
+/// records.
 extension MultipartUpload {
-    /// A connection is about to send a part.
+    /// Called when a connection is about to send a part.
     ///
-    /// - Returns: the epoch of the upload; nil where the store records no parts.
+    /// - Returns: the epoch of the upload; nil if the store records no parts.
     func join() throws(Failure) -> UInt64? {
         guard let records else { return nil }
         _ = try learn { () throws(Failure) in try records.join(id) }
         return monitor.state.epoch
     }
 
-    /// A connection takes the upload over, also from those of other servers.
+    /// Called when a connection takes the upload over, also from connections to other servers.
     ///
-    /// - Throws: `incomplete` when another one has done so at the same moment.
+    /// - Throws: `incomplete` if another connection has done so at the same moment.
     func beginEpoch() throws(Failure) {
         guard let records else { return }
         let recorded = try learn { () throws(Failure) in try records.takeOver(id) }
         guard recorded.epoch == monitor.state.epoch else { throw .takenOver }
     }
 
-    /// Replaces the parts by the recorded ones before the upload ends: other servers may have verified some.
+    /// Replaces the parts by the recorded ones before the upload ends, because other servers may have verified some.
     func refresh() throws(Failure) {
         guard let records, !monitor.state.isFinished, monitor.state.place.content != nil else { return }
         let recorded = try learn { () throws(Failure) in try records.join(id) }
         monitor.state.parts = VerifiedParts(recorded.parts, as: monitor.state.parts)
     }
 
-    /// - Throws: `incomplete` when the upload was taken over at another server since this one has asked.
+    /// - Throws: `incomplete` if the upload was taken over at another server since this one has read the records.
     func checkEpoch() throws(Failure) {
         let known = monitor.state.epoch
         guard let records, known > 0, !monitor.state.isFinished else { return }
@@ -38,16 +39,17 @@ extension MultipartUpload {
         guard recorded.epoch <= known else { throw .takenOver }
     }
 
-    /// Some bytes of a claim are verified.
+    /// Records verified bytes of a claim.
     ///
-    /// - Throws: as `record` does.
+    /// - Throws: the same as `record`.
     func record(_ claim: PartClaim, adds part: RecordedPart) throws(Failure) {
         try record(claim) { (records, epoch) throws(Failure) in try records.add(part, to: id, epoch: epoch) }
     }
 
-    /// Calls the records for a claim. A connection that takes the claim over waits for the call, as it waits for a write.
+    /// Calls the records for a claim. A connection that takes the claim over waits for the call, as it waits for a
+    /// write.
     ///
-    /// - Throws: `incomplete` when another has taken it over. With any error the claim is over.
+    /// - Throws: `incomplete` if another connection has the claim; errors of `say`. After any error the claim is over.
     func record(
         _ claim: PartClaim, _ say: (any PartRecords, UInt64) throws(Failure) -> Void
     ) throws(Failure) {
@@ -77,7 +79,7 @@ extension MultipartUpload {
 }
 
 extension MultipartUpload.State {
-    /// Begins a new epoch: the upload has the recorded parts alone, and all claims of older epochs are revoked.
+    /// Begins a new epoch: the upload has only the recorded parts, and all claims of older epochs are revoked.
     fileprivate mutating func learn(_ recorded: RecordedParts) {
         guard recorded.epoch > epoch else { return }
         epoch = recorded.epoch

@@ -3,8 +3,8 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// An upload that arrives in parts, over any number of connections and in any order. Parts that are verified stay when their connection
-/// goes; bytes that were not verified never count. An append upload is one as well: its requests come one after the other, each as a
+/// An upload that arrives in parts, over any number of connections and in any order. Verified parts stay when their
+/// connection is lost; bytes that are not verified never count. An append upload is one as well: each request is a
 /// claim on all bytes behind those that are there (`claimEnd`).
 ///
 /// ```
@@ -14,13 +14,14 @@ import TransferSystem
 ///   takeBack, end ──► nothing can be added any more
 /// ```
 ///
-/// Its lock is held for a moment only, never while a disk is at work. A thread that needs what another one is doing, opening the
-/// content or writing the last bytes of a part that was taken over, waits for that thread alone. So event loops may ask.
+/// The lock is held for a moment only, never while a disk is at work, so event loops may take it. A thread that needs
+/// what another one is doing (opening the content, or writing the last bytes of a part that was taken over) waits for
+/// that thread alone.
 package final class MultipartUpload: Sendable {
-    /// Where its content is.
+    /// Where the content of the upload is.
     enum Place {
         case none
-        /// A thread is about to open it.
+        /// A thread is opening the content.
         case opening
         case open(any StagedContent)
 
@@ -29,52 +30,54 @@ package final class MultipartUpload: Sendable {
         }
     }
 
-    /// A claim, and whether a thread is writing for it.
+    /// A claim, and whether a thread is writing under it.
     struct Held {
         let claim: PartClaim
         var isWriting = false
     }
 
     struct State {
-        /// Bytes of the upload, as soon as they are known.
+        /// Bytes of the upload; nil until they are known.
         var total: UInt64?
         var place = Place.none
         var parts = VerifiedParts()
-        /// Bytes of them that were sent, and not as holes; all where an earlier server has left some.
+        /// Bytes that connections have sent, without holes; `max` if an earlier server has left some content.
         var brought: UInt64 = 0
-        /// What is appended to; nil for an upload in parts.
+        /// The state of an append upload; nil for an upload in parts.
         var appendUpload: AppendUpload?
-        /// Being written: each connection has one at most.
+        /// The current claims; each connection has one at most.
         var claims: [Held] = []
-        /// Claims that were taken over while a thread wrote for them, which it still does.
+        /// Claims that were taken over while a thread was writing under them, until that thread has finished.
         var leaving: [PartClaim] = []
-        /// Blocks that came in pieces and are being digested.
+        /// Blocks that arrived in pieces and are being digested.
         var readings: [BlockReading] = []
-        /// Blocks that were digested, or were to be, when they were complete for the first time, by where they begin.
+        /// Where the blocks begin that have been complete in pieces once, and were digested then or failed to be.
         var readBlocks: Set<UInt64> = []
         var isFinished = false
-        /// Whether it was thrown away, so that its place is free.
+        /// Whether the upload was discarded, so that its place is free.
         var isDiscarded = false
-        /// What somebody has begun to write since the file was handed out to be read; merged when there is much of it.
+        /// Ranges that connections have begun to write since the content was handed out to be read; merged when they
+        /// are many.
         var overwritten: [Range<UInt64>] = []
-        /// The newest connection that worked on it, and the push that it is part of.
+        /// The newest connection that worked on the upload, and its push.
         var newest: (connection: Int, run: UInt64?)?
-        /// The newest of the store's records that this server has heard of; 0 where there are none, and before they were asked.
+        /// The newest epoch of the store's records that this server knows; 0 if there are no records, and before they
+        /// are read.
         var epoch: UInt64 = 0
 
-        /// Where the last byte is that somebody brought, or brings.
+        /// The end of the last byte that is verified or claimed.
         var end: UInt64 { claims.reduce(parts.end) { max($0, $1.claim.range.upperBound) } }
 
-        /// Takes the upload to be of that size from now on.
+        /// Sets the size of the upload.
         ///
-        /// - Returns: whether it can be.
+        /// - Returns: false if the upload cannot have this size.
         mutating func declare(_ total: UInt64) -> Bool {
             guard self.total ?? total == total, end <= total else { return false }
             self.total = total
             return true
         }
 
-        /// Notes that what was read of the bytes before counts no more.
+        /// Notes that what is read of this range no longer counts.
         mutating func overwrite(_ range: Range<UInt64>) {
             overwritten.append(range)
             guard overwritten.count > Self.mostOverwritten, let first = overwritten.map(\.lowerBound).min(),
@@ -85,7 +88,7 @@ package final class MultipartUpload: Sendable {
 
         private static let mostOverwritten = 1024
 
-        /// Whether the bytes can be some of the upload's.
+        /// Whether the range can belong to the upload.
         func contains(_ range: Range<UInt64>) -> Bool { !range.isEmpty && range.upperBound <= total ?? .max }
 
         mutating func note(_ connection: Int, _ run: UInt64?) {
@@ -93,34 +96,34 @@ package final class MultipartUpload: Sendable {
             newest = (connection, run)
         }
 
-        /// Whether nobody newer, and of another push, works on it.
+        /// Whether no newer connection of another push works on the upload.
         func mayBeTakenBack(by connection: Int, _ run: UInt64?) -> Bool {
             guard let newest, newest.connection > connection else { return true }
             return run != nil && newest.run == run
         }
 
-        /// Whether no newer connection has any of the bytes.
+        /// Whether no newer connection has claimed or sent any of the bytes.
         func allows(_ range: Range<UInt64>, _ connection: Int) -> Bool {
             claims.allSatisfy { !$0.claim.range.overlaps(range) || $0.claim.connection <= connection }
                 && parts.newestConnection(in: range).map { $0 <= connection } ?? true
         }
 
-        /// Nobody may write any of the bytes any more. Who is just writing some of them is leaving, and what is being read of them
-        /// does not count.
+        /// Revokes all claims on any of the bytes. Claims under which a thread is writing move to `leaving`, and
+        /// readings of these bytes no longer count.
         mutating func revoke(_ range: Range<UInt64>) {
             readings.removeAll { $0.block.overlaps(range) }
             for held in claims where held.isWriting && held.claim.range.overlaps(range) { leaving.append(held.claim) }
             claims.removeAll { $0.claim.range.overlaps(range) }
         }
 
-        /// - Returns: false when another has taken it over.
+        /// - Returns: false if another connection has taken the claim over.
         mutating func beginWriting(_ claim: PartClaim) -> Bool {
             guard let index = claims.firstIndex(where: { $0.claim === claim }) else { return false }
             claims[index].isWriting = true
             return true
         }
 
-        /// - Returns: false when another has taken it over, which may have waited for this.
+        /// - Returns: false if another connection has taken the claim over; that may wait for this call.
         mutating func endWriting(_ claim: PartClaim) -> Bool {
             guard let index = claims.firstIndex(where: { $0.claim === claim }) else {
                 leaving.removeAll { $0 === claim }
@@ -130,14 +133,14 @@ package final class MultipartUpload: Sendable {
             return true
         }
 
-        /// - Returns: false when another has taken it over.
+        /// - Returns: false if another connection has taken the claim over.
         mutating func release(_ claim: PartClaim) -> Bool {
             guard let index = claims.firstIndex(where: { $0.claim === claim }) else { return false }
             claims.remove(at: index)
             return true
         }
 
-        /// Nothing can be added any more.
+        /// Ends the upload, so that nothing can be added any more.
         ///
         /// - Returns: the content.
         mutating func finish() -> (any StagedContent)? {
@@ -147,18 +150,18 @@ package final class MultipartUpload: Sendable {
         }
     }
 
-    /// One block that came in pieces, as long as a thread reads it.
+    /// A block that arrived in pieces, while a thread reads it.
     final class BlockReading: Sendable {
         let block: Range<UInt64>
 
         init(_ block: Range<UInt64>) { self.block = block }
     }
 
-    /// What there is of an upload when somebody asks.
+    /// What the server has of an upload when it is taken over.
     enum Presence {
-        /// Verified while this server received it.
+        /// Parts that were verified while this server received them.
         case known(VerifiedParts)
-        /// A file, perhaps of an earlier server; it has to be read, as far as the upload goes where that is known.
+        /// Content that has to be read, perhaps of an earlier server; up to the size of the upload if that is known.
         case unread(any StagedContent, total: UInt64?)
     }
 
@@ -166,12 +169,12 @@ package final class MultipartUpload: Sendable {
 
     let function: DigestFunction
 
-    /// When this server first heard of it; nanoseconds of the monotonic clock.
+    /// When this server learnt of the upload, in nanoseconds of the monotonic clock.
     package let started: Int64
 
     let monitor: Monitor<State>
 
-    /// What the store records of parts; nil where this object alone knows them.
+    /// The store's records of parts; nil if only this object knows them.
     let records: (any PartRecords)?
 
     /// - Parameters:
@@ -184,7 +187,7 @@ package final class MultipartUpload: Sendable {
         monitor = Monitor(State(total: total))
     }
 
-    /// - Throws: `contentMismatch` when the upload was declared differently before, or has more already.
+    /// - Throws: `contentMismatch` if the upload was declared differently before, or is longer already.
     func check(total: UInt64?, _ function: DigestFunction) throws(Failure) {
         let isSame = monitor.withLock {
             guard let total, !monitor.state.isFinished else { return true }
@@ -193,31 +196,31 @@ package final class MultipartUpload: Sendable {
         guard isSame, self.function == function else { throw .declaredOtherwise }
     }
 
-    /// Whether its content is complete or was given up; nothing can be added any more.
+    /// Whether the upload is complete or given up, so that nothing can be added.
     package var isFinished: Bool { monitor.withLock { monitor.state.isFinished } }
 
-    /// The push that its newest connection is part of.
+    /// The push of the newest connection.
     var run: UInt64? { monitor.withLock { monitor.state.newest?.run } }
 
-    /// Whether it holds nothing worth keeping in memory.
+    /// Whether it holds nothing that is worth keeping in memory.
     var isEmpty: Bool {
         monitor.withLock {
             monitor.state.appendUpload == nil && monitor.state.parts.isEmpty && monitor.state.claims.isEmpty
         }
     }
 
-    /// Bytes that are there and verified.
+    /// Bytes of the verified parts.
     package var verified: UInt64 { monitor.withLock { monitor.state.parts.size } }
 
-    /// Takes the whole upload over from all older connections: whoever comes later knows that they are lost, however long
-    /// they still seem to live here.
+    /// Takes the whole upload over from all older connections, even if they still seem to be alive: the client has come
+    /// again and knows that they are lost.
     ///
     /// - Parameters:
-    ///   - connection: the number of the caller's; they grow.
-    ///   - run: the push that it is part of.
-    ///   - stage: opens the file, where it is not open.
-    /// - Returns: what there is of it.
-    /// - Throws: `incomplete` when a newer connection works on it; `busy` when it is being completed; what `stage` throws.
+    ///   - connection: the caller's number. Newer connections have greater numbers.
+    ///   - run: the push of the connection.
+    ///   - stage: opens the content, if it is not open.
+    /// - Returns: what the server has of the upload.
+    /// - Throws: `incomplete` if a newer connection works on it; `busy` if it is being completed; errors of `stage`.
     func takeOver(
         connection: Int, run: UInt64?, stage: () throws(Failure) -> any StagedContent
     ) throws(Failure) -> Presence {
@@ -235,10 +238,10 @@ package final class MultipartUpload: Sendable {
         return .unread(staged, total: monitor.state.total)
     }
 
-    /// With the lock held, which it gives up while a disk is at work.
+    /// Called with the lock held; releases it while a disk is at work.
     ///
-    /// - Returns: the content, and whether it was opened here and now.
-    /// - Throws: `busy` when the upload was completed or given up meanwhile; what `stage` throws.
+    /// - Returns: the content, and whether this call has opened it.
+    /// - Throws: `busy` if the upload was completed or given up meanwhile; errors of `stage`.
     func open(
         _ stage: () throws(Failure) -> any StagedContent
     ) throws(Failure) -> (staged: any StagedContent, wasOpened: Bool) {
@@ -260,13 +263,14 @@ package final class MultipartUpload: Sendable {
         return (try made.get(), true)
     }
 
-    /// With the lock held: until no thread writes for a claim on any of the bytes that was taken over.
+    /// Called with the lock held: waits until no thread writes under a claim on any of the bytes that was taken over.
     func waitForWriters(of range: Range<UInt64>) {
         while monitor.state.leaving.contains(where: { $0.range.overlaps(range) }) { monitor.wait() }
     }
 
-    /// Keeps blocks that were found in the file. Where somebody has begun to write since it was handed out, they don't
-    /// count, also if he has ended by now; nor behind an end that was declared meanwhile.
+    /// Adds blocks that were found in the content. Blocks that a connection has begun to write since the content was
+    /// handed out don't count, even if that connection has ended, nor do blocks behind an end that was declared
+    /// meanwhile.
     func add(_ blocks: [SurveyedBlock]) {
         monitor.withLock {
             for block in blocks {
@@ -279,15 +283,15 @@ package final class MultipartUpload: Sendable {
         }
     }
 
-    /// The right to write some of the bytes. Older connections lose it, and what they wrote of them no longer counts.
+    /// Claims some of the bytes. Older connections lose them, and what they have written of them no longer counts.
     ///
     /// - Parameters:
-    ///   - connection: the number of the caller's; they grow.
-    ///   - run: the push that it is part of.
-    ///   - abilities: of the store. Without `writesAnywhere`, the range has to begin where the first byte is missing.
-    ///   - stage: opens the file, for the first claim.
-    /// - Throws: `contentMismatch` when some of the bytes are behind the upload's end; `incomplete` when a newer connection
-    ///   has any of them; `busy` when the upload is being completed, or has too many pieces; what `stage` throws.
+    ///   - connection: the caller's number. Newer connections have greater numbers.
+    ///   - run: the push of the connection.
+    ///   - abilities: those of the store. Without `writesAnywhere`, the range has to begin at the first missing byte.
+    ///   - stage: opens the content for the first claim.
+    /// - Throws: `contentMismatch` if some of the bytes are behind the upload's end; `incomplete` if a newer connection
+    ///   has any of them; `busy` if the upload is being completed, or has too many pieces; errors of `stage`.
     func claim(
         _ range: Range<UInt64>, connection: Int, run: UInt64?, abilities: StoreAbilities = StoreAbilities(),
         stage: () throws(Failure) -> any StagedContent
@@ -317,16 +321,16 @@ package final class MultipartUpload: Sendable {
         return claim
     }
 
-    /// With the lock held: whether the bytes may be claimed.
+    /// Called with the lock held: checks whether the bytes may be claimed.
     private func check(_ range: Range<UInt64>, _ connection: Int) throws(Failure) {
         guard !monitor.state.isFinished else { throw .beingCompleted }
         guard monitor.state.appendUpload == nil, monitor.state.contains(range) else { throw .declaredOtherwise }
         guard monitor.state.allows(range, connection) else { throw .takenOver }
     }
 
-    /// A thread is about to write for the claim, until `endWriting`.
+    /// Begins a write under the claim, until `endWriting`.
     ///
-    /// - Throws: `incomplete` when another has taken it over.
+    /// - Throws: `incomplete` if another connection has taken the claim over.
     func beginWriting(_ claim: PartClaim) throws(Failure) {
         guard monitor.withLock({ monitor.state.beginWriting(claim) }) else { throw .takenOver }
     }
@@ -335,10 +339,11 @@ package final class MultipartUpload: Sendable {
         monitor.withLock { if !monitor.state.endWriting(claim) { monitor.wakeAll() } }
     }
 
-    /// All bytes of the claim are written and verified. Whoever brings the last piece of a block has it digested.
+    /// Ends a claim of which all bytes are written and verified. The connection that adds the last piece of a block has
+    /// the block digested.
     ///
-    /// - Parameter digests: of its blocks, one after the other; of no account where it is a piece of one.
-    /// - Throws: `incomplete` when another has taken it over.
+    /// - Parameter digests: concatenated digests of the claimed blocks; ignored for a piece of a block.
+    /// - Throws: `incomplete` if another connection has taken the claim over.
     func complete(_ claim: PartClaim, digests: [UInt8]) throws(Failure) {
         monitor.lock()
         defer { monitor.unlock() }
@@ -350,22 +355,22 @@ package final class MultipartUpload: Sendable {
         guard claim.isPiece, let block = monitor.state.total.flatMap({ claim.range.block(of: $0) }),
             monitor.state.parts.cover(block), monitor.state.readBlocks.insert(block.lowerBound).inserted
         else { return }
-        // One that cannot be read now, or that somebody begins to write to, is read when the upload ends.
+        // A block that cannot be read now, or that a connection begins to write to, is read when the upload ends.
         _ = digest(block, in: claim.staged)
     }
 
-    /// With the lock held, which it gives up while it reads: digests a block of which every piece is verified by itself. So none has to
-    /// wait for another, and each block is read once when it is complete, and once more at the end if some of it has come again: that
-    /// costs no more than the content had cost its sender.
+    /// Digests a block of which every piece is verified. Called with the lock held; releases it while it reads. No
+    /// connection has to wait for another's pieces. Each block is read once when it is complete, and once more at the
+    /// end if some of it was sent again; that costs no more than it cost the client to send it.
     ///
-    /// - Returns: nothing when the block cannot be read.
+    /// - Returns: nil if the block cannot be read.
     private func digest(_ block: Range<UInt64>, in staged: any StagedContent) -> [UInt8]? {
         let reading = BlockReading(block)
         monitor.state.readings.append(reading)
         monitor.unlock()
         let digest = staged.digest(of: block, function)
         monitor.lock()
-        // Without it somebody has taken some of the block over meanwhile.
+        // If the reading is gone, a connection has claimed some of the block meanwhile.
         if let index = monitor.state.readings.firstIndex(where: { $0 === reading }) {
             monitor.state.readings.remove(at: index)
             if let digest { monitor.state.parts.complete(block, digest: digest) }
@@ -373,20 +378,20 @@ package final class MultipartUpload: Sendable {
         return digest
     }
 
-    /// Pieces of blocks, each of which is remembered with who has brought it, but for those of one connection in a block that is
-    /// complete. A push has some hundreds of them, at the end of a file.
+    /// The most pieces of blocks in one upload. Each is remembered with its connection, until one connection has
+    /// completed the block. A push has some hundreds of them, at the ends of files.
     private static let mostPieces = 32_768
 
-    /// No more of the claim will be written.
+    /// Gives up a claim.
     ///
-    /// - Parameter digests: of the whole blocks at its front that were, one after the other.
+    /// - Parameter digests: those of the whole blocks at its front that were written, concatenated.
     func withdraw(_ claim: PartClaim, digests: [UInt8]) {
         let size = UInt64(digests.count / function.size) * UInt64(Limits.blockSize)
-        // What was written may end within a block, but digests are there of whole ones only.
+        // The content may end within a block, but there are digests of whole blocks only.
         let part = RecordedPart(claim.range.prefix(size), digests: digests)
         monitor.lock()
         defer { monitor.unlock() }
-        // What cannot be recorded does not count, and comes again.
+        // What cannot be recorded does not count and is sent again.
         guard size > 0, (try? record(claim, adds: part)) != nil else {
             _ = monitor.state.release(claim)
             return
@@ -396,24 +401,24 @@ package final class MultipartUpload: Sendable {
         monitor.state.parts.insert(.init(part, connection: claim.connection))
     }
 
-    /// Ends the multipart upload and hands out what it holds.
+    /// Ends the upload and hands out its content.
     ///
     /// - Parameter total: bytes of the upload.
-    /// - Returns: the file, which may have more bytes, and the digest of those; nothing when bytes are missing, and then it
-    ///   goes on.
-    /// - Throws: `busy` when it is being completed, `storageFailed` when a block that came in pieces cannot be read; what the records
-    ///   throw.
+    /// - Returns: the content, which may be longer, and the digest of the upload's bytes; nil if bytes are missing, and
+    ///   then the upload stays open.
+    /// - Throws: `busy` if the upload is being completed, `storageFailed` if a block that arrived in pieces cannot be
+    ///   read; errors of the records.
     func finish(total: UInt64) throws(Failure) -> (staged: any StagedContent, digest: Digest)? {
         monitor.lock()
         defer { monitor.unlock() }
         try refresh()
         guard let staged = try complete(total: total) else { return nil }
         for block in monitor.state.parts.undigestedBlocks(of: total) {
-            // While the one before was read, another connection may have begun to write to this one.
+            // While the last block was read, another connection may have begun to write to this one.
             guard monitor.state.parts.cover(block) else { return nil }
             guard digest(block, in: staged) != nil else { throw .unreadableBlock }
         }
-        // Others may have come meanwhile.
+        // Other connections may have claimed bytes meanwhile.
         guard try complete(total: total) != nil, let digests = monitor.state.parts.digests(total: total) else {
             return nil
         }
@@ -421,28 +426,28 @@ package final class MultipartUpload: Sendable {
         return (staged, BlockTree.root(digests, function))
     }
 
-    /// With the lock held.
+    /// Called with the lock held.
     ///
-    /// - Returns: the content, when every byte of it is there.
+    /// - Returns: the content, if every byte of it is there.
     private func complete(total: UInt64) throws(Failure) -> (any StagedContent)? {
         guard !monitor.state.isFinished else { throw .beingCompleted }
         guard monitor.state.parts.end == total, monitor.state.parts.contiguousEnd == total else { return nil }
         return monitor.state.place.content
     }
 
-    /// Ends the multipart upload and throws away what there is of the upload, at the wish of its client.
+    /// Ends the upload and discards its content, because its client has taken it back.
     ///
     /// - Parameters:
-    ///   - connection: the number of the caller's; they grow.
-    ///   - run: the push that it is part of.
-    ///   - remove: throws the file away, where it is not open.
-    /// - Throws: `incomplete` when a newer connection of another push works on it; `busy` when it is being completed; what
-    ///   `remove` throws.
+    ///   - connection: the caller's number. Newer connections have greater numbers.
+    ///   - run: the push of the connection.
+    ///   - remove: removes the file of the upload, if it is not open.
+    /// - Throws: `incomplete` if a newer connection of another push works on it; `busy` if it is being completed;
+    ///   errors of `remove`.
     func takeBack(
         connection: Int, run: UInt64?, remove: () throws(Failure) -> Void
     ) throws(Failure) {
         let staged = try endTaking(back: connection, run)
-        // It has its end: until it is forgotten, nobody finds what is about to go.
+        // The upload is finished, so no connection finds the file that is being removed.
         if let staged { staged.discard() } else { try remove() }
     }
 
@@ -455,21 +460,21 @@ package final class MultipartUpload: Sendable {
         return close()
     }
 
-    /// Ends the multipart upload, and asks nothing of the disk.
+    /// Ends the upload without waiting for the disk.
     ///
-    /// - Returns: how many bytes were there, verified, and not holes, and the file, the caller's from now on; nil when somebody
-    ///   else has ended it, who has the file.
+    /// - Returns: how many bytes were verified and not holes, and the file, which belongs to the caller from now on;
+    ///   nil if another thread has ended the upload and has the file.
     func end() -> (brought: UInt64, file: (any StagedContent)?)? {
         monitor.withLock {
             guard !monitor.state.isFinished else { return nil }
-            // Its sender was told of it, however little it is.
+            // Its client may have learnt of it, however short it is.
             let isAppend = monitor.state.appendUpload != nil
             let brought = isAppend ? .max : min(monitor.state.brought, monitor.state.parts.size)
             return (brought, close())
         }
     }
 
-    /// With the lock held. Nobody writes any more when it returns.
+    /// Called with the lock held. When it returns, no thread writes any more.
     func close() -> (any StagedContent)? {
         let staged = monitor.state.finish()
         monitor.wakeAll()

@@ -2,16 +2,16 @@ package import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// The uploads that arrive in parts, by their ids. A multipart upload stays for a while when the last connection that worked on
-/// it has gone, so that a client that comes back finds what it has sent.
+/// The multipart uploads by their ids. An upload stays in memory for a while after the last connection that worked on
+/// it is lost, so that a client that comes back can resume it.
 package final class MultipartUploads: Sendable {
     private struct Entry {
         let multipart: MultipartUpload
-        /// Who has begun, or gone on with, what nobody had worked on.
+        /// The party that began the upload, or resumed it when no connection worked on it.
         var accountHolder: AccountHolder
-        /// Connections that work on it.
+        /// The number of connections that work on it.
         var connections = 0
-        /// When the last of them left, in nanoseconds of the monotonic clock.
+        /// When the last connection left, in nanoseconds of the monotonic clock.
         var deserted: Int64 = 0
     }
 
@@ -21,9 +21,10 @@ package final class MultipartUploads: Sendable {
     private let removed: @Sendable (UploadID) -> Void
 
     /// - Parameters:
-    ///   - limit: how many there may be; each holds a descriptor.
-    ///   - records: the store's; nil where it has none.
-    ///   - removed: is told of each that is no longer here, with no lock held; its part may be on the disk.
+    ///   - limit: the most uploads in memory; each holds a descriptor.
+    ///   - records: the store's records of parts; nil if it has none.
+    ///   - removed: called, with no lock held, for each upload that is removed from memory; its part may still be on
+    ///     the disk.
     init(
         limit: Int, records: (any PartRecords)? = nil, removed: @escaping @Sendable (UploadID) -> Void = { _ in }
     ) {
@@ -36,14 +37,14 @@ package final class MultipartUploads: Sendable {
 
     package var isEmpty: Bool { state.withLock { $0.isEmpty } }
 
-    /// Finds or makes the multipart upload of an upload; the caller holds it until it leaves.
+    /// Finds or makes the multipart upload with an id; the caller holds it until it leaves.
     ///
     /// - Parameters:
     ///   - total: bytes of the upload, if they are known.
-    ///   - accountHolder: whose account it counts for.
+    ///   - accountHolder: the party whose account it counts for.
     ///   - now: nanoseconds of the monotonic clock.
-    /// - Throws: `contentMismatch` when the upload was declared differently before; `busy` when it is being completed, when
-    ///   somebody works on as many as there may be, or the account holder on more than he leaves to others.
+    /// - Throws: `contentMismatch` if the upload was declared differently before; `busy` if it is being completed, if
+    ///   connections work on as many uploads as there may be, or if the account holder works on as many as it may have.
     func enter(
         _ id: UploadID, total: UInt64?, _ function: DigestFunction, accountHolder: AccountHolder, now: Int64
     ) throws(Failure) -> MultipartUpload {
@@ -64,25 +65,26 @@ package final class MultipartUploads: Sendable {
                         id: id, total: total, function: function, started: now, records: records),
                     accountHolder: accountHolder)
             if entry.connections == 0 { entry.accountHolder = accountHolder }
-            // Its file has no other name until it is published: whoever opened it now would write to what is acknowledged.
+            // Its file has no other name until it is published: opening it now would mean writing to acknowledged
+            // content.
             guard !entry.multipart.isFinished else { throw .beingCompleted }
             entry.connections += 1
             entries[id] = entry
             return entry.multipart
         }
-        // Whoever has its lock may be waiting for the disk, and all others wait for the one above.
+        // Checked outside the lock, because a thread with the upload's lock may be waiting for the disk.
         do throws(Failure) {
             try multipart.check(total: total, function)
             return multipart
         } catch {
-            // Meanwhile it may have ended, and another one begun.
+            // Meanwhile it may have ended, and another one may have begun.
             state.withLock { if $0[id]?.multipart === multipart { $0[id]?.connections -= 1 } }
             throw error
         }
     }
 
-    /// Whether the account holder may work on one more: on an eighth of all at most, and the last eighth is for those who work on
-    /// none yet. Those that nobody works on are left, too.
+    /// Whether the account holder may work on one more upload. Each may work on an eighth of the limit, and the last
+    /// eighth is reserved for those who work on none yet. Uploads without a connection do not count.
     private static func leavesEnough(
         _ accountHolder: AccountHolder, _ entries: [UploadID: Entry], _ limit: Int
     ) -> Bool {
@@ -95,15 +97,15 @@ package final class MultipartUploads: Sendable {
         return own == 0 || own < share && held < limit - share
     }
 
-    /// One that nobody enters any more. It has its place until `finish`: whoever came meanwhile would open a file that is
-    /// about to go.
+    /// An upload that can no longer be entered. It keeps its place until `finish`; otherwise a new connection would
+    /// open a file that is about to be removed.
     private struct Leaving {
         let multipart: MultipartUpload
         let file: (any StagedContent)?
         let keepsFile: Bool
 
-        /// - Parameter least: bytes of content for which the file stays.
-        /// - Returns: nothing for one that somebody else has just ended.
+        /// - Parameter least: the number of bytes of content from which on the file stays.
+        /// - Returns: nil for an upload that another thread has just ended.
         init?(_ multipart: MultipartUpload, keepingFrom least: UInt64) {
             guard let ended = multipart.end() else { return nil }
             self.multipart = multipart
@@ -112,27 +114,27 @@ package final class MultipartUploads: Sendable {
         }
     }
 
-    /// Asks the disk, so without the lock that all wait for.
+    /// May wait for the disk, so it is called without the lock.
     private func finish(_ leaving: Leaving) {
         if let file = leaving.file {
-            // What was reserved for the rest is for others until somebody goes on.
+            // The room reserved for the rest is free for others until the upload is resumed.
             if leaving.keepsFile || !file.isNew { file.giveBackRoom() } else { file.discard() }
         }
         remove(leaving.multipart)
     }
 
-    /// The one that nobody has worked on for longest.
+    /// The upload that has had no connection for longest.
     private static func longestDeserted(of entries: [UploadID: Entry]) -> Leaving? {
         let deserted = entries.values.filter { $0.connections == 0 && !$0.multipart.isFinished }
         return deserted.min { $0.deserted < $1.deserted }.flatMap { Leaving($0.multipart, keepingFrom: leastKept) }
     }
 
-    /// Bytes of an upload that stay on the disk when it leaves memory: a place there, of which all clients together have
-    /// 16,384, costs whoever leaves one as much. Holes cost nothing and do not count.
+    /// Bytes from which on an upload stays on the disk when it leaves memory. All clients together have 16,384 places
+    /// there, so taking one must cost a client something. Holes cost nothing and do not count.
     private static let leastKept = UInt64(Limits.blockSize)
 
-    /// The caller has gone. If it was the last and left nothing, the file goes as well: otherwise whoever only asks could
-    /// fill a disk with promises.
+    /// Called when a connection leaves the upload. If it was the last one and there is no content, the file is removed,
+    /// so that clients cannot fill a disk with declarations.
     func leave(_ multipart: MultipartUpload, now: Int64) {
         let leaving = state.withLock { entries -> Leaving? in
             guard var entry = entries[multipart.id], entry.multipart === multipart else { return nil }
@@ -146,7 +148,7 @@ package final class MultipartUploads: Sendable {
         leaving.map(finish)
     }
 
-    /// Those that grow are opened again with a few bytes, so few of them stay open when nobody works on them: each holds two
+    /// Opening an append upload again is cheap, so few of them stay open without a connection: each holds two
     /// descriptors, and clients leave many behind.
     private static func oneAppendTooMany(_ entries: [UploadID: Entry]) -> Leaving? {
         let deserted = entries.filter { $0.value.connections == 0 && $0.value.multipart.isAppend }
@@ -155,14 +157,14 @@ package final class MultipartUploads: Sendable {
 
     private static let mostDesertedAppends = 32
 
-    /// Whether some that are neither complete nor given up were worked on last by a push.
+    /// Whether a push has worked last on any upload that is neither complete nor given up.
     func areUnfinished(of run: UInt64) -> Bool {
         state.withLock { $0.values.contains { !$0.multipart.isFinished && $0.multipart.run == run } }
     }
 
-    /// Forgets an upload, so that its file can be removed.
+    /// Removes an upload from memory, so that its file can be removed.
     ///
-    /// - Returns: false when somebody works on it, or has just ended it.
+    /// - Returns: false if a connection works on it, or has just ended it.
     func forget(_ id: UploadID) -> Bool {
         var leaving: Leaving?
         let mayGo = state.withLock { entries in
@@ -175,7 +177,7 @@ package final class MultipartUploads: Sendable {
         return mayGo
     }
 
-    /// It is published, or its file has no name any more.
+    /// Removes an upload that is published, or whose file is removed.
     func remove(_ multipart: MultipartUpload) {
         let wasHere = state.withLock { entries in
             guard entries[multipart.id]?.multipart === multipart else { return false }
@@ -185,8 +187,8 @@ package final class MultipartUploads: Sendable {
         if wasHere { removed(multipart.id) }
     }
 
-    /// Forgets those that were deserted by `moment`, in nanoseconds of the monotonic clock. Files of those of which a block
-    /// has arrived stay.
+    /// Removes from memory the uploads that had no connection since `moment`, in nanoseconds of the monotonic clock.
+    /// Files with a whole block stay.
     package func letGo(desertedUpTo moment: Int64) {
         let leaving = state.withLock { entries in
             entries.values.filter { $0.connections == 0 && $0.deserted <= moment && !$0.multipart.isFinished }

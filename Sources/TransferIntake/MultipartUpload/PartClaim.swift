@@ -2,18 +2,18 @@ import Synchronization
 import TransferModel
 import TransferPorts
 
-/// The right to write some bytes of a multipart upload.
+/// The right of one connection to write some bytes of a multipart upload.
 final class PartClaim: Sendable {
-    /// Bytes of the upload.
+    /// The claimed bytes of the upload.
     let range: Range<UInt64>
 
-    /// The number of the connection that has it.
+    /// The number of the connection that has the claim.
     let connection: Int
 
-    /// The upload's when the bytes were claimed; nil where the store records no parts.
+    /// The upload's epoch when the bytes were claimed; nil if the store records no parts.
     let epoch: UInt64?
 
-    /// Whether it is some of a block only, so that its digest is none of the upload's.
+    /// Whether this is a piece of a block, so that its digest is not a block digest of the upload.
     let isPiece: Bool
 
     private let multipart: MultipartUpload
@@ -28,8 +28,8 @@ final class PartClaim: Sendable {
         (self.multipart, self.staged) = (multipart, staged)
     }
 
-    /// - Parameter offset: in the part; the bytes must lie in it.
-    /// - Throws: `incomplete` when another has taken it over, and what writing throws.
+    /// - Parameter offset: offset in the part; the bytes must lie in the part.
+    /// - Throws: `incomplete` if another connection has taken the claim over; errors of the store.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Failure) {
         try multipart.beginWriting(self)
         defer { multipart.endWriting(self) }
@@ -37,61 +37,61 @@ final class PartClaim: Sendable {
         sent.wrappingAdd(UInt64(bytes.count), ordering: .relaxed)
     }
 
-    /// Bytes that were written, and are no holes.
+    /// Bytes that were written, without holes.
     var brought: UInt64 { sent.load(ordering: .relaxed) }
 
-    /// The same for zeros that need no room.
+    /// Writes zeros that need no room.
     ///
-    /// - Parameter range: in the part.
+    /// - Parameter range: the range in the part.
     func clear(_ range: Range<UInt64>) throws(Failure) {
         try multipart.beginWriting(self)
         defer { multipart.endWriting(self) }
         try staged.clear(self.range.lowerBound + range.lowerBound..<self.range.lowerBound + range.upperBound)
     }
 
-    /// All of it is written and verified.
+    /// Ends the claim when all bytes are written and verified.
     ///
-    /// - Parameter digests: of its blocks, one after the other; of no account where it is a piece of one.
-    /// - Throws: `incomplete` when another has taken it over.
+    /// - Parameter digests: concatenated digests of the claimed blocks; ignored for a piece of a block.
+    /// - Throws: `incomplete` if another connection has taken the claim over.
     func complete(digests: [UInt8]) throws(Failure) {
         try multipart.complete(self, digests: digests)
     }
 
-    /// No more will be written. What was counts only as far as whole blocks of it are there.
+    /// Gives the claim up. Only the whole blocks that were written count.
     ///
-    /// - Parameter digests: of these, one after the other.
+    /// - Parameter digests: the digests of these blocks, concatenated.
     func withdraw(digests: [UInt8]) {
         multipart.withdraw(self, digests: digests)
     }
 }
 
-/// The parts of an upload that are there and verified: in order, none overlapping another, found by binary search,
-/// because there can be one for each block, and more of blocks that came in pieces.
+/// The verified parts of an upload, in order and without overlaps. They are found by binary search, because there can
+/// be one for each block, and more for blocks that arrived in pieces.
 struct VerifiedParts {
     struct Part {
         let recorded: RecordedPart
-        /// The number of the connection that brought it; `found` when it was there before.
+        /// The number of the connection that sent it; `found` if the content was there before.
         let connection: Int
 
         var range: Range<UInt64> { recorded.range }
         var digests: [UInt8] { recorded.digests }
         var isPiece: Bool { recorded.isPiece }
 
-        /// Older than every connection.
+        /// A number below those of all connections.
         static let found = -1
 
         init(_ recorded: RecordedPart, connection: Int) { (self.recorded, self.connection) = (recorded, connection) }
     }
 
-    /// Of blocks that are there in pieces of several connections, by index.
+    /// Digests of complete blocks whose pieces came over several connections, by the index of the block.
     private var blockDigests: [UInt64: [UInt8]] = [:]
     private var parts: [Part] = []
 
     init() {}
 
-    /// What the store has recorded.
+    /// Takes over the parts that the store has recorded.
     ///
-    /// - Parameter known: as this server knows it, with the connections that have brought it.
+    /// - Parameter known: the parts that this server knows, with their connections.
     init(_ recorded: [RecordedPart], as known: VerifiedParts) {
         for part in recorded {
             insertIfFree(Part(part, connection: known.newestConnection(in: part.range) ?? Part.found))
@@ -100,16 +100,16 @@ struct VerifiedParts {
 
     var isEmpty: Bool { parts.isEmpty }
 
-    /// Bytes of all of them.
+    /// Bytes of all the parts.
     private(set) var size: UInt64 = 0
 
-    /// How many of them are pieces of blocks.
+    /// The number of parts that are pieces of blocks.
     private(set) var pieces = 0
 
-    /// Where the last of them ends.
+    /// The end of the last part.
     var end: UInt64 { parts.last?.range.upperBound ?? 0 }
 
-    /// Where the first byte is missing.
+    /// The offset of the first missing byte.
     var contiguousEnd: UInt64 {
         var reached: UInt64 = 0
         for part in parts {
@@ -119,19 +119,19 @@ struct VerifiedParts {
         return reached
     }
 
-    /// The number of the newest connection that brought any of the bytes.
+    /// The number of the newest connection that sent any of the bytes.
     func newestConnection(in range: Range<UInt64>) -> Int? {
         parts[indices(in: range)].lazy.map(\.connection).max()
     }
 
-    /// Keeps a part in place of what there is of its bytes.
+    /// Adds a part, and replaces other parts where they overlap it.
     mutating func insert(_ part: Part) {
         remove(in: part.range)
         let index = indices(in: part.range).lowerBound
         replace(index..<index, with: [part])
     }
 
-    /// Forgets what there is of the bytes. What else there is of their blocks stays, as pieces.
+    /// Removes the bytes. The rest of their blocks stays, as pieces.
     mutating func remove(in range: Range<UInt64>) {
         let overlapping = indices(in: range)
         guard !overlapping.isEmpty else { return }
@@ -160,7 +160,7 @@ struct VerifiedParts {
         return end >= range.upperBound
     }
 
-    /// All of a block is there in pieces, and this is its digest. Who has brought each of them is still known.
+    /// Sets the digest of a block that is complete in pieces. The connection of each piece stays known.
     mutating func complete(_ block: Range<UInt64>, digest: [UInt8]) {
         guard cover(block) else { return }
         let indices = indices(in: block)
@@ -181,17 +181,17 @@ struct VerifiedParts {
         replace(indices, with: runs)
     }
 
-    /// Parts don't overlap, so their bytes can be counted.
+    /// Parts don't overlap, so their sizes can be added.
     private static func size(of parts: ArraySlice<Part>) -> UInt64 {
         parts.reduce(0) { $0 + ($1.range.upperBound - $1.range.lowerBound) }
     }
 
-    /// Keeps a part unless it overlaps another.
+    /// Adds a part unless it overlaps another one.
     mutating func insertIfFree(_ part: Part) {
         if indices(in: part.range).isEmpty { insert(part) }
     }
 
-    /// Every block with its digest, in order.
+    /// Calls `body` for every block that has a digest, in order.
     func forEachBlock(digestSize: Int, _ body: (_ index: UInt64, _ digest: ArraySlice<UInt8>) -> Void) {
         var next: UInt64 = 0
         for part in parts {
@@ -207,7 +207,7 @@ struct VerifiedParts {
         }
     }
 
-    /// The blocks that are there in pieces, and that nobody has digested together since the last of these came.
+    /// The blocks that are complete in pieces and were not digested since the last piece arrived.
     ///
     /// - Parameter total: bytes of the upload, all of which are there.
     func undigestedBlocks(of total: UInt64) -> [Range<UInt64>] {
@@ -217,11 +217,11 @@ struct VerifiedParts {
         }
     }
 
-    /// The digests of all blocks, one after the other.
+    /// The digests of all blocks, concatenated.
     ///
     /// - Parameter total: bytes of the upload.
-    /// - Returns: nothing when a byte is missing, or all of them: what nobody has brought is not there, also where nothing
-    ///   was declared. Nor where a block is there in pieces only, which nobody has digested together.
+    /// - Returns: nil if a byte is missing, if there are no parts at all (even if `total` is 0), or if a block in
+    ///   pieces is not digested.
     func digests(total: UInt64) -> [UInt8]? {
         var all: [UInt8] = []
         var end: UInt64 = 0
@@ -237,14 +237,14 @@ struct VerifiedParts {
         return end == total && !parts.isEmpty ? all : nil
     }
 
-    /// Of the parts that have any of the bytes.
+    /// The indices of the parts that have any of the bytes.
     private func indices(in range: Range<UInt64>) -> Range<Int> {
         let first = firstIndex { $0.range.upperBound > range.lowerBound }
         let end = firstIndex { $0.range.lowerBound >= range.upperBound }
         return first..<max(first, end)
     }
 
-    /// - Parameter isSo: false of some parts at the front and true of all others.
+    /// - Parameter isSo: false for some parts at the front and true for all others.
     private func firstIndex(where isSo: (Part) -> Bool) -> Int {
         var found = 0..<parts.count
         while !found.isEmpty {
@@ -258,28 +258,28 @@ struct VerifiedParts {
 extension VerifiedParts.Part {
     private static let blockSize = UInt64(Limits.blockSize)
 
-    /// The first one that it has bytes of.
+    /// The index of the first block that the part has bytes of.
     fileprivate var block: UInt64 { range.lowerBound / Self.blockSize }
 
     fileprivate var beginsBlock: Bool { range.lowerBound % Self.blockSize == 0 }
 }
 
 extension Range<UInt64> {
-    /// Whether these bytes of content are as many blocks, of which the last one of the content may be short.
+    /// Whether the range consists of whole blocks; the last block of the content may be short.
     func isWholeBlocks(of total: UInt64) -> Bool {
         let block = UInt64(Limits.blockSize)
         return lowerBound.isMultiple(of: block) && (upperBound == total || upperBound.isMultiple(of: block))
     }
 
     /// - Parameter total: bytes of the content.
-    /// - Returns: the block that the first of these bytes is in.
+    /// - Returns: the block that the first byte of the range is in.
     func block(of total: UInt64) -> Range<UInt64>? {
         let block = UInt64(Limits.blockSize)
         let start = lowerBound / block * block
         return start < total ? start..<start + Swift.min(block, total - start) : nil
     }
 
-    /// So many of the bytes, or all of them.
+    /// The first `count` bytes of the range, or all of them.
     func prefix(_ count: UInt64) -> Range<UInt64> {
         upperBound - lowerBound > count ? lowerBound..<lowerBound + count : self
     }

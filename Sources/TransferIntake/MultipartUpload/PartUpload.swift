@@ -4,15 +4,15 @@ import TransferPorts
 
 /// An upload that brings some blocks of a multipart upload, or a piece of one block.
 ///
-/// The first byte claims the range, or `begin` claims it for a long part. A newer connection may take the claim; then the part learns
-/// that when it writes next, or completes.
+/// The range is claimed at the first byte, or for a long part in `begin`. A newer connection may take the claim; the
+/// part learns that at its next write, or when it completes.
 ///
 ///     unclaimed ─► claimed ─► over
 final class PartUpload: OpenUpload {
     private enum Place {
         case unclaimed(MultipartUpload)
         case claimed(PartClaim)
-        /// The part counts, or its claim was withdrawn.
+        /// The part counts, or its claim was given up.
         case over
     }
 
@@ -21,10 +21,10 @@ final class PartUpload: OpenUpload {
     private let connection: Int
     private var place: Place
     private var content: ContentCheck
-    /// Digests of the blocks that have come, concatenated.
+    /// Digests of the blocks that have arrived, concatenated.
     private var blockDigests: [UInt8] = []
 
-    /// - Parameter digester: reset.
+    /// - Parameter digester: a reset digester.
     init(
         _ admission: UploadAdmission, _ part: UploadPart, of multipart: MultipartUpload, connection: Int,
         _ digester: ContentDigester
@@ -41,7 +41,7 @@ final class PartUpload: OpenUpload {
         try isHole ? claim.clear(range) : claim.write(bytes, at: range.lowerBound)
     }
 
-    /// Claims the bytes of the part, where they are not claimed.
+    /// Claims the bytes of the part, unless they are claimed.
     @discardableResult func claimRange() throws(Failure) -> PartClaim {
         switch place {
         case .claimed(let claim): return claim
@@ -60,7 +60,8 @@ final class PartUpload: OpenUpload {
         }
     }
 
-    /// A part that is shorter than the store takes can only be the last one: it ends an upload whose size is not known yet.
+    /// A part that is shorter than the store allows can only be the last one, so it determines the size of an upload
+    /// for which none is declared.
     private func checkLength(_ range: Range<UInt64>, of multipart: MultipartUpload) throws(Failure) {
         let least = admission.intake.store.abilities.leastPart
         guard range.upperBound - range.lowerBound < least, range.upperBound != part.total else { return }
@@ -75,7 +76,7 @@ final class PartUpload: OpenUpload {
     override func finish(_ end: DeclaredEnd) throws(Failure) -> UploadEnding {
         let (digest, lastBlock) = try content.finish(end, of: self)
         if let lastBlock { blockDigests += lastBlock }
-        // Less than a block: its digest is the content's.
+        // The part is shorter than a block, so the digest of the content is that of the block.
         if blockDigests.isEmpty { blockDigests = digest.bytes }
         guard case .claimed(let claim) = place else { throw .notAdmitted }
         place = .over
@@ -83,7 +84,7 @@ final class PartUpload: OpenUpload {
         return .over(.staged(size: size, digest))
     }
 
-    /// Whole blocks stay: they arrived as they were sent, as far as anybody knows.
+    /// Whole blocks stay, because nothing says that they arrived damaged.
     override func suspend() { withdraw(digests: blockDigests) }
 
     override func discard() { withdraw(digests: []) }
@@ -94,12 +95,13 @@ final class PartUpload: OpenUpload {
     }
 }
 
-/// The end of a multipart upload: the content is what its parts have brought.
+/// The end of a multipart upload; its content is what the parts brought.
 final class MultipartEnd: OpenUpload {
     override func store(_ bytes: UnsafeRawBufferPointer, isHole: Bool) throws(Failure) { throw .contentOfEnd }
 
-    /// Only parts that were verified here count. That the content is under its name already proves nothing of this client, who may
-    /// know no more of it than its size and its digest; and to look would be to read all of it for a few bytes.
+    /// Only parts that were verified here count. That the content is stored under the path proves nothing about this
+    /// client, which may only know its size and digest; and comparing it would mean reading all of it for a request of
+    /// a few bytes.
     override func finish(_ end: DeclaredEnd) throws(Failure) -> UploadEnding {
         guard let total = intent.size, let multipart, let (staged, computed) = try multipart.finish(total: total) else {
             throw .missingParts
@@ -109,7 +111,7 @@ final class MultipartEnd: OpenUpload {
             try staged.trim(to: total)
             return try verified(staged, total, digest, claim: admission.claim)
         } catch {
-            // What the disk could not do now it may do later.
+            // After an error of the disk, the client may try again.
             if error.code.class != .server { staged.discard() }
             admission.intake.multiparts.remove(multipart)
             throw error

@@ -3,10 +3,10 @@ import TransferPorts
 
 /// The multipart and append uploads that one session works on.
 ///
-/// A multipart upload is entered with its first part here and left when the session ends. An append upload is the session's no longer
-/// than a request lasts, because the next request may come over another connection.
+/// A multipart upload is entered with its first part here and left when the session ends. An append upload is left
+/// after each request, because the next request may come over another connection.
 struct SessionMultiparts {
-    /// Multipart uploads that one connection may have under way: each holds a descriptor and a file.
+    /// The most multipart uploads that one connection may have under way; each holds a descriptor and a file.
     private static let most = 64
 
     private let intake: Intake
@@ -18,13 +18,14 @@ struct SessionMultiparts {
         (self.intake, self.connection) = (intake, connection)
     }
 
-    /// Whether one of them is neither complete nor given up.
+    /// Whether any of them is neither complete nor given up.
     var hasUnfinished: Bool { entered.values.contains { !$0.isFinished } }
 
-    /// Whether the session has worked on the multipart upload, and it goes on.
+    /// Whether the session has worked on the multipart upload, and it is not finished.
     func contains(_ id: UploadID) -> Bool { entered[id].map { !$0.isFinished } ?? false }
 
-    /// What an upload is a part or a request of, or ends; nil for whole uploads, and for the end of what is not known.
+    /// The multipart or append upload that an upload is a part or a request of, or ends; nil for whole uploads, and for
+    /// the end of an upload that is not known.
     mutating func multipart(
         of admission: UploadAdmission, for accountHolder: AccountHolder
     ) throws(Failure) -> MultipartUpload? {
@@ -49,8 +50,8 @@ struct SessionMultiparts {
     }
 
     /// - Parameters:
-    ///   - admission: of a part, or of a question about the whole.
-    ///   - isBegun: whether the upload is begun with it.
+    ///   - admission: the admission of a part, or of a question about the whole upload.
+    ///   - isBegun: whether this begins the upload.
     mutating func enter(
         _ id: UploadID, total: UInt64?, _ admission: UploadAdmission, for accountHolder: AccountHolder,
         isBegun: Bool = true
@@ -75,7 +76,7 @@ struct SessionMultiparts {
         return multipart
     }
 
-    /// Lets the catalog say that the upload is unfinished, and what is declared of it now. No client waits for that.
+    /// Records the upload as unfinished, with what is declared now. No client waits for that.
     private func noteUnfinished(_ id: UploadID, total: UInt64?, _ admission: UploadAdmission) {
         let (intent, caller) = (admission.intent, admission.caller)
         let upload = UnfinishedUpload(
@@ -86,8 +87,8 @@ struct SessionMultiparts {
         connection.later { [known = intake.known] in known.recordUnfinished() }
     }
 
-    /// A multipart upload of which a part was refused before anything of it came does not count for the connection, which may have
-    /// few.
+    /// Leaves a multipart upload if its part was refused before any content arrived, so that it does not count against
+    /// the connection's few.
     mutating func leaveEmpty(_ intent: UploadIntent) {
         guard case .part(let part) = intent.extent, let multipart = entered[part.upload], multipart.isEmpty else {
             return
@@ -96,14 +97,14 @@ struct SessionMultiparts {
         intake.multiparts.leave(multipart, now: intake.clock.monotonic())
     }
 
-    /// The request for an append upload is over.
+    /// Leaves the append upload after a request.
     mutating func leaveAppend() {
         guard let multipart = appending else { return }
         appending = nil
         intake.multiparts.leave(multipart, now: intake.clock.monotonic())
     }
 
-    /// The connection has gone.
+    /// Leaves all uploads when the connection is lost.
     mutating func leaveAll() {
         let now = intake.clock.monotonic()
         for multipart in entered.values { intake.multiparts.leave(multipart, now: now) }

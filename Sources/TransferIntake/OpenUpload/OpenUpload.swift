@@ -4,35 +4,38 @@ package import TransferPorts
 
 /// One upload of a session, from its intent to its end.
 ///
-/// `IntakeSession.begin` makes it, as one of the classes below. The front end gives it content with `write` and `check`, and then
-/// gives it to `IntakeSession.finish`, or to `refuse` or `abort`. `suspend` is for a connection that is lost.
+/// `IntakeSession.begin` makes it, as one of the classes below. The front end passes content to `write` and `check`,
+/// and then passes the upload to `IntakeSession.finish`, `refuse` or `abort`. `suspend` is called when the connection
+/// is lost.
 ///
 ///     begin ─┬─► WholeUpload     all of the content, in order        ─┬─► finish ─► VerifiedUpload ─► CommitPipeline
 ///            ├─► PartUpload      blocks of a multipart upload        ─┤
 ///            ├─► AppendRequest   what one request appends            ─┤        └──► UploadOutcome
-///            ├─► MultipartEnd    no content: its parts have come     ─┤
+///            ├─► MultipartEnd    no content: its parts have arrived  ─┤
 ///            ├─► RepeatedUpload  compared with what is acknowledged  ─┘
 ///            └─► an outcome: the upload takes no content, as this class does      suspend, abort   ─► over
 ///
 /// Used by one thread at a time.
 package class OpenUpload {
-    /// What its client declared, with its path in the server's directory. It is stored here, too, because front ends read single
-    /// fields of it, and a computed property would copy all of them each time.
+    /// What the client declared, with the path in the server's directory. It is a copy of `admission.intent`, because
+    /// front ends read single fields of it, and a computed property would copy all of them each time.
     package final let intent: UploadIntent
 
     /// What was checked before the content.
     final let admission: UploadAdmission
 
-    /// The upload that this is a part or a request of, or ends; nil for a whole upload.
+    /// The multipart or append upload that this is a part or a request of, or ends; nil for a whole upload.
     final let multipart: MultipartUpload?
 
-    /// Bytes of content that have come.
+    /// Bytes of content that have arrived.
     package internal(set) final var size: UInt64 = 0
 
-    /// What has to have the path when the upload is published; nil for anything. To be set before the upload is finished.
+    /// What must be at the path when the upload is published; nil for no condition. Has to be set before the upload is
+    /// finished.
     package final var condition: PublicationCondition?
 
-    /// The command that the upload is part of; nil for the push of the connection. To be set before the upload is finished.
+    /// The command that the upload belongs to; nil for the push of the connection. Has to be set before the upload is
+    /// finished.
     package final var command: StoringCommand?
 
     init(_ admission: UploadAdmission, of multipart: MultipartUpload? = nil) {
@@ -41,73 +44,77 @@ package class OpenUpload {
 
     /// Takes the next bytes of the content.
     ///
-    /// - Parameter isHole: whether they are zeros that need no room.
-    /// - Throws: `sizeMismatch`, `uploadTooLarge`, and what the store does. The upload is to be refused then.
+    /// - Parameter isHole: whether the bytes are zeros that need no room.
+    /// - Throws: `sizeMismatch`, `uploadTooLarge`, and errors of the store. Then the upload has to be refused.
     package final func write(_ bytes: UnsafeRawBufferPointer, isHole: Bool = false) throws(Failure) {
         if !bytes.isEmpty { try store(bytes, isHole: isHole) }
     }
 
-    /// - Parameter bytes: one or more.
+    /// Stores the bytes in the way of the subclass.
+    ///
+    /// - Parameter bytes: at least one.
     func store(_ bytes: UnsafeRawBufferPointer, isHole: Bool) throws(Failure) { throw .notAdmitted }
 
-    /// Compares the last block with what its sender says of it.
+    /// Compares the digest of the last block with the one that the client declares.
     ///
     /// - Throws: `digestMismatch`.
     package func check(_ index: UInt64, _ digest: Digest) throws(Failure) { throw .otherBlock(index) }
 
-    /// Compares what arrived with what the sender declared.
+    /// Compares the content with what the client declared.
     func finish(_ end: DeclaredEnd) throws(Failure) -> UploadEnding { throw .notAdmitted }
 
-    /// The connection has gone: of a part whole blocks stay, and of an append upload what has come.
+    /// Ends the upload of a lost connection. Whole blocks of a part are kept, and so is what an append upload has
+    /// received.
     package func suspend() { discard() }
 
-    /// Throws away what was received.
+    /// Discards the content that was received.
     func discard() {}
 
-    /// The upload is recorded: what was kept to go on with it goes.
+    /// Removes what was kept for resuming the upload, once it is recorded.
     func forgetUnfinished() {
         if let multipart { admission.intake.multiparts.remove(multipart) }
     }
 
-    /// The sender may tell its client where to go on with the upload. Only an append upload can be gone on with so.
+    /// Notes that the client may have learnt where to resume the upload. Only append uploads can be resumed in this
+    /// way.
     package func announce() {}
 
     /// Bytes of an append upload that are durable.
     package var kept: UInt64 { 0 }
 
-    /// The digest of all that there is of an append upload, by another function than the server's own.
+    /// The digest of all content of an append upload so far, by a function that the server itself does not use for it.
     package func digest(by function: DigestFunction) throws(Failure) -> [UInt8] { throw .notAdmitted }
 }
 
-/// How the content of an upload ended that was as its sender declared.
+/// How an upload ended whose content matched its declaration.
 enum UploadEnding {
     case verified(VerifiedUpload)
     case over(UploadOutcome)
 }
 
 extension OpenUpload {
-    /// When its client came with it, in nanoseconds of the monotonic clock.
+    /// When its client began this, in nanoseconds of the monotonic clock.
     package final var started: Int64 { admission.started }
 
-    /// When the upload began that this is, or is a part of, in nanoseconds of the monotonic clock.
+    /// When the whole upload began, in nanoseconds of the monotonic clock.
     package final var began: Int64 { multipart?.started ?? started }
 
-    /// Who sends it; nil for a client that cannot be told from others.
+    /// The client's number in the catalog; nil for a client without a key or token.
     package final var client: UInt64? { admission.caller.id }
 
     package final var isLong: Bool { intent.isLong }
 
-    /// Whether this is the first that is heard of a long upload.
+    /// Whether this is the first request of a long upload.
     package final var opensLongUpload: Bool {
         if case .part(let part) = intent.extent { part.offset == 0 } else { isLong }
     }
 
-    /// Whether the upload that this is a part of is complete or given up.
+    /// Whether the multipart upload of this part is complete or given up.
     package final var hasEndedMultipart: Bool { multipart?.isFinished ?? false }
 
-    /// Bytes that have come with some more.
+    /// The size of the content with these bytes.
     ///
-    /// - Throws: `sizeMismatch` when that is more than was declared.
+    /// - Throws: `sizeMismatch` if that is more than was declared.
     final func checkedSize(with bytes: UnsafeRawBufferPointer) throws(Failure) -> UInt64 {
         let (end, overflow) = size.addingReportingOverflow(UInt64(bytes.count))
         guard !overflow, end <= intent.size ?? end else {
@@ -116,16 +123,16 @@ extension OpenUpload {
         return end
     }
 
-    /// - Parameter end: bytes of content with those that have just come.
+    /// - Parameter end: the size of the content with the new bytes.
     /// - Throws: `uploadTooLarge`.
     final func checkLimit(_ end: UInt64) throws(Failure) {
         let limit = admission.limit
         guard end <= limit else { throw .uploadTooLarge(limit) }
     }
 
-    /// The upload as it goes to the pipeline.
+    /// Makes the verified upload that the pipeline publishes.
     ///
-    /// - Parameter claim: what it claims before it is published; nil where no other connection can complete its id.
+    /// - Parameter claim: the claim on its id; nil if no other connection can complete that id.
     final func verified(
         _ staged: any StagedContent, _ size: UInt64, _ digest: Digest, claim: RecentResults.Claim?
     ) throws(Failure) -> UploadEnding {
@@ -137,9 +144,9 @@ extension OpenUpload {
 }
 
 extension DeclaredEnd {
-    /// Compares what arrived with what its sender declared.
+    /// Compares size and digest of the content with what the client declared.
     ///
-    /// - Parameter beginning: bytes that were declared before the content.
+    /// - Parameter beginning: the size that was declared before the content.
     /// - Returns: the digest.
     /// - Throws: `sizeMismatch`, `digestMismatch`.
     func checked(_ size: UInt64, _ digest: Digest, beginning: UInt64?) throws(Failure) -> Digest {
@@ -155,9 +162,9 @@ extension DeclaredEnd {
     }
 }
 
-/// Size and digest of content as it comes, compared with what its sender says of it.
+/// Size and digest of content as it arrives, compared with what the client declares.
 struct ContentCheck {
-    /// The session's, reset; used by one upload at a time.
+    /// The session's digester, reset; used by one upload at a time.
     private let digester: ContentDigester
     private var lastBlock: (index: UInt64, digest: [UInt8])?
 
@@ -165,8 +172,8 @@ struct ContentCheck {
 
     /// Counts and digests the next bytes of an upload.
     ///
-    /// - Parameter blockFinished: is given the digest of each block that they fill.
-    /// - Returns: where they are in the content.
+    /// - Parameter blockFinished: receives the digest of each block that they fill.
+    /// - Returns: the range of the bytes in the content.
     mutating func take(
         _ bytes: UnsafeRawBufferPointer, of upload: OpenUpload, blockFinished: ([UInt8]) -> Void = { _ in }
     ) throws(Failure) -> Range<UInt64> {
@@ -186,32 +193,32 @@ struct ContentCheck {
         else { throw .otherBlock(index) }
     }
 
-    /// Compares all that has come with what was declared.
+    /// Compares all content with what was declared.
     ///
-    /// - Returns: its digest, and that of a last block which is not full and comes after others.
+    /// - Returns: its digest, and the digest of a last block that is not full and follows other blocks.
     func finish(_ end: DeclaredEnd, of upload: OpenUpload) throws(Failure) -> (digest: Digest, lastBlock: [UInt8]?) {
         let (computed, last) = digester.finish()
         return (try end.checked(upload.size, computed, beginning: upload.intent.size), last?.digest)
     }
 }
 
-/// An upload whose content comes in order over one connection.
+/// An upload whose content arrives in order over one connection.
 ///
-/// The first byte makes the place that the content is written to, or `begin` makes it for a long upload.
+/// The place for the content is made at its first byte, or for a long upload in `begin`.
 ///
 ///     unmade ─► made ─► over
 final class WholeUpload: OpenUpload {
     private enum Place {
         case unmade
         case made(any StagedContent)
-        /// The content is verified, or was thrown away.
+        /// The content is verified or discarded.
         case over
     }
 
     private var place = Place.unmade
     private var content: ContentCheck
 
-    /// - Parameter digester: reset.
+    /// - Parameter digester: a reset digester.
     init(_ admission: UploadAdmission, _ digester: ContentDigester) {
         content = ContentCheck(digester)
         super.init(admission)
@@ -224,7 +231,7 @@ final class WholeUpload: OpenUpload {
         try isHole ? staged.clear(range) : staged.write(bytes, at: range.lowerBound)
     }
 
-    /// Makes the place for the content, where there is none.
+    /// Makes the place for the content, unless there is one.
     @discardableResult func makePlace() throws(Failure) -> any StagedContent {
         switch place {
         case .made(let staged): return staged
@@ -255,14 +262,14 @@ final class WholeUpload: OpenUpload {
     }
 }
 
-/// An upload whose id is acknowledged already, and whose content comes all the same: it is compared with what was acknowledged,
-/// and stored nowhere.
+/// An upload whose id is acknowledged already and whose content is sent nevertheless. It is compared with what was
+/// acknowledged, and not stored.
 final class RepeatedUpload: OpenUpload {
     private var content: ContentCheck
-    /// Whether the session's digester may be another upload's by now.
+    /// Whether the session's digester may belong to another upload by now.
     private var isOver = false
 
-    /// - Parameter digester: reset.
+    /// - Parameter digester: a reset digester.
     init(_ admission: UploadAdmission, of multipart: MultipartUpload?, _ digester: ContentDigester) {
         content = ContentCheck(digester)
         super.init(admission, of: multipart)
@@ -278,9 +285,10 @@ final class RepeatedUpload: OpenUpload {
         try content.check(index, digest, intent.function)
     }
 
-    /// A client that sends only the end of a multipart upload again has no content to compare.
+    /// Compares what arrived with the acknowledged upload. A repeated end of a multipart upload has no content to
+    /// compare.
     override func finish(_ end: DeclaredEnd) throws(Failure) -> UploadEnding {
-        // While the content came, the stored file may have been removed, replaced, or found rotten.
+        // While the content arrived, the stored file may have been removed or replaced, or found rotten.
         guard let earlier = try admission.acknowledgement() else { throw .changedMeanwhile }
         if case .multipart = intent.extent {
             let (size, digest) = (end.size ?? earlier.size, end.digest ?? earlier.digest)
@@ -294,7 +302,7 @@ final class RepeatedUpload: OpenUpload {
 }
 
 extension Failure {
-    /// The state of an upload is not what its frames say. Only a mistake of this server can bring that about, and it must
+    /// The upload is not in the state that its frames imply. Only a defect of this server can cause that, and it must
     /// cost that upload alone.
     static let notAdmitted = Failure(
         .storageFailed, "The server lost track of the upload, by a mistake of its own. The upload may be sent again.")

@@ -1,17 +1,17 @@
 package import TransferModel
 import TransferPorts
 
-/// A question what there is of an upload, as long as it is being answered.
+/// The question what the server has of an upload, while it is being answered.
 package struct PresenceQuery {
-    /// Where the answer comes from.
+    /// Where the blocks are found.
     enum Source {
-        /// Verified while this server received it.
+        /// Blocks that were verified while this server received them.
         case memory(VerifiedParts)
-        /// The store, which has to read it.
+        /// Blocks that the store has to read.
         case content(any ContentSurvey, MultipartUpload)
     }
 
-    /// A block that is there.
+    /// A block that the server has.
     package typealias Block = (index: UInt64, digest: [UInt8])
 
     package let upload: OpenUpload
@@ -19,19 +19,19 @@ package struct PresenceQuery {
     /// Whether the connection has not worked on the upload before.
     package let isFirst: Bool
 
-    /// Blocks that were found.
+    /// Number of blocks found so far.
     package private(set) var count = 0
 
-    /// Nil when all was told.
+    /// Nil when all blocks have been returned.
     private var source: Source?
 
     init(_ upload: OpenUpload, _ source: Source, isFirst: Bool) {
         (self.upload, self.source, self.isFirst) = (upload, source, isFirst)
     }
 
-    /// Finds some blocks more.
+    /// Finds some more blocks.
     ///
-    /// - Parameter threads: that may read.
+    /// - Parameter threads: how many threads may read.
     /// - Returns: nil at the end.
     package mutating func step(threads: Int) throws(Failure) -> [Block]? {
         switch source {

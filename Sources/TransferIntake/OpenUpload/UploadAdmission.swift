@@ -2,48 +2,49 @@ import TransferAccess
 package import TransferModel
 import TransferPorts
 
-/// What is checked of an upload before its content comes: whether its client may store it, where it goes, and whether it is
+/// What is checked of an upload before its content: whether its client may store it, where it goes, and whether it is
 /// over already.
 ///
-/// `IntakeSession.begin` makes one of each intent, and takes its steps in this order. The upload keeps it: what it is acknowledged
-/// by, and what is published of it, is made of what was found here.
+/// `IntakeSession.begin` makes one for each intent and takes its steps in this order. The upload keeps it, because its
+/// publication and its acknowledgement use what was found here.
 ///
 ///     init ─► authorize ─► checkDeclaration ─► admit ─► over, repeated or wanted
 struct UploadAdmission {
-    /// What `admit` has found.
+    /// What `admit` has found out.
     enum Answer {
         /// The upload is over before its content.
         case over(UploadOutcome)
-        /// Its id is acknowledged. The content comes all the same, to be compared with what was acknowledged.
+        /// The id is acknowledged. The content is sent nevertheless, and compared with what was acknowledged.
         case repeated
-        /// Its content is to come.
+        /// The content is wanted.
         ///
-        /// - Parameter makesPlace: whether the place for it is made now, so that a lack of room is told before the content travels.
+        /// - Parameter makesPlace: whether its place is made now, so that the client learns of a lack of room before it
+        ///   sends the content.
         case wanted(makesPlace: Bool)
     }
 
-    /// What the client declares. Its path becomes the one in the server's directory when the client is found to may use it.
+    /// What the client declares. `authorize` replaces its path by the one in the server's directory.
     private(set) var intent: UploadIntent
 
     /// The path as the client names it.
     let clientPath: String
 
-    /// Where the content is to be stored; nil until that is checked.
+    /// Where the content will be stored; nil before `checkDeclaration`.
     private(set) var path: RelativePath?
 
-    /// The path that the acknowledgement states; differs from `path` for mail alone.
+    /// The path that the acknowledgement states; differs from `path` only for mail.
     private(set) var statedPath: RelativePath?
 
     let intake: Intake
     let caller: Caller
 
-    /// The push that the connection is part of.
+    /// The push that the connection belongs to.
     let run: UInt64?
 
-    /// When the client came with the upload, in nanoseconds of the monotonic clock.
+    /// When the client began the upload, in nanoseconds of the monotonic clock.
     let started: Int64
 
-    /// The `moment` of the acknowledged uploads before this one was looked for among them.
+    /// `RecentResults.moment` before the id was looked up.
     private let moment: Int
 
     init(_ intent: UploadIntent, in intake: Intake, for caller: Caller, run: UInt64?) {
@@ -53,49 +54,50 @@ struct UploadAdmission {
         moment = intake.known.recent.moment
     }
 
-    /// Bytes that the client may store at once.
+    /// The most bytes that one upload of the client may have.
     var limit: UInt64 { caller.maximumUpload(of: intake.maximumUpload) }
 
     /// The client's quota; nil for a client that has none.
     var quota: Quota? { intake.quotas.quota(for: caller.grant) }
 
-    /// What the upload claims before it is published: one that came whole over a connection that was lost may come in parts over
-    /// the next. Parts have no claim, nor has an append upload, because no other upload has its id.
+    /// What the upload claims before it is published. A whole upload needs a claim as well, because the client may
+    /// repeat it in parts after its connection is lost. Parts have no claim, nor have append uploads, because no other
+    /// upload has their id.
     var claim: RecentResults.Claim { .init(id: intent.id, begun: moment) }
 
-    /// The name that the sender of mail gives it, and bytes of its note; nil for what is no mail.
+    /// The name that the sender gives to mail, and the bytes of the note; nil for an upload that is no mail.
     var mailed: (name: String, note: Int)? { intent.isMail ? (clientPath, intent.note?.count ?? 0) : nil }
 
-    /// Bytes of its names in memory, and of its note: each path stands there as its sender and as the server calls it.
+    /// Bytes of memory for its names and note. The path is there twice, as the client and as the server names it.
     var bytesOfNames: Int { clientPath.utf8.count + intent.path.utf8.count + (intent.note?.count ?? 0) }
 }
 
 // MARK: What the client may do, and declares
 
 extension UploadAdmission {
-    /// Gives the upload its place in the server's directory.
+    /// Replaces the path by the one in the server's directory.
     ///
-    /// - Parameter refusal: why the client may begin nothing any more; nil where it may.
-    /// - Throws: what the refusal says; `forbidden` for a client that may not send; `invalidPath`.
+    /// - Parameter refusal: why the client may begin nothing more; nil if it may.
+    /// - Throws: the refusal; `forbidden` for a client that may not send; `invalidPath`.
     mutating func authorize(unless refusal: Refusal?) throws(Failure) {
         if let refusal { throw Failure(refusal.code, refusal.message) }
         intent.path = try caller.pathForUpload(intent.path)
     }
 
-    /// Compares where the upload goes, and how large it may be, with what the client may do by now.
+    /// Checks path and size against what the client may do by now.
     ///
     /// - Parameters:
-    ///   - refusal: why the client may do nothing any more; nil where it may.
-    ///   - size: bytes that have come.
+    ///   - refusal: why the client may do nothing more; nil if it may.
+    ///   - size: bytes that have arrived.
     func reauthorize(for caller: Caller, unless refusal: Refusal?, size: UInt64) throws(Failure) {
         if let refusal { throw Failure(refusal.code, refusal.message) }
-        // The same place: another folder has other owners.
+        // The path must still map to the same place, because the client's folder may have changed.
         guard try caller.pathForUpload(clientPath) == intent.path else { throw .accessChanged }
         let limit = caller.maximumUpload(of: intake.maximumUpload)
         guard max(size, intent.leastSize) <= limit else { throw .uploadTooLarge(limit) }
     }
 
-    /// Checks what is declared, before anything else is known of the upload or remembered of it.
+    /// Checks what is declared, before anything is looked up or remembered of the upload.
     mutating func checkDeclaration() throws(Failure) {
         let stated: RelativePath
         do throws(RelativePath.Fault) {
@@ -125,16 +127,17 @@ extension UploadAdmission {
 // MARK: Whether the upload is over
 
 extension UploadAdmission {
-    /// Looks for an acknowledgement of the upload, and whether its path has a chance.
+    /// Looks for an acknowledgement of the upload, and checks whether its path has a chance.
     ///
-    /// - Parameter mayEnd: whether the sender waits for an answer, so that the content need not come. Otherwise it does, and can be
-    ///   compared with what was stored before.
+    /// - Parameter mayEnd: whether the client waits for an answer, so that it need not send the content. Otherwise the
+    ///   content follows and can be compared with what is stored.
     func admit(mayEnd: Bool) throws(Failure) -> Answer {
         guard let path else { throw .notAdmitted }
         if let earlier = try acknowledgement() { return mayEnd ? .over(.acknowledged(earlier)) : .repeated }
         if mayEnd, let interval = intake.isChecked(for: intent.wholeID) { throw .isChecked(path, interval) }
         guard mayEnd || !isAdmittedAnyway else { return .wanted(makesPlace: false) }
-        // The file with this name may be this upload, published by a server that died before it recorded it: they are compared.
+        // The file with this name may be this very upload, published by a server that died before it recorded it. Then
+        // they are compared.
         if let size = intent.sizeOfAll, intake.store.version(at: path)?.size == size {
             return .wanted(makesPlace: false)
         }
@@ -143,16 +146,16 @@ extension UploadAdmission {
         guard try intake.store.admit(path, size: intent.uploadSize, conflict: intent.conflict) == .skipped,
             !isToBeHealed(path)
         else { return .wanted(makesPlace: intent.isLong) }
-        // What stands there may come from this very upload, over a connection that was lost.
+        // The file at the path may come from this very upload, over a connection that was lost.
         guard !isBeingCompleted else { throw .beingCompleted }
-        // A file is not known as it is now before its change is durable and the catalog was told.
+        // While a file is being changed, its version is not known until the change is durable and recorded.
         guard !intake.changing.hold(path), intake.known.tellUntold() == nil else { throw .isChanging(path) }
         if let earlier = try acknowledgement() { return mayEnd ? .over(.acknowledged(earlier)) : .repeated }
         return .over(.skipped(size: 0, message: "\(path) was there already."))
     }
 
-    /// Whether no file under the path could end the upload now. One that keeps both takes another name, and a short one that replaces
-    /// what is there is compared when it is published: to look twice would cost more than its content.
+    /// Whether a file at the path could not end the upload now. With `keepBoth` the upload takes another name, and a
+    /// short upload that overwrites is compared when it is published: a second look would cost more than its content.
     private var isAdmittedAnyway: Bool {
         switch intent.conflict {
         case .keepBoth: true
@@ -161,12 +164,13 @@ extension UploadAdmission {
         }
     }
 
-    /// Whether another connection has brought all of the upload, and has no acknowledgement yet.
+    /// Whether another connection has sent the complete upload, and has no acknowledgement yet.
     private var isBeingCompleted: Bool {
         intake.known.recent.isClaimed(intent.wholeID) || intake.multiparts[intent.wholeID]?.isFinished ?? false
     }
 
-    /// Refuses content that has no chance; this is asked again when the upload is published. Content of the same size may be the same.
+    /// Refuses content that the client may not store over another client's file. Content of the same size may be the
+    /// same content. Checked again when the upload is published.
     private func checkReplacing(_ path: RelativePath) throws(Failure) {
         guard intent.conflict == .overwrite, !caller.mayReplaceAll, let file = intake.store.version(at: path),
             intent.uploadSize.map({ $0 != file.size }) ?? false, try !intake.hasStored(caller, path, file)
@@ -174,8 +178,8 @@ extension UploadAdmission {
         throw .notYours(path)
     }
 
-    /// Refuses content that could not be published: it is compared again when the upload gets its path. Content of the same size may
-    /// be the same.
+    /// Refuses content that may not replace the version at the path. Content of the same size may be the same content.
+    /// Checked again when the upload is published.
     private func checkVersion(_ path: RelativePath) throws(Failure) {
         guard let version = intent.replaceable, let file = intake.store.version(at: path), file.told != version,
             intent.uploadSize.map({ $0 != file.size }) ?? false
@@ -183,7 +187,7 @@ extension UploadAdmission {
         throw .isNotSeen(path)
     }
 
-    /// A rotten file does not end the upload, which may bring back what the file was.
+    /// Whether the file at the path is rotten: then the upload is not skipped, because it may restore the content.
     private func isToBeHealed(_ path: RelativePath) -> Bool {
         intake.store.version(at: path).map { intake.known.isRotten($0) } ?? false
     }
@@ -192,9 +196,9 @@ extension UploadAdmission {
 // MARK: What was acknowledged before
 
 extension UploadAdmission {
-    /// The acknowledgement that the id already has, as long as the stored file is surely what was acknowledged.
+    /// The acknowledgement that the id already has, if the stored file is certainly what was acknowledged.
     ///
-    /// - Throws: `contentMismatch` when the content cannot be the same.
+    /// - Throws: `contentMismatch` if the content cannot be the same.
     func acknowledgement() throws(Failure) -> Acknowledgement? {
         // The id of a part is never acknowledged.
         if case .part = intent.extent { return nil }
@@ -206,16 +210,17 @@ extension UploadAdmission {
         return Acknowledgement(again: found, run: run, kind: intent.kind)
     }
 
-    /// The same for mail: all of its recipients have it or can still have it.
+    /// The acknowledgement that mail already has, if every recipient has received it or still can.
     private func mailAcknowledgement() throws(Failure) -> Acknowledgement? {
         guard let statedPath, let found = try intake.stillDelivered(intent, at: statedPath) else { return nil }
         guard intent.size ?? found.size == found.size else { throw .idHasOtherContent }
         return Acknowledgement(again: found, kind: intent.kind)
     }
 
-    /// The acknowledgement of an upload that may not be completed here, because another connection is at it or was faster.
+    /// The acknowledgement of an upload that may not be completed here, because another connection completes it or has
+    /// completed it.
     ///
-    /// - Throws: `busy` when there is none yet, or none any more; `contentMismatch`.
+    /// - Throws: `busy` if there is no acknowledgement yet, or none any more; `contentMismatch`.
     func acknowledgedElsewhere(_ publication: Publication) throws(Failure) -> Acknowledgement {
         guard let earlier = try acknowledgement() else { throw .beingCompleted }
         return try earlier.compared(size: publication.size, publication.digest)
@@ -223,7 +228,7 @@ extension UploadAdmission {
 }
 
 extension Acknowledgement {
-    /// - Returns: this, for content that is what was acknowledged.
+    /// - Returns: self, if the content is what was acknowledged.
     /// - Throws: `contentMismatch`.
     func compared(size: UInt64, _ digest: Digest) throws(Failure) -> Acknowledgement {
         guard self.size == size, self.digest == digest else { throw .idHasOtherContent }
@@ -234,9 +239,9 @@ extension Acknowledgement {
 // MARK: What is published
 
 extension UploadAdmission {
-    /// What the store is to publish of verified content.
+    /// What the store will publish of verified content.
     ///
-    /// - Throws: `storageFailed` if the path was never checked, which only a mistake of this server can bring about.
+    /// - Throws: `storageFailed` if the path was never checked, which only a defect of this server can cause.
     func publication(_ staged: any StagedContent, _ size: UInt64, _ digest: Digest) throws(Failure) -> Publication {
         guard let path else { throw .notAdmitted }
         var publication = Publication(
@@ -253,7 +258,7 @@ extension UploadAdmission {
 }
 
 extension Failure {
-    /// The client wants to keep what has a name, where the store cannot see to that.
+    /// Refuses an upload that must not replace a file, if the store cannot guarantee that.
     fileprivate static let onlyReplacing = Failure(
         .forbidden,
         "The server's store can only replace what has a name: push with the conflict policy that overwrites.")
@@ -263,7 +268,7 @@ extension Failure {
 
     static let idHasOtherContent = Failure(.contentMismatch, "The upload id was used for other content.")
 
-    /// - Parameter limit: bytes that the client may store at once.
+    /// - Parameter limit: the most bytes that one upload of the client may have.
     package static func uploadTooLarge(_ limit: UInt64) -> Failure {
         Failure(.uploadTooLarge, "The server takes no more than \(limit) bytes.")
     }

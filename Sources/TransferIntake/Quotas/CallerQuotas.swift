@@ -4,8 +4,8 @@ import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// What the clients with a quota have stored: bytes, with what files, folders, and what the server remembers of them cost beside their
-/// content (`QuotaPrice`), and names. One that is not asked for is not counted.
+/// What the clients with a quota have stored: their bytes, including what files, folders and records cost beside their
+/// content (`QuotaPrice`), and their names. A client is counted when its quota is asked for first.
 package final class CallerQuotas: Sendable {
     private struct Account {
         let client: KnownCaller
@@ -22,10 +22,10 @@ package final class CallerQuotas: Sendable {
     private let accounts = Locked([Grant.Source: Account]())
     private let adoption: Adoption
     private let clock: @Sendable () -> Int64
-    /// What gives way to what a client is about to store.
+    /// Removes files from the trash when a client needs room.
     let trash = Locked<TrashRoom?>(nil)
 
-    /// - Parameter clock: nanoseconds of a clock that nobody sets.
+    /// - Parameter clock: nanoseconds of a clock that is never set.
     init(
         _ known: KnownUploads, _ store: any ContentStore, _ mailroom: Mailroom?, _ adoption: Adoption,
         clock: @escaping @Sendable () -> Int64
@@ -34,12 +34,12 @@ package final class CallerQuotas: Sendable {
         self.clock = clock
     }
 
-    /// What counts against the bytes that a client may have.
+    /// The quota for the bytes of a client.
     ///
-    /// - Returns: nothing for a client without such a limit.
+    /// - Returns: nil for a client without such a limit.
     package func quota(for grant: Grant) -> Quota? { limits(for: grant)?.bytes }
 
-    /// - Returns: nil for a client that may have as much as it likes.
+    /// - Returns: nil for a client without limits.
     func limits(for grant: Grant) -> ClientLimits? {
         let options = grant.options
         guard options.quota != nil || options.maximumFiles != nil else { return nil }
@@ -60,7 +60,8 @@ package final class CallerQuotas: Sendable {
 
     private var all: [Account] { accounts.withLock { Array($0.values) } }
 
-    /// Gives back what removed files took, to those who had sent them. To be called before the catalog forgets them.
+    /// Returns the room of removed files to the clients that have sent them. Has to be called before the catalog
+    /// forgets the files.
     package func removed(_ files: [RemovedFile]) {
         let accounts = all
         guard !accounts.isEmpty else { return }
@@ -78,7 +79,7 @@ package final class CallerQuotas: Sendable {
         }
     }
 
-    /// Gives back what was for somebody and is not needed any more.
+    /// Returns the room of mails that are not needed any more.
     package func removed(_ mails: [Mail]) {
         for account in all {
             for mail in mails where account.client.hasSent(mail) {
@@ -100,11 +101,11 @@ package final class CallerQuotas: Sendable {
         return quota
     }
 
-    /// What is in the trash and counts for a client goes, where it needs room of its own.
+    /// Removes files from the trash that count for a client, because the client needs the room.
     ///
     /// - Parameters:
-    ///   - lacking: bytes, or names.
-    ///   - cost: of a file.
+    ///   - lacking: how many bytes or names are needed.
+    ///   - cost: how many a file would free.
     private func giveWay(
         to account: Account, _ lacking: UInt64, cost: (CatalogEntry) -> UInt64
     ) -> Bool {
@@ -139,23 +140,24 @@ extension CallerQuotas {
         }
     }
 
-    /// What the catalog says that the client has sent, as far as it is still there as it was, with the folders that it is in; what the
-    /// server remembers of it; what it has made since the server began; and what waits for others. Paths are looked at in their order,
-    /// so that none has to be kept.
+    /// Counts what the client has: the uploads that the catalog knows and that are unchanged, with their folders; what
+    /// the server remembers of them; folders and links made since the server began; and mail that waits for recipients.
+    /// The paths come in their order, so that none has to be kept in memory.
     ///
-    /// - Parameter parts: that count already.
-    /// - Returns: nil where catalog or ledger cannot say.
+    /// - Parameter parts: unfinished uploads that count already.
+    /// - Returns: nil if catalog or ledger cannot be read.
     private func use(of account: Account, _ parts: [UploadID]) -> Use? {
         var use = Use()
         for id in parts + known.unfinished(of: account.client).map(\.id) { use.parts[id] = store.parts?.part(id)?.size }
         var made = account.made.paths
         var folders = FolderCount(below: account.top)
-        // What has the path of the last entry.
+        // The version at the path of the last entry.
         var there: (path: RelativePath, version: ContentVersion?)?
         let isComplete = known.forEachEntryByPath(from: account.client) { [store, adoption] entry in
             guard let path = RelativePath(stored: entry.path) else { return }
             if there?.path != path { there = (path, store.version(at: path)) }
-            // The client cannot remove what somebody has taken away on the server, nor what is remembered of it.
+            // A file that was removed on the server does not count, nor does what is remembered of it, because the
+            // client cannot remove that.
             guard let version = there?.version else { return }
             use.bytes = use.bytes.addingClamped(QuotaPrice.row(entry.path))
             guard path != folders.last, adoption.counts(entry, as: version) else { return }
@@ -169,7 +171,7 @@ extension CallerQuotas {
         account.made.remove(gone)
         use.add(names: UInt64(made.count - gone.count).addingClamped(account.made.others))
         do throws(RecordsError) {
-            // A ledger that cannot be opened takes nothing that could count.
+            // A ledger that cannot be opened takes no mail that could count.
             if let id = account.client.id, let mailroom, mailroom.isOpen {
                 let mails = try mailroom.ledger.open(from: id)
                 use.names = use.names.addingClamped(UInt64(mails.count))
@@ -185,9 +187,9 @@ extension CallerQuotas {
 // MARK: What a client is about to have
 
 extension CallerQuotas {
-    /// What an upload or a copy may leave beside its content, before it is published.
+    /// Reserves what an upload or a copy may leave beside its content, before it is published.
     ///
-    /// - Parameter mail: what is for somebody, and the name that its sender gives it.
+    /// - Parameter mail: name of a mail, and bytes of the note; nil for what is no mail.
     /// - Returns: nil for a client without limits.
     func share(
         for publication: Publication, _ mail: (name: String, note: Int)? = nil, of grant: Grant
@@ -196,18 +198,18 @@ extension CallerQuotas {
         if let mail {
             return try ClientShare(of: limits, names: 1, bytes: QuotaPrice.mail(mail.name, note: mail.note))
         }
-        // What is there gives way or stays, unless another name is found.
+        // The file at the path is replaced or stays, so no name is added unless the upload takes another one.
         let isThere = publication.conflict != .keepBoth && store.exists(publication.path)
-        // What gives way to it may have a name in the trash.
+        // The replaced file may get a name in the trash.
         let keeps = publication.trash != nil && publication.conflict == .overwrite
         let names = isThere ? (keeps ? 1 : 0) : UInt64(1 + missing(publication.path.parent, grant).count)
         return try ClientShare(
             of: limits, names: names, bytes: names * QuotaPrice.name + QuotaPrice.row(publication.path.string))
     }
 
-    /// Folders and links that a client is about to make.
+    /// Reserves names for folders and links that a client is about to make.
     ///
-    /// - Returns: nil for a client without limits, and for a change that makes nothing.
+    /// - Returns: nil for a client without limits, and for a change that makes none.
     func share(for change: TreeChange, of grant: Grant) throws(Failure) -> MadeShare? {
         let paths: [RelativePath]
         switch change {
@@ -223,7 +225,7 @@ extension CallerQuotas {
         return MadeShare(try ClientShare(of: limits, names: count, bytes: count * QuotaPrice.name), paths, made)
     }
 
-    /// What clients have made below a path is below another one now.
+    /// Updates the paths that clients have made when a folder is moved.
     func moved(_ path: RelativePath, to target: RelativePath) {
         for account in all { account.made.move(path, to: target) }
     }
@@ -244,7 +246,7 @@ struct MadeShare: Sendable {
         (self.share, self.paths, self.made) = (share, paths, made)
     }
 
-    /// They are there.
+    /// Charges the names to the client once they exist.
     func keep() {
         share.keepAll()
         made.add(paths)
@@ -252,27 +254,27 @@ struct MadeShare: Sendable {
 }
 
 extension CatalogEntry {
-    /// What is given back of a client's quota when the file is gone, at least.
+    /// The least that the client's quota gets back when the file is gone.
     fileprivate var price: UInt64 { size.addingClamped(QuotaPrice.name).addingClamped(QuotaPrice.row(path)) }
 }
 
-/// Folders and links that one client has made, of which the catalog knows nothing, as long as they are there and the server lives.
+/// The folders and links that one client has made since the server began. The catalog has no record of them.
 final class MadeNames: Sendable {
     private struct State {
         var paths: Set<RelativePath> = []
         var bytes = 0
-        /// Those whose paths were too many to be kept.
+        /// The number of names whose paths were too many to be kept.
         var others: UInt64 = 0
     }
 
-    /// Paths that are kept in memory, and bytes of them.
+    /// Most paths that are kept in memory, and most bytes of them.
     private static let most = (count: 16_384, bytes: 2 << 20)
 
     private let state = Locked(State())
 
     var paths: Set<RelativePath> { state.withLock { $0.paths } }
 
-    /// How many there are whose paths are not known.
+    /// The number of names whose paths are not kept.
     var others: UInt64 { state.withLock { $0.others } }
 
     func add(_ paths: [RelativePath]) {
@@ -293,7 +295,7 @@ final class MadeNames: Sendable {
         }
     }
 
-    /// Something has another path, with all that is in it.
+    /// Replaces a path, and all paths below it, after a move.
     func move(_ path: RelativePath, to target: RelativePath) {
         state.withLock { state in
             guard !state.paths.isEmpty else { return }
@@ -311,15 +313,15 @@ final class MadeNames: Sendable {
     }
 }
 
-/// Counts the folders that paths lie in, which come in the order of their bytes: those of one folder stand together.
+/// Counts the folders of paths that come in the order of their bytes, so that the paths of one folder are adjacent.
 struct FolderCount {
     /// The path that came last.
     private(set) var last: RelativePath?
 
-    /// - Parameter top: a folder that is not counted, nor those above it.
+    /// - Parameter top: a folder that is not counted, nor are those above it.
     init(below top: RelativePath?) { last = top.flatMap { RelativePath(stored: "\($0.string)/-") } }
 
-    /// - Returns: the folders that no path before has lain in, the highest first.
+    /// - Returns: the folders that no earlier path was in, the highest first.
     mutating func folders(above path: RelativePath) -> [RelativePath] {
         defer { last = path }
         var found: [RelativePath] = []

@@ -2,24 +2,24 @@ import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// What has given way of the trash, at once.
+/// What was removed from the trash at once to make room.
 package struct GivenWay: Equatable, Sendable {
-    /// Parts of the trash that are gone, or from which something is.
+    /// Parts of the trash from which anything was removed.
     package var batches = 0
     package var files: UInt64 = 0
-    /// Bytes that are free since.
+    /// Bytes that became free in the store.
     package var bytes: UInt64 = 0
 }
 
-/// The trash gives way where room or a quota is needed, the oldest first: to everybody whole parts of it, and to a client's own quota
-/// what counts for that client. Where all of it would not do, nothing goes.
+/// Removes the oldest content of the trash when room or a quota is needed: whole parts for the room of the store, and
+/// files that count for one client for that client's quota. If all of it would not be enough, nothing is removed.
 ///
-/// What goes takes the way of any removal, in steps; nobody but those who need room waits for it. Safe to call from any thread.
+/// It is removed in steps, as in any removal, and only those wait that need the room. Safe to call from any thread.
 final class TrashRoom: Sendable {
     private struct State {
         var isBusy = false
-        /// For each party, the bytes that its last search has not found, and the time before which no search for as many begins again: a
-        /// search reads the whole trash.
+        /// For each party, the bytes that its last search did not find, and the time before which no search for as many
+        /// begins again, because a search reads the whole trash. Times are nanoseconds of the monotonic clock.
         var hopeless: [Party: (lacking: UInt64, until: Int64)] = [:]
     }
 
@@ -29,10 +29,10 @@ final class TrashRoom: Sendable {
         case client(UInt64?)
     }
 
-    /// Nanoseconds.
+    /// Nanoseconds between two searches for the same room.
     private static let pause: Int64 = 10_000_000_000
 
-    /// Searches that are remembered at most.
+    /// The most failed searches that are remembered.
     private static let mostHopeless = 1024
 
     private weak let intake: Intake?
@@ -41,7 +41,7 @@ final class TrashRoom: Sendable {
 
     init(_ intake: Intake, _ store: any ServerStore) { (self.intake, self.store) = (intake, store) }
 
-    /// - Returns: whether there is more room than before.
+    /// - Returns: whether there may be more room than before.
     func makeRoom(_ need: RoomNeed) -> Bool {
         switch need {
         case .stored(let lacking):
@@ -51,16 +51,16 @@ final class TrashRoom: Sendable {
         }
     }
 
-    /// The same for the own quota of a client.
+    /// Makes room in the quota of one client.
     ///
-    /// - Parameter cost: what is given back when the file of an upload is gone.
+    /// - Parameter cost: what the quota gets back when the file of an upload is gone.
     func makeRoom(_ lacking: UInt64, of client: KnownCaller, cost: (CatalogEntry) -> UInt64) -> Bool {
         alone(.client(client.id), lacking) { intake in self.removeFiles(lacking, of: client, intake, cost: cost) }
     }
 
-    /// One thread at a time makes room. Others wait, and then try with what there is.
+    /// Lets one thread at a time make room. Other threads wait for it, and then try with the room that there is.
     ///
-    /// - Parameter body: says what has given way, nothing where that would not do.
+    /// - Parameter body: returns what was removed; no files if that would not be enough.
     private func alone(_ party: Party, _ lacking: UInt64, _ body: (Intake) -> GivenWay) -> Bool {
         guard let intake, lacking > 0 else { return false }
         let now = intake.clock.monotonic()
@@ -89,7 +89,7 @@ final class TrashRoom: Sendable {
                 state.state.isBusy = true
                 return .entered
             }
-            // There is one thread, so the search that is under way would never end.
+            // There is only one thread, so waiting for the search that is under way would never end.
             guard !store.isSerial else { return .isHopeless }
             while state.state.isBusy { state.wait() }
             return .waited
@@ -109,7 +109,7 @@ final class TrashRoom: Sendable {
 // MARK: Whole parts
 
 extension TrashRoom {
-    /// - Parameter count: what counts of what would be free.
+    /// - Parameter count: which part of the freeable room counts.
     private func removeBatches(
         _ lacking: UInt64, _ intake: Intake, _ count: (FreeableRoom) -> UInt64
     ) -> GivenWay {
@@ -120,7 +120,7 @@ extension TrashRoom {
         var (chosen, sum): ([(TrashBatch, UInt64)], UInt64) = ([], 0)
         for batch in batches where sum < lacking {
             let bytes = count(store.freeable(batch))
-            // Files that have other names are of no use to anybody who needs room.
+            // Removing files that have other names makes no room.
             guard bytes > 0 else { continue }
             chosen.append((batch, bytes))
             sum = sum.addingClamped(bytes)
@@ -137,15 +137,15 @@ extension TrashRoom {
         return given
     }
 
-    /// - Returns: how many files are gone, also where not all of it could be removed.
+    /// - Returns: how many files are gone, even if some could not be removed.
     private func remove(_ path: RelativePath, _ removals: StoredRemovals) -> UInt64 {
         var files: UInt64 = 0
         do throws(Failure) {
             let removal = try removals.begin(path, isRecursive: true)
-            // Nobody is promised that it is gone: without a sync, whoever waits for the room waits less.
+            // The removal need not be durable. Without a sync, those that need the room wait less.
             while try !removals.goOn(removal, gone: &files) {}
         } catch {
-            // What is left there goes the next time.
+            // What is left there is removed the next time.
         }
         return files
     }
@@ -181,8 +181,8 @@ extension TrashRoom {
         return given
     }
 
-    /// What counts for a client, the oldest first, until it is enough. The paths of the catalog come in the order of their bytes, and
-    /// the names of the parts begin with the time.
+    /// Files in the trash that count for a client, the oldest first, until they are enough. The catalog lists paths in
+    /// the order of their bytes, and the names of the parts begin with the time.
     private func files(
         _ lacking: UInt64, of client: KnownCaller, _ intake: Intake, cost: (CatalogEntry) -> UInt64
     ) -> [File] {
@@ -201,9 +201,9 @@ extension TrashRoom {
 }
 
 extension Intake {
-    /// Lets what is in the trash give way where room or a quota is needed.
+    /// Lets the trash make room when the store or a quota needs it.
     ///
-    /// - Parameter store: the same that uploads go to.
+    /// - Parameter store: the store that uploads go to.
     package func giveWay(in store: any ServerStore) {
         let room = TrashRoom(self, store)
         quotas.trash.withLock { $0 = room }

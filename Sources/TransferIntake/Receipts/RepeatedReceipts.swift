@@ -2,22 +2,23 @@ import TransferModel
 import TransferPorts
 import TransferReceipts
 
-/// Receipts of acknowledgements that are given again.
+/// Makes the receipts of acknowledgements that are given again.
 package struct RepeatedReceipts {
     private let known: KnownUploads
 
-    /// There where the caller wants receipts and the server gives them.
+    /// The issuer; nil if the client wants no receipts or the server gives none.
     var issuer: ReceiptIssuer?
 
-    /// Those that were made again last: who repeats one upload repeats others of its batch.
+    /// The batch of receipts that was made again last. A client that repeats one upload usually repeats others in the
+    /// same batch.
     private var last: ReceiptBatch?
 
     init(_ known: KnownUploads) {
         self.known = known
     }
 
-    /// - Returns: the acknowledgement with a receipt, if the caller wants any: the one that it came with where it is
-    ///   repeated, and otherwise one of now.
+    /// - Returns: the acknowledgement with a receipt, if the client wants any: the original receipt for a replay in the
+    ///   same push, otherwise a new one.
     mutating func added(to acknowledgement: Acknowledgement, of caller: Caller, run: UInt64?) -> Acknowledgement {
         guard let issuer else { return acknowledgement }
         var acknowledgement = acknowledgement
@@ -28,18 +29,19 @@ package struct RepeatedReceipts {
         return acknowledgement
     }
 
-    /// - Parameter entry: of the upload that was acknowledged.
-    /// - Returns: the receipt that its acknowledgement came with, where it can be made again; otherwise one of now.
+    /// - Parameter entry: the catalog entry of the acknowledged upload.
+    /// - Returns: the original receipt if it can be made again, otherwise a new one; nil if no receipt can be given for
+    ///   the upload.
     mutating func made(
         for acknowledgement: Acknowledgement, of entry: CatalogEntry, by issuer: ReceiptIssuer, for caller: Caller
     ) -> [UInt8]? {
         if let receipt = earlier(entry.id, entry.run, by: issuer, for: caller) { return receipt }
-        // It says whom the server had it from, whoever asks.
+        // The receipt names the client that sent the upload, whichever client asks.
         return ReceiptIssuer.Acknowledged(acknowledgement, for: caller)
             .map { issuer.issue([$0], sender: entry.sender).encoded(0) }
     }
 
-    /// Puts a receipt of now into every one; all of them share one signature.
+    /// Adds a new receipt to each acknowledgement; all of them share one signature.
     func add(to acknowledgements: inout [Acknowledgement?], of caller: Caller) {
         guard let issuer else { return }
         let wanted = acknowledgements.map { $0.flatMap { ReceiptIssuer.Acknowledged($0, for: caller) } }
@@ -53,8 +55,10 @@ package struct RepeatedReceipts {
         }
     }
 
-    /// - Returns: nothing for an upload of another push, one that was acknowledged without a receipt, and one whose
-    ///   receipt cannot be made again because another upload of its batch is no more what it was.
+    /// Makes the original receipt of an upload again.
+    ///
+    /// - Returns: nil for an upload of another push, for one that was acknowledged without a receipt, and if another
+    ///   upload in the same batch has changed, because the signature covers the whole batch.
     private mutating func earlier(
         _ id: UploadID, _ run: UInt64?, by issuer: ReceiptIssuer, for caller: Caller
     ) -> [UInt8]? {
@@ -65,27 +69,27 @@ package struct RepeatedReceipts {
     }
 }
 
-/// Uploads whose receipts have one signature, as they were acknowledged.
+/// Uploads whose receipts share one signature, as they were acknowledged.
 struct SignedEntries {
     let signedBatch: SignedBatch
 
-    /// In the order of their receipts.
+    /// Ordered by the numbers of their receipts.
     let entries: [CatalogEntry]
 }
 
 extension ReceiptIssuer {
-    /// Makes the receipts again that were given with acknowledgements.
+    /// Makes the receipts of a signed batch again.
     ///
-    /// - Returns: nothing when not all of these uploads are as they were.
+    /// - Returns: nil if any of the uploads has changed since.
     fileprivate func issue(again receipts: SignedEntries, for caller: Caller) -> ReceiptBatch? {
         issue(again: receipts.signedBatch, for: receipts.entries.compactMap { Acknowledged($0, for: caller) })
     }
 }
 
 extension ReceiptIssuer.Acknowledged {
-    /// As the client knows the upload.
+    /// States an upload as the client knows it.
     ///
-    /// - Returns: nothing for what no receipt can promise.
+    /// - Returns: nil if no receipt can be given for it.
     init?(_ stored: CommitPipeline.Published.Stored, _ kind: ContentKind, for caller: Caller) {
         guard stored.isDurable, let path = caller.clientPath(stored.path) else { return nil }
         self.init(
@@ -93,7 +97,7 @@ extension ReceiptIssuer.Acknowledged {
             result: stored.isNew ? .committed : .alreadyStored)
     }
 
-    /// The same for an acknowledgement that is given again.
+    /// States an acknowledgement that is given again.
     init?(_ acknowledgement: Acknowledgement, for caller: Caller) {
         guard acknowledgement.isDurable, let path = caller.clientPath(acknowledgement.path) else { return nil }
         self.init(
@@ -101,7 +105,7 @@ extension ReceiptIssuer.Acknowledged {
             size: acknowledgement.size, digest: acknowledgement.digest, result: acknowledgement.code)
     }
 
-    /// As it was acknowledged.
+    /// States a recorded upload as it was acknowledged.
     init?(_ entry: CatalogEntry, for caller: Caller) {
         guard let digest = entry.digest, let path = (try? RelativePath(entry.path)).flatMap(caller.clientPath) else {
             return nil
