@@ -111,7 +111,7 @@ extension Intake {
         _ id: UploadID, for caller: Caller, bringsBack: Bool = true
     ) throws(Failure) -> (any AppendableContent)? {
         try appendStore().appendable(id: id, quota: quotas.quota(for: caller.grant)) { (declaration) throws(Failure) in
-            // A crash after the end of an upload has left its sheet.
+            // A crash behind the end of an upload has left its sheet.
             guard bringsBack, stillStored(id, AppendMark.function, for: caller, hasRotten: true) == nil else {
                 return nil
             }

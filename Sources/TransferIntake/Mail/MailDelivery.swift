@@ -72,7 +72,7 @@ package final class MailDelivery: Sendable {
             try settleDoubtful(mailroom)
             queued = try mailroom.queue(mails) { [store] in store.version(at: $0) != nil }
         } catch {
-            // The mails may be in the ledger nevertheless, so their content has to stay until that is known.
+            // It may be in the ledger all the same, so its content has to stay until that is known.
             doubt(mails.map(\.mail))
             let failure = Failure(mail: error)
             return mails.map { _ in .failure(failure) }
