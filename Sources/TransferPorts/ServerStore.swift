@@ -1,11 +1,11 @@
-/// A store with all that a server asks of one, held by one server at a time.
+/// Everything that a server needs of a store. One server at a time has it.
 package protocol ServerStore: ContentStore, TreeChanging, StoreSpace {
-    /// Which store it is, for clients that recognise it; nil where that cannot be said.
+    /// Identifies the store, for clients that recognise it; nil if that is unknown.
     var identity: [UInt8]? { get }
 
-    /// Whether no server has stored in it before.
+    /// Whether no server has stored anything in it before.
     var isNew: Bool { get }
 
-    /// Lets another server have it. Nothing may be staged, published or changed any more.
+    /// Releases the store for another server. Afterwards nothing may be staged, published or changed.
     func unlock()
 }

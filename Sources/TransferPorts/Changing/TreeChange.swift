@@ -1,9 +1,9 @@
 package import TransferModel
 
-/// What a client wants made or changed in a server's directory, with the server's paths. That it may is asked before. One with a
-/// version is only made if what is there, and changes or gives way, is a file or link of this version still.
+/// A change that a client requests, with paths of the server's directory. The client's rights were checked before. A
+/// change with a version is only made if the file or link that it changes or replaces still has that version.
 package enum TreeChange: Sendable {
-    /// What something is to be beside its name and content; nothing of what it has stays as it is.
+    /// Attributes that a change sets; those that are nil stay as they are.
     package struct Attributes: Sendable {
         /// Permission bits, 0 to 0o777.
         package let permissions: UInt16?
@@ -15,29 +15,29 @@ package enum TreeChange: Sendable {
         }
     }
 
-    /// What came of one that was made.
+    /// The result of a change that was made.
     package struct Done: Sendable {
-        /// The part of the trash that has what gave way; nil where nothing did, or where it is not kept.
+        /// The part of the trash that has the replaced file; nil if none was replaced, or if it is not kept.
         package let trash: TrashBatch?
 
         package init(trash: TrashBatch? = nil) { self.trash = trash }
     }
 
-    /// What is done, whatever it is done to.
+    /// What a change does, without its paths.
     package enum Kind: CaseIterable, Sendable {
         case folder, link, hardLink, set, move, discard
     }
 
-    /// A folder, with those above it.
+    /// Makes a folder, and missing folders above it.
     case folder(RelativePath, replaces: Bool, Attributes?, of: FileVersion? = nil)
-    /// A symbolic link that says that.
+    /// Makes a symbolic link with this target.
     case link(RelativePath, to: [UInt8], replaces: Bool, Attributes?, of: FileVersion? = nil)
-    /// Another name of a file.
+    /// Gives a file another name.
     case hardLink(RelativePath, to: RelativePath, replaces: Bool, Attributes?, of: FileVersion? = nil)
-    /// Other attributes of what is there.
+    /// Sets attributes of a file, folder or link.
     case set(RelativePath, Attributes, of: FileVersion? = nil)
     case move(RelativePath, to: RelativePath, replaces: Bool, of: FileVersion? = nil)
-    /// Into the trash.
+    /// Moves something into the trash.
     case discard(RelativePath, isRecursive: Bool, of: FileVersion? = nil)
 
     package var kind: Kind {
@@ -51,7 +51,7 @@ package enum TreeChange: Sendable {
         }
     }
 
-    /// The path that it is about.
+    /// The path that is made, changed, moved or discarded.
     package var path: RelativePath {
         switch self {
         case .folder(let path, _, _, _), .link(let path, _, _, _, _), .hardLink(let path, _, _, _, _),
@@ -70,21 +70,21 @@ package enum TreeChange: Sendable {
     }
 }
 
-/// A change as it is going to be made, by what was there when it was looked at.
+/// A change that is about to be made, with what was found when it was planned.
 package struct PlannedChange: Sendable {
     package let change: TreeChange
 
-    /// Where it goes if it is discarded.
+    /// The path in the trash for something that is discarded.
     package let trashed: RelativePath?
 
-    /// What has the path, where it has to be that still; nil for whatever is there.
+    /// What has to be at the path still; nil for no condition.
     package let compared: ComparedFile?
 
-    /// What is moved or changed, whatever form it has; nil where something is made. Another object that has the path by then is left:
-    /// an upload may have come in the place of a link.
+    /// The object that is moved or changed, of any form; nil if something is made. If another object has the path by
+    /// then, the change fails: an upload may have replaced a link.
     package let expected: ContentVersion?
 
-    /// What gives way to it, and where that is kept; nil where nothing is.
+    /// What the change replaces, and where that is kept; nil if it is not kept.
     package let place: TrashPlace?
 
     package init(
@@ -96,23 +96,23 @@ package struct PlannedChange: Sendable {
     }
 }
 
-/// Something that is to give way, and is kept in the trash.
+/// A file or link that will be replaced, and the part of the trash that keeps it.
 package struct TrashPlace: Sendable {
     package let path: RelativePath
     package let batch: TrashBatch
 
     package init(_ path: RelativePath, in batch: TrashBatch) { (self.path, self.batch) = (path, batch) }
 
-    /// Where it goes.
+    /// Its path in the trash.
     package var target: RelativePath { .trash(batch, path) }
 }
 
-/// What has come of a change.
+/// The result of a change in the store.
 package struct MadeChange: Sendable {
-    /// What the file is behind it; nil for what is no file.
+    /// The version of the file after the change; nil for anything but a file.
     package let version: ContentVersion?
 
-    /// What gave way to it, and is in the trash; nil where nothing is.
+    /// The replaced file in the trash; nil if none is there.
     package let kept: KeptFile?
 
     package init(version: ContentVersion?, kept: KeptFile?) { (self.version, self.kept) = (version, kept) }

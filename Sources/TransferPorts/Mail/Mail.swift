@@ -1,25 +1,25 @@
 package import TransferModel
 
-/// An upload that is for somebody, as the ledger keeps it.
+/// An upload that is addressed to people, as the ledger keeps it.
 package struct Mail: Equatable, Sendable {
-    /// The server's id of the upload; deliveries go by it.
+    /// The server's id of the upload; deliveries are found by it.
     package var id: UploadID
 
-    /// Who sent it, by name.
+    /// The name of the sender.
     package var sender: String
 
-    /// Tells the client that sent it from all others; nothing for one that cannot be told from others.
+    /// Identifies the client that sent it; nil for a client without a key or token.
     package var client: UInt64?
 
-    /// As the sender calls it: a path that was checked.
+    /// The sender's name for it: a path that was checked.
     package var name: String
 
     package var kind: ContentKind
 
-    /// Bytes of content.
+    /// Bytes that the content has.
     package var size: UInt64
 
-    /// Computed from what was stored.
+    /// Digest of the content, computed from what was stored.
     package var digest: Digest
 
     package var modified: Timestamp?
@@ -27,19 +27,19 @@ package struct Mail: Equatable, Sendable {
     /// Permission bits, 0 to 0o777.
     package var permissions: UInt16?
 
-    /// What only the recipients can read, of a sealed upload.
+    /// The note of a sealed upload, which only the recipients can read.
     package var note: [UInt8]?
 
-    /// Where the content is.
+    /// The path of the content in the store.
     package var path: RelativePath
 
     /// When it was stored; UTC, in nanoseconds since 1970.
     package var queued: Int64
 
-    /// Whether the sender came over a wire without keys, so that nobody can say who it was.
+    /// Whether the sender came over a wire without keys, so that the name is not proven.
     package var isUnproven: Bool
 
-    /// Whether the content was found to be something else than what was acknowledged: its sender can bring it again.
+    /// Whether the content was found to differ from what was acknowledged. The sender can send it again.
     package var isRotten: Bool
 
     package init(
@@ -55,23 +55,23 @@ package struct Mail: Equatable, Sendable {
 }
 
 extension Mail {
-    /// Bytes that it costs its sender's quota as long as it waits.
+    /// Bytes that it costs the sender's quota while it waits.
     package var cost: UInt64 { size.addingClamped(QuotaPrice.mail(name, note: note?.count ?? 0)) }
 }
 
-/// One upload on its way to one person.
+/// One upload that is addressed to one person.
 package struct Delivery: Equatable, Sendable {
-    /// Grows with every delivery of the server.
+    /// A number that grows with every delivery of the server.
     package var number: UInt64
 
     package var mail: Mail
     package var recipient: String
     package var state: DeliveryState
 
-    /// When it came to its state; UTC, in nanoseconds since 1970.
+    /// When it got its state; UTC, in nanoseconds since 1970.
     package var changed: Int64
 
-    /// What the recipient has signed.
+    /// The receipt that the recipient has signed.
     package var receipt: [UInt8]?
 
     package init(
@@ -82,28 +82,28 @@ package struct Delivery: Equatable, Sendable {
     }
 }
 
-/// What a mailbox may hold. One that is full takes nothing more before something in it has ended.
+/// The limits of a mailbox. A full mailbox takes nothing more before something in it has ended.
 package struct MailLimits: Equatable, Sendable {
-    /// Deliveries that may wait for one person, and of them those from one sender.
+    /// The most deliveries that may wait for one person, and how many of them may be from one sender.
     package var count: Int
     package var countOfPair: Int
 
-    /// Bytes of their content.
+    /// The most bytes of their content.
     package var bytes: UInt64
     package var bytesOfPair: UInt64
 
-    /// Deliveries that wait for one person: a listing of them all takes a moment.
+    /// The most deliveries that wait for one person: all of them can be listed in a moment.
     package static let usualCount = 100_000
 
-    /// - Parameter bytes: that may wait for one person. One sender may fill half of it, so that no one can shut out the
-    ///   others.
+    /// - Parameter bytes: the most bytes that may wait for one person. One sender may fill half of it, so that no
+    ///   sender can shut out the others.
     package init(count: Int = usualCount, bytes: UInt64) {
         (self.count, countOfPair) = (count, max(1, count / 2))
         (self.bytes, bytesOfPair) = (bytes, max(1, bytes / 2))
     }
 }
 
-/// Whom a mail is from.
+/// The sender of a mail.
 package struct MailSender: Equatable, Sendable {
     package let name: String
 
@@ -116,13 +116,13 @@ package struct MailSender: Equatable, Sendable {
 }
 
 extension Mail {
-    /// Whom it is from.
+    /// The sender of the mail.
     package var from: MailSender { MailSender(sender, isUnproven: isUnproven) }
 }
 
-/// Why an upload is not taken for somebody.
+/// Why a mail is refused for a recipient.
 package enum MailRefusal: Error, Equatable, Sendable {
-    /// Nobody of that name has a mailbox.
+    /// There is no mailbox with this name.
     case unknown(String)
     /// This person takes nothing from the sender.
     case declines(String)
@@ -132,7 +132,7 @@ package enum MailRefusal: Error, Equatable, Sendable {
     case fullOfYours(String, MailLimits)
     /// It holds as much from senders without keys as it may.
     case fullOfUnproven(String, MailLimits)
-    /// Its id stands for other content, which somebody has or waits for.
+    /// The id belongs to other content, which a recipient has or waits for.
     case otherContent
     /// The sender has no name.
     case noName

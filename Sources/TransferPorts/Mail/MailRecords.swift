@@ -1,161 +1,162 @@
 package import TransferModel
 
-/// What waits for whom in mailboxes, and what became of it. What they say is part of what is acknowledged, so they are never replaced when
-/// they are damaged. Synchronous and safe to call from any thread; each change is done as a whole, and as durable as the records are when it
-/// returns.
+/// The records of mailboxes: which mail waits for whom, and what became of it. Their content is part of what is
+/// acknowledged, so damaged records are never replaced. Synchronous and safe to call from any thread. Each change is
+/// made as a whole, and is as durable as the records are when the call returns.
 package protocol MailRecords: AnyObject, Sendable {
-    /// What waits for one person, or for all.
+    /// The number and bytes of deliveries that wait for one person; nil for all.
     func waiting(for recipient: String?) -> (count: Int, bytes: UInt64)
 
-    /// Whether one more delivery has a place.
+    /// Why one more delivery has no place; nil if it has.
     func refusal(_ size: UInt64, from sender: MailSender, to recipient: String, _ limits: MailLimits) -> MailRefusal?
 
-    /// Puts mails into mailboxes, all in one transaction. An upload comes to each person once: where it waits already or was
-    /// received nothing changes. What was declined or has expired waits anew.
+    /// Puts mails into mailboxes, in one transaction. A person receives an upload once: if it waits already or was
+    /// received, nothing changes. If it was declined or has expired, it waits again.
     ///
     /// - Parameter isThere: whether there is still content at a path.
-    /// - Returns: what came of each, in order.
+    /// - Returns: the result for each mail, in order.
     func queue(
         _ mails: [(mail: Mail, recipients: [String])], _ limits: MailLimits, isThere: (RelativePath) -> Bool
     ) throws(RecordsError) -> [QueuedMail]
 
-    /// An upload that was queued before, with all that became of it.
+    /// The deliveries of an upload that was queued before, in any state.
     func deliveries(of id: UploadID) throws(RecordsError) -> [Delivery]
 
-    /// What is for somebody, in order of the numbers.
+    /// The deliveries for a recipient, in the order of their numbers.
     ///
     /// - Parameters:
-    ///   - number: only what has a larger one.
-    ///   - limit: deliveries at most.
-    ///   - withEnded: also what nobody can fetch any more.
+    ///   - number: only deliveries with a larger number.
+    ///   - limit: the most deliveries to return.
+    ///   - withEnded: whether deliveries are included that cannot be fetched any more.
     func inbox(
         of recipient: String, after number: UInt64, limit: Int, withEnded: Bool
     ) throws(RecordsError) -> [Delivery]
 
-    /// What somebody has sent, in order of the numbers, whatever became of it.
+    /// The deliveries from a sender, in the order of their numbers, in any state.
     func sent(by sender: String, after number: UInt64, limit: Int) throws(RecordsError) -> [Delivery]
 
-    /// - Returns: nothing where that upload was never for this person.
+    /// - Returns: nil if the upload was never addressed to this person.
     func delivery(of id: UploadID, to recipient: String) throws(RecordsError) -> Delivery?
 
-    /// The same of several: those that there are.
+    /// The same for several uploads: those that exist.
     func deliveries(of ids: [UploadID], to recipient: String) throws(RecordsError) -> [Delivery]
 
     /// The largest number that any delivery has had.
     func newestNumber() throws(RecordsError) -> UInt64
 
-    /// What a client has sent and still waits: how many uploads, and bytes of the client's quota.
+    /// What a client has sent and still waits: the number of uploads, and their cost in the client's quota in bytes.
     func open(from client: UInt64) throws(RecordsError) -> (count: Int, bytes: UInt64)
 
-    /// Where the content is that somebody can still have.
+    /// The paths of content that a recipient can still receive.
     func openPaths() throws(RecordsError) -> Set<RelativePath>
 
-    /// All of some deliveries has been sent to their recipient, who has not said that it is safe. Nothing depends on it, so it
-    /// is not synced.
+    /// Notes that deliveries were sent to their recipient completely, who has not confirmed that they are stored
+    /// safely. Nothing depends on it, so it is not synced.
     ///
-    /// - Parameter deliveries: as the ledger has told of them.
-    /// - Returns: those of which that is news.
+    /// - Parameter deliveries: deliveries as the ledger has returned them.
+    /// - Returns: those that were not noted before.
     func fetched(_ deliveries: [Delivery], at moment: Int64) throws(RecordsError) -> [Delivery]
 
-    /// What somebody waits for is no longer what was acknowledged. It waits on: whoever brings the same upload again mends it.
+    /// Notes that the content of a waiting mail is not what was acknowledged. It keeps waiting, and a client that sends
+    /// the same upload again repairs it.
     func noteRotten(_ id: UploadID) throws(RecordsError)
 
-    /// A recipient has received uploads, or doesn't want them: all of it is written down, or nothing. What is said again
-    /// changes nothing. What somebody says to have received he has, whatever was said before.
+    /// Records, all or nothing, that a recipient has received or declined uploads. Repeating it changes nothing. An
+    /// upload that the recipient confirms as received counts as received, whatever was recorded before.
     ///
     /// - Parameters:
     ///   - state: `delivered` or `declined`.
-    ///   - receipts: makes of the deliveries, in the order of `ids`, what the recipient has signed of each; nothing where the
-    ///     signature is of something else. Asked with the ledger held, so that it is of what is written down.
+    ///   - receipts: returns, for the deliveries in the order of `ids`, what the recipient has signed of each; nil if
+    ///     the signature is of something else. Called while the ledger is locked, so that it sees what is recorded.
     func settle(
         _ ids: [UploadID], by recipient: String, as state: DeliveryState, at moment: Int64,
         receipts: (([Delivery]) -> [[UInt8]]?)?
     ) throws(RecordsError) -> SettledMail
 
-    /// Ends what has waited for longer than that, some of it.
+    /// Ends some of the deliveries that have waited longer than `age`.
     ///
     /// - Parameters:
-    ///   - age: nanoseconds by the ledger's own clock.
+    ///   - age: nanoseconds of the ledger's own clock.
     ///   - now: UTC, in nanoseconds since 1970.
     func expire(
         after age: Int64, at now: Int64, limit: Int
     ) throws(RecordsError) -> EndedDeliveries
 
-    /// Forgets mails that ended longer ago than that, and writes down what the ledger's clock says. Whoever sends one of them
-    /// again sends it anew.
+    /// Forgets mails that ended longer ago than `age`, and stores the time of the ledger's clock. If a client sends one
+    /// of them again, it is delivered again.
     ///
-    /// - Parameter age: nanoseconds by the ledger's own clock.
+    /// - Parameter age: nanoseconds of the ledger's own clock.
     func forget(endedBefore age: Int64) throws(RecordsError)
 
-    /// All that are known.
+    /// All people that the records know.
     func people() throws(RecordsError) -> [KnownPerson]
 
-    /// Names from wires without keys that no delivery is for or from, those that came first in front.
+    /// Names from wires without keys that no delivery is addressed to or from, the oldest first.
     func idlePeople(limit: Int) throws(RecordsError) -> [String]
 
     func forget(people names: [String]) throws(RecordsError)
 
-    /// Writes down what is known of people now.
+    /// Records people as they are now.
     ///
     /// - Parameter moment: UTC, in nanoseconds since 1970.
     func keep(_ persons: [KnownPerson], at moment: Int64) throws(RecordsError)
 
-    /// Lets go of them for good, so that another server may have them.
+    /// Closes the records for good, so that another server may use them.
     func close()
 }
 
 extension MailRecords {
-    /// What waits for all.
+    /// The number and bytes of all waiting deliveries.
     package func waiting() -> (count: Int, bytes: UInt64) { waiting(for: nil) }
 
-    /// What somebody can still fetch or has, in order of the numbers.
+    /// The deliveries that a recipient can fetch or has received, in the order of their numbers.
     package func inbox(of recipient: String, after number: UInt64, limit: Int) throws(RecordsError) -> [Delivery] {
         try inbox(of: recipient, after: number, limit: limit, withEnded: false)
     }
 }
 
-/// What came of a mail that was to be queued.
+/// The result of queueing a mail.
 package enum QueuedMail: Equatable, Sendable {
-    /// It waits for all of its recipients, or has waited.
+    /// It waits for every recipient, or has waited before.
     ///
     /// - Parameters:
-    ///   - fresh: those for whom it is new.
-    ///   - isKept: whether its content is what they get. Otherwise the content that came now is one too many.
-    ///   - freed: what it was before, whose content nobody needs any more.
+    ///   - fresh: the recipients for whom it is new.
+    ///   - isKept: whether its content is what they receive. Otherwise the new content is not needed.
+    ///   - freed: the earlier mail with this id, whose content is not needed any more.
     case queued(fresh: [String], isKept: Bool, freed: Mail?)
     case refused(MailRefusal)
 }
 
-/// What came of deliveries that ended.
+/// The result of ending deliveries.
 package struct EndedDeliveries: Equatable, Sendable {
-    /// Those that changed now.
+    /// The deliveries that were changed by this call.
     package var deliveries: [Delivery] = []
 
-    /// Those whose content nobody needs any more.
+    /// Mails whose content is not needed any more.
     package var freed: [Mail] = []
 
     package init() {}
 }
 
-/// What came of deliveries that their recipient has spoken of.
+/// The result of `settle`, by which a recipient confirms or declines deliveries.
 package enum SettledMail: Equatable, Sendable {
     case ended(EndedDeliveries)
-    /// One of them was never for this person.
+    /// One of the uploads was never addressed to this person.
     case notForYou
-    /// What the recipient has signed is something else.
+    /// The recipient has signed something else.
     case badSignature
 
     package var ended: EndedDeliveries? { if case .ended(let ended) = self { ended } else { nil } }
 }
 
-/// What the records know of somebody beside deliveries.
+/// What the records know of a person besides deliveries.
 package struct KnownPerson: Equatable, Sendable {
     package var name: String
 
-    /// What the person says of its key for sealed uploads, signed by it.
+    /// The person's public key for sealed uploads, signed by the person.
     package var sealingKey: [UInt8]?
 
-    /// Whether the name came over a wire without keys, so that nobody can say whose it is.
+    /// Whether the name came over a wire without keys, so that it is not proven.
     package var isUnproven: Bool
 
     package init(name: String, sealingKey: [UInt8]? = nil, isUnproven: Bool) {

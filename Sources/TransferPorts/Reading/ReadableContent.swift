@@ -2,43 +2,43 @@ import TransferCodec
 package import TransferModel
 package import TransferSystem
 
-/// The content of a stored file, open to be read. What replaces, moves or removes the file leaves it whole. Belongs to one task at a
-/// time.
+/// The open content of a stored file. It stays complete when the file is replaced, moved or removed. Used by one task
+/// at a time.
 package protocol ReadableContent: AnyObject {
-    /// When it was opened.
+    /// The attributes when the file was opened.
     var attributes: StoredAttributes { get }
 
-    /// Whether the content is what it was when the file was opened. Other names, rights and owners do not matter.
+    /// Whether the content is the same as when the file was opened. Other names, rights and owners do not matter.
     var isUnchanged: Bool { get }
 
-    /// Reads as much as there is at an offset, up to a buffer full.
+    /// Reads from an offset until the buffer is full or the file ends.
     ///
-    /// - Returns: bytes; less than a buffer full only at the end of the file.
-    /// - Throws: `contentLost` where the store cannot give back what it has taken, `storageFailed`.
+    /// - Returns: the number of bytes; fewer than the buffer has only at the end of the file.
+    /// - Throws: `contentLost` if the store cannot give back what it has stored, `storageFailed`.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Failure) -> Int
 
-    /// Bytes that are not in holes, as far as that can be told; nil where it has no holes.
+    /// Bytes that are not in holes, as far as that is known; nil if the file has no holes.
     var filled: UInt64? { get }
 
-    /// What begins at an offset: bytes of a hole, or data.
+    /// The run that begins at an offset: a hole, or data.
     func run(at offset: UInt64) -> FileHoles.Run
 
-    /// All of it will be read, one byte after the other: a store may read ahead.
+    /// Announces that all of it will be read in order, so that the store may read ahead.
     func expectAll()
 
-    /// Lets content that is being made share all of this, where the store can.
+    /// Lets staged content share all bytes of this file, if the store can.
     ///
-    /// - Returns: false where it cannot.
+    /// - Returns: false if it cannot.
     func share(with staged: any StagedContent) throws(Failure) -> Bool
 }
 
 extension ReadableContent {
-    /// Reads all of it but its holes, one byte after the other.
+    /// Reads the whole content in order, except for holes.
     ///
     /// - Parameters:
-    ///   - buffer: to read into; not empty.
-    ///   - progress: is called with the bytes of every piece. Reading ends when it returns false.
-    /// - Returns: nil where `progress` has ended it.
+    ///   - buffer: a buffer to read into; not empty.
+    ///   - progress: called with the size of every piece. If it returns false, reading ends.
+    /// - Returns: nil if `progress` has ended the reading.
     package func digest(
         _ function: DigestFunction, through buffer: UnsafeMutableRawBufferPointer, progress: (Int) -> Bool
     ) throws(Failure) -> Digest? {
@@ -61,7 +61,7 @@ extension ReadableContent {
     }
 }
 
-/// A stored file whose content is to be read.
+/// A stored file whose content has to be read.
 package struct ContentQuery: Sendable {
     package let path: RelativePath
     package let functions: [DigestFunction]
@@ -69,17 +69,17 @@ package struct ContentQuery: Sendable {
     package init(path: RelativePath, functions: [DigestFunction]) { (self.path, self.functions) = (path, functions) }
 }
 
-/// What came of reading a stored file.
+/// The result of reading a stored file.
 package enum ContentReading: Equatable, Sendable {
-    /// It was the same file all the time. It has one digest for each function that was asked for, in their order.
+    /// The file was not changed while it was read. The digests are in the order of the functions.
     case read(ContentVersion, [Digest])
 
-    /// It was changed while it was read, or no file has the path.
+    /// It was changed while it was read, or there is no file at the path.
     case changed
 
     /// It could not be opened, synced or read.
     case unreadable(Failure)
 
-    /// The caller ended the reading before.
+    /// The caller ended the reading before this file.
     case left
 }

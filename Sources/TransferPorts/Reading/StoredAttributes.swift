@@ -1,7 +1,7 @@
 import TransferCodec
 package import TransferModel
 
-/// What a stored file or directory is, without a look at its content.
+/// The attributes of a stored file or directory, without its content.
 package struct StoredAttributes: Equatable, Sendable {
     package let isDirectory: Bool
 
@@ -10,12 +10,12 @@ package struct StoredAttributes: Equatable, Sendable {
 
     package let modified: Timestamp
 
-    /// 0 to 0o777.
+    /// Permission bits, from 0 to 0o777.
     package let permissions: UInt16
 
     package let version: ContentVersion
 
-    /// Whether somebody gave it its time of modification, as a pull does: what is only written has that of its last change.
+    /// Whether the time of modification was set, as a pull does. Otherwise it is the time of the last change.
     package let hasGivenTime: Bool
 
     package init(
@@ -26,13 +26,13 @@ package struct StoredAttributes: Equatable, Sendable {
         (self.permissions, self.version, self.hasGivenTime) = (permissions, version, hasGivenTime)
     }
 
-    /// What clients are told.
+    /// The version that clients receive.
     package var fileVersion: FileVersion { isDirectory ? .none : version.told }
 }
 
 extension ContentVersion {
-    /// What clients are told of a file or link: changes whenever the content may have. Not with the permissions or names of a file:
-    /// whoever has half of it can go on with it.
+    /// The version of a file or link that clients receive: it changes whenever the content may have changed.
+    /// Permissions and names do not change it, so that a client can resume a download.
     package var told: FileVersion {
         let facts = (object.bigEndian, revision.bigEndian, size.bigEndian)
         let digest = withUnsafeBytes(of: facts) { BlockHasher.digest(.xxh128, $0) }
@@ -44,23 +44,24 @@ extension ContentVersion {
     }
 }
 
-/// A file, folder or symbolic link with all that is kept of it.
+/// A file, folder or symbolic link with everything that is stored of it.
 package struct WholeEntry: Sendable {
     package let path: RelativePath
     package let attributes: StoredAttributes
 
-    /// What a symbolic link says; nil for a file or folder.
+    /// The target of a symbolic link; nil for a file or folder.
     package let target: [UInt8]?
 
-    /// Which object of the store it is a name of.
+    /// The object of the store that this is a name of.
     package let object: FileObject
 
-    /// Names of a file; 1 for anything else.
+    /// Number of names of a file; 1 for anything else.
     package let names: UInt32
 
     package let extra: ExtraAttributes
 
-    /// Whether it has extended attributes that are not here: more than are kept, or some that this process may not read.
+    /// Whether it has extended attributes that are missing here: more than are kept, or some that this process may not
+    /// read.
     package let isPartial: Bool
 
     package init(
@@ -73,12 +74,12 @@ package struct WholeEntry: Sendable {
     }
 }
 
-/// What tells a file, folder or link from all others of a tree, as long as it is there.
+/// Identifies a file, folder or link of a tree as long as it exists.
 package struct FileObject: Hashable, Sendable {
-    /// Which part of the store it is in.
+    /// The part of the store that it is in.
     package let volume: UInt64
 
-    /// Which of all in that part.
+    /// The number of the object in that part.
     package let number: UInt64
 
     package init(volume: UInt64, number: UInt64) { (self.volume, self.number) = (volume, number) }

@@ -1,55 +1,55 @@
 package import TransferCodec
 package import TransferModel
 
-/// What is stored, for clients that may see it. Synchronous and safe to call from any thread; what it returns belongs to one task at a
-/// time.
+/// The stored files and folders, for clients that may see them. Synchronous and safe to call from any thread; what it
+/// returns is used by one task at a time.
 ///
-/// Each look is a new one: what it finds may have changed by the next. A reader and a listing are kept for a moment only.
+/// Each look is a new one: what it finds may have changed by the next. Keep a reader or a listing for a moment only.
 ///
 ///     attributes, whole, object ─► one path
 ///     list ─► StoredListing.next* ─► no entries at the end
 ///     reader ─► TreeReader.attributes*, open ─► ReadableContent.read*, isUnchanged
 package protocol StoredTree: AnyObject, Sendable {
-    /// What has a path now; the top of the store for nil.
+    /// The attributes of what is at a path; nil for the top of the store.
     ///
     /// - Throws: `notFound`, also for what is neither a file nor a folder.
     func attributes(at path: RelativePath?) throws(Failure) -> StoredAttributes
 
-    /// What has a path now, with all that is kept of it; a symbolic link itself, wherever it leads.
+    /// Everything that is stored of what is at a path; for a symbolic link, of the link itself.
     ///
-    /// - Throws: `notFound`, also for what is none of these.
+    /// - Throws: `notFound`, also for what is no file, folder or link.
     func whole(at path: RelativePath) throws(Failure) -> WholeEntry
 
-    /// What has a path, without a look at its content.
+    /// What is at a path, without a look at its content.
     ///
-    /// - Returns: nil where there is none, also for what is no file, folder or link.
-    /// - Throws: where it cannot be said what is there.
+    /// - Returns: nil if there is nothing, also for what is no file, folder or link.
+    /// - Throws: if it cannot be found out.
     func object(at path: RelativePath) throws(Failure) -> FoundObject?
 
-    /// Whether a folder has the path; a symbolic link is none, wherever it leads.
+    /// Whether there is a folder at the path; false for a symbolic link to one.
     ///
     /// - Throws: `notFound`, also for what is no file, folder or link.
     func isDirectory(at path: RelativePath) throws(Failure) -> Bool
 
-    /// What is in a folder; at the top of the store for nil.
+    /// Lists a folder; nil for the top of the store.
     ///
     /// - Throws: `notFound`; `wrongForm` for a file.
     func list(_ path: RelativePath?) throws(Failure) -> any StoredListing
 
-    /// Looks at and opens what is stored now.
+    /// A reader for the files that are stored now.
     func reader() -> any TreeReader
 
-    /// The parts of the trash, in no order; those alone that have something below a folder, where one is given.
+    /// The parts of the trash, in no order; only those that have something from below `folder`, if that is given.
     func trash(below folder: RelativePath?) throws(Failure) -> [TrashBatch]
 }
 
-/// Looks at and opens files, many of them often in one folder. Keep it for a moment only: the folder may be removed and made again.
-/// Belongs to one task at a time.
+/// Reads the attributes of files and opens them, often many in one folder. Keep it for a moment only: the folder may be
+/// removed and made again. Used by one task at a time.
 package protocol TreeReader: AnyObject {
-    /// What has the path, without a look at its content; nil when there is none.
+    /// The attributes of what is at the path, without a look at its content; nil for nothing.
     func attributes(at path: RelativePath) -> StoredAttributes?
 
-    /// - Parameter name: what failures to read it call it.
+    /// - Parameter name: the name in messages about failures to read it.
     /// - Throws: `notFound`; `wrongForm` for a folder.
     func open(_ path: RelativePath, as name: RelativePath) throws(Failure) -> any ReadableContent
 }
@@ -68,26 +68,28 @@ package struct StoredEntry: Sendable {
     }
 }
 
-/// What is in one folder, page by page, in the order of the store. Holds no more than a page. Belongs to one task at a time.
+/// The entries of one folder, page by page, in the order of the store. Holds no more than a page. Used by one task at a
+/// time.
 package protocol StoredListing: AnyObject {
-    /// Files, folders, and with `nextWhole` links so far that are left out because no path can have their name: it is not UTF-8,
-    /// too long, or one of Transfer's own. What Transfer keeps at the top of the store is not among them.
+    /// How many files, folders, and with `nextWhole` links were left out so far because no path can have their name: it
+    /// is not UTF-8, too long, or one of Transfer's own. What Transfer keeps at the top of the store does not count.
     var unlisted: UInt64 { get }
 
-    /// The next ones, none at the end. What no client can name is left out, and so are links, devices and the server's own.
+    /// The next entries; empty at the end. Entries with names that no path can have are left out, and so are links,
+    /// devices and the server's own files.
     ///
-    /// - Parameter count: how many at most.
+    /// - Parameter count: the most entries to return.
     func next(_ count: Int) throws(Failure) -> [StoredEntry]
 
-    /// The next ones with all that is kept of them, symbolic links among them.
+    /// The next entries with everything that is stored of them, including symbolic links.
     ///
-    /// - Parameter count: how many at most.
+    /// - Parameter count: the most entries to return.
     func nextWhole(_ count: Int) throws(Failure) -> [WholeEntry]
 
-    /// Calls `body` with the name of each of the next ones, and what it is.
+    /// Calls `body` with the name and the attributes of each of the next entries.
     ///
-    /// - Parameter count: how many at most.
-    /// - Returns: how many there were; fewer at the end only.
+    /// - Parameter count: the most entries to look at.
+    /// - Returns: how many there were; fewer than `count` only at the end.
     @discardableResult
     func forEach(
         _ count: Int, _ body: (_ name: String, _ attributes: StoredAttributes) -> Void

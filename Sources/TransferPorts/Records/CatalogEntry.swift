@@ -1,57 +1,57 @@
 package import TransferModel
 
-/// What the catalog knows of an upload that was acknowledged.
+/// An acknowledged upload in the catalog.
 package struct CatalogEntry: Equatable, Sendable {
-    /// What the upload has come to. The numbers are stored.
+    /// How the upload ended. The raw values are stored.
     package enum State: Int64, CaseIterable, Sendable {
-        /// Stored by this upload.
+        /// This upload has stored the content.
         case committed = 1
-        /// Its content was there before it came.
+        /// The content was there before.
         case alreadyStored = 2
     }
 
     package var id: UploadID
     package var state: State
 
-    /// Where its content is.
+    /// The path of the stored content.
     package var path: String
     package var kind: ContentKind
 
-    /// Bytes of content.
+    /// Bytes that the content has.
     package var size: UInt64
 
-    /// Nothing as long as nobody has computed it.
+    /// Nil until it is computed.
     package var digest: Digest?
 
     /// Whether it was acknowledged as durable.
     package var isDurable: Bool
 
-    /// What the server calls the client: its name in the lists, or its address. Others may have the same.
+    /// The server's name for the client: its name in the lists, or its address. Several clients can have the same.
     package var sender: String
 
-    /// Tells the client from all others, whatever it is called; nothing for one that cannot be told from others, and in
-    /// what older servers have written.
+    /// Identifies the client, whatever its name is; nil for a client without a key or token, and in entries of older
+    /// servers.
     package var client: UInt64?
 
-    /// UTC, in nanoseconds since 1970.
+    /// When the upload began: UTC, in nanoseconds since 1970.
     package var begun: Int64
 
-    /// When it was stored; UTC, in nanoseconds since 1970.
+    /// When the content was stored: UTC, in nanoseconds since 1970.
     package var committed: Int64
 
-    /// The push that it came in, as the client named it.
+    /// The push that it belonged to, as the client named it.
     package var run: UInt64?
 
-    /// The stored file's when it was acknowledged.
+    /// The version of the stored file when the upload was acknowledged.
     package var version: ContentVersion?
 
-    /// The number of the receipt that its acknowledgement came with, if it did.
+    /// The number of the receipt that came with the acknowledgement; nil without a receipt.
     package var receipt: UInt64?
 
-    /// Whether it took the place of other content.
+    /// Whether it has replaced other content.
     package var hasReplaced: Bool
 
-    /// What of that is in the trash, until what is known of it is known there: then the entry has it no more.
+    /// The replaced file in the trash; nil after the records of that file have been moved there.
     package var kept: KeptFile?
 
     package init(
@@ -78,12 +78,12 @@ package struct CatalogEntry: Equatable, Sendable {
 }
 
 extension CatalogEntry {
-    /// A stored file that the catalog knew nothing of, to refill a catalog that was lost. It gets an id of its own, which
-    /// no client has.
+    /// The entry of a stored file that the catalog did not have, to fill a new catalog. Its id is random, so no client
+    /// has it.
     ///
     /// - Parameters:
-    ///   - digest: as computed from what is there, if it was.
-    ///   - moment: when it was found; UTC, in nanoseconds since 1970.
+    ///   - digest: computed from the content; nil if it was not read.
+    ///   - moment: when the file was found; UTC, in nanoseconds since 1970.
     package init(found path: RelativePath, digest: Digest?, version: ContentVersion, at moment: Int64) {
         self.init(
             id: .random(), state: .committed, path: path.string, size: version.size, digest: digest, begun: moment,
@@ -91,11 +91,11 @@ extension CatalogEntry {
     }
 }
 
-/// How many uploads there are in one state, and how large they are together.
+/// The number of uploads in one state, and their total size.
 package struct CatalogTotals: Equatable, Sendable {
     package var uploads = 0
 
-    /// Of their content; uploads of the same file count it each.
+    /// Bytes of their content; a file counts once for each upload.
     package var bytes: UInt64 = 0
 
     package init(uploads: Int = 0, bytes: UInt64 = 0) {

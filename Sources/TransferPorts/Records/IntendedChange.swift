@@ -1,37 +1,37 @@
 package import TransferModel
 
-/// What a server is about to do with a file or folder, noted before it does it: whatever ends it in the middle, the next one can
-/// tell which of the two states is there, and lets the catalog say so.
+/// A change of a file or folder that a server is about to make. It is noted first, so that the next server can find out
+/// whether it was made, and update the catalog.
 package struct IntendedChange: Equatable, Sendable {
-    /// The numbers are stored.
+    /// What is changed. The raw values are stored.
     package enum Form: Int64, CaseIterable, Sendable {
         /// A file gets another path, perhaps in place of another file.
         case move = 1
-        /// A folder gets another path, with all that is in it.
+        /// A folder gets another path, with everything in it.
         case folder = 2
         /// A file gets a second name.
         case link = 3
         /// A file gets other attributes.
         case attributes = 4
-        /// A file gives way to something that is no file.
+        /// A file is replaced by something that is no file.
         case replacement = 5
-        /// A file gives way and is kept at the target. What the catalog knows of other files under its path stays there.
+        /// A replaced file is kept at the target. Entries of other files under its path stay there.
         case keep = 6
     }
 
     package let form: Form
     package let path: String
 
-    /// The other path; where there is none, the same one.
+    /// The other path; equal to `path` if the change has only one.
     package let target: String
 
-    /// What has the path before.
+    /// The version at the path before the change.
     package let before: ContentVersion
 
-    /// The time of modification that the file is given, as versions have it; nothing where it keeps its own.
+    /// The time of modification that the file is given, as in `ContentVersion`; nil if it keeps its own.
     package let revision: Int64?
 
-    /// When it was intended; UTC, in nanoseconds since 1970.
+    /// When the change was noted; UTC, in nanoseconds since 1970.
     package let moment: Int64
 
     package init(
@@ -44,12 +44,12 @@ package struct IntendedChange: Equatable, Sendable {
 }
 
 extension IntendedChange {
-    /// The same, with all that a file system has made of the attributes.
+    /// The change with the time of modification that the file system has really set.
     package func done(as file: ContentVersion) -> IntendedChange {
         IntendedChange(form, path, to: target, before: before, revision: file.revision, at: moment)
     }
 
-    /// The same behind it: all that was acknowledged by then is about what was there before.
+    /// The change with the time when it was made: all that was acknowledged by then concerns what was there before.
     ///
     /// - Parameter moment: UTC, in nanoseconds since 1970.
     package func made(at moment: Int64) -> IntendedChange {
@@ -57,14 +57,15 @@ extension IntendedChange {
     }
 }
 
-/// What has become of an intended change, by what is there.
+/// Finds out what became of an intended change, from what is there.
 extension IntendedChange {
-    /// What the catalog has to say from now on; no changes where it says so already, or where that cannot be told.
+    /// What the catalog has to record; empty if it is up to date, or if the outcome is unknown.
     ///
     /// - Parameters:
-    ///   - source: what has the path.
-    ///   - other: what has the target, where that is another path.
-    ///   - mayBeTold: whether an earlier look may have let the catalog know the file at the target, where it is not any more.
+    ///   - source: what is at the path.
+    ///   - other: what is at the target, if that is another path.
+    ///   - mayBeTold: whether an earlier look may have recorded the file at the target although it is not there any
+    ///     more.
     package func outcome(
         _ source: FoundObject?, _ other: FoundObject?, mayBeTold: Bool = true
     ) -> KnownChanges {
@@ -92,11 +93,11 @@ extension IntendedChange {
             ]
             changes.versions = restamped(other, at: target)
         } else if isSame(source) {
-            // This file alone, whenever it was acknowledged.
+            // This file only, whenever it was acknowledged.
             if mayBeTold { changes.moves = [PathMove(target, to: path, object: before.object, at: .min)] }
             changes.versions = restamped(source, at: path)
         } else if source == nil, let other, other.form == .file, other.version.hasSameRevision(as: before) {
-            // A copy of the whole directory has other objects.
+            // In a copy of the whole directory, the file has another object number.
             changes.moves = [PathMove(path, to: target, object: before.object, at: moment)]
         }
         return changes
@@ -106,7 +107,7 @@ extension IntendedChange {
         _ source: FoundObject?, _ other: FoundObject?, _ mayBeTold: Bool
     ) -> KnownChanges {
         var changes = linked(source, other)
-        // An earlier look may have found the target alone, and moved all that was known to it.
+        // An earlier look may have found only the target, and moved all entries to it.
         if mayBeTold, let version = other?.version, hasKnownContent(version) {
             changes.returned = [PathLink(target, as: path, before: version, after: version, at: moment)]
         }
@@ -121,7 +122,7 @@ extension IntendedChange {
 
     private func movedFolder(_ source: FoundObject?, _ other: FoundObject?, _ mayBeTold: Bool) -> KnownChanges {
         var changes = KnownChanges()
-        // A copy of the whole directory has other objects, with the same times.
+        // In a copy of the whole directory, folders have other object numbers, but the same times.
         let isCopied = source == nil && other?.form == .folder && other?.version.revision == before.revision
         if isSame(other) || isCopied {
             changes.moves = [PathMove(path, to: target, at: moment)]
@@ -155,7 +156,7 @@ extension IntendedChange {
         return changes
     }
 
-    /// Nothing where somebody else has written to the file meanwhile.
+    /// Empty if another program has written to the file meanwhile.
     private func restamped(_ found: FoundObject?, at path: String) -> [VersionChange] {
         guard let after = found?.version, after != before, hasKnownContent(after) else { return [] }
         return [VersionChange(path: path, before: before, after: after)]
@@ -167,9 +168,9 @@ extension IntendedChange {
 }
 
 extension ContentVersion {
-    /// Whether a file that this server has changed has the content that it had before.
+    /// Whether a file that this server has changed still has the content that it had before.
     ///
-    /// - Parameter revisions: times of modification that this server has given it, as versions have them.
+    /// - Parameter revisions: times of modification that this server has set, as in `ContentVersion`.
     package func hasContent(of before: ContentVersion, orSetTo revisions: Set<Int64>) -> Bool {
         object == before.object && size == before.size
             && (revision == before.revision || revisions.contains(revision))

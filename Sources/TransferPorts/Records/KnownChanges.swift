@@ -1,12 +1,14 @@
 package import TransferModel
 
-/// What becomes of what is known of files that this server has moved, linked, replaced, or given other attributes.
+/// What the catalog has to change in its entries after this server has moved, linked or replaced files, or changed
+/// their attributes.
 package struct KnownChanges: Equatable, Sendable {
-    /// A path whose file has given way, and when; UTC, in nanoseconds since 1970. What was acknowledged later stays.
+    /// A path whose file was replaced, and when; UTC, in nanoseconds since 1970. Entries that were acknowledged later
+    /// stay.
     package struct Replaced: Equatable, Sendable {
         package let path: String
 
-        /// What has the path now and stays known; nothing where no file has it.
+        /// The object that has the path now, whose entries stay; nil if no file has the path.
         package let object: UInt64?
         package let moment: Int64
 
@@ -15,22 +17,22 @@ package struct KnownChanges: Equatable, Sendable {
         }
     }
 
-    /// What has given way to something else and is in the trash: before anything else, so that it goes along.
+    /// Replaced files that are kept in the trash. Applied before all others, so that their entries go along.
     package var kept: [PathMove] = []
 
-    /// Of these all goes that was known before.
+    /// Paths that lose all earlier entries.
     package var replaced: [Replaced] = []
     package var links: [PathLink] = []
 
-    /// What is known of a file or of all in a folder is known of its new path. It gets ids that no client has: an upload that
-    /// comes again is to be stored where it says, and not acknowledged for a file that is elsewhere now.
+    /// Entries of a file, or of all files in a folder, get the new path. They also get ids that no client has: a
+    /// repeated upload must be stored under its own path, and not be acknowledged for a file that is elsewhere now.
     package var moves: [PathMove] = []
 
-    /// With the paths that files have when they are moved.
+    /// Uses the paths that the files have after the moves.
     package var versions: [VersionChange] = []
 
-    /// Names that a power cut has brought back, after an earlier look had found the file under its other name alone: behind all else,
-    /// so that what is known of the name already stays as it is.
+    /// Names that a power cut has brought back, after an earlier look had found the file only under its other name.
+    /// Applied after all others, so that existing entries of the name stay as they are.
     package var returned: [PathLink] = []
 
     package init() {}
@@ -39,9 +41,9 @@ package struct KnownChanges: Equatable, Sendable {
         kept.isEmpty && replaced.isEmpty && links.isEmpty && moves.isEmpty && versions.isEmpty && returned.isEmpty
     }
 
-    /// What has given way to an upload is known where it is kept.
+    /// The changes for a replaced file that is kept in the trash.
     ///
-    /// - Parameter path: that it had.
+    /// - Parameter path: the path of the file before.
     package init(_ kept: KeptFile, _ version: KeptFile.Versions, of path: String) {
         let (before, after) = (version.before, version.after)
         self.kept = [
@@ -53,7 +55,7 @@ package struct KnownChanges: Equatable, Sendable {
         versions = [VersionChange(path: kept.place.string, before: before, after: after)]
     }
 
-    /// Moves of folders.
+    /// Those moves that are moves of folders.
     package var folders: [PathMove] { moves.filter { $0.object == nil } }
 
     package mutating func add(_ other: KnownChanges) {
@@ -65,7 +67,7 @@ package struct KnownChanges: Equatable, Sendable {
         returned += other.returned
     }
 
-    /// Paths under which something else stands than what was acknowledged there.
+    /// Paths whose file is not the one that was acknowledged there.
     package var paths: Set<PathKey> {
         var paths: Set<PathKey> = []
         for move in kept + moves { paths.formUnion([PathKey(move.path), PathKey(move.target)]) }
@@ -76,9 +78,9 @@ package struct KnownChanges: Equatable, Sendable {
     }
 }
 
-/// A file that this server has changed on purpose, but not its content: what it is known by from now on.
+/// The new version of a file that this server has changed without changing its content.
 package struct VersionChange: Equatable, Sendable {
-    /// Where it is now.
+    /// The path of the file now.
     package let path: String
     package let before: ContentVersion
     package let after: ContentVersion
@@ -88,27 +90,27 @@ package struct VersionChange: Equatable, Sendable {
     }
 }
 
-/// A file or folder that has got another path.
+/// A file or folder that has another path.
 package struct PathMove: Equatable, Sendable {
     package let path: String
     package let target: String
 
-    /// Which file was moved; nothing for a folder, in which all has moved as well.
+    /// The object that was moved; nil for a folder, with which everything in it was moved.
     package let object: UInt64?
 
-    /// `ContentVersion.revision` of the file before it was moved; nil if unknown. A mark of rot with another revision describes content
-    /// that the file no longer has.
+    /// `ContentVersion.revision` of the file before it was moved; nil if unknown. A mark of rot with another revision
+    /// describes content that the file no longer has.
     package let revision: Int64?
 
-    /// When it was moved; UTC, in nanoseconds since 1970. What was acknowledged under the path later is about another file, unless
-    /// it says that it is about this one.
+    /// When it was moved; UTC, in nanoseconds since 1970. Entries under the path that were acknowledged later concern
+    /// another file, unless they have this object.
     package let moment: Int64
 
-    /// The same, where nothing but what says that it is about this file goes along: what has given way leaves behind what is known of the
-    /// file that takes its path, which may have been there before.
+    /// The move, limited to entries of this object. When a file is replaced, entries of the file that takes its path
+    /// may exist already, and stay.
     package var alone: PathMove { PathMove(path, to: target, object: object, revision: revision, at: .min) }
 
-    /// Whether nothing but what says that it is about this file goes along.
+    /// Whether only entries of this object are moved.
     package var isAlone: Bool { moment == .min }
 
     package init(_ path: String, to target: String, object: UInt64? = nil, revision: Int64? = nil, at moment: Int64) {
@@ -116,16 +118,16 @@ package struct PathMove: Equatable, Sendable {
     }
 }
 
-/// A file that has got one more name: what was acknowledged of its content holds for that, too.
+/// A file that has one more name, for which its acknowledgements hold as well.
 package struct PathLink: Equatable, Sendable {
     package let path: String
     package let target: String
 
-    /// The file as it was acknowledged, and as it is.
+    /// The versions that was acknowledged and that it has now.
     package let before: ContentVersion
     package let after: ContentVersion
 
-    /// When it was made; UTC, in nanoseconds since 1970.
+    /// When the name was made; UTC, in nanoseconds since 1970.
     package let moment: Int64
 
     package init(_ path: String, as target: String, before: ContentVersion, after: ContentVersion, at moment: Int64) {

@@ -1,25 +1,25 @@
 package import TransferModel
 
-/// What the catalog knows of one file in a folder: one upload that was acknowledged under its path.
+/// An acknowledged upload for one of the files in a folder.
 package struct KnownFile: Sendable {
-    /// Of the file in its folder.
+    /// Name of the file in the folder.
     package let name: String
 
     package let id: UploadID
 
-    /// Grows with each upload that the catalog comes to know.
+    /// A number that grows with each upload that the catalog records.
     package let number: Int64
 
-    /// Whether the client that is asked for has sent it.
+    /// Whether the client of the query has sent it.
     package let isOwn: Bool
 
     /// Whether it was acknowledged as durable.
     package let isDurable: Bool
 
-    /// What its digest was computed with.
+    /// The function of the acknowledged digest.
     package let function: DigestFunction
 
-    /// The stored file's when it was acknowledged.
+    /// The version of the stored file when the upload was acknowledged.
     package let version: ContentVersion
 
     package init(
@@ -31,14 +31,15 @@ package struct KnownFile: Sendable {
     }
 }
 
-/// Some of what the catalog knows of the files in one folder, in the order of their names' bytes, those of one file together.
+/// A page of uploads for the files in one folder, in the order of the bytes of the files' names. Uploads of one file
+/// are adjacent.
 package struct KnownFiles: Sendable {
-    /// What is asked for.
+    /// The folder and the client of a question.
     package struct Query: Sendable {
-        /// Nothing for the server's directory itself.
+        /// Nil for the server's directory itself.
         package let folder: RelativePath?
 
-        /// Whose uploads are its own, by what tells it from others, and where nothing does by its name.
+        /// Identifies the client whose uploads are `isOwn`: by its number, or by its name if it has none.
         package let client: UInt64?
         package let sender: String
 
@@ -46,19 +47,19 @@ package struct KnownFiles: Sendable {
             (self.folder, self.client, self.sender) = (folder, client, sender)
         }
 
-        /// What the paths of all files in the folder begin with.
+        /// The bytes that the paths of all files in the folder begin with.
         package var prefix: [UInt8] { folder.map { Array($0.string.utf8) + [UInt8(ascii: "/")] } ?? [] }
 
-        /// A text behind all paths that begin so.
+        /// Bytes that sort after all paths with the prefix.
         package var end: [UInt8] { folder.map { Array($0.string.utf8) + [UInt8(ascii: "/") + 1] } ?? [0xFF] }
     }
 
     package var files: [KnownFile] = []
 
-    /// What was looked at for these, that of others included: uploads, and folders that were passed over.
+    /// The number of uploads and skipped folders that were looked at, including uploads of other clients.
     package var looked = 0
 
-    /// Where to go on, as `after`; nothing at the end.
+    /// The value of `after` for the next page; nil at the end.
     package var next: [UInt8]?
 
     package init() {}

@@ -1,44 +1,44 @@
 package import TransferModel
 
-/// The notes of changes that were noted together, and which of them stay.
+/// The notes of changes that were noted together, and which of the notes stay.
 package struct NotedChanges: Sendable {
-    /// Numbers of the notes; nil where nothing was noted.
+    /// Numbers of the notes; nil if nothing was noted.
     package let numbers: ClosedRange<Int64>?
 
-    /// The last row of uploads that was there: all that was known by then is about what was there before.
+    /// The number of the last row of uploads when the changes were noted. Rows up to it concern what was there before.
     package let newest: Int64
 
-    /// Numbers of the notes that are not deleted when the catalog is told what came of the changes.
+    /// Numbers of the notes that stay when the outcome of the changes is recorded.
     package private(set) var kept: Set<Int64> = []
 
     package init(_ numbers: ClosedRange<Int64>?, newest: Int64) {
         (self.numbers, self.newest) = (numbers, newest)
     }
 
-    /// No notes.
+    /// For changes that have no notes.
     package static let none = NotedChanges(nil, newest: .min)
 
-    /// The same notes, of which none is deleted.
+    /// The same notes, all of which stay.
     package var keepingAll: NotedChanges { keeping(numbers.map { Set($0) } ?? []) }
 
-    /// The same notes, of which some are not deleted.
+    /// The same notes, of which those with these numbers stay.
     package func keeping(_ numbers: Set<Int64>) -> NotedChanges {
         var noted = self
         noted.kept = numbers
         return noted
     }
 
-    /// The number that the change at a position has.
+    /// The number of a note.
     ///
     /// - Parameter index: position among the changes that were noted together.
-    /// - Returns: nil where nothing was noted.
+    /// - Returns: nil if nothing was noted.
     package func number(at index: Int) -> Int64? {
         guard let numbers, index < numbers.count else { return nil }
         return numbers.lowerBound + Int64(index)
     }
 }
 
-/// One change, as it was noted.
+/// One change with its note.
 package struct NotedChange: Sendable {
     package let notes: NotedChanges
 
@@ -50,16 +50,17 @@ package struct NotedChange: Sendable {
     }
 }
 
-/// A file that was acknowledged below a folder after it was noted that the folder is to be moved: it went along, or it came after.
+/// A file that was acknowledged in a folder after the move of the folder was noted: it was moved along, or it arrived
+/// after the move.
 package struct LateUpload: Equatable, Sendable {
     package let path: String
     package let object: UInt64
 
     package init(_ path: String, object: UInt64) { (self.path, self.object) = (path, object) }
 
-    /// Where it is if it went along; alone, whenever it was acknowledged.
+    /// The move of this file only, if it was moved along.
     ///
-    /// - Parameter folder: that it was acknowledged in.
+    /// - Parameter folder: the move of the folder that it was acknowledged in.
     package func moved(with folder: PathMove) -> PathMove {
         PathMove(
             path, to: folder.target + String(decoding: path.utf8.dropFirst(folder.path.utf8.count), as: UTF8.self),
@@ -67,43 +68,44 @@ package struct LateUpload: Equatable, Sendable {
     }
 }
 
-/// Where it is noted what a server is about to do.
+/// Records that keep notes of intended changes.
 package protocol IntendedChanges {
-    /// What was intended and is not known to be done or undone, in the order in which it was noted.
+    /// The changes whose outcome is not recorded, in the order in which they were noted.
     func intended() throws(RecordsError) -> [NotedChange]
 
-    /// What was acknowledged below the old path of a folder after its move was noted.
+    /// Files that were acknowledged under the old path of a folder after its move was noted.
     func acknowledged(below move: PathMove, after noted: NotedChanges) throws(RecordsError) -> [LateUpload]
 
-    /// Lets files be known as they are by now, and forgets what was noted of that.
+    /// Records what became of files, and removes the notes.
     func complete(_ noted: NotedChanges, _ changes: KnownChanges) throws(RecordsError)
 }
 
 extension IntendedChanges {
-    /// Looks what has become of all that was intended, and lets it be known. Nobody may intend anything meanwhile.
+    /// Finds out what became of all intended changes, and records it. No other change may be noted meanwhile.
     ///
     /// - Parameters:
-    ///   - keepsNotes: whether a power cut may still bring back what was before, so that it has to be looked at once more.
-    ///   - look: says what has a path; throws where that cannot be said.
-    /// - Returns: how many changes there were that a server did not come to the end of.
+    ///   - keepsNotes: whether the notes stay, because a power cut may still undo the changes, so that they have to be
+    ///     looked at again.
+    ///   - look: returns what is at a path; throws if that cannot be found out.
+    /// - Returns: how many changes an earlier server had not finished.
     package func resolveIntended<Failure: Error>(
         keepsNotes: Bool = false, _ look: (RelativePath) throws(Failure) -> FoundObject?
     ) throws(RecordsError) -> Int {
         var resolved = 0
         for noted in try intended() {
-            // Where the outcome cannot be told now, the note stays for the next time.
+            // If the outcome cannot be found out now, the note stays for the next time.
             guard let known = try outcome(of: noted, look) else { continue }
-            // A note that cannot be read never will be, and goes in any case.
+            // A note that cannot be read never will be, and is always removed.
             try complete(keepsNotes && noted.change != nil ? noted.notes.keepingAll : noted.notes, known)
             if noted.change != nil { resolved += 1 }
         }
         return resolved
     }
 
-    /// What has become of a change that was noted, with the files that went along with a folder.
+    /// What became of a noted change, including files that were moved along with a folder.
     ///
-    /// - Parameter look: says what has a path; throws where that cannot be said.
-    /// - Returns: no changes for a note that cannot be read; nil where the outcome cannot be told now.
+    /// - Parameter look: returns what is at a path; throws if that cannot be found out.
+    /// - Returns: no changes for a note that cannot be read; nil if the outcome cannot be found out now.
     package func outcome<Failure: Error>(
         of noted: NotedChange, _ look: (RelativePath) throws(Failure) -> FoundObject?
     ) throws(RecordsError) -> KnownChanges? {
@@ -121,9 +123,9 @@ extension IntendedChanges {
         return known
     }
 
-    /// Files that were acknowledged between the note of a folder's move and its rename; nobody knows when that was.
+    /// Files that were acknowledged between the note of a folder's move and its rename, whose time is not known.
     ///
-    /// - Returns: nil where that cannot be told now.
+    /// - Returns: nil if that cannot be found out now.
     private func whatWentAlong<Failure: Error>(
         with folders: [PathMove], _ noted: NotedChanges, _ look: (RelativePath) throws(Failure) -> FoundObject?
     ) throws(RecordsError) -> [PathMove]? {

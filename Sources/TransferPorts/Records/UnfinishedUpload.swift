@@ -1,35 +1,35 @@
 package import TransferModel
 
-/// An upload that has begun and has no acknowledgement so far: what its sender has declared, and whose it is.
+/// An upload that has begun and has no acknowledgement yet: what its client has declared, and which client that is.
 package struct UnfinishedUpload: Equatable, Sendable {
     package var id: UploadID
 
-    /// Where its content is to be stored.
+    /// The path where its content will be stored.
     package var path: String
 
-    /// Bytes of content; nothing as long as its source has no end.
+    /// Bytes of content; nil while the source has no known end.
     package var size: UInt64?
 
     package var kind: ContentKind
 
-    /// What the content is digested with.
+    /// The function that digests the content.
     package var function: DigestFunction
 
     package var conflict: ConflictPolicy
 
-    /// The time of modification that the stored file is to have.
+    /// The time of modification for the stored file.
     package var modified: Timestamp?
 
-    /// Permission bits that the stored file is to have, 0 to 0o777.
+    /// Permission bits for the stored file, 0 to 0o777.
     package var permissions: UInt16?
 
-    /// As in `CatalogEntry`.
+    /// The same as in `CatalogEntry`.
     package var sender: String
 
-    /// As in `CatalogEntry`.
+    /// The same as in `CatalogEntry`.
     package var client: UInt64?
 
-    /// UTC, in nanoseconds since 1970.
+    /// When it began: UTC, in nanoseconds since 1970.
     package var begun: Int64
 
     /// The push that it was begun in, as the client named it.
@@ -47,12 +47,12 @@ package struct UnfinishedUpload: Equatable, Sendable {
     }
 }
 
-/// Receipts that were signed together, as the catalog keeps them: what they have in common, and whose they are. With the
-/// entries of these uploads each of them can be made again.
+/// Receipts that share one signature, as the catalog keeps them: the signed batch, and the ids of the uploads. With the
+/// entries of these uploads, each receipt can be made again.
 package struct KeptReceipts: Equatable, Sendable {
     package let signedBatch: SignedBatch
 
-    /// In the order of their numbers.
+    /// Ordered by the numbers of their receipts.
     package let uploads: [UploadID]
 
     package init(_ signedBatch: SignedBatch, uploads: [UploadID]) {
@@ -62,7 +62,7 @@ package struct KeptReceipts: Equatable, Sendable {
 
     /// Whether a receipt is among them.
     ///
-    /// - Parameter number: that of the receipt.
+    /// - Parameter number: the number of the receipt.
     package func contain(_ number: UInt64) -> Bool {
         number >= signedBatch.number && number - signedBatch.number < UInt64(uploads.count)
     }

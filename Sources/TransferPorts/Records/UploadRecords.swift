@@ -1,127 +1,129 @@
 package import TransferModel
 
-/// What a server remembers of uploads across its restarts. Stored content never depends on it. Synchronous and safe to call
+/// What a server remembers of uploads across restarts. Stored content never depends on it. Synchronous and safe to call
 /// from any thread.
 package protocol UploadRecords: AnyObject, Sendable, IntendedChanges {
-    /// Why they could not be opened at first; nil when they could.
+    /// Why the records could not be opened at first; nil if they could.
     var fault: RecordsError? { get }
 
-    /// Whether it knew nothing when it was opened, so that all it knows came since.
+    /// Whether the records were empty when they were opened.
     var wasEmpty: Bool { get }
 
-    /// Records uploads, all of them or none, over what it knew of their ids. When this returns they are as durable as it
-    /// is.
+    /// Records uploads, all of them or none, and replaces earlier entries with their ids. When this returns, they are
+    /// as durable as the records are.
     ///
-    /// - Parameter receipts: whose numbers entries have, from the first of them to the last.
-    /// - Returns: whether any file may be known to be rotten.
+    /// - Parameter receipts: the batch of receipts whose numbers the entries have, from the first to the last.
+    /// - Returns: whether any file is known to be rotten.
     @discardableResult
     func record(_ entries: [CatalogEntry], with receipts: SignedBatch?) throws(RecordsError) -> Bool
 
-    /// Records uploads that have begun, over what was known of them as unfinished, and forgets others that were. What was
-    /// acknowledged stays as it is.
+    /// Records uploads that have begun, in place of earlier declarations, and forgets other unfinished ones.
+    /// Acknowledged uploads are not affected.
     ///
-    /// It survives the process, and a crash of the machine once anything else was recorded behind it: so it costs no sync.
+    /// This survives the end of the process, and a crash of the machine as soon as anything else is recorded
+    /// afterwards; so it costs no sync.
     ///
-    /// - Parameter given: ids of those that will not be finished.
+    /// - Parameter given: ids of uploads that will not be finished.
     func recordUnfinished(_ uploads: [UnfinishedUpload], forgetting given: [UploadID]) throws(RecordsError)
 
     /// The uploads that have begun and were neither acknowledged nor forgotten, the oldest first.
     func unfinished() throws(RecordsError) -> [UnfinishedUpload]
 
-    /// Enters what was recorded where it can be found by its path; for when nobody waits.
+    /// Indexes what was recorded, so that it can be found by path. Called while no client waits.
     func index() throws(RecordsError)
 
     /// Whether anything was recorded that `entries(at:)` doesn't find before it is indexed.
     var hasUnindexed: Bool { get }
 
-    /// - Returns: one for each id, in their order; nothing for one that it doesn't know.
+    /// - Returns: one element for each id, in their order; nil for an unknown id.
     func entries(for ids: [UploadID]) throws(RecordsError) -> [CatalogEntry?]
 
-    /// What was acknowledged under each of these paths and has been indexed: of each the newest 64, in no order.
+    /// The indexed entries of each path: the newest 64, in no order.
     func entries(at paths: [String]) throws(RecordsError) -> [[CatalogEntry]]
 
-    /// What has stored a file under a path, and has been indexed: the newest 64, in no order.
+    /// The indexed entries that have stored a file under a path: the newest 64, in no order.
     func stored(at path: String) throws(RecordsError) -> [CatalogEntry]
 
-    /// Some of what was acknowledged for the files in one folder and has been indexed, in the order of their names.
+    /// A page of the indexed uploads for the files in one folder, in the order of their names.
     ///
-    /// - Parameter start: where to go on, as the page before says; the query's prefix to begin.
+    /// - Parameter start: `next` of the page before, or the prefix of the query for the first page.
     func files(_ query: KnownFiles.Query, after start: [UInt8]) throws(RecordsError) -> KnownFiles
 
-    /// Calls `body` with all acknowledged uploads that it knows, in the order in which it came to know it.
+    /// Calls `body` with all acknowledged uploads, in the order in which they were recorded.
     ///
     /// - Returns: the number of entries that could not be read.
     @discardableResult
     func forEachEntry(_ body: (CatalogEntry) -> Void) throws(RecordsError) -> Int
 
-    /// Calls `body` with all acknowledged uploads that it knows, in the order of their paths' bytes. Those that cannot be read are left
-    /// out.
+    /// Calls `body` with all acknowledged uploads, in the order of their paths' bytes. Entries that cannot be read are
+    /// left out.
     func forEachEntryByPath(_ body: (CatalogEntry) -> Void) throws(RecordsError)
 
-    /// Keeps what is about to be changed, all or nothing, as durably as the records are, until it is known what came of it.
+    /// Notes changes that are about to be made, all or none, as durably as the records are. The notes stay until
+    /// `complete`.
     func intend(_ changes: [IntendedChange]) throws(RecordsError) -> NotedChanges
 
-    /// What was acknowledged, in each state.
+    /// The number and size of acknowledged uploads in each state.
     func totals() throws(RecordsError) -> [CatalogEntry.State: CatalogTotals]
 
-    /// How many acknowledged uploads it knows.
+    /// The number of acknowledged uploads.
     func count() throws(RecordsError) -> Int
 
-    /// - Returns: all receipts that one was signed with; nothing for a number that it doesn't know.
+    /// - Returns: all receipts that share a signature with this one; nil for an unknown number.
     func receipts(with number: UInt64) throws(RecordsError) -> KeptReceipts?
 
-    /// Above all numbers of receipts that were given, as long as it was there to keep that.
+    /// A number above those of all receipts that were issued while the records could be written.
     var receiptNumber: UInt64 { get throws(RecordsError) }
 
-    /// Keeps a number that is above all of receipts; it is as durable as the records are when this returns.
+    /// Stores a number that is above those of all receipts. When this returns, it is as durable as the records are.
     func keep(receiptNumber: UInt64) throws(RecordsError)
 
     /// Whether any file is known to be rotten.
     func hasRotten() throws(RecordsError) -> Bool
 
-    /// What a file is known to have lost; nil for one that is not known to be rotten.
+    /// The mark of a rotten file; nil for a file that is not known to be rotten.
     func rotten(_ file: ContentVersion) throws(RecordsError) -> RottenFile?
 
-    /// Files were read, and are not what was acknowledged.
+    /// Marks files that were read and are not what was acknowledged.
     func add(rotten files: [RottenFile]) throws(RecordsError)
 
-    /// These files are well.
+    /// Removes the marks of files that are sound.
     func removeRotten(_ files: [ContentVersion]) throws(RecordsError)
 
-    /// Where the directory was when a server looked last; nil where none has.
+    /// The recorded home of the directory; nil before the first one is recorded.
     func home() throws(RecordsError) -> KnownHome?
 
-    /// Keeps where the directory is, with its rotten files as they are there.
+    /// Records the home of the directory, with the rotten files that it has.
     ///
     /// - Parameters:
-    ///   - rotten: added to the marks that there are.
-    ///   - voidsOthers: whether those go.
+    ///   - rotten: marks to add to the existing ones.
+    ///   - voidsOthers: whether the existing marks are removed.
     func keep(_ home: KnownHome, rotten: [RottenFile], voidsOthers: Bool) throws(RecordsError)
 
-    /// Rotten files, each with the paths that uploads say it has.
+    /// The marks of rotten files, each with the paths that uploads have for the file.
     func rottenPaths() throws(RecordsError) -> [(path: String, file: RottenFile)]
 
-    /// Some paths that uploads have, in the order of their bytes, behind some; none at the end.
+    /// The next paths of uploads after `last`, in the order of their bytes; empty at the end.
     func paths(after last: [UInt8]) throws(RecordsError) -> (paths: [String], end: [UInt8])
 
-    /// How many paths uploads have.
+    /// The number of paths that uploads have.
     func pathCount() throws(RecordsError) -> Int
 
-    /// Lets all that was acknowledged of these files hold for them as they are now.
+    /// Records the new versions of adopted files, so that their acknowledgements hold.
     func adopt(_ adoptions: Adoptions) throws(RecordsError)
 
-    /// Nothing of a copied directory is left to be adopted.
+    /// Records that all files of a copied directory are adopted.
     func endAdoption() throws(RecordsError)
 
-    /// Brings everything in order and lets go of it, so that another server may use it.
+    /// Writes what is left and closes the records, so that another server may use them.
     func close() throws(RecordsError)
 }
 
-/// Records that were of no more use.
+/// Records that were damaged and replaced by new ones.
 package struct RecordsDamage: Sendable {
     package let error: RecordsError
 
-    /// Where they are now; nil where they could not be moved, so that there are none.
+    /// Where the damaged records are now; nil if they could not be moved, so that there are no new ones.
     package let movedTo: String?
 
     package init(error: RecordsError, movedTo: String?) { (self.error, self.movedTo) = (error, movedTo) }

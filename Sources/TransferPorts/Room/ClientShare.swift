@@ -1,22 +1,23 @@
 package import TransferModel
 import TransferSystem
 
-/// What one client may have on a server; nil for as much as it likes.
+/// The quotas of one client; a nil quota sets no limit.
 package struct ClientLimits: Sendable {
     package let bytes: Quota?
 
-    /// Of files, folders and links, each of which counts 1.
+    /// Quota of files, folders and links, each of which counts 1.
     package let names: Quota?
 
     package init(bytes: Quota?, names: Quota?) { (self.bytes, self.names) = (bytes, names) }
 }
 
-/// A share of what a client may have, taken before something is made for it. What is not kept is given back with the share.
+/// A share of a client's quotas, reserved before something is made for the client. What is not kept is given back when
+/// the share is released.
 package final class ClientShare: Sendable {
     private let limits: ClientLimits
     private let taken: Locked<(names: UInt64, bytes: UInt64)>
 
-    /// - Throws: `quotaExceeded`, or `busy` where nobody can say how much the client has.
+    /// - Throws: `quotaExceeded`, or `busy` if it is unknown how much the client has.
     package init(of limits: ClientLimits, names: UInt64, bytes: UInt64) throws(Failure) {
         try Self.hold(names, of: limits.names)
         do throws(Failure) {
@@ -31,7 +32,7 @@ package final class ClientShare: Sendable {
 
     deinit { giveBack() }
 
-    /// What is in the trash gives way to it.
+    /// If there is no room, files in the trash are removed to make some.
     private static func hold(_ count: UInt64, of quota: Quota?) throws(Failure) {
         guard let quota else { return }
         do throws(Failure) {
@@ -42,7 +43,7 @@ package final class ClientShare: Sendable {
         }
     }
 
-    /// So much of it was made, and is the client's from now on.
+    /// Charges some of the share to the client, for what was made, and gives the rest back.
     package func keep(names: UInt64, bytes: UInt64) {
         let kept = taken.withLock { taken in (names: min(names, taken.names), bytes: min(bytes, taken.bytes)) }
         limits.names?.stored(kept.names, replacing: 0)
@@ -50,7 +51,7 @@ package final class ClientShare: Sendable {
         giveBack()
     }
 
-    /// All of it was made.
+    /// Charges all of the share to the client.
     package func keepAll() { keep(names: .max, bytes: .max) }
 
     private func giveBack() {

@@ -1,17 +1,17 @@
 package import TransferModel
 import TransferSystem
 
-/// Counts what is stored and what is on its way against a limit, and refuses what would be too much.
+/// Counts what is stored and what is being uploaded against a limit, and refuses what would exceed it.
 ///
-/// A file counts with its size, as `ls` and `du --apparent-size` show it, and an upload of known size with that from its
-/// beginning on, so that uploads that come at the same time can't pass the limit together.
+/// A file counts with its size, as `ls` and `du --apparent-size` show it. An upload of known size counts with that size
+/// from the beginning, so that simultaneous uploads cannot exceed the limit together.
 package final class Quota: Sendable {
-    /// What counts against a limit now.
+    /// What counts against a limit at one moment.
     package struct Count: Sendable {
-        /// Bytes of files under their names.
+        /// Bytes that stored files have.
         package var stored: UInt64
 
-        /// Bytes of unfinished uploads, by id; nothing leaves them as they are known.
+        /// Bytes of unfinished uploads, by id; nil to keep the sizes that are known.
         package var parts: [UploadID: UInt64]?
 
         package init(stored: UInt64, parts: [UploadID: UInt64]? = nil) {
@@ -22,22 +22,22 @@ package final class Quota: Sendable {
 
     fileprivate struct State {
         var limit: UInt64
-        /// Of files under their names.
+        /// Bytes that stored files have.
         var stored: UInt64 = 0
-        /// Of uploads that go with their connection.
+        /// Bytes of uploads that are discarded with their connection.
         var held: UInt64 = 0
-        /// Of uploads whose parts stay.
+        /// Bytes of uploads whose parts stay.
         var parts: [UploadID: UInt64] = [:]
         var inParts: UInt64 = 0
-        /// What was added to and taken from `stored` while it was being counted anew.
+        /// What was added to and removed from `stored` during a new count; nil outside a count.
         var change: (added: UInt64, removed: UInt64)?
-        /// When it may be counted anew, in nanoseconds of the monotonic clock; nothing before it was counted once.
+        /// When a new count may be made, in nanoseconds of the monotonic clock; nil before the first one.
         var nextCount: Int64?
 
         var used: UInt64 { stored.addingClamped(held).addingClamped(inParts) }
     }
 
-    /// Nanoseconds between two countings: each looks at every file.
+    /// Nanoseconds between two counts; each looks at every file.
     private static let countInterval: Int64 = 10_000_000_000
 
     private let clock: @Sendable () -> Int64
@@ -45,15 +45,16 @@ package final class Quota: Sendable {
     private let sentence: @Sendable (_ limit: UInt64, _ room: UInt64) -> String
     private let state: Locked<State>
     private let giving = Locked<(@Sendable (_ lacking: UInt64) -> Bool)?>(nil)
-    /// Held while it is counted.
+    /// Held while a count is made.
     private let counting = Locked(())
 
     /// - Parameters:
     ///   - limit: bytes.
-    ///   - clock: nanoseconds of a clock that nobody sets.
+    ///   - clock: nanoseconds of a clock that is never set.
     ///   - sentence: says that the limit is reached and what to do.
-    ///   - count: looks what is there, and of these parts in any case; when the first bytes are taken, and again when there is
-    ///     no room. Nothing where that cannot be said: then what was counted last holds, and without that nobody gets room.
+    ///   - count: counts what is stored, including these parts. It is called when the first bytes are taken, and again
+    ///     when there is no room. If it returns nil because it cannot count, the last count stays valid; without an
+    ///     earlier count, all are refused.
     package init(
         limit: UInt64, clock: @escaping @Sendable () -> Int64 = monotonicNanoseconds,
         sentence: @escaping @Sendable (_ limit: UInt64, _ room: UInt64) -> String,
@@ -63,7 +64,7 @@ package final class Quota: Sendable {
         state = Locked(State(limit: limit))
     }
 
-    /// Of all that a server stores.
+    /// The quota of everything that a server stores.
     package convenience init(
         ofStore limit: UInt64, clock: @escaping @Sendable () -> Int64 = monotonicNanoseconds,
         count: @escaping @Sendable (_ parts: [UploadID]) -> Count?
@@ -74,28 +75,28 @@ package final class Quota: Sendable {
         self.init(limit: limit, clock: clock, sentence: sentence, count: count)
     }
 
-    /// Bytes that count.
+    /// Bytes that count against the limit.
     package var used: UInt64 {
         countOnce()
         return state.withLock { $0.used }
     }
 
-    /// Bytes that there may be.
+    /// The most bytes that may count.
     package var currentLimit: UInt64 { state.withLock { $0.limit } }
 
-    /// Holds to another limit from now on.
+    /// Sets another limit from now on.
     package func change(limit: UInt64) {
         state.withLock { $0.limit = limit }
     }
 
-    /// Has something that counts give way where there is no room.
+    /// Sets what makes room when the quota is full.
     ///
-    /// - Parameter body: called on any thread with what is missing, says whether less is missing behind it.
+    /// - Parameter body: called on any thread with the missing amount; returns whether it has made any room.
     package func givesWay(_ body: @escaping @Sendable (_ lacking: UInt64) -> Bool) {
         giving.withLock { $0 = body }
     }
 
-    /// What there has to be less of so that this has room.
+    /// How much room has to be made so that `count` fits.
     package func lacking(_ count: UInt64) -> UInt64 {
         state.withLock { state in
             let wanted = state.used.addingClamped(count)
@@ -103,9 +104,9 @@ package final class Quota: Sendable {
         }
     }
 
-    /// Lets something give way that is not needed. To be called without a lock that others wait for: it may take long.
+    /// Removes something that is not needed. Do not call this with a lock that others wait for: it may take long.
     ///
-    /// - Returns: whether another try may succeed.
+    /// - Returns: whether another attempt may succeed.
     package func makeRoom(for count: UInt64) -> Bool {
         let missing = lacking(count)
         guard missing > 0 else { return true }
@@ -113,7 +114,7 @@ package final class Quota: Sendable {
         return lacking(count) < missing
     }
 
-    /// - Throws: `quotaExceeded`; then nothing is taken.
+    /// - Throws: `quotaExceeded`; then nothing is reserved.
     package func hold(_ count: UInt64) throws(Failure) {
         try add(count) { $0.held += count }
     }
@@ -122,14 +123,14 @@ package final class Quota: Sendable {
         state.withLock { $0.held -= min($0.held, count) }
     }
 
-    /// Lets the part of an upload have so many bytes in all.
+    /// Reserves a total size for the part of an upload.
     ///
-    /// - Throws: `quotaExceeded`; then it has as many as before.
+    /// - Throws: `quotaExceeded`; then the part keeps its earlier size.
     package func hold(part id: UploadID, upTo size: UInt64) throws(Failure) {
         let present = state.withLock { $0.parts[id] ?? 0 }
         guard size > present else { return }
         try add(size - present) { state in
-            // Only one thread at a time works on the size of a part, and one that came between asked for no less.
+            // Only one thread at a time works on the size of a part, and another one in between asked for no less.
             let old = state.parts[id] ?? 0
             guard size > old else { return }
             state.parts[id] = size
@@ -137,10 +138,10 @@ package final class Quota: Sendable {
         }
     }
 
-    /// Bytes that the part of an upload may have.
+    /// Bytes that are reserved for the part of an upload.
     package func size(ofPart id: UploadID) -> UInt64 { state.withLock { $0.parts[id] ?? 0 } }
 
-    /// - Parameter left: bytes that it may have from now on.
+    /// - Parameter left: bytes that stay reserved.
     package func release(part id: UploadID, but left: UInt64 = 0) {
         state.withLock { state in
             guard let size = state.parts.removeValue(forKey: id) else { return }
@@ -149,7 +150,7 @@ package final class Quota: Sendable {
         }
     }
 
-    /// A file has its name now, in place of another.
+    /// Counts a file that is stored now, in place of another one.
     package func stored(_ size: UInt64, replacing old: UInt64) {
         state.withLock { state in
             state.stored = state.stored.addingClamped(size)
@@ -159,7 +160,7 @@ package final class Quota: Sendable {
         }
     }
 
-    /// A file is gone.
+    /// Counts a file as removed.
     package func removed(_ size: UInt64) { stored(0, replacing: size) }
 
     private func add(_ count: UInt64, _ take: (inout State) -> Void) throws(Failure) {
@@ -178,14 +179,14 @@ package final class Quota: Sendable {
                 return (state.limit, room)
             }
             guard let room else { return }
-            // Somebody may have removed files.
+            // Files may have been removed.
             guard !isLast, countAgain() else {
                 throw Failure(.quotaExceeded, sentence(room.limit, room.left))
             }
         }
     }
 
-    /// Before anything is decided. Blocks while it is done for the first time.
+    /// Counts before anything is decided. Blocks during the first count.
     package func countOnce() {
         guard state.withLock({ $0.nextCount == nil }) else { return }
         counting.withLock { _ in
@@ -193,7 +194,7 @@ package final class Quota: Sendable {
         }
     }
 
-    /// - Returns: false when that was done just now.
+    /// - Returns: false if a count was made just now.
     private func countAgain() -> Bool {
         counting.withLock { _ in
             let isDue = state.withLock { state in state.nextCount.map { clock() >= $0 } ?? true }
@@ -220,7 +221,7 @@ package final class Quota: Sendable {
                 return
             }
             let change = state.change ?? (0, 0)
-            // What came meanwhile may be counted twice until the next time: too much is safe.
+            // What was added meanwhile may count twice until the next count. Counting too much is safe.
             state.stored = count.stored.addingClamped(change.added)
             state.change = nil
             state.nextCount = afterInterval
@@ -231,8 +232,8 @@ package final class Quota: Sendable {
 
 extension Quota.State {
     /// - Parameters:
-    ///   - before: what was known when the parts were looked at; newer ones stay.
-    ///   - found: what is there now, each with what it takes so far. One that is still coming keeps what it was promised.
+    ///   - before: the parts that were known when the count began; newer ones stay.
+    ///   - found: the parts that were found, with their current sizes. Unfinished ones keep what is reserved for them.
     fileprivate mutating func replace(_ before: [UploadID: UInt64], by found: [UploadID: UInt64]) {
         for id in before.keys where found[id] == nil { parts[id] = nil }
         parts.merge(found) { max($0, $1) }
@@ -240,10 +241,10 @@ extension Quota.State {
     }
 }
 
-/// Room that is missing.
+/// How much room is missing, and where.
 package enum RoomNeed: Equatable, Sendable {
-    /// Bytes of the directory's quota.
+    /// Bytes of the store's quota.
     case stored(UInt64)
-    /// Bytes of the disk.
+    /// Bytes of room on the disk.
     case disk(UInt64)
 }

@@ -1,18 +1,19 @@
 package import TransferModel
 import TransferSystem
 
-/// The room that a store has, where that is limited.
+/// The limited room of a store.
 package protocol LimitedSpace: AnyObject, Sendable {
-    /// Counts all that is stored; nil without a quota.
+    /// The quota for everything that is stored; nil without a quota.
     var quota: Quota? { get }
 
-    /// Looks whether as much is free as has to stay free.
+    /// Checks that as much room is free as has to stay free.
     ///
     /// - Throws: `insufficientStorage`.
     func check() throws(Failure)
 }
 
-/// What one incoming file takes of the space that there is for everybody and for its client, given back when it goes.
+/// The room that one incoming file takes from the store and from its client's quota. It is given back when the hold is
+/// released.
 package final class SpaceHold: Sendable {
     private struct State {
         var bytes: UInt64 = 0
@@ -21,14 +22,14 @@ package final class SpaceHold: Sendable {
 
     private let space: (any LimitedSpace)?
     private let client: Quota?
-    /// Whose part it is; a part stays, and its share with it, when nobody has it open.
+    /// The upload whose part this is. A part keeps its room when it is not open.
     private let part: UploadID?
     private let state = Locked(State())
 
     /// - Parameters:
-    ///   - space: of the store, where it is limited.
-    ///   - client: of the client, where it has one.
-    /// - Returns: nil where nothing is limited.
+    ///   - space: the room of the store, if it is limited.
+    ///   - client: the quota of the client, if it has one.
+    /// - Returns: nil if nothing is limited.
     package init?(_ space: (any LimitedSpace)?, client: Quota?, part: UploadID? = nil) {
         guard space != nil || client != nil else { return nil }
         (self.space, self.client, self.part) = (space, client, part)
@@ -43,18 +44,18 @@ package final class SpaceHold: Sendable {
     /// A quota that has no room.
     private struct Refusal {
         let quota: Quota
-        /// Bytes that were wanted of it.
+        /// Bytes that were requested from the quota.
         let bytes: UInt64
         let error: Failure
     }
 
-    /// Has room for a file that ends there. What is in the trash gives way to it.
+    /// Reserves room for a file that ends at `end`. Files in the trash are removed if necessary.
     ///
     /// - Throws: `quotaExceeded`.
     package func grow(to end: UInt64) throws(Failure) {
         var tries = quotas.count
         while let refusal = take(upTo: end) {
-            // Each quota may have none once. Not with the lock: to make room takes long.
+            // Each quota may be full once. Called without the lock, because making room takes long.
             guard tries > 0, refusal.error.code == .quotaExceeded, refusal.quota.makeRoom(for: refusal.bytes) else {
                 throw refusal.error
             }
@@ -62,7 +63,7 @@ package final class SpaceHold: Sendable {
         }
     }
 
-    /// - Returns: nil where there is room for it.
+    /// - Returns: nil if there is room for it.
     private func take(upTo end: UInt64) -> Refusal? {
         state.withLock { state in
             guard end > state.bytes else { return nil }
@@ -78,7 +79,7 @@ package final class SpaceHold: Sendable {
                         quota: last.quota, bytes: end - (part == nil ? state.bytes : min(end, last.before)),
                         error: error)
                 }
-                // The last one has taken nothing.
+                // The last quota has reserved nothing.
                 for (quota, before) in taken.dropLast() {
                     if let part { quota.release(part: part, but: before) } else { quota.release(end - state.bytes) }
                 }
@@ -89,8 +90,8 @@ package final class SpaceHold: Sendable {
         }
     }
 
-    /// Of a part, no more than this is there or reserved any more. More may count than was asked for here: what a server finds at
-    /// its start.
+    /// Gives back room of a part that is neither used nor reserved any more. More may count than was reserved here:
+    /// what a server finds when it starts.
     package func shrink(to bytes: UInt64) {
         guard let part else { return }
         state.withLock { state in
@@ -100,7 +101,7 @@ package final class SpaceHold: Sendable {
         }
     }
 
-    /// The bytes are no longer there.
+    /// Gives the room back when the bytes are removed.
     package func giveBack() {
         guard let bytes = end() else { return }
         for quota in quotas {
@@ -108,17 +109,18 @@ package final class SpaceHold: Sendable {
         }
     }
 
-    /// The file has its name.
+    /// Counts the file as stored.
     ///
-    /// - Parameter old: bytes of the one that had it before.
+    /// - Parameter old: bytes of the file that it has replaced.
     package func publish(_ size: UInt64, replacing old: UInt64 = 0) {
         space?.quota?.stored(size, replacing: old)
-        // The old one may have been another client's; what is counted too much is found when there is no more room.
+        // The replaced file may have been another client's. If too much is counted, the next count corrects it when
+        // there is no room.
         client?.stored(size, replacing: 0)
         giveBack()
     }
 
-    /// Looks whether as much room is free as has to stay free.
+    /// Checks that as much room is free as has to stay free.
     package func checkRoom() throws(Failure) { try space?.check() }
 
     private func end() -> UInt64? {

@@ -1,51 +1,53 @@
 package import TransferModel
 package import TransferSystem
 
-/// How much a store may take and how much there is, and how it does, for those who watch it. Safe to call from any thread.
+/// The room of a store, its limits and its state, for readiness checks, metrics and commands. Safe to call from any
+/// thread.
 package protocol StoreSpace: AnyObject, Sendable {
-    /// - Returns: nil where that cannot be said, as in memory without a limit.
+    /// - Returns: nil if it is unknown, as in memory without a limit.
     var room: StoreRoom? { get }
 
-    /// Whether nothing can be written, whoever asks for it.
+    /// Whether nothing can be written, for any client.
     var isReadOnly: Bool { get }
 
     /// Bytes that count against the quota, and the quota; nil without one.
     var quota: (used: UInt64, limit: UInt64)? { get }
 
-    /// How long waiting for a disk takes; nil for a store that waits for none.
+    /// How long syncs take; nil for a store that waits for no disk.
     var syncDurations: DurationHistogram? { get }
 
-    /// Holds to other limits from now on, as far as that can change: not whether there is a quota.
+    /// Sets other limits. A quota can be changed, but not added or removed.
     ///
-    /// - Returns: those that hold now.
+    /// - Returns: the limits that are valid now.
     func change(_ limits: SpaceLimits) -> SpaceLimits
 
-    /// Has somebody make room where it is missing, before anything is refused for that.
+    /// Sets what makes room when it is missing, before anything is refused.
     ///
-    /// - Parameter body: called on any thread, without a lock that others wait for; says whether there is more room than before.
+    /// - Parameter body: called on any thread, without a lock that others wait for; returns whether it has made any
+    ///   room.
     func whenFull(_ body: @escaping @Sendable (RoomNeed) -> Bool)
 
     /// Whether all calls come from one thread, so that none of them may wait for another.
     var isSerial: Bool { get }
 }
 
-/// How much room there is.
+/// The room of a store in bytes.
 package struct StoreRoom: Equatable, Sendable {
     /// Bytes that the server may still write.
     package let free: UInt64
 
-    /// Bytes in all.
+    /// Bytes of the whole store.
     package let total: UInt64
 
     package init(free: UInt64, total: UInt64) { (self.free, self.total) = (free, total) }
 }
 
-/// How much uploads may take; nil sets no limit.
+/// The limits of a store; nil sets no limit.
 package struct SpaceLimits: Equatable, Sendable {
-    /// Bytes of all that is stored, what is not complete included.
+    /// Bytes of everything that is stored, including unfinished uploads.
     package var quota: UInt64?
 
-    /// Bytes that must stay free for whoever else writes to the same disk.
+    /// Bytes that must stay free for other programs that write to the same disk.
     package var minimumFree: UInt64?
 
     package init(quota: UInt64? = nil, minimumFree: UInt64? = nil) {
@@ -53,7 +55,7 @@ package struct SpaceLimits: Equatable, Sendable {
         self.minimumFree = minimumFree
     }
 
-    /// Holds to others from now on, but for a quota where there was none, or none where there was one.
+    /// Takes over other limits, but neither adds nor removes a quota.
     package mutating func change(to wanted: SpaceLimits) {
         if let old = quota { quota = wanted.quota ?? old }
         minimumFree = wanted.minimumFree
@@ -62,8 +64,8 @@ package struct SpaceLimits: Equatable, Sendable {
 
 extension Failure {
     /// - Parameters:
-    ///   - free: bytes that are.
-    ///   - least: bytes that have to be.
+    ///   - free: bytes that are free.
+    ///   - least: bytes that have to be free.
     package static func tooLittleFree(_ free: UInt64, least: UInt64) -> Failure {
         Failure(
             .insufficientStorage,

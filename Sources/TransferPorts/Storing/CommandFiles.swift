@@ -1,13 +1,13 @@
 package import TransferModel
 
-/// The files that commands have stored or moved last. One command does not replace its own: two of its files may have one name, also
-/// where a file system takes two spellings for one.
+/// The files that commands have stored or moved last. A command must not replace its own files: two of them may have
+/// the same path, also because a file system may treat two spellings as one.
 package struct CommandFiles: Sendable {
-    /// Several commands may have found or stored one file.
+    /// Several commands may have found or stored the same file.
     private struct Key: Hashable {
         let object: UInt64
         let command: UInt64
-        /// nil for the name that the command has given the file last.
+        /// nil for the name that the command has given to the file last.
         var spelling: Int?
     }
 
@@ -17,7 +17,8 @@ package struct CommandFiles: Sendable {
         let version: ContentVersion
     }
 
-    /// Names in a generation, of 80 bytes each, and bytes of their paths. What is older than two generations is forgotten.
+    /// Names in a generation, of 80 bytes each, and bytes of their paths. Names older than two generations are
+    /// forgotten.
     private static let generation = 32_768
     private static let mostBytes = 4 << 20
 
@@ -38,11 +39,11 @@ package struct CommandFiles: Sendable {
     }
 
     /// - Parameters:
-    ///   - file: what is about to be replaced.
-    ///   - hasOtherNames: whether it has.
-    /// - Returns: where the command has put the file, if `path` may be another name of it. The caller replaces the file if it is still
-    ///   there as well, and throws `ownFile` otherwise. nil if the file may be replaced.
-    /// - Throws: `pathConflict` where the command itself has put the file at `path`, in this spelling or another one.
+    ///   - file: the file that is about to be replaced.
+    ///   - hasOtherNames: whether the file has other names.
+    /// - Returns: the path that the command has given to the file, if `path` may be another name of it. If the file is
+    ///   still there as well, the caller replaces it; otherwise it throws `ownFile`. nil if the file may be replaced.
+    /// - Throws: `pathConflict` if the command itself has put the file at `path`, in this spelling or another one.
     package func check(
         _ file: ContentVersion, hasOtherNames: Bool, _ command: StoringCommand?, _ path: RelativePath
     ) throws(Failure) -> RelativePath? {
@@ -67,8 +68,8 @@ package struct CommandFiles: Sendable {
         (older, recent, bytes) = (recent, [:], 0)
     }
 
-    /// The same for all spellings that a file system may take for one: it may ignore case, how a character is composed, and what
-    /// is not shown (Unicode's NFKC_Casefold ignores the same characters).
+    /// A hash that is the same for all spellings that a file system may treat as one: it may ignore case, composition
+    /// of characters, and characters that are not shown (those that Unicode's NFKC_Casefold ignores).
     private static func spelling(_ path: RelativePath) -> Int {
         let shown = path.string.unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }
         // Swift gives canonically equivalent strings the same hash.

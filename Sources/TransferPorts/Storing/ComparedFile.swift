@@ -1,26 +1,27 @@
 package import TransferModel
 
-/// What had a name when somebody compared it, and decided what is done about it.
+/// The file at a path when it was compared with what is about to replace or change it.
 package struct ComparedFile: Sendable {
-    /// What may have become of it since.
+    /// How the file may have changed since it was compared.
     package enum Tolerance: Sendable {
-        /// Nothing, but that a file with several names has got or lost some.
+        /// Not at all, except that a file with several names may have got or lost some.
         case none
-        /// Its names come and go, which changes a file as a change of its content does: its size and its time of modification alone
-        /// have to be the same.
+        /// It may have got and lost names, which changes the version like a change of content: only object, size and
+        /// time of modification have to be the same.
         case names
-        /// Anything, as long as it is the same object.
+        /// It may have changed in any way, but has to be the same object.
         case changes
-        /// What is in a folder. Its number alone would not do: a file that takes the name of an empty folder may get the number, too.
+        /// The entries of a folder may have changed. The object number is not enough: a file that replaces an empty
+        /// folder may get the number as well.
         case entries
     }
 
-    /// Nothing where nothing had the name.
+    /// Nil if there was nothing at the path.
     package let version: ContentVersion?
 
     package let tolerance: Tolerance
 
-    /// Nothing had the name.
+    /// There was nothing at the path.
     package static let nothing = ComparedFile(nil)
 
     package init(_ version: ContentVersion?, tolerating tolerance: Tolerance = .none) {
@@ -28,9 +29,9 @@ package struct ComparedFile: Sendable {
     }
 
     /// - Parameters:
-    ///   - now: what has the name; nil where nothing has, and nothing can be lost.
-    ///   - hasOtherNames: whether it has.
-    /// - Throws: `sourceChanged` when it is something else by now.
+    ///   - now: what is at the path now; nil if nothing is, so that nothing can be lost.
+    ///   - hasOtherNames: whether the file has other names.
+    /// - Throws: `sourceChanged` if it is something else by now.
     package func check(
         _ now: ContentVersion?, isFolder: Bool, hasOtherNames: Bool, _ path: RelativePath
     ) throws(Failure) {

@@ -1,9 +1,10 @@
 package import TransferModel
 
-/// Where accepted content lives. Synchronous and safe to call from any thread.
+/// Where accepted content is stored. Synchronous and safe to call from any thread.
 ///
-/// The intake admits a path, stages content and publishes it: that every store can. What one can and another cannot is asked for:
-/// `parts`, `appends` and `rereads` are nil where a store has no such thing, and `abilities` says what else it cannot do.
+/// The intake admits a path, stages content and publishes it; every store can do that. What only some stores can do is
+/// optional: `parts`, `appends` and `rereads` are nil in a store without them, and `abilities` says what else it can
+/// do.
 ///
 ///     admit ─► stage ─► StagedContent.write* ─► publish
 package protocol ContentStore: AnyObject, Sendable {
@@ -12,82 +13,85 @@ package protocol ContentStore: AnyObject, Sendable {
     /// What acknowledgements of uploads to this store promise.
     var durability: Durability { get }
 
-    /// Whether a sync has failed, so that what is found is not taken for stored until the machine is started again.
+    /// Whether a sync has failed. Then nothing that is found counts as stored until the machine is started again.
     var isInDoubt: Bool { get }
 
-    /// What this store can, and others cannot.
+    /// What this store can do and other stores cannot.
     var abilities: StoreAbilities { get }
 
-    /// Keeps the parts of multipart uploads; nil for a store that takes no uploads in parts.
+    /// Keeps the parts of multipart uploads; nil for a store that takes no multipart uploads.
     var parts: (any PartStore)? { get }
 
-    /// Keeps append uploads; nil for a store that takes none. A store with append uploads has parts.
+    /// Keeps append uploads; nil for a store that takes none. A store with append uploads also has `parts`.
     var appends: (any AppendStore)? { get }
 
-    /// Reads stored content again; nil for a store in which a copy cannot be told from what was acknowledged.
+    /// Reads stored content again; nil for a store that cannot recognise a copy of itself.
     var rereads: (any RereadStore)? { get }
 
     // MARK: What is stored
 
-    /// What has the path, without a look at its content.
+    /// The version of the file at a path, without a look at its content.
     ///
-    /// - Returns: nil when nothing has it, or something that is no file.
+    /// - Returns: nil if there is no file at the path.
     func version(at path: RelativePath) -> ContentVersion?
 
-    /// The same for many paths at once, in their order. Those of one folder should stand together.
+    /// The same for many paths at once, in their order. Paths in the same folder should be adjacent.
     func versions(at paths: [RelativePath]) -> [ContentVersion?]
 
-    /// What has these names in one folder, in their order; nil for each where there is no such folder.
+    /// The versions of files in one folder, in the order of their names; nil for each if the folder does not exist.
     ///
     /// - Parameter folder: nil for the top of the store.
     func versions(of names: [String], in folder: RelativePath?) -> [ContentVersion?]
 
-    /// Whether a file is another version of what it was only because something is about to replace it, and has its content. What has been
-    /// said of the version that is known holds until something else has the path.
+    /// Whether a file has another version only because something with the same content is about to replace it. What is
+    /// recorded for the old version stays valid until another file has the path.
     func isAboutToGiveWay(_ version: ContentVersion, knownAs before: ContentVersion) -> Bool
 
-    /// Whether something has the path.
+    /// Whether there is anything at the path.
     func exists(_ path: RelativePath) -> Bool
 
-    /// The folders that are not there of one and those above it, the lowest first.
+    /// The missing folders among a folder and those above it, the lowest first.
     ///
     /// - Parameters:
     ///   - folder: nil for the top of the store.
-    ///   - top: one of those above, which does not count; nil for none.
+    ///   - top: a folder above, which does not count; nil for none.
     func missingFolders(_ folder: RelativePath?, below top: RelativePath?) -> [RelativePath]
 
     // MARK: Storing
 
-    /// Whether an upload with this path has a chance, before its content travels.
+    /// Checks whether an upload with this path has a chance, before its content is sent.
     ///
-    /// - Parameter size: what the client declared, if it did.
-    /// - Returns: `skipped` when the client asked to leave the name as it is and it is taken; nil to go on.
+    /// - Parameter size: the declared size, if there is one.
+    /// - Returns: `skipped` if the path is taken and the conflict policy is to skip; nil to go on.
     /// - Throws: `invalidPath`, `pathConflict`, `storageFailed`.
     func admit(_ path: RelativePath, size: UInt64?, conflict: ConflictPolicy) throws(Failure) -> PublicationOutcome?
 
-    /// Whether as much room is free as has to stay free, before something is written that is no content.
+    /// Checks that as much room is free as has to stay free, before something other than content is written.
     ///
     /// - Throws: `insufficientStorage`.
     func checkRoom() throws(Failure)
 
-    /// A place for the bytes of one upload, which goes with whatever holds it.
+    /// Makes a place for the bytes of one upload. It is discarded with its last reference.
     ///
     /// - Parameters:
-    ///   - size: what the client declared, or nil; for more than one block space is reserved.
-    ///   - filled: bytes that are not in holes, as far as the client can tell, of content that has any; then nothing is reserved.
-    ///   - quota: of the client, where it has one.
+    ///   - size: the declared size, or nil; for more than one block, room is reserved.
+    ///   - filled: bytes that are not in holes, as far as the client knows, of content with holes; then nothing is
+    ///     reserved.
+    ///   - quota: the client's quota, if it has one.
     func stage(
         id: UploadID, size: UInt64?, filled: UInt64?, permissions: UInt16?, quota: Quota?
     ) throws(Failure) -> Staged
 
-    /// Publishes verified uploads. When this returns, those that succeeded are under the paths it names, durably if the
-    /// store is, and nothing is visible of the others. A store that returns a `Settlement` promises the same when that is committed.
+    /// Publishes verified uploads. When this returns, those that succeeded are under the paths in their outcomes,
+    /// durably if the store is durable, and nothing of the others is visible. A store that returns a `Settlement`
+    /// promises this only when that is committed.
     ///
     /// - Parameters:
-    ///   - acknowledged: the digest that a file was acknowledged with, where nobody has changed it since. An upload with
-    ///     that content takes the place of one that has other content by now. Only asked about files that do.
-    ///   - mayReplace: whether the sender may replace a file, where it may not replace all. Both closures may ask the records. They
-    ///     read stored files only if the store has `rereads`. A store without may call them with its own lock held.
+    ///   - acknowledged: returns the digest that a file was acknowledged with, if it was not changed since. An upload
+    ///     with that digest replaces a file that has other content by now. Only called for files with other content.
+    ///   - mayReplace: returns whether the client may replace a file; nil if it may replace all. Both closures may
+    ///     query the records. They read stored files only if the store has `rereads`. A store without may call them
+    ///     with its own lock held.
     func publish(
         _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest?,
         mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)?
@@ -95,48 +99,48 @@ package protocol ContentStore: AnyObject, Sendable {
 
     // MARK: Mail
 
-    /// Removes content in places that `RelativePath.mail(_:)` has made, as far as that is possible. The caller is not told what of it
-    /// was there, and it need not be durable.
+    /// Removes mail content at paths that `RelativePath.mail(_:)` has made, as far as possible. It does not report
+    /// which of it existed, and the removal need not be durable.
     func removeMail(_ paths: [RelativePath])
 
-    /// The places that `RelativePath.mail(_:)` has made and that have content.
+    /// The paths that `RelativePath.mail(_:)` has made and that have content.
     func mailFiles() -> [RelativePath]
 }
 
-/// Keeps what has come of uploads that are not complete, also for a later server.
+/// Keeps the content of unfinished uploads, also for a later server.
 package protocol PartStore: AnyObject, Sendable {
     associatedtype Staged: StagedContent
 
-    /// What was verified of uploads in parts; nil where a server that begins finds it by `StagedContent.survey`, and no other server
-    /// serves beside it.
+    /// The records of verified parts; nil if a new server finds the parts with `StagedContent.survey`, and no other
+    /// server uses the store at the same time.
     var records: (any PartRecords)? { get }
 
-    /// The part of an upload, with what has arrived of it before, perhaps under an earlier server. The caller must see to it that no
-    /// other thread has it.
+    /// Opens the part of an upload, with the content that has arrived before, perhaps at an earlier server. The caller
+    /// must ensure that no other thread has it.
     ///
-    /// - Parameter filled: as in `ContentStore.stage`.
+    /// - Parameter filled: the same as in `ContentStore.stage`.
     func resume(id: UploadID, size: UInt64?, filled: UInt64?, quota: Quota?) throws(Failure) -> Staged
 
-    /// Whether there is a part of the upload that a client could go on with, or what says what has become of it. One that cannot
-    /// be looked at counts.
+    /// Whether there is a part of the upload that a client could resume, or a record of what has become of it. True if
+    /// that cannot be found out.
     func hasPart(_ id: UploadID) -> Bool
 
-    /// The part of an unfinished upload, without a look at its content; nil when there is none.
+    /// Size and time of the part of an unfinished upload, without a look at its content; nil if the store has no part.
     func part(_ id: UploadID) -> UnfinishedPart?
 
-    /// Throws the part of an upload away, if there is one. The caller must see to it that no other thread has it.
+    /// Removes the part of an upload, if there is one. The caller must ensure that no other thread has it.
     func removePart(_ id: UploadID) throws(Failure)
 
-    /// What there is of unfinished uploads.
+    /// The number and size of all unfinished uploads.
     func unfinished() throws(Failure) -> UnfinishedContent
 
-    /// Removes what no client can resume. To be called before the first upload.
+    /// Removes parts that no client can resume. Has to be called before the first upload.
     func removeLeftovers() throws(Failure) -> UnfinishedContent
 
-    /// Removes unfinished uploads that nothing was added to for long.
+    /// Removes unfinished uploads to which nothing was added for long.
     ///
     /// - Parameters:
-    ///   - isOld: whether what was written last at a moment goes: seconds since 1970.
+    ///   - isOld: whether an upload that was last written at this moment (in seconds since 1970) is removed.
     ///   - isInUse: whether a connection works on the upload.
     func removeUnfinished(
         where isOld: (Int) -> Bool, unless isInUse: (UploadID) -> Bool
@@ -147,48 +151,48 @@ extension PartStore {
     package var records: (any PartRecords)? { nil }
 }
 
-/// Keeps uploads that grow at their end, and how far each is durable. Its uploads are among the parts of `PartStore`.
+/// Keeps append uploads, and how far each is durable. They are also among the parts of `PartStore`.
 package protocol AppendStore: AnyObject, Sendable {
     associatedtype Appendable: AppendableContent
 
-    /// Makes a place for an append upload. Nothing of it is durable before it is first kept.
+    /// Makes a place for an append upload. It is not durable before `AppendableContent.keep` is called.
     ///
-    /// - Parameter declaration: what `AppendableContent.declaration` gives back, also under a later server.
+    /// - Parameter declaration: bytes that `AppendableContent.declaration` returns, also at a later server.
     func makeAppendable(id: UploadID, size: UInt64?, declaration: [UInt8], quota: Quota?) throws(Failure) -> Appendable
 
-    /// One that was begun before, perhaps under an earlier server. The caller must see to it that no other thread has it.
+    /// Opens an append upload, perhaps of an earlier server. The caller must ensure that no other thread has it.
     ///
-    /// - Parameter target: where an upload that was declared so goes; nil for one that has ended, or goes nowhere. There the
-    ///   one is found that was published and never ended, because the server has died.
-    /// - Returns: nil where there is none.
+    /// - Parameter target: returns where an upload with this declaration is stored; nil for one that has ended or has
+    ///   no valid path. At that path the content is found if it was published, but never ended because the server died.
+    /// - Returns: nil if there is no such upload.
     func appendable(
         id: UploadID, quota: Quota?, to target: (_ declaration: [UInt8]) throws(Failure) -> UploadTarget?
     ) throws(Failure) -> Appendable?
 }
 
-/// Reads stored content again, so that what was acknowledged can hold in a copy of it.
+/// Reads stored content again, so that acknowledgements of the original apply to a copy.
 package protocol RereadStore: AnyObject, Sendable {
-    /// Reads stored files again, once they and their names are as durable as the store is.
+    /// Reads stored files, after it has made them and their names as durable as the store is.
     ///
-    /// - Parameter progress: is told of every piece that was read, in bytes; false ends it.
-    /// - Returns: one reading for each query, in their order.
-    /// - Throws: where nothing that is read proves anything now.
+    /// - Parameter progress: receives the size of every piece that was read, in bytes; false ends the reading.
+    /// - Returns: one result for each query, in their order.
+    /// - Throws: if nothing that is read now proves anything.
     func reread(_ queries: [ContentQuery], progress: (Int) -> Bool) throws(Failure) -> [ContentReading]
 }
 
-/// What came of publications that were published together.
+/// The result of one call of `ContentStore.publish`.
 package struct PublishedBatch {
-    /// One for each publication, in order.
+    /// One outcome for each publication, in order.
     package let outcomes: [Result<PublicationOutcome, Failure>]
 
-    /// Files that have their paths still, though they were about to be replaced, and are other versions by now.
+    /// Files that were about to be replaced and have kept their paths, but have other versions now.
     package let touched: [TouchedFile]
 
-    /// Lets `ContentStore.isAboutToGiveWay` know the versions of these files from before, as long as it lives: until the records have the
-    /// new versions.
+    /// While this object exists, `ContentStore.isAboutToGiveWay` knows the old versions of the touched files. It is
+    /// released when the new versions are recorded.
     package let keeping: (any AnyObject & Sendable)?
 
-    /// Commits the publications together with their mail and records; nil if they are published for good.
+    /// Commits the publications together with their mail and records; nil if they are final already.
     package let settlement: (any Settlement)?
 
     package init(
@@ -200,17 +204,17 @@ package struct PublishedBatch {
     }
 }
 
-/// What a store can do and others cannot, and how much of it at once. It is asked for once, when the server starts.
+/// What a store can do, and how much of it at once. It is read once, when the server starts.
 package struct StoreAbilities: Equatable, Sendable {
-    /// Whether others store into it as well: other servers over the same records. What this process has in memory then proves that an
-    /// upload was acknowledged, and never that it was not.
+    /// Whether other servers with the same records store into it as well. Then what this process remembers proves that
+    /// an upload was acknowledged, but never that it was not.
     package var isShared = false
 
-    /// Uploads that are published together at most; nil where each of them holds a descriptor, so that the server's bound counts
-    /// (`Intake.Configuration.filesAtOnce`).
+    /// The most uploads that are published together; nil if each of them holds a descriptor, so that the server's own
+    /// limit counts (`Intake.Configuration.filesAtOnce`).
     package var uploadsAtOnce: Int?
 
-    /// Threads that may wait while the store publishes; nil where as many are enough as a disk keeps busy
+    /// Threads that may wait while the store publishes; nil for as many as keep a disk busy
     /// (`ServerConfiguration.blockingThreads`).
     package var waitingThreads: Int?
 
@@ -226,13 +230,14 @@ package struct StoreAbilities: Equatable, Sendable {
     /// Whether files can be given owners.
     package var keepsOwners = true
 
-    /// Whether the parts of an upload may come in any order. Without, each has to begin where the last one ended.
+    /// Whether the parts of an upload may come in any order. Otherwise each has to begin where the last one ended.
     package var writesAnywhere: Bool
 
-    /// Whether it can see to it that publishing replaces nothing. Without, uploads replace what has their name, or are refused.
+    /// Whether the store can publish without replacing anything. Otherwise uploads replace the file at their path, or
+    /// are refused.
     package var replacesNothing: Bool
 
-    /// Bytes that a part of an upload has at least, unless it is the last one.
+    /// The least number of bytes of a part, except for the last one.
     package var leastPart: UInt64
 
     package init(writesAnywhere: Bool = true, replacesNothing: Bool = true, leastPart: UInt64 = 0) {
@@ -241,12 +246,12 @@ package struct StoreAbilities: Equatable, Sendable {
     }
 }
 
-/// The part of an upload that is not complete.
+/// Size and time of the part of an unfinished upload.
 package struct UnfinishedPart: Equatable, Sendable {
-    /// Bytes that there are of it, with what is reserved for it.
+    /// Bytes of the part, including reserved ones.
     package let size: UInt64
 
-    /// When something was last added to it; UTC, in nanoseconds since 1970.
+    /// When something was last added; UTC, in nanoseconds since 1970.
     package let written: Int64
 
     package init(size: UInt64, written: Int64) {
@@ -254,14 +259,14 @@ package struct UnfinishedPart: Equatable, Sendable {
     }
 }
 
-/// Content of uploads that are not complete.
+/// The number and size of unfinished uploads.
 package struct UnfinishedContent: Equatable, Sendable {
-    /// How many there may be: what is listed in a few milliseconds.
+    /// The most unfinished uploads in a store: so many can be listed in a few milliseconds.
     package static let mostParts = 16_384
 
     package var count = 0
 
-    /// Bytes that it takes.
+    /// Bytes of room that they take.
     package var bytes: UInt64 = 0
 
     package init() {}
@@ -272,23 +277,23 @@ package struct UnfinishedContent: Equatable, Sendable {
     }
 }
 
-/// What an acknowledgement promises about a crash of the machine.
+/// What an acknowledgement promises for a crash of the machine.
 package enum Durability: CaseIterable, Sendable {
-    /// The upload is on disk, with its name, when it is acknowledged.
+    /// Content and name are on the disk when the upload is acknowledged.
     case commit
-    /// Nothing: the kernel writes it when it likes. After a crash a name may stand for less than its content.
+    /// Nothing: the kernel writes when it likes. After a crash, a file may have less than its content.
     case none
 }
 
-/// Where an upload goes that is not complete, and what is done about names that are taken.
+/// The path of an unfinished upload, and its conflict policy.
 package typealias UploadTarget = (path: RelativePath, conflict: ConflictPolicy)
 
-/// A file that is gone.
+/// A file that was removed from the store.
 package struct RemovedFile: Sendable {
     package let path: RelativePath
     package let version: ContentVersion
 
-    /// Whether its content is gone, and not only one of several names.
+    /// Whether the content is removed, and not only one of several names.
     package let isLast: Bool
 
     package init(path: RelativePath, version: ContentVersion, isLast: Bool) {

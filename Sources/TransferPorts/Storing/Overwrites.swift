@@ -1,11 +1,11 @@
 package import TransferModel
 
-/// Which connection was the last to replace, or to begin to replace, what has a name. A client that was killed and started
-/// again is a newer connection, and what the old one has sent may still be on its way to the disk: it must not take the
-/// place of what the new one was told is stored.
+/// For each path, the newest connection that has replaced its file or has begun to. A client that was killed and
+/// started again has a newer connection, and content from the old one may still be on its way to the disk. It must not
+/// replace what the newer connection has stored.
 package struct Overwrites: Sendable {
-    /// Names in a generation. Forgetting one that is older is no harm as long as nothing that was sent before it waits, and
-    /// 16 MiB of uploads wait at most.
+    /// Names in a generation. An older name may be forgotten if nothing that was sent before it is still waiting; at
+    /// most 16 MiB of uploads wait.
     private static let generation = 32_768
 
     private var recent: [RelativePath: Int] = [:]
@@ -16,9 +16,9 @@ package struct Overwrites: Sendable {
     /// - Returns: nil if the path is in neither generation.
     package func newest(_ path: RelativePath) -> Int? { recent[path] ?? older[path] }
 
-    /// One of a connection that is still there is as good as the other.
+    /// Refuses content of an old connection that is lost. Connections that still exist may replace each other's files.
     ///
-    /// - Throws: `aborted` for what comes late from a client that is gone.
+    /// - Throws: `aborted` if a newer connection has replaced the file.
     package func check(_ publication: Publication) throws(Failure) {
         guard let sender = publication.sender, let newest = newest(publication.path), newest > sender.connection,
             sender.isGone()
@@ -26,7 +26,7 @@ package struct Overwrites: Sendable {
         throw Failure(.aborted, "\(publication.path) was replaced by a newer connection since.")
     }
 
-    /// - Parameter connection: its number; they grow.
+    /// - Parameter connection: the number of the connection. Newer connections have greater numbers.
     package mutating func announce(_ path: RelativePath, _ connection: Int) {
         let earlier = older.isEmpty ? nil : older[path]
         recent[path, default: earlier ?? connection].raise(to: connection)

@@ -1,12 +1,12 @@
 package import TransferModel
 
 extension RelativePath {
-    /// The path with a number before the extension, as in `photo-1.png`; a stem that would become too long loses its
-    /// last characters.
+    /// The path with a number before the extension, as in `photo-1.png`. A name that would become too long loses the
+    /// last characters before the number.
     ///
-    /// - Throws: `Fault` when no such name is a path.
+    /// - Throws: `Fault` if no such name is a path.
     package func numbered(_ number: Int) throws(Fault) -> RelativePath {
-        // By its scalars: a combining mark behind the dot makes one character with it.
+        // Searches scalars, because a combining mark after the dot makes one character with it.
         let dot = name.unicodeScalars.lastIndex(of: ".").flatMap { $0 == name.startIndex ? nil : $0 } ?? name.endIndex
         let suffix = "-\(number)" + name[dot...]
         var stem = name[..<dot]
@@ -16,6 +16,6 @@ extension RelativePath {
 }
 
 extension ConflictPolicy {
-    /// Numbered names tried before giving up; more files of one name are a mistake, and each costs a look.
+    /// The most numbered names that are tried. More files with one name are a mistake, and each attempt costs a look.
     package static let mostNumbers = 10_000
 }

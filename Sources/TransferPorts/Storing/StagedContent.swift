@@ -1,65 +1,64 @@
 package import TransferModel
 
-/// A place for the bytes of one upload, which nobody sees until they are published.
+/// A place for the bytes of one upload, which are not visible before they are published.
 ///
-/// Several threads may write at once, each its own bytes. One thread publishes, discards or gives back, after all of them have
-/// ended; one that digests may still read then.
+/// Several threads may write at once, each its own bytes. One thread publishes, discards or gives back room after all
+/// of them have finished; a thread that digests may still read then.
 package protocol StagedContent: AnyObject, Sendable {
     associatedtype Survey: ContentSurvey
 
-    /// Whether it was made for its upload, so that nothing is in it but what arrived since.
+    /// Whether the place was made for this upload, so that it only has bytes that have arrived since.
     var isNew: Bool { get }
 
-    /// Once published, whether something else had its name before.
+    /// After publication: whether it has replaced a file.
     var hasReplaced: Bool { get }
 
-    /// Once published, what of that is in the trash; nil where nothing is kept.
+    /// After publication: the replaced file in the trash; nil if none is kept.
     var kept: KeptFile? { get }
 
-    /// Writes at an offset; all of it or an error.
+    /// Writes all of the bytes at an offset, or throws.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Failure)
 
-    /// Makes a range zeros, whatever it was before, and takes no room for them where the store can leave them out; all of it
-    /// or an error.
+    /// Fills a range with zeros, or throws. The zeros take no room if the store can leave them out.
     func clear(_ range: Range<UInt64>) throws(Failure)
 
     /// Begins to look for the blocks that are there.
     ///
-    /// - Parameter total: bytes of the upload, where they are known: the last block may be short.
-    /// - Throws: when nothing can be said of it at all.
+    /// - Parameter total: bytes of the upload, if they are known: the last block may be short.
+    /// - Throws: if nothing can be found out.
     func survey(of total: UInt64?, _ function: DigestFunction) throws(Failure) -> Survey
 
-    /// - Returns: the digest of some of the bytes; nothing when not all of them can be read.
+    /// - Returns: the digest of the range; nil if not all of it can be read.
     func digest(of range: Range<UInt64>, _ function: DigestFunction) -> [UInt8]?
 
     /// Cuts off what an earlier attempt has left behind the end.
     func trim(to size: UInt64) throws(Failure)
 
-    /// Gives back the room that is reserved and holds nothing, as far as the store can. Nobody may be writing.
+    /// Gives back reserved room that is not used, as far as the store can. No thread may be writing.
     func giveBackRoom()
 
-    /// Throws the bytes away.
+    /// Discards the bytes of the upload.
     func discard()
 }
 
 extension StagedContent {
-    /// A store without a trash.
+    /// For a store without a trash.
     package var kept: KeptFile? { nil }
 }
 
-/// Digests the blocks that are there of an unfinished upload, in order and some at a time, so that others have their turn
+/// Digests the blocks of an unfinished upload, in order and some at a time, so that other clients have their turn in
 /// between.
 package protocol ContentSurvey {
-    /// - Parameter threads: how many to use.
-    /// - Returns: what was found; nothing when all was looked at.
+    /// - Parameter threads: how many threads to use.
+    /// - Returns: the blocks that were found; nil at the end.
     mutating func step(threads: Int) throws(Failure) -> [SurveyedBlock]?
 }
 
-/// A block that is there, whole.
+/// A whole block that the store has.
 package struct SurveyedBlock: Equatable, Sendable {
     package let index: UInt64
 
-    /// Its bytes of the upload.
+    /// The range of the block in the upload.
     package let range: Range<UInt64>
 
     package let digest: [UInt8]

@@ -1,12 +1,12 @@
 package import TransferModel
 import TransferSystem
 
-/// The part of the trash that one connection puts things into: what it removes and what it replaces stands together there. Made when
-/// something goes there. Safe to call from any thread.
+/// The part of the trash for one connection: all that it removes and replaces goes to the same part. The part is made
+/// when something goes there. Safe to call from any thread.
 package final class TrashPart: Sendable {
     private struct State {
         var batch: TrashBatch?
-        /// When it was begun; UTC, in nanoseconds since 1970.
+        /// When the part was begun; UTC, in nanoseconds since 1970.
         var begun: Int64 = 0
         package var expectsReplacing = true
     }
@@ -16,12 +16,14 @@ package final class TrashPart: Sendable {
     /// Called with the lock held.
     nonisolated(unsafe) private let makeBatch: (_ moment: Int64) -> TrashBatch
 
-    /// Nanoseconds after which another part is begun: what is in one is as old as the part, and goes with it.
+    /// Nanoseconds after which a new part is begun. Everything in a part has the age of the part, and is removed with
+    /// it.
     package static let longest: Int64 = 3600 * 1_000_000_000
 
     /// - Parameters:
-    ///   - utc: now, in nanoseconds since 1970.
-    ///   - makeBatch: a new part of the trash; its moment is as `utc`. Called on any thread, by one at a time.
+    ///   - utc: the current time, in nanoseconds since 1970.
+    ///   - makeBatch: makes a new part of the trash; `moment` is the current time. Called on any thread, by one at a
+    ///     time.
     package init(
         utc: @escaping @Sendable () -> Int64,
         makeBatch: @escaping (_ moment: Int64) -> TrashBatch = { .begun(at: $0) }
@@ -29,13 +31,13 @@ package final class TrashPart: Sendable {
         (self.utc, self.makeBatch) = (utc, makeBatch)
     }
 
-    /// Whether the next uploads are likely to replace something: as the last ones did.
+    /// Whether the next uploads will probably replace something, as the last ones did.
     package var expectsReplacing: Bool {
         get { state.withLock { $0.expectsReplacing } }
         set { state.withLock { $0.expectsReplacing = newValue } }
     }
 
-    /// The part that something goes to now.
+    /// The part that things go to now.
     package var current: TrashBatch {
         let now = utc()
         return state.withLock { state in
@@ -47,8 +49,8 @@ package final class TrashPart: Sendable {
 
     /// Begins another part, unless that was done already.
     ///
-    /// - Parameter batch: the one that does not do.
-    /// - Returns: the part that something goes to now.
+    /// - Parameter batch: the part that cannot be used.
+    /// - Returns: the part that things go to now.
     @discardableResult
     package func renew(behind batch: TrashBatch) -> TrashBatch {
         let now = utc()
