@@ -2,37 +2,38 @@ internal import TransferModel
 import TransferPorts
 internal import TransferSystem
 
-/// What the table of arrivals holds, for those who look an upload up: on disk it cannot be found by id.
+/// A copy in memory of the table of arrivals, for lookups by id, which the table itself has no index for.
 final class Arrivals: Sendable {
     private struct Batch {
         let entries: [CatalogEntry]
-        /// As they stand in the table.
+        /// Bytes of the entries in the table.
         let bytes: Int
     }
 
     private struct State {
         var batches: [Batch] = []
-        /// The number of the first of them; those of all that were added grow.
+        /// The number of the first batch; batches have growing numbers.
         var first = 0
         var count = 0
         var bytes = 0
-        /// Batch and index of each id, of the first `indexed` batches. Made when somebody asks: mostly nobody does.
+        /// Batch and index of each id in the first `indexed` batches. Made at the first lookup, because lookups are
+        /// rare.
         var places: [UploadID: (batch: Int, index: Int)] = [:]
         var indexed = 0
     }
 
     private let state = Locked(State())
 
-    /// Entries, also those whose id came again.
+    /// Number of entries; an id that came twice counts twice.
     var count: Int { state.withLock { $0.count } }
 
-    /// Bytes of the entries as they stand in the table.
+    /// Bytes of the entries in the table.
     var bytes: Int { state.withLock { $0.bytes } }
 
-    /// Behind all that was added so far.
+    /// The number after the last batch.
     var end: Int { state.withLock { $0.first + $0.batches.count } }
 
-    /// - Parameter bytes: of these entries as they stand in the table.
+    /// - Parameter bytes: bytes of these entries in the table.
     func add(_ entries: [CatalogEntry], bytes: Int) {
         state.withLock { state in
             state.batches.append(Batch(entries: entries, bytes: bytes))
@@ -41,7 +42,7 @@ final class Arrivals: Sendable {
         }
     }
 
-    /// - Returns: what came last with the id.
+    /// - Returns: the newest entry with the id.
     func find(_ id: UploadID) -> CatalogEntry? {
         state.withLock { state in
             while state.indexed < state.batches.count {
@@ -53,9 +54,9 @@ final class Arrivals: Sendable {
         }
     }
 
-    /// What was added first is indexed.
+    /// Removes the first batches, because they are indexed.
     ///
-    /// - Parameter end: what `end` was when all of that had been added.
+    /// - Parameter end: the value of `end` after the last of these batches was added.
     func remove(before end: Int) {
         state.withLock { state in
             let count = min(max(0, end - state.first), state.batches.count)

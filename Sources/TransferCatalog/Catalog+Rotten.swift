@@ -2,26 +2,26 @@ import TransferDatabase
 package import TransferModel
 package import TransferPorts
 
-/// What the disk has lost. It is not kept with the uploads, because several may stand for one file, and another program may find it
-/// while a server runs and holds entries in memory.
+/// Marks of rotten files. They are not stored with the uploads, because several uploads may have the same file, and
+/// another program may find a rotten file while a server runs and holds entries in memory.
 extension Catalog {
-    /// Whether any file is known to be rotten. Asked often: 3 us.
+    /// Whether any file is known to be rotten. Called often: 3 us.
     package func hasRotten() throws(RecordsError) -> Bool {
         try connections.read { (reader) throws(RecordsError) in try reader.hasRotten() }
     }
 
-    /// What a file is known to have lost; nil for one that is not known to be rotten.
+    /// The mark of a rotten file; nil for a file that is not known to be rotten.
     package func rotten(_ file: ContentVersion) throws(RecordsError) -> RottenFile? {
         try connections.read { (reader) throws(RecordsError) in try reader.rotten(file) }
     }
 
-    /// Keeps that files are rotten, all or none, as durably as the catalog is.
+    /// Marks files as rotten, all or none, as durably as the catalog is.
     package func add(rotten files: [RottenFile]) throws(RecordsError) {
         guard !files.isEmpty else { return }
         try connections.write { (writer) throws(RecordsError) in try writer.add(rotten: files) }
     }
 
-    /// These files are well.
+    /// Removes the marks of files that are sound.
     package func removeRotten(_ files: [ContentVersion]) throws(RecordsError) {
         guard !files.isEmpty else { return }
         try connections.write { (writer) throws(RecordsError) in try writer.removeRotten(files) }

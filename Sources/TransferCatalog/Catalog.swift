@@ -4,55 +4,56 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// What the server remembers of uploads across its restarts: a database beside the stored files, which never depend on
-/// it. Synchronous and safe to call from any thread; called on the blocking pool.
+/// What the server remembers of uploads across restarts: a database beside the stored files, which never depend on it.
+/// Synchronous and safe to call from any thread; called on the blocking pool.
 ///
-/// It opens by itself, at once or whenever that becomes possible. One that is damaged is moved aside, and a new one begun.
+/// The file is opened as soon as that is possible. A damaged file is moved aside, and a new one is begun.
 package final class Catalog: UploadRecords {
     /// The name of the database in the server's own folder.
     package static let fileName = "catalog.sqlite"
 
-    /// Its path in a server's directory.
+    /// The path of the database in a server's directory.
     package static func path(in directory: String) -> String { "\(directory)/\(RelativePath.reservedName)/\(fileName)" }
 
-    /// What messages call it.
+    /// The name of the catalog in messages.
     static let name = "catalog"
 
-    /// Arrivals that may wait to be indexed, and bytes of them: paths may be long.
+    /// The most arrivals that may wait to be indexed, and the most bytes of them, because paths may be long.
     static let mostArrivals = (count: 16_384, bytes: 8 << 20)
 
-    /// Acknowledgements of one path that are kept of each state, the newest ones: no question about a path reads more. Other
+    /// The newest acknowledgements of each path and state that are kept: no question about a path reads more. Older
     /// ones are forgotten when newer ones are indexed.
     package static let mostOfPath = 64
 
-    /// Rows that one transaction changes, which bounds how long it holds the writer's lock (docs/reference/limits.md has the times). A
-    /// transaction completes the change or the batch of arrivals that it has begun.
+    /// Rows that one transaction changes, which limits how long it holds the writer's lock (docs/reference/limits.md
+    /// has the times). A transaction completes the change or the batch of arrivals that it has begun.
     package static let rowsAtOnce = 256
 
-    /// Whether it knew nothing when it was opened, so that all it knows came since.
+    /// Whether the catalog was empty when it was opened.
     package let wasEmpty: Bool
 
-    /// Why it could not be opened at first; nil when it could.
+    /// Why the catalog could not be opened at first; nil if it could.
     package let fault: RecordsError?
 
     let connections: CatalogConnections
 
-    /// What is to be recorded. Whoever comes first records it for all: a transaction costs a sync, whatever is in it.
+    /// Batches that have to be recorded. The first thread records them for all, because a transaction costs a sync,
+    /// whatever is in it.
     private let waiting = Locked([CatalogBatch]())
 
     /// - Parameters:
-    ///   - path: of the database; its directory must exist.
-    ///   - isDurable: whether what it records has to survive a crash of the machine.
-    ///   - report: is told of damage, from any thread, and must not come back.
+    ///   - path: the path of the database; its directory must exist.
+    ///   - isDurable: whether what is recorded has to survive a crash of the machine.
+    ///   - report: called for damage, on any thread; must not call the catalog.
     package convenience init(path: String, isDurable: Bool, report: @escaping @Sendable (RecordsDamage) -> Void) {
         self.init(CatalogConnections(CatalogFile(path: path, isDurable: isDurable, calls: DatabaseCalls()), report))
     }
 
-    /// Opens a catalog whose calls may fail when a test says so.
+    /// Opens a catalog whose calls a test can make fail.
     ///
     /// - Parameters:
-    ///   - path: as above, and so are `isDurable` and `report`.
-    ///   - calls: what stands between it and SQLite.
+    ///   - path: the same as above, and so are `isDurable` and `report`.
+    ///   - calls: functions that are called before SQLite.
     ///   - retryInterval: nanoseconds after which it tries again to open a file that could not be opened.
     package convenience init(
         path: String, isDurable: Bool, calls: DatabaseCalls, retryInterval: Int64,
@@ -62,7 +63,7 @@ package final class Catalog: UploadRecords {
         self.init(CatalogConnections(file, retryInterval: retryInterval, report))
     }
 
-    /// Gives a database another name, for whoever found it damaged. Nothing may have it open.
+    /// Renames a damaged database. No program may have it open.
     ///
     /// - Returns: the new path.
     package static func moveAside(path: String) throws(RecordsError) -> String {
@@ -82,11 +83,12 @@ package final class Catalog: UploadRecords {
         }
     }
 
-    /// Records uploads, all of them or none, over what it knew of their ids. When this returns they are as durable as it
-    /// is.
+    /// Records uploads, all of them or none, and replaces earlier entries with their ids. When this returns, they are
+    /// as durable as the catalog is.
     ///
-    /// - Parameter receipts: whose numbers entries have, from the first of them to the last.
-    /// - Returns: whether any file may be known to be rotten. Asked for by itself it would cost as many system calls again.
+    /// - Parameter receipts: the batch of receipts whose numbers the entries have, from the first to the last.
+    /// - Returns: whether any file is known to be rotten. Asking for that separately would double the number of system
+    ///   calls.
     @discardableResult
     package func record(_ entries: [CatalogEntry], with receipts: SignedBatch? = nil) throws(RecordsError) -> Bool {
         guard !entries.isEmpty else { return false }
@@ -104,14 +106,14 @@ package final class Catalog: UploadRecords {
             }
             waiting.withLock { $0.removeAll { batch in batches.contains { $0 === batch } } }
         }
-        // These are recorded, whatever becomes of that.
+        // The entries are recorded, even if indexing fails.
         let arrivals = connections.arrivals
         if arrivals.count >= Self.mostArrivals.count || arrivals.bytes >= Self.mostArrivals.bytes { try? index() }
         return own.sawRotten.load(ordering: .relaxed)
     }
 
-    /// Enters what was recorded in the table of uploads. Recording only writes it down, which is much cheaper; this is for
-    /// idle moments, and `record` calls it when `mostArrivals` is reached. Entries that arrive during the call may stay unindexed.
+    /// Moves what was recorded to the table of uploads. Recording itself is much cheaper. This is called when no client
+    /// waits, and by `record` when `mostArrivals` is reached. Entries that arrive during the call may stay unindexed.
     package func index() throws(RecordsError) {
         var (last, end): (Int64?, Int) = (nil, 0)
         try connections.write { (writer) throws(RecordsError) in
@@ -128,22 +130,23 @@ package final class Catalog: UploadRecords {
         }
     }
 
-    /// Brings everything in order and closes the file, so that another server may open it.
+    /// Indexes what is left and closes the file, so that another server may open it.
     package func close() throws(RecordsError) {
         defer { connections.close() }
         try index()
     }
 
-    /// Lets go of the file as a process does that dies: nothing is brought in order, and what a sync has not covered may be lost. The
+    /// Releases the file as a process does that is killed: nothing is indexed, and what is not synced may be lost. The
     /// simulator uses it when a server dies.
     package func abandon() { connections.abandon() }
 
-    /// Records uploads that have begun, over what was known of them as unfinished, and forgets others that were. What was
-    /// acknowledged stays as it is.
+    /// Records uploads that have begun, in place of earlier declarations, and forgets other unfinished ones.
+    /// Acknowledged uploads are not affected.
     ///
-    /// It survives the process, and a crash of the machine once anything else was recorded behind it: so it costs no sync.
+    /// This survives the end of the process, and a crash of the machine as soon as anything else is recorded
+    /// afterwards; so it costs no sync.
     ///
-    /// - Parameter given: ids of those that will not be finished.
+    /// - Parameter given: ids of uploads that will not be finished.
     package func recordUnfinished(
         _ uploads: [UnfinishedUpload], forgetting given: [UploadID] = []
     ) throws(RecordsError) {
@@ -157,14 +160,14 @@ package final class Catalog: UploadRecords {
         }
     }
 
-    /// The uploads that have begun and were neither acknowledged nor forgotten, the oldest first. Those that cannot be read are
-    /// left out.
+    /// The uploads that have begun and were neither acknowledged nor forgotten, the oldest first. Rows that cannot be
+    /// read are left out.
     package func unfinished() throws(RecordsError) -> [UnfinishedUpload] {
         try index()
         return try connections.read { (reader) throws(RecordsError) in try reader.unfinished() }
     }
 
-    /// Forgets uploads, in steps: one that fails leaves the rest. IDs that it doesn't know are no failure.
+    /// Forgets uploads, in steps: if one fails, the rest stays. Unknown ids are no failure.
     package func remove(_ ids: [UploadID]) throws(RecordsError) {
         guard !ids.isEmpty else { return }
         try index()
@@ -173,19 +176,19 @@ package final class Catalog: UploadRecords {
         }
     }
 
-    /// What was acknowledged under each of these paths and has been indexed: of each state the newest `mostOfPath`, in no order.
+    /// The indexed entries of each path: of each state the newest `mostOfPath`, in no order.
     package func entries(at paths: [String]) throws(RecordsError) -> [[CatalogEntry]] {
         try connections.read { (reader) throws(RecordsError) in try reader.entries(at: paths) }
     }
 
-    /// What has stored a file under a path, and has been indexed: the newest `mostOfPath`, in no order.
+    /// The indexed entries that have stored a file under a path: the newest `mostOfPath`, in no order.
     package func stored(at path: String) throws(RecordsError) -> [CatalogEntry] {
         try connections.read { (reader) throws(RecordsError) in try reader.stored(at: path) }
     }
 
-    /// Some of what was acknowledged for the files in one folder and has been indexed: of each the first 64 of each state.
+    /// A page of the indexed uploads for the files in one folder: of each file the newest 64 of each state.
     ///
-    /// - Parameter start: where to go on, as the page before says; the query's prefix to begin.
+    /// - Parameter start: `next` of the page before, or the prefix of the query for the first page.
     package func files(_ query: KnownFiles.Query, after start: [UInt8]) throws(RecordsError) -> KnownFiles {
         try connections.read { (reader) throws(RecordsError) in try reader.files(query, after: start) }
     }
@@ -193,7 +196,7 @@ package final class Catalog: UploadRecords {
     /// Whether anything was recorded that `entries(at:)` doesn't find before it is indexed.
     package var hasUnindexed: Bool { connections.arrivals.count > 0 }
 
-    /// - Returns: one for each id, in their order; nothing for one that it doesn't know.
+    /// - Returns: one element for each id, in their order; nil for an unknown id.
     package func entries(for ids: [UploadID]) throws(RecordsError) -> [CatalogEntry?] {
         var found = ids.map(connections.arrivals.find)
         let others = found.indices.filter { found[$0] == nil }
@@ -205,12 +208,12 @@ package final class Catalog: UploadRecords {
         return found
     }
 
-    /// - Returns: all receipts that one was signed with; nothing for a number that it doesn't know.
+    /// - Returns: all receipts that share a signature with this one; nil for an unknown number.
     package func receipts(with number: UInt64) throws(RecordsError) -> KeptReceipts? {
         try connections.read { (reader) throws(RecordsError) in try reader.receipts(with: number) }
     }
 
-    /// Calls `body` with all acknowledged uploads that it knows, in the order in which they were recorded. Uploads that are recorded
+    /// Calls `body` with all acknowledged uploads, in the order in which they were recorded. Uploads that are recorded
     /// during the call may be left out. No lock is held while `body` runs.
     ///
     /// - Returns: the number of entries that could not be read.
@@ -228,8 +231,8 @@ package final class Catalog: UploadRecords {
         }
     }
 
-    /// Calls `body` with all acknowledged uploads that it knows, in the order of their paths' bytes, all of one path together.
-    /// Uploads that are recorded during the call may be left out. No lock is held while `body` runs.
+    /// Calls `body` with all acknowledged uploads, in the order of their paths' bytes. Uploads that are recorded during
+    /// the call may be left out. No lock is held while `body` runs.
     package func forEachEntryByPath(_ body: (CatalogEntry) -> Void) throws(RecordsError) {
         try index()
         var place = CatalogReader.Place.start
@@ -243,19 +246,20 @@ package final class Catalog: UploadRecords {
         }
     }
 
-    /// What was acknowledged, in each state. Reads all of it: 0.2 s of a core for a million uploads.
+    /// The number and size of acknowledged uploads in each state. Reads all rows: 0.2 s of a core for a million
+    /// uploads.
     package func totals() throws(RecordsError) -> [CatalogEntry.State: CatalogTotals] {
         try index()
         return try connections.read { (reader) throws(RecordsError) in try reader.totals() }
     }
 
-    /// How many acknowledged uploads it knows: 10 ms of a core for a million.
+    /// The number of acknowledged uploads: 10 ms of a core for a million.
     package func count() throws(RecordsError) -> Int {
         try index()
         return try connections.read { (reader) throws(RecordsError) in try reader.count() }
     }
 
-    /// Above all numbers of receipts that were given, as long as it was there to keep that.
+    /// A number above those of all receipts that were issued while the catalog could be written.
     package var receiptNumber: UInt64 {
         get throws(RecordsError) {
             let kept = try connections.read { (reader) throws(RecordsError) in
@@ -265,7 +269,7 @@ package final class Catalog: UploadRecords {
         }
     }
 
-    /// Keeps a number that is above all of receipts; it is as durable as the catalog is when this returns.
+    /// Stores a number that is above those of all receipts. When this returns, it is as durable as the catalog is.
     package func keep(receiptNumber: UInt64) throws(RecordsError) {
         try connections.write { (writer) throws(RecordsError) in
             try writer.keep(number: Int64(clamping: receiptNumber))
@@ -274,9 +278,9 @@ package final class Catalog: UploadRecords {
 }
 
 extension Array {
-    /// The elements in their order, some in each.
+    /// Splits the array into slices, in order.
     ///
-    /// - Parameter count: how many, at least 1; of the last ones perhaps fewer.
+    /// - Parameter count: the size of each slice, at least 1; the last one may be shorter.
     func chunks(of count: Int) -> [ArraySlice<Element>] {
         stride(from: 0, to: self.count, by: count).map { self[$0..<Swift.min($0 + count, self.count)] }
     }

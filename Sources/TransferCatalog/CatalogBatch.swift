@@ -2,17 +2,18 @@ import Synchronization
 internal import TransferModel
 import TransferPorts
 
-/// Entries that somebody waits for, while others do for theirs.
+/// Entries that one thread records and waits for; another thread may record them for it.
 final class CatalogBatch: Sendable {
     let entries: [CatalogEntry]
 
-    /// As they stand in the table of arrivals.
+    /// The entries as they are stored in the table of arrivals.
     let bytes: [UInt8]
 
-    /// Those that the entries name, to be kept with them.
+    /// The receipts whose numbers the entries have, stored with them.
     let receipts: KeptReceipts?
 
-    /// Whether any file was known to be rotten when they were recorded; whoever records them has the catalog's lock.
+    /// Whether any file was known to be rotten when the entries were recorded. Set by the thread that has the catalog's
+    /// lock.
     let sawRotten = Atomic(false)
 
     init(_ entries: [CatalogEntry], receipts: SignedBatch? = nil) {

@@ -2,9 +2,9 @@ import TransferDatabase
 internal import TransferModel
 import TransferPorts
 
-/// The connection that reads, so that nobody who looks an upload up waits for a sync.
+/// The connection that reads, so that lookups do not wait for a sync.
 ///
-/// `@unchecked Sendable`: only used with the lock of its `Catalog` held.
+/// `@unchecked Sendable`: only used while the reader's lock of the catalog is held.
 final class CatalogReader: @unchecked Sendable {
     let database: Database
     private let select: Statement
@@ -23,13 +23,13 @@ final class CatalogReader: @unchecked Sendable {
     private let begin: Statement
     private let commit: Statement
 
-    /// Rows that are read in one hold of the reader's lock when all are wanted.
+    /// Rows that are read in one hold of the reader's lock when all are read.
     private static let pageSize = 512
 
-    /// Bytes of the unit that sizes are summed up in beside what is left over: sums of two columns that cannot overflow.
+    /// Sizes are summed up in this unit, with the remainders in a second column, so that neither sum overflows.
     private static let unit: UInt64 = 1 << 20
 
-    /// - Parameter database: with today's tables.
+    /// - Parameter database: a database with the current tables.
     init(_ database: Database) throws(RecordsError) {
         self.database = database
         try database.execute("PRAGMA query_only = ON")
@@ -59,7 +59,7 @@ final class CatalogReader: @unchecked Sendable {
             in: database)
     }
 
-    /// The newest of one state, which the index has one behind the other.
+    /// The newest rows of one path and state, which the index has in sequence.
     private static func atPath(_ state: CatalogEntry.State) -> String {
         """
         SELECT * FROM (
@@ -68,10 +68,10 @@ final class CatalogReader: @unchecked Sendable {
         """
     }
 
-    /// What has stored a file under a path.
+    /// The entries that have stored a file under a path.
     func stored(at path: String) throws(RecordsError) -> [CatalogEntry] { try entries(at: path, storedByPath) }
 
-    /// All in one transaction: each by itself would lock the file and let it go.
+    /// Reads all in one transaction; otherwise each would lock and unlock the file.
     func entries(for ids: [UploadID]) throws(RecordsError) -> [CatalogEntry?] {
         try together(ids) { (id) throws(RecordsError) in try entry(for: id) }
     }
@@ -84,17 +84,17 @@ final class CatalogReader: @unchecked Sendable {
         }
     }
 
-    /// What was acknowledged under each path, all in one transaction.
+    /// The entries of each path, read in one transaction.
     func entries(at paths: [String]) throws(RecordsError) -> [[CatalogEntry]] {
         try together(paths) { (path) throws(RecordsError) in try entries(at: path, byPath) }
     }
 
-    /// Some of what is known of the files in one folder.
+    /// A page of the entries for the files in one folder.
     func files(_ query: KnownFiles.Query, after start: [UInt8]) throws(RecordsError) -> KnownFiles {
         try folders.files(query, after: start)
     }
 
-    /// Asks about several things in one transaction, and about a single one without.
+    /// Reads several things in one transaction, and a single one without.
     private func together<Key, Answer>(
         _ keys: [Key], _ ask: (Key) throws(RecordsError) -> Answer
     ) throws(RecordsError) -> [Answer] {
@@ -106,7 +106,7 @@ final class CatalogReader: @unchecked Sendable {
         return answers
     }
 
-    /// What was acknowledged under a path, in no order; rows that cannot be read are left out.
+    /// The entries of a path, in no order; rows that cannot be read are left out.
     private func entries(at path: String, _ select: Statement) throws(RecordsError) -> [CatalogEntry] {
         try path.utf8.span.withUnsafeBufferPointer { (path) throws(RecordsError) in
             select.bind(1, text: path)
@@ -117,7 +117,7 @@ final class CatalogReader: @unchecked Sendable {
         }
     }
 
-    /// - Returns: nothing for a number that no receipt has, or none that is kept.
+    /// - Returns: nil for an unknown number, and for receipts that are not kept.
     func receipts(with number: UInt64) throws(RecordsError) -> KeptReceipts? {
         receipts.bind(1, Int64(clamping: number))
         defer { receipts.reset() }
@@ -125,7 +125,7 @@ final class CatalogReader: @unchecked Sendable {
         return kept
     }
 
-    /// The next rows behind a number; fewer than asked for, and none at the end. Those that cannot be read are nothing.
+    /// The next rows after a number, up to `pageSize`; empty at the end. `entry` is nil for a row that cannot be read.
     func rows(after number: Int64) throws(RecordsError) -> [(number: Int64, entry: CatalogEntry?)] {
         page.bind(1, number)
         page.bind(2, Int64(Self.pageSize))
@@ -135,20 +135,20 @@ final class CatalogReader: @unchecked Sendable {
         return rows
     }
 
-    /// A row in the order of paths, states and numbers.
+    /// The place of a row in the order of paths, states and numbers.
     struct Place: Sendable {
-        /// As it stands there, UTF-8 or not.
+        /// Bytes of the path as they are stored, UTF-8 or not.
         let path: [UInt8]
         let state: Int64
         let number: Int64
 
-        /// Before all rows.
+        /// The place that precedes all rows.
         static let start = Place(path: [], state: .min, number: .min)
     }
 
-    /// The next rows behind one, in the order of their paths; those that cannot be read are left out.
+    /// The next rows in the order of their paths; rows that cannot be read are left out.
     ///
-    /// - Returns: with where the last of them is; nil at the end.
+    /// - Returns: the entries, and the place of the last row; nil at the end.
     func rows(behind place: Place) throws(RecordsError) -> (entries: [CatalogEntry], end: Place?) {
         try place.path.withUnsafeBufferPointer { (path) throws(RecordsError) in
             pageByPath.bind(1, text: path)

@@ -4,7 +4,7 @@ import TransferPorts
 
 /// The connection that writes, with its prepared statements.
 ///
-/// `@unchecked Sendable`: only used with the lock of its `Catalog` held.
+/// `@unchecked Sendable`: only used while the lock of `CatalogConnections` or `PathOwners` is held.
 final class CatalogWriter: @unchecked Sendable {
     let database: Database
     private let begin: Statement
@@ -23,11 +23,11 @@ final class CatalogWriter: @unchecked Sendable {
     private let deleteEnded: Statement
     private let anyRotten: Statement
     private let isDurable: Bool
-    /// Whether a transaction is synced now.
+    /// Whether transactions are synced now.
     private var syncs: Bool
 
     /// - Parameters:
-    ///   - database: with today's tables, which syncs when it is durable.
+    ///   - database: a database with the current tables, which syncs if it is durable.
     ///   - isDurable: whether what is recorded has to survive a crash of the machine.
     init(_ database: Database, isDurable: Bool = true) throws(RecordsError) {
         self.database = database
@@ -56,9 +56,9 @@ final class CatalogWriter: @unchecked Sendable {
         try database.execute("SELECT 1 FROM uploads LIMIT 1") == nil
     }
 
-    /// Writes all or none down as they came.
+    /// Appends batches to the table of arrivals, all or none.
     ///
-    /// - Returns: whether any file is known to be rotten, or that cannot be said.
+    /// - Returns: whether any file is known to be rotten; true if that cannot be read.
     @discardableResult
     func append(_ batches: [CatalogBatch]) throws(RecordsError) -> Bool {
         var hasRotten = true
@@ -71,7 +71,7 @@ final class CatalogWriter: @unchecked Sendable {
                 }
                 try batch.receipts?.write(sign)
             }
-            // What was recorded is no worse for that.
+            // The batches are recorded, even if this fails.
             hasRotten = (try? mayHaveRotten()) ?? true
         }
         return hasRotten
@@ -82,19 +82,19 @@ final class CatalogWriter: @unchecked Sendable {
         return try anyRotten.next()
     }
 
-    /// The number of the batch that arrived last; nil where all is indexed.
+    /// The number of the newest batch of arrivals; nil if all are indexed.
     func lastArrival() throws(RecordsError) -> Int64? {
         try database.execute("SELECT number FROM arrivals ORDER BY number DESC LIMIT 1")
     }
 
-    /// Moves all that arrived to the table of uploads.
+    /// Moves all arrivals to the table of uploads.
     func index() throws(RecordsError) {
         guard let last = try lastArrival() else { return }
         while try indexSome(upTo: last) {}
     }
 
-    /// Moves some of what arrived to the table of uploads, over whatever has the same ids; it is unfinished no more. That costs no
-    /// sync: a power cut that takes it leaves what arrived.
+    /// Moves some arrivals to the table of uploads, where they replace rows with the same ids, and removes the same
+    /// uploads from the unfinished ones. That costs no sync: if a power cut undoes it, the arrivals are still there.
     ///
     /// - Parameter last: the number of the last batch that is moved.
     /// - Returns: whether there may be more.
@@ -111,7 +111,7 @@ final class CatalogWriter: @unchecked Sendable {
         return isMore
     }
 
-    /// The first batches that arrived.
+    /// The first batches of arrivals.
     ///
     /// - Returns: the entries of these batches, and the number of the last batch; nil if no batch is left.
     private func arrived(upTo last: Int64) throws(RecordsError) -> (entries: [CatalogEntry], end: Int64?) {
@@ -143,27 +143,28 @@ final class CatalogWriter: @unchecked Sendable {
             if hasUnfinished { try end(entry) }
             try self.keep(entry)
         }
-        // What is noted to be moved is still known under its old path.
+        // A file that is noted to be moved is still known under its old path.
         var room = Catalog.rowsAtOnce + entries.count
         for path in Set(entries.lazy.map { PathKey($0.path) }) where room > 0 {
             room -= try fold(path.string, behind: noted ?? .min, atMost: room)
         }
     }
 
-    /// Inserts the row of an entry, or replaces the row that has the same id. Most ids are new, so the insertion is tried first.
+    /// Inserts the row of an entry, or replaces the row that has the same id. Most ids are new, so the insertion is
+    /// tried first.
     private func write(_ entry: CatalogEntry) throws(RecordsError) {
         let before = database.totalChanges
         try CatalogColumns.run(insert, entry)
         if database.totalChanges == before { try CatalogColumns.run(upsert, entry) }
     }
 
-    /// Forgets what was acknowledged under a path but for the newest ones of each state.
+    /// Forgets entries of a path except for the newest ones of each state.
     ///
     /// - Parameters:
-    ///   - first: only rows behind this one count.
-    ///   - last: and only rows up to this one.
-    ///   - most: how many are forgotten of each state.
-    /// - Returns: how many rows were changed.
+    ///   - first: only rows after this one count.
+    ///   - last: only rows up to this one count.
+    ///   - most: how many rows of each state are forgotten at most.
+    /// - Returns: the number of changed rows.
     func fold(
         _ path: String, behind first: Int64, upTo last: Int64 = .max, atMost most: Int
     ) throws(RecordsError) -> Int {
@@ -179,7 +180,7 @@ final class CatalogWriter: @unchecked Sendable {
         return database.totalChanges - before
     }
 
-    /// Whether a path has so many rows that there may be some to forget: a look at its index, which nearly always says no.
+    /// Whether a path may have so many rows that some can be forgotten. A look at the index nearly always says no.
     private func hasMany(_ path: String) throws(RecordsError) -> Bool {
         defer { hasMany.reset() }
         return try path.utf8.span.withUnsafeBufferPointer { (path) throws(RecordsError) in
@@ -195,13 +196,14 @@ final class CatalogWriter: @unchecked Sendable {
             ORDER BY number DESC LIMIT ?5 OFFSET \(Catalog.mostOfPath))
         """
 
-    /// The last row that was there when the last of the open notes of changes was written; nil where none are open.
+    /// The number of the last row when the last of the open notes was written; nil if no notes are open.
     func newestNoted() throws(RecordsError) -> Int64? {
         try database.execute("SELECT newest FROM intended ORDER BY newest DESC LIMIT 1")
     }
 
-    /// The first number for uploads that arrive while notes of changes are open: above all that the notes are about
-    /// (`NotedChanges.newest`). SQLite would use the number of a removed row again, and an upload that comes again keeps its own.
+    /// The first number for uploads that arrive while notes of changes are open. It is above all rows that the notes
+    /// concern (`NotedChanges.newest`). Otherwise SQLite could reuse the number of a removed row, and a repeated upload
+    /// would keep its own.
     private func numberBehind(_ newest: Int64) throws(RecordsError) -> Int64 {
         try following(max(newest, try database.execute("SELECT max(number) FROM uploads") ?? 0))
     }
@@ -212,14 +214,14 @@ final class CatalogWriter: @unchecked Sendable {
         return next
     }
 
-    /// One that has begun after its acknowledgement, because the file is gone, stays unfinished.
+    /// Removes the unfinished upload, unless it has begun after this acknowledgement because the file is gone.
     private func end(_ entry: CatalogEntry) throws(RecordsError) {
         deleteEnded.bind(2, entry.committed)
         try run(deleteEnded, entry.id)
     }
 
-    /// Writes uploads that are unfinished, over what was known of them as such, and deletes others. The next transaction that
-    /// is synced makes it durable: nothing that was promised depends on it.
+    /// Writes unfinished uploads in place of earlier declarations, and deletes others. The next transaction that is
+    /// synced makes this durable; no acknowledgement depends on it.
     func writeUnfinished(_ uploads: [UnfinishedUpload], deleting ids: [UploadID] = []) throws(RecordsError) {
         try transaction(isSynced: false) { () throws(RecordsError) in
             for upload in uploads { try upload.write(insertUnfinished) }
@@ -227,14 +229,14 @@ final class CatalogWriter: @unchecked Sendable {
         }
     }
 
-    /// Deletes all or none; ids that aren't there are no failure.
+    /// Deletes all or none; unknown ids are no failure.
     func delete(_ ids: [UploadID]) throws(RecordsError) {
         try transaction { () throws(RecordsError) in
             for id in ids { try run(delete, id) }
         }
     }
 
-    /// Keeps a number in place of the last one.
+    /// Stores a number in place of the last one.
     func keep(number: Int64) throws(RecordsError) {
         try transaction { () throws(RecordsError) in
             try database.execute("DELETE FROM numbers")
@@ -261,13 +263,13 @@ final class CatalogWriter: @unchecked Sendable {
             database.calls.committed?(syncs)
             database.calls.changed?(database.totalChanges - before)
         } catch {
-            // Some failures have rolled back already. When this one fails too, the connection has to go.
+            // Some failures have rolled back already. If this rollback fails too, the connection has to be closed.
             if database.isInTransaction { _ = try? database.execute("ROLLBACK") }
             throw error
         }
     }
 
-    /// Without syncing every transaction the file stays in order all the same (sqlite.org/pragma.html#pragma_synchronous).
+    /// The file stays consistent even if not every transaction is synced (sqlite.org/pragma.html#pragma_synchronous).
     private func sync(_ wanted: Bool) throws(RecordsError) {
         guard isDurable, wanted != syncs else { return }
         try database.execute("PRAGMA synchronous = \(wanted ? "FULL" : "NORMAL")")

@@ -2,15 +2,15 @@ import TransferDatabase
 internal import TransferModel
 import TransferPorts
 
-/// What is known of the files in one folder.
+/// Reads the entries of the files in one folder.
 final class FolderQuery {
-    /// The columns that `file` knows.
+    /// The columns that `file` reads.
     private static let select = """
         SELECT path, number, id, (client IS ?3 AND (?3 IS NOT NULL OR sender = ?4)), durable, size, algorithm, object, touch, \
         revision FROM uploads
         """
 
-    /// The newest of one path in one state, which the index has one behind the other.
+    /// The newest rows of one path and state, which the index has in sequence.
     private static func newest(_ state: CatalogEntry.State) -> String {
         "SELECT * FROM (\(select) WHERE path = ?1 AND state = \(state.rawValue) ORDER BY number DESC LIMIT \(Catalog.mostOfPath))"
     }
@@ -18,12 +18,12 @@ final class FolderQuery {
     /// Rows that are read in one hold of the reader's lock.
     private static let pageSize = 512
 
-    /// Folders in the folder that are passed over at once: each is a search of its own.
+    /// The most subfolders that are skipped at once; skipping each takes a search.
     private static let mostFolders = 64
 
     private let statement: Statement
     private let newest: Statement
-    /// Rows of this page so far.
+    /// Rows that were read for this page so far.
     private var rows = 0
 
     init(_ database: Database) throws(RecordsError) {
@@ -32,7 +32,7 @@ final class FolderQuery {
         newest = try Statement(Self.newest(.committed) + " UNION ALL " + Self.newest(.alreadyStored), in: database)
     }
 
-    /// - Parameter start: this path, if it is one, and those behind it.
+    /// - Parameter start: the path to start at; it need not exist.
     func files(_ query: KnownFiles.Query, after start: [UInt8]) throws(RecordsError) -> KnownFiles {
         var page = KnownFiles()
         let (prefix, end) = (query.prefix, query.end)
@@ -47,9 +47,9 @@ final class FolderQuery {
         return page
     }
 
-    /// Reads up to the next folder in the folder.
+    /// Reads rows up to the next subfolder.
     ///
-    /// - Returns: where to go on; nothing at the end.
+    /// - Returns: where to continue; nil at the end.
     private func scan(
         _ query: KnownFiles.Query, _ prefix: [UInt8], from start: [UInt8], to end: [UInt8], into page: inout KnownFiles
     ) throws(RecordsError) -> [UInt8]? {
@@ -94,7 +94,7 @@ final class FolderQuery {
         return nil
     }
 
-    /// Those of a file that has many.
+    /// The newest rows of a file that has many.
     private func newest(
         _ query: KnownFiles.Query, _ prefix: [UInt8], _ name: String
     ) throws(RecordsError) -> [KnownFile] {
@@ -114,13 +114,13 @@ final class FolderQuery {
         }
     }
 
-    /// What comes first behind all uploads of a file: no path has a NUL.
+    /// The first bytes after all uploads of a file: no path has a NUL.
     private static func behind(_ prefix: [UInt8], _ name: String) -> [UInt8] { prefix + Array(name.utf8) + [0] }
 
-    /// What stands behind the folder in a path.
+    /// What follows the folder in a path.
     private enum Name {
         case file(String)
-        /// Something deeper, in the folder of this name.
+        /// Something in the subfolder with this name.
         case folder([UInt8])
         case nothing
 
@@ -138,9 +138,9 @@ final class FolderQuery {
         }
     }
 
-    /// Reads the row that the statement is at.
+    /// Reads the current row of the statement.
     ///
-    /// - Returns: nothing for an upload without a digest or a version, and for a row that cannot be.
+    /// - Returns: nil for an upload without a digest or a version, and for an invalid row.
     private static func file(_ name: String, _ statement: Statement) -> KnownFile? {
         guard let id = statement.withBlob(2, UploadID.init), let size = UInt64(exactly: statement.integer(5)),
             let algorithm = UInt8(exactly: statement.integer(6)).flatMap({ DigestAlgorithm(rawValue: $0) }),

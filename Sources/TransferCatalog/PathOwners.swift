@@ -4,20 +4,20 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// Which upload a stored path belongs to: of all that claim it, the one that was acknowledged last. Looked at beside a
-/// server that writes, and without changing what is known: nothing is moved aside, made or brought to another version. Only
-/// what has arrived and was not entered in the table of uploads yet is entered, which whoever comes first does.
+/// Finds the upload that a stored path belongs to: the one that was acknowledged last. It can be used beside a server
+/// that writes. It neither moves a catalog aside, nor makes one, nor changes its version; it only indexes arrivals, as
+/// the server would.
 ///
-/// The claims are in a temporary table of SQLite, on disk where there are many, so that memory stays flat, and the catalog
-/// itself is read only for moments. Safe to call from any thread.
+/// The paths with their uploads are in a temporary table of SQLite, on disk if it is large, so that memory stays
+/// constant, and the catalog itself is read only for moments. Safe to call from any thread.
 package final class PathOwners: Sendable {
     private let connection: Locked<ClaimsConnection>
 
     /// Reads a whole catalog: 2 s of a core for a million uploads.
     ///
-    /// - Parameter path: of the database.
-    /// - Throws: `unavailable` when there is none or it is of an older version; `damaged` also when a look through all of it
-    ///   finds damage.
+    /// - Parameter path: the path of the database.
+    /// - Throws: `unavailable` if there is no catalog or it has an older version; `damaged` also if a check of the
+    ///   whole file finds damage.
     package init(path: String) throws(RecordsError) {
         guard access(path, F_OK) == 0 else {
             throw RecordsError(.unavailable, "There is no catalog: \(String(cString: strerror(errno))).")
@@ -25,22 +25,23 @@ package final class PathOwners: Sendable {
         connection = Locked(try ClaimsConnection(path: path))
     }
 
-    /// Reads the catalog again. What was found stays found.
+    /// Reads the catalog again. Paths that were found stay found.
     package func refresh() throws(RecordsError) {
         try connection.withLock { (state) throws(RecordsError) in try state.refresh() }
     }
 
-    /// How many paths there are, and how large their files should be together.
+    /// The number of paths, and the total size that their files should have.
     package func totals() throws(RecordsError) -> CatalogTotals {
         try connection.withLock { (state) throws(RecordsError) in try state.totals() }
     }
 
-    /// The upload that a stored file belongs to. From now on its path is found.
+    /// The upload that a stored file belongs to. The path counts as found from now on.
     ///
-    /// - Parameter file: what is there; nil where that is not known. If it came later than what was acknowledged last, or is that
-    ///   file with another revision, and the content is that of an earlier upload, it belongs to that: a file with two names
-    ///   can get a time under one of them, and be moved over the other.
-    /// - Returns: nothing for a file that is not in the catalog, or in a row that cannot be read.
+    /// - Parameter file: the version of the file; nil if it is not known. The file belongs to an earlier upload with
+    ///   exactly this version if it came later than the one that was acknowledged last, or is the same file with
+    ///   another revision: a file with two names can get another time under one of them and then be moved over the
+    ///   other.
+    /// - Returns: nil for a file that is not in the catalog, or whose row cannot be read.
     package func find(_ path: String, _ file: ContentVersion? = nil) throws(RecordsError) -> CatalogEntry? {
         try connection.withLock { (state) throws(RecordsError) in
             let last = try state.find(path)
@@ -49,27 +50,27 @@ package final class PathOwners: Sendable {
         }
     }
 
-    /// Keeps that a file is rotten, for a server that runs and for all later ones.
+    /// Marks a file as rotten, for a running server and all later ones.
     package func add(rotten file: RottenFile) throws(RecordsError) {
         try connection.withLock { (state) throws(RecordsError) in try state.add(rotten: file) }
     }
 
-    /// A file is well that may have been found rotten before. Costs nothing when no file was known to be rotten at the beginning.
+    /// Removes the mark of a sound file. Does no work if no file was marked as rotten at the beginning.
     package func removeRotten(_ file: ContentVersion) throws(RecordsError) {
         try connection.withLock { (state) throws(RecordsError) in try state.removeRotten(file) }
     }
 
-    /// Paths that were not found, in their order.
+    /// Paths that were not found, in order.
     ///
     /// - Parameters:
-    ///   - last: only paths behind this one.
-    ///   - count: how many at most.
+    ///   - last: only paths after this one.
+    ///   - count: the most paths to return.
     package func missing(after last: String, _ count: Int) throws(RecordsError) -> [String] {
         try connection.withLock { (state) throws(RecordsError) in try state.missing(after: last, count) }
     }
 }
 
-/// What a server did not come to the end of, for whoever keeps servers out meanwhile.
+/// The changes that an earlier server did not finish, for a program that keeps servers out of the directory.
 extension PathOwners: IntendedChanges {
     package func intended() throws(RecordsError) -> [NotedChange] {
         try connection.withLock { (state) throws(RecordsError) in try state.intended() }
@@ -94,14 +95,14 @@ extension PathOwners: IntendedChanges {
     }
 }
 
-/// `@unchecked Sendable`: only used with the lock of its `PathOwners` held.
+/// `@unchecked Sendable`: only used while the lock of the `PathOwners` is held.
 private final class ClaimsConnection: @unchecked Sendable {
     let database: Database
-    /// Whoever may not write sees what was entered before.
+    /// If the program may not write, it sees only what was indexed before.
     let writer: CatalogWriter
-    /// Whether any file was known to be rotten at the beginning.
+    /// Whether any file was marked as rotten at the beginning.
     private let hadRotten: Bool
-    /// Files that were found rotten since. A file on another disk may have the same numbers, and be well.
+    /// Files that were found rotten since. A sound file on another disk may have the same numbers.
     private var found: Set<ContentVersion> = []
     private let mark: Statement
     private let select: Statement
@@ -110,7 +111,7 @@ private final class ClaimsConnection: @unchecked Sendable {
 
     init(path: String) throws(RecordsError) {
         database = try Database(path: path, called: Catalog.name, calls: DatabaseCalls())
-        // Closing must not write the log back: that is the server's to do.
+        // Closing must not write the log back, because that is the server's task.
         database.leaveAlone()
         try CatalogSchema.schema.requireCurrent(database)
         try Self.validate(database)
@@ -207,9 +208,9 @@ private final class ClaimsConnection: @unchecked Sendable {
         try writer.removeRotten([file])
     }
 
-    /// Forgets rotten files that no upload has any more; one that may not write leaves them.
+    /// Removes the marks of rotten files that no upload has any more, unless the program may not write.
     ///
-    /// - Returns: whether any file is known to be rotten.
+    /// - Returns: whether any file is marked as rotten.
     private static func pruneRotten(
         _ database: Database, _ writer: CatalogWriter
     ) throws(RecordsError) -> Bool {
@@ -229,10 +230,11 @@ private final class ClaimsConnection: @unchecked Sendable {
         return true
     }
 
-    /// The last of each path comes last, and wins. What is in the trash is no path that anybody was told.
+    /// The newest row of each path comes last and replaces the others. Paths in the trash are left out, because clients
+    /// never received them.
     private static func fill(_ database: Database) throws(RecordsError) {
         let trash = RelativePath.trashFolder.string
-        // Behind a slash comes a zero: all paths in the trash are between the two.
+        // `0` is the character after the slash, so all paths in the trash are between the two.
         try database.execute(
             """
             INSERT INTO claims SELECT path, number, 0 FROM uploads
@@ -250,7 +252,7 @@ private final class ClaimsConnection: @unchecked Sendable {
 }
 
 extension ContentVersion {
-    /// The same content, whatever names and rights the file has.
+    /// The version without `touch`: names and rights do not matter.
     fileprivate var withoutTouch: ContentVersion {
         ContentVersion(object: object, revision: revision, touch: 0, size: size)
     }

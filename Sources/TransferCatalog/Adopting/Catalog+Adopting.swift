@@ -2,9 +2,10 @@ import TransferDatabase
 package import TransferModel
 package import TransferPorts
 
-/// Gives uploads the versions that their files have in a copy of the directory: a copy keeps neither inodes nor times of change.
+/// Gives uploads the versions that their files have in a copy of the directory, because a copy keeps neither inodes nor
+/// times of change.
 extension Catalog {
-    /// Where the directory was when a server looked last; nil where none has.
+    /// The recorded home of the directory; nil before the first one is recorded.
     package func home() throws(RecordsError) -> KnownHome? {
         try connections.read { (reader) throws(RecordsError) in
             let select = try Statement(KnownHome.select, in: reader.database)
@@ -12,12 +13,12 @@ extension Catalog {
         }
     }
 
-    /// Keeps where the directory is, with its rotten files as they are there, as durably as the catalog is.
+    /// Records the home of the directory and the rotten files that it has, as durably as the catalog is.
     ///
     /// - Parameters:
-    ///   - rotten: added to the marks that there are.
-    ///   - voidsOthers: whether those go: they are about files of another file system, whose numbers the files of this one may have by
-    ///     chance.
+    ///   - rotten: marks to add to the existing ones.
+    ///   - voidsOthers: whether the existing marks are removed. They concern files of another file system, whose
+    ///     numbers files here may have by chance.
     package func keep(
         _ home: KnownHome, rotten: [RottenFile], voidsOthers: Bool
     ) throws(RecordsError) {
@@ -33,7 +34,8 @@ extension Catalog {
         }
     }
 
-    /// Rotten files, each with the paths that uploads say it has. Reads all rows where there are any: 1 s for a million.
+    /// The marks of rotten files, each with the paths that uploads have for the file. Reads all rows if there are any
+    /// marks: 1 s for a million uploads.
     package func rottenPaths() throws(RecordsError) -> [(path: String, file: RottenFile)] {
         try index()
         return try connections.read { (reader) throws(RecordsError) in
@@ -56,13 +58,14 @@ extension Catalog {
         }
     }
 
-    /// Paths that uploads have, in the order of their bytes.
+    /// Paths of uploads, in the order of their bytes.
     ///
-    /// - Parameter last: only paths behind these bytes.
-    /// - Returns: 128 at most, and none at the end. One that is no text is repaired, and `end` says where to go on.
+    /// - Parameter last: only paths after these bytes.
+    /// - Returns: up to 128 paths; empty at the end. Bytes that are not UTF-8 are replaced in `paths`; `end` has the
+    ///   bytes to continue with.
     package func paths(after last: [UInt8]) throws(RecordsError) -> (paths: [String], end: [UInt8]) {
         try connections.read { (reader) throws(RecordsError) in
-            // One search for each: a path can have any number of rows.
+            // One search for each path, because a path can have any number of rows.
             let next = try Statement(
                 "SELECT path FROM uploads WHERE path > ?1 ORDER BY path LIMIT 1", in: reader.database)
             var (paths, end): ([String], [UInt8]) = ([], last)
@@ -80,7 +83,7 @@ extension Catalog {
         }
     }
 
-    /// How many paths uploads have: 0.1 s of a core for a million.
+    /// The number of paths that uploads have: 0.1 s of a core for a million.
     package func pathCount() throws(RecordsError) -> Int {
         try index()
         return try connections.read { (reader) throws(RecordsError) in
@@ -88,8 +91,8 @@ extension Catalog {
         }
     }
 
-    /// Lets all that was acknowledged of these files hold for them as they are now. Others have their turn between two steps of a
-    /// path with many uploads.
+    /// Records the new versions of adopted files, so that their acknowledgements hold. Other threads have their turn
+    /// between two steps of a path with many uploads.
     package func adopt(_ adoptions: Adoptions) throws(RecordsError) {
         guard !adoptions.isEmpty else { return }
         try index()
@@ -105,7 +108,7 @@ extension Catalog {
         } while !rest.isEmpty
     }
 
-    /// Nothing of a copied directory is left to be adopted.
+    /// Records that all files of a copied directory are adopted.
     package func endAdoption() throws(RecordsError) {
         try connections.write { (writer) throws(RecordsError) in
             try writer.transaction { () throws(RecordsError) in
@@ -119,14 +122,14 @@ extension Catalog {
 }
 
 extension CatalogWriter {
-    /// A file whose rows of one state are adopted, behind a number.
+    /// A file whose rows of one state are adopted, starting after a number.
     struct Adopting {
         let file: AdoptedFile
         let state: CatalogEntry.State
         var after: Int64
     }
 
-    /// Rows of one path that are looked at in one transaction.
+    /// Rows of one path that one transaction looks at.
     private static let rowsOfPath: Int64 = 512
 
     /// - Returns: what is left to be done.
@@ -164,7 +167,7 @@ extension CatalogWriter {
         return rest
     }
 
-    /// The last row of a step, and whether there may be more behind it; nil where there are none.
+    /// The number of the last row of a step, and whether there may be more rows; nil if there are no rows.
     private func end(of adopting: Adopting, _ last: Statement) throws(RecordsError) -> (Int64, Bool)? {
         try adopting.file.path.utf8.span.withUnsafeBufferPointer { (path) throws(RecordsError) in
             last.bind(1, text: path)
@@ -189,11 +192,11 @@ extension CatalogWriter {
     }
 }
 
-/// How it stands in the table.
+/// The row of the home in its table.
 extension KnownHome {
     static let select = "SELECT token, object, touch, catalog, adopting FROM home LIMIT 1"
 
-    /// Reads the row that the statement is at.
+    /// Reads the current row of the statement.
     init(_ row: Statement) {
         self.init(
             DirectoryHome(

@@ -2,24 +2,25 @@ import TransferDatabase
 package import TransferModel
 package import TransferPorts
 
-/// What this server does with stored files by itself: noted before, and known behind it.
+/// Changes of stored files by this server: noted before they are made, and recorded afterwards.
 extension Catalog {
-    /// Keeps what is about to be changed, all or nothing, as durably as the catalog is, until it is known what came of it.
+    /// Notes changes that are about to be made, all or none, as durably as the catalog is. The notes stay until
+    /// `complete`.
     package func intend(_ changes: [IntendedChange]) throws(RecordsError) -> NotedChanges {
         guard !changes.isEmpty else { return .none }
-        // What has arrived by now has a row before the note.
+        // What has arrived by now gets its row before the note.
         try index()
         var noted = NotedChanges.none
         try connections.write { (writer) throws(RecordsError) in noted = try writer.intend(changes) }
         return noted
     }
 
-    /// What was intended and is not known to be done or undone, in the order in which it was noted.
+    /// The changes whose outcome is not recorded, in the order in which they were noted.
     package func intended() throws(RecordsError) -> [NotedChange] {
         try connections.read { (reader) throws(RecordsError) in try reader.intended() }
     }
 
-    /// What was acknowledged below the old path of a folder after its move was noted.
+    /// Files that were acknowledged under the old path of a folder after its move was noted.
     package func acknowledged(below move: PathMove, after noted: NotedChanges) throws(RecordsError) -> [LateUpload] {
         try index()
         return try LateUpload.all(below: move, after: noted) { (body) throws(RecordsError) in
@@ -27,8 +28,9 @@ extension Catalog {
         }
     }
 
-    /// Lets files be known as they are by now, and forgets what was noted of that. That is done in steps, between which others have
-    /// their turn; the notes go with the last one, so that a later server begins with the first one again where this one ends.
+    /// Records what became of files, and removes the notes. This is done in steps, between which other threads have
+    /// their turn. The notes are removed by the last step, so that a later server starts again with the first one if
+    /// this one ends.
     package func complete(_ noted: NotedChanges, _ changes: KnownChanges) throws(RecordsError) {
         guard noted.numbers != nil || !changes.isEmpty else { return }
         if !changes.isEmpty { try index() }

@@ -3,7 +3,7 @@ import TransferModel
 import TransferPorts
 
 extension CatalogWriter {
-    /// - Returns: what they are kept under.
+    /// - Returns: the notes of the changes.
     func intend(_ changes: [IntendedChange]) throws(RecordsError) -> NotedChanges {
         let insert = try Statement(IntendedChange.insert, in: database)
         var noted = NotedChanges.none
@@ -12,7 +12,7 @@ extension CatalogWriter {
             for change in changes { try change.write(insert, newest: newest) }
             let last = try database.execute("SELECT max(number) FROM intended") ?? 0
             let (first, overflow) = last.subtractingReportingOverflow(Int64(changes.count - 1))
-            // Only a damaged file has such numbers, and behind the last one they would not follow each other.
+            // Only a damaged file has such numbers. After the largest one, numbers would not be consecutive.
             guard !overflow, last < .max else {
                 throw RecordsError(.damaged, "The catalog is damaged: it has no more numbers.")
             }
@@ -21,9 +21,10 @@ extension CatalogWriter {
         return noted
     }
 
-    /// Makes some changes, one after the other, and deletes the notes with the last one, but for those that are kept.
+    /// Makes some changes, one after the other. The last step deletes the notes, except for those in `noted.kept`.
     ///
-    /// - Returns: how many were made, and whether all is done: the first of the others may have been made in part.
+    /// - Returns: how many changes were made, and whether all is done; the first of the others may have been made in
+    ///   part.
     func completeSome(
         _ noted: NotedChanges, _ changes: ArraySlice<KnownChange>
     ) throws(RecordsError) -> (done: Int, isOver: Bool) {
@@ -44,16 +45,17 @@ extension CatalogWriter {
         return result
     }
 
-    /// Lets what an upload has replaced be known where it is kept: what says that it is about this very file, and nothing else.
+    /// Moves entries of the file that an upload has replaced to the path where it is kept; entries of other files stay.
     func keep(_ entry: CatalogEntry) throws(RecordsError) {
         guard let kept = entry.kept, let version = kept.version else { return }
         let statements = try ChangeStatements(database)
         for change in KnownChanges(kept, version, of: entry.path).ofFiles { try make(change, .none, statements) }
     }
 
-    /// Leaves of the paths of a change as much as one step may change. Older servers have kept any number of acknowledgements of a path.
+    /// Forgets old entries of the paths of a change, so that one step can change the rest. Older servers have kept any
+    /// number of acknowledgements of a path.
     ///
-    /// - Returns: false where there is more.
+    /// - Returns: false if there are more to forget.
     private func foldPaths(of change: KnownChange, _ noted: NotedChanges) throws(RecordsError) -> Bool {
         let (first, last) = noted.numbers == nil ? (try newestNoted() ?? .min, .max) : (.min, noted.newest)
         for path in change.paths {
@@ -74,7 +76,7 @@ extension CatalogWriter {
         }
     }
 
-    /// Deletes notes, but for those that are kept.
+    /// Deletes notes, except for those in `noted.kept`.
     private func delete(_ noted: NotedChanges) throws(RecordsError) {
         guard let numbers = noted.numbers else { return }
         let delete = try Statement("DELETE FROM intended WHERE number = ?1", in: database)
@@ -104,8 +106,9 @@ extension CatalogWriter {
         try run(adopt, link.path, link.target)
     }
 
-    /// What was known of the target goes once: nothing of it was there any more when the file came. A note that stays is carried out
-    /// once, but for what is known of the very file: what later changes have put under the old path stays there.
+    /// Entries of the target are deleted once: none of those files was there any more when the moved file came. A note
+    /// that stays is carried out once, and after that only for entries of this object: what later changes have put
+    /// under the old path stays there.
     private func move(
         _ file: PathMove, _ noted: NotedChanges, _ statements: ChangeStatements
     ) throws(RecordsError) {
@@ -155,7 +158,7 @@ extension CatalogWriter {
     }
 }
 
-/// What changes the rows of one path each.
+/// Statements that change the rows of one path each.
 private struct ChangeStatements {
     let forget: Statement
     let adopt: Statement

@@ -2,34 +2,35 @@ import TransferDatabase
 import TransferModel
 import TransferPorts
 
-/// Folders that have another path, with all that is known of what is in them: a step at a time, because there may be a lot.
+/// Moves of folders, with the entries of everything in them. Done in steps, because there may be many.
 extension CatalogWriter {
-    /// How far a noted move was carried out in the catalog; the numbers are stored. A move that is not begun has none.
+    /// How far a noted move was carried out in the catalog; the raw values are stored. Nil for a move that is not
+    /// begun.
     enum MoveProgress: Int64 {
-        /// What was known under the new path has gone. A file is moved in the same step, and is known there by now.
+        /// Entries of the new path are deleted. The entries of a moved file get the new path in the same step.
         case cleared = 1
-        /// All of a folder is known under the new path. What is known under the old one by now has come since.
+        /// All entries of a folder have the new path. Entries under the old one have arrived since.
         case moved = 2
     }
 
-    // Behind a slash comes a zero: all paths below a folder are between the two.
+    // `0` is the character after the slash, so all paths in a folder are between the two.
     private static let isBelow = "path > ?1 || '/' AND path < ?1 || '0'"
 
-    /// Of these notes: others with the same paths may be about another object.
+    /// Limited to these notes, because others with the same paths may concern another object.
     private static let isOfNotes =
         "path = ?1 AND target = ?2 AND number BETWEEN ?3 AND ?4 AND form = ?5 AND (?6 IS NULL OR object = ?6)"
 
-    /// Lets some of what is in a folder be known below its new path. What was known there before goes first, once: nothing was
-    /// there any more when the folder came. A note that stays is carried out once: what later changes have put under the old path
-    /// stays there.
+    /// Moves some of the entries in a folder to the new path. Earlier entries of the new path are deleted first, once:
+    /// none of those files was there any more when the folder came. A note that stays is carried out once: what later
+    /// changes have put under the old path stays there.
     ///
-    /// - Parameter noted: the notes that the move was noted with.
+    /// - Parameter noted: the notes of the move.
     /// - Returns: whether there may be more.
     func moveSome(_ move: PathMove, _ noted: NotedChanges) throws(RecordsError) -> Bool {
         var isMore = true
         // The note stays until all is done, and that is synced.
         try transaction(isSynced: noted.numbers == nil) { () throws(RecordsError) in
-            // What was not begun need not be undone.
+            // A move that was not begun need not be undone.
             let back = PathMove(move.target, to: move.path, at: move.moment)
             let (isUnbegun, isMoved) = (
                 try isNoted(back, in: noted, .folder, nil), try isNoted(move, in: noted, .folder, .moved)
@@ -47,9 +48,9 @@ extension CatalogWriter {
         return isMore
     }
 
-    /// Whether a move was noted, and was carried out so far.
+    /// Whether a move was noted, and has this progress.
     ///
-    /// - Parameter progress: nil for one that was not begun.
+    /// - Parameter progress: nil for a move that is not begun.
     func isNoted(
         _ move: PathMove, in noted: NotedChanges, _ form: IntendedChange.Form, _ progress: MoveProgress?
     ) throws(RecordsError) -> Bool {
@@ -68,7 +69,7 @@ extension CatalogWriter {
         }
     }
 
-    /// A noted move was carried out so far.
+    /// Stores the progress of a noted move.
     func note(
         _ progress: MoveProgress, of move: PathMove, in noted: NotedChanges, _ form: IntendedChange.Form
     ) throws(RecordsError) {
@@ -115,6 +116,6 @@ extension CatalogWriter {
         return try changes() >= Catalog.rowsAtOnce
     }
 
-    /// Rows that the last statement has changed.
+    /// Number of rows that the last statement has changed.
     private func changes() throws(RecordsError) -> Int { Int(try database.execute("SELECT changes()") ?? 0) }
 }

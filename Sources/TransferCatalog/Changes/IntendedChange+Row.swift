@@ -2,13 +2,13 @@ import TransferDatabase
 import TransferModel
 import TransferPorts
 
-/// How they stand in the table.
+/// The row of an intended change in its table.
 extension IntendedChange {
     static let names = "form, path, target, object, touch, revision, size, modified, moment"
 
     static let insert = "INSERT INTO intended (\(names), newest) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
 
-    /// - Parameter newest: the last row of uploads that is there.
+    /// - Parameter newest: the number of the last row of uploads.
     func write(_ statement: Statement, newest: Int64) throws(RecordsError) {
         statement.bind(1, form.rawValue)
         statement.bind(4, Int64(bitPattern: before.object))
@@ -27,9 +27,9 @@ extension IntendedChange {
         }
     }
 
-    /// Reads the row that the statement is at, behind its number.
+    /// Reads the current row of the statement, after the number.
     ///
-    /// - Returns: nothing for a row that cannot be.
+    /// - Returns: nil for an invalid row.
     init?(_ row: Statement) {
         guard let form = Form(rawValue: row.integer(1)), let size = UInt64(exactly: row.integer(7)) else { return nil }
         let before = ContentVersion(
@@ -42,7 +42,7 @@ extension IntendedChange {
 extension NotedChange {
     static let select = "SELECT number, \(IntendedChange.names), newest FROM intended ORDER BY number"
 
-    /// - Parameter select: of these.
+    /// - Parameter select: the statement above.
     static func all(_ select: Statement) throws(RecordsError) -> [NotedChange] {
         defer { select.reset() }
         var found: [NotedChange] = []

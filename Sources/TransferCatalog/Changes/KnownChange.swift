@@ -1,12 +1,12 @@
 import TransferModel
 import TransferPorts
 
-/// One of the changes of files, as the catalog makes them one after the other.
+/// One change of a file's entries. The catalog makes them one after the other.
 enum KnownChange {
     case forget(KnownChanges.Replaced)
     case link(PathLink)
     case move(PathMove)
-    /// - Parameter after: the version behind all changes of the file.
+    /// - Parameter after: the version after all changes of the file.
     case restamp(VersionChange, after: ContentVersion)
 
     /// The paths whose rows it changes.
@@ -21,9 +21,9 @@ enum KnownChange {
 }
 
 extension KnownChanges {
-    /// All but the moves of folders, in the order in which they are made.
+    /// All changes except for moves of folders, in the order in which they are made.
     var ofFiles: [KnownChange] {
-        // Several changes may be about one file, under one name or several.
+        // Several changes may concern one file, under one or several names.
         let last = Dictionary(versions.map { (FileNumber($0.after), $0.after) }) { $0.touch < $1.touch ? $1 : $0 }
         return kept.map { .move($0) } + replaced.map { .forget($0) } + links.map { .link($0) }
             + moves.filter { $0.object != nil }.map { .move($0) }
@@ -32,7 +32,8 @@ extension KnownChanges {
     }
 }
 
-/// What tells a file from others in a batch of changes. Two disks may have one number; they hardly have one size as well.
+/// Identifies a file in a batch of changes. Files on two disks may have the same number, but hardly the same size as
+/// well.
 private struct FileNumber: Hashable {
     let object: UInt64
     let size: UInt64

@@ -3,16 +3,16 @@ import TransferModel
 import TransferPorts
 
 extension LateUpload {
-    // Behind a slash comes a zero: all paths below a folder are between the two.
+    // `0` is the character after the slash, so all paths in a folder are between the two.
     private static let select = """
         SELECT number, path, object, path > ?1 || '/' AND path < ?1 || '0' AND object IS NOT NULL
         FROM uploads WHERE number > ?2 ORDER BY number LIMIT \(Catalog.rowsAtOnce)
         """
 
-    /// Those among some rows of uploads.
+    /// Late uploads among the next rows of uploads.
     ///
-    /// - Parameter last: the number of the row behind which it begins.
-    /// - Returns: with the number of the last row; nil at the end.
+    /// - Parameter last: the number of the row after which to start.
+    /// - Returns: the uploads, and the number of the last row; nil at the end.
     static func some(
         below move: PathMove, behind last: Int64, in database: Database
     ) throws(RecordsError) -> (found: [LateUpload], end: Int64?) {
@@ -31,7 +31,7 @@ extension LateUpload {
         }
     }
 
-    /// - Parameter read: lends the database for a moment.
+    /// - Parameter read: calls its argument with the database.
     static func all(
         below move: PathMove, after noted: NotedChanges,
         _ read: ((Database) throws(RecordsError) -> (found: [LateUpload], end: Int64?)) throws(RecordsError)

@@ -5,42 +5,42 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// The connections of a catalog: opens them when they are needed, and replaces the file when it is damaged.
+/// The connections of a catalog. They are opened when they are needed, and the file is replaced when it is damaged.
 ///
 /// Lock order: the writer's before the reader's.
 final class CatalogConnections: Sendable {
     private struct Writing {
         var connection: CatalogWriter?
-        /// Grows whenever the file is replaced.
+        /// A number that grows whenever the file is replaced.
         var generation = 0
-        /// When to try to open it again, in nanoseconds of the monotonic clock, and why it has to be.
+        /// When to try again to open the file, in nanoseconds of the monotonic clock, and why it could not be opened.
         var retry: (at: Int64, error: RecordsError)?
     }
 
     private struct Reading {
         var connection: CatalogReader?
-        /// The file's that it is of.
+        /// The generation of the file that the connection is open on.
         var generation = 0
     }
 
-    /// What was recorded through here and is not indexed.
+    /// What was recorded here and is not indexed.
     let arrivals = Arrivals()
 
     private let file: CatalogFile
     private let retryInterval: Int64
     private let report: @Sendable (RecordsDamage) -> Void
     private let writing = Locked(Writing())
-    /// Threads that wait for the writer's lock.
+    /// Number of threads that wait for the writer's lock.
     private let waiting = Atomic(0)
 
-    /// How long a step gives way at most: as often as that, so many microseconds.
+    /// How long a step waits for other writers at most: so many pauses of so many microseconds.
     private static let givingWay = (times: 100, pause: UInt32(200))
     private let reading = Locked(Reading())
 
     /// - Parameters:
-    ///   - retryInterval: nanoseconds after which a file that could not be opened is tried again: each try costs some
-    ///     system calls, and uploads wait for it.
-    ///   - report: is told of damage, with a lock held.
+    ///   - retryInterval: nanoseconds after which it tries again to open a file that could not be opened. Each attempt
+    ///     costs some system calls, and uploads wait for it.
+    ///   - report: called for damage, with a lock held.
     init(
         _ file: CatalogFile, retryInterval: Int64 = 1_000_000_000,
         _ report: @escaping @Sendable (RecordsDamage) -> Void
@@ -50,9 +50,9 @@ final class CatalogConnections: Sendable {
         self.report = report
     }
 
-    /// Opens the file for the first time, with a look for damage.
+    /// Opens the file for the first time, and checks it for damage.
     ///
-    /// - Returns: whether it knows nothing.
+    /// - Returns: whether the catalog is empty.
     func open() throws(RecordsError) -> Bool {
         try writing.withLock { (state) throws(RecordsError) in
             do throws(RecordsError) {
@@ -66,7 +66,8 @@ final class CatalogConnections: Sendable {
         }
     }
 
-    /// Closes the file for good: another server may have the directory from now on, and work that was put off must not come to it.
+    /// Closes the file for good: another server may use the directory from now on, and delayed work must not open the
+    /// file again.
     func close() {
         writing.withLock { state in
             reading.withLock { $0.connection = nil }
@@ -75,7 +76,7 @@ final class CatalogConnections: Sendable {
         }
     }
 
-    /// Lets go of the file as a process does that dies: nothing is brought in order.
+    /// Releases the file as a process does that is killed: nothing is indexed.
     func abandon() {
         writing.withLock { state in
             forgetReader()
@@ -87,8 +88,8 @@ final class CatalogConnections: Sendable {
     /// Whether a thread waits to write.
     var hasWaiting: Bool { waiting.load(ordering: .relaxed) > 0 }
 
-    /// Writes one step of a long change, after waiting for other writers for up to 20 ms. The lock is not fair: a thread that releases it
-    /// and takes it again at once mostly gets it before threads that wait.
+    /// Writes one step of a long change, after waiting for other writers for up to 20 ms. The lock is not fair: a
+    /// thread that releases it and takes it again at once mostly gets it before threads that wait.
     func writeStep(_ body: (CatalogWriter) throws(RecordsError) -> Void) throws(RecordsError) {
         var times = 0
         while hasWaiting, times < Self.givingWay.times {
@@ -118,7 +119,7 @@ final class CatalogConnections: Sendable {
         } catch {
             guard error.condemns else { throw error }
             try writing.withLock { (state) throws(RecordsError) in
-                // Somebody else may have been faster.
+                // Another thread may have replaced the file already.
                 if state.generation == generation { try replace(&state, error) } else { forgetReader() }
             }
             return try attempt(body, &generation)
@@ -136,7 +137,7 @@ extension CatalogConnections {
         do throws(RecordsError) {
             try body(connection)
         } catch {
-            // A connection that saw the disk fail knows less than one that reads everything anew.
+            // After an error of the disk, a new connection reads everything again.
             if error.reason == .failed || connection.database.isInTransaction { state.connection = nil }
             throw error
         }
@@ -146,7 +147,7 @@ extension CatalogConnections {
         _ body: (CatalogReader) throws(RecordsError) -> T, _ generation: inout Int
     ) throws(RecordsError) -> T {
         if reading.withLock({ $0.connection == nil }) {
-            // The file must be there, with its tables.
+            // The file must exist and have its tables.
             let current = try writing.withLock { (state) throws(RecordsError) in
                 _ = try connect(&state, validates: false)
                 return state.generation
@@ -168,7 +169,7 @@ extension CatalogConnections {
     private func read<T: Sendable>(
         _ body: (CatalogReader) throws(RecordsError) -> T, _ state: inout Reading
     ) throws(RecordsError) -> T {
-        // Closed again by now only when the file was found damaged.
+        // The connection is nil only if the file was found damaged just now.
         guard let connection = state.connection else {
             throw RecordsError(.unavailable, "The catalog is being replaced.")
         }
@@ -201,7 +202,7 @@ extension CatalogConnections {
         }
     }
 
-    /// Moves the file aside when the error says that it is of no more use; throws the error when it doesn't.
+    /// Moves the file aside if the error says that it is damaged; otherwise throws the error.
     private func replace(_ state: inout Writing, _ error: RecordsError) throws(RecordsError) {
         guard error.condemns else { throw error }
         state.connection?.database.leaveAlone()

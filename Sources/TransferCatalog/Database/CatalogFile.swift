@@ -3,7 +3,7 @@ import Glibc
 import TransferModel
 import TransferSystem
 
-/// The files of the catalog on disk: how they are opened, and what becomes of them when they are damaged.
+/// The files of the catalog on disk: opens them, and moves them aside when they are damaged.
 struct CatalogFile: Sendable {
     let path: String
 
@@ -12,20 +12,20 @@ struct CatalogFile: Sendable {
 
     let calls: DatabaseCalls
 
-    /// Bytes up to which all of a file is looked through at the start: some 380,000 uploads, 0.08 s of a core. In a larger
-    /// one damage is noticed when it is met.
+    /// Bytes up to which the whole file is checked at the start: some 380,000 uploads, 0.08 s of a core. In a larger
+    /// file, damage is noticed when it is read.
     private static let wholeCheckSize: Int64 = 64 << 20
 
-    /// KiB of pages kept by the connection that writes: new ids fall anywhere in the index, 200,000 of which take so much.
+    /// KiB of pages that the writing connection caches: the pages of the index for 200,000 ids, which are random.
     private static let cacheSize = 8192
 
     private var file: DatabaseFile {
         DatabaseFile(path: path, called: Catalog.name, isDurable: isDurable, calls: calls)
     }
 
-    /// Opens it, made where missing and brought to today's version.
+    /// Opens the file for writing. It is made if it is missing, and migrated to the current version.
     ///
-    /// - Parameter validates: whether to look for damage.
+    /// - Parameter validates: whether to check for damage.
     func openWriter(validates: Bool) throws(RecordsError) -> CatalogWriter {
         let database = try file.open(cacheSize: Self.cacheSize)
         try CatalogSchema.schema.migrate(database)
@@ -33,7 +33,7 @@ struct CatalogFile: Sendable {
         return try CatalogWriter(database, isDurable: isDurable)
     }
 
-    /// Opens it once a writer has.
+    /// Opens the file for reading, after a writer has opened it.
     func openReader() throws(RecordsError) -> CatalogReader {
         try CatalogReader(try Database(path: path, called: Catalog.name, calls: calls))
     }
@@ -42,12 +42,12 @@ struct CatalogFile: Sendable {
 // MARK: Damage
 
 extension CatalogFile {
-    /// Gives the files another name, under which somebody can look at them. No connection may be open.
+    /// Renames the files, so that an operator can examine them. No connection may be open.
     ///
     /// - Returns: the new path.
     func moveAside() throws(SystemError) -> String {
         let name = freeName(Timestamp.now.text(.seconds, .basic))
-        // The database first: a log without one is thrown away, one with a new database beside it must not be.
+        // The database first: a log without a database is discarded, but an old log must not be beside a new database.
         for suffix in DatabaseFile.suffixes {
             do throws(SystemError) {
                 try system("rename") { rename(path + suffix, name + suffix) }

@@ -2,13 +2,14 @@ import TransferDatabase
 internal import TransferModel
 import TransferPorts
 
-/// The tables, and how those of earlier versions become today's. The version is the file's `user_version`.
+/// The tables, and the steps from earlier versions to the current one. The version is the file's `user_version`.
 enum CatalogSchema {
-    /// What each version adds to the one before it; the first makes an empty file version 1. Never change one that was
-    /// released: add another.
+    /// What each version adds to the one before it; the first makes an empty file version 1. Never change a step that
+    /// was released: add another one.
     static let steps: [[String]] = [
         [
-            // Columns that are numbers for us are numbers there; with its part in the index a row takes some 170 bytes.
+            // Values that are numbers in the program are numbers in the table; a row with its part in the index takes
+            // some 170 bytes.
             """
             CREATE TABLE uploads (
                 number INTEGER PRIMARY KEY,
@@ -30,15 +31,15 @@ enum CatalogSchema {
             "CREATE UNIQUE INDEX uploads_by_id ON uploads (id)",
         ],
         [
-            // Which push an upload came in, and what tells a file that was written to within one tick of a slow clock.
+            // The push of an upload, and what distinguishes a file that was written to within one tick of a slow clock.
             "ALTER TABLE uploads ADD COLUMN run INTEGER",
             "ALTER TABLE uploads ADD COLUMN modified INTEGER",
-            // Entries as they came, a batch in each row (`CatalogRecord`): appending one touches few pages, while its rows
-            // in the table of uploads and their random ids in its index touch one each.
+            // Entries as they came, a batch in each row (`CatalogRecord`). Appending a batch touches few pages; in the
+            // table of uploads each row and its random id in the index touch one page each.
             "CREATE TABLE arrivals (number INTEGER PRIMARY KEY, entries BLOB NOT NULL)",
         ],
         [
-            // Apart, because few uploads have one, and it is larger than all the rest.
+            // Separate, because few uploads have a receipt, and it is larger than all the rest.
             """
             CREATE TABLE receipts (
                 upload INTEGER PRIMARY KEY REFERENCES uploads (number) ON DELETE CASCADE,
@@ -47,16 +48,16 @@ enum CatalogSchema {
             """
         ],
         [
-            // One row at most: all receipts have numbers below.
+            // One row at most: all receipts have smaller numbers.
             "CREATE TABLE numbers (kept INTEGER NOT NULL)"
         ],
         [
-            // Keeping each whole cost more than making it.
+            // Keeping each receipt as a whole cost more than making it.
             "DROP TABLE receipts"
         ],
         [
-            // What makes the receipts of a batch again, one row for each signature: its time, and the ids of its uploads one
-            // behind the other. An upload has the number of its receipt.
+            // What makes the receipts of a batch again, one row for each signature: time, signature, and the
+            // concatenated ids of the uploads. The new column of uploads has the number of the receipt.
             "ALTER TABLE uploads ADD COLUMN receipt INTEGER",
             """
             CREATE TABLE receipts (
@@ -70,12 +71,12 @@ enum CatalogSchema {
             """,
         ],
         [
-            // For whoever lists what is stored, or removes it. Paths of a push come in their order, so most of its rows
-            // are on few pages.
+            // For listing and removing stored files. The paths of a push come in order, so most of these rows are on
+            // few pages.
             "CREATE INDEX uploads_by_path ON uploads (path)"
         ],
         [
-            // What the disk has lost, as it was when that was found.
+            // Files whose content the disk has lost, as they were when that was found.
             """
             CREATE TABLE rotten (
                 path TEXT PRIMARY KEY,
@@ -89,14 +90,14 @@ enum CatalogSchema {
             """
         ],
         [
-            // A name says too little: a key and a token may have the same.
+            // A name is not enough: a key and a token may have the same.
             "ALTER TABLE uploads ADD COLUMN client INTEGER",
-            // To find who has stored a file among any number of uploads whose content was there already.
+            // To find the client that has stored a file among any number of uploads whose content was there already.
             "DROP INDEX uploads_by_path",
             "CREATE INDEX uploads_by_path ON uploads (path, state)",
         ],
         [
-            // What a store knows content by is its own affair: in a directory they are what they were called.
+            // Each store has its own numbers in versions. In a directory they are what these columns were called.
             "ALTER TABLE uploads RENAME COLUMN inode TO object",
             "ALTER TABLE uploads RENAME COLUMN changed TO touch",
             "ALTER TABLE uploads RENAME COLUMN modified TO revision",
@@ -105,7 +106,8 @@ enum CatalogSchema {
             "ALTER TABLE rotten RENAME COLUMN modified TO revision",
         ],
         [
-            // All that was declared of an upload that has begun. It stood among the others, where most of that had no place.
+            // Everything that was declared of an upload that has begun. It was in the table of uploads before, which
+            // has no columns for most of it.
             """
             CREATE TABLE unfinished (
                 id BLOB PRIMARY KEY,
@@ -132,7 +134,7 @@ enum CatalogSchema {
             "DELETE FROM uploads WHERE state = 0",
         ],
         [
-            // What a server is about to do with stored files, until it is known what came of it.
+            // Changes of stored files that a server is about to make, until their outcome is known.
             """
             CREATE TABLE intended (
                 number INTEGER PRIMARY KEY,
@@ -147,16 +149,17 @@ enum CatalogSchema {
                 moment INTEGER NOT NULL
             )
             """,
-            // 1 of an upload that took the place of other content: a replay says so again.
+            // 1 for an upload that has replaced other content, which a replay reports again.
             "ALTER TABLE uploads ADD COLUMN replaced INTEGER",
         ],
         [
-            // The last row that was there when it was noted, and whether what was known below a folder's new path has gone.
+            // The number of the last row of uploads when the change was noted, and the progress of a move
+            // (`MoveProgress`).
             "ALTER TABLE intended ADD COLUMN newest INTEGER",
             "ALTER TABLE intended ADD COLUMN cleared INTEGER",
         ],
         [
-            // By the file: its names, and their changes, say nothing of what the disk has lost.
+            // Identified by the file: its names and their changes do not matter for what the disk has lost.
             """
             CREATE TABLE lost (
                 object INTEGER NOT NULL,
@@ -172,8 +175,8 @@ enum CatalogSchema {
             "ALTER TABLE lost RENAME TO rotten",
         ],
         [
-            // Where the directory was when a server looked last (`DirectoryHome`), one row at most; and whether what was
-            // acknowledged in the directory that it is a copy of is still to be adopted.
+            // The home of the directory when a server looked last (`DirectoryHome`), one row at most; and whether files
+            // of a copied directory still have to be adopted.
             """
             CREATE TABLE home (
                 token INTEGER NOT NULL,
@@ -185,8 +188,8 @@ enum CatalogSchema {
             """
         ],
         [
-            // Receipts can only be made again from all the uploads that they were signed with: when one of these is known no more,
-            // the row of their signature is of no use.
+            // Receipts can only be made again from all uploads that share their signature. When one of these is
+            // deleted, the row of their signature is useless.
             """
             CREATE TRIGGER receipt_deleted AFTER DELETE ON uploads WHEN old.receipt IS NOT NULL
             BEGIN \(deleteSignature) END
@@ -199,7 +202,7 @@ enum CatalogSchema {
         ],
     ]
 
-    /// Deletes the row of the signature that a receipt has, by its number.
+    /// Deletes the row of a receipt's signature, by the number of the receipt.
     private static let deleteSignature = """
         DELETE FROM receipts
         WHERE first = (SELECT max(first) FROM receipts WHERE first <= old.receipt)

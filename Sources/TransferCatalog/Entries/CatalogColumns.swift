@@ -3,9 +3,9 @@ internal import TransferModel
 import TransferPorts
 internal import TransferSystem
 
-/// How an entry stands in the table: the one place that knows the order of the columns.
+/// The row of an entry. Only this type knows the order of the columns.
 enum CatalogColumns {
-    /// For a SELECT, after the row's number.
+    /// The columns of a SELECT, after the row's number.
     static let names =
         "id, state, durable, kind, size, begun, committed, algorithm, digest, object, touch, path, sender, run, revision, receipt, client, replaced"
 
@@ -13,22 +13,23 @@ enum CatalogColumns {
 
     private static let parameters = (1...count).map { "?\($0)" }.joined(separator: ", ")
 
-    /// Inserts the row of an entry; changes nothing if the table has a row with the same id.
+    /// Inserts the row of an entry. If the table has a row with the same id, the table stays as it is.
     static let insert = "INSERT INTO uploads (\(names)) VALUES (\(parameters)) ON CONFLICT (id) DO NOTHING"
 
-    /// Writes an entry over whatever has its id. Updates have a trigger, so SQLite copies each page that the statement changes in
-    /// order to undo it alone (sqlite.org/tempfiles.html, statement journals): it takes nearly twice as long as `insert`.
+    /// Inserts an entry, or replaces the row with its id. Updates have a trigger, so SQLite copies each page that the
+    /// statement changes in order to undo it alone (sqlite.org/tempfiles.html, statement journals): it takes nearly
+    /// twice as long as `insert`.
     static let upsert =
         "INSERT INTO uploads (\(names)) VALUES (\(parameters)) ON CONFLICT (id) DO UPDATE SET "
         + updates
 
-    /// The same, with the row's number bound behind the columns (`numberParameter`), also where there is a row with the id.
+    /// The same with a number for the row (`numberParameter`), which also replaces the number of an existing row.
     static let numberedUpsert =
         "INSERT INTO uploads (\(names), number) VALUES (\(parameters), ?\(numberParameter)) ON CONFLICT (id) DO UPDATE SET "
         + updates + ", number = excluded.number"
 
-    /// Leaves what is known of another file with the id of an upload, under an id that no client has. An upload that comes again while
-    /// its file is being moved is stored anew, and the move then finds what the catalog has of the first file.
+    /// Gives the row of another file that has the id of an upload a random id. If an upload is repeated while its file
+    /// is being moved, it is stored again, and the move then still finds the entry of the first file.
     static let keepOther = """
         UPDATE uploads SET id = randomblob(16), receipt = NULL WHERE id = ?1 AND object IS NOT ?2
         """
@@ -38,7 +39,7 @@ enum CatalogColumns {
     private static let updates = names.split(separator: ", ").dropFirst().map { "\($0) = excluded.\($0)" }
         .joined(separator: ", ")
 
-    /// Binds all of an entry and runs the statement. Nothing is copied on the way to the database's pages.
+    /// Binds an entry and runs the statement. Nothing is copied before it reaches the database's pages.
     static func run(_ statement: Statement, _ entry: CatalogEntry) throws(RecordsError) {
         statement.bind(2, entry.state.rawValue)
         statement.bind(3, entry.isDurable ? 1 : 0)
@@ -60,7 +61,7 @@ enum CatalogColumns {
         }
     }
 
-    /// Binds what `keepOther` has, and runs it.
+    /// Binds the parameters of `keepOther` and runs it.
     static func keepOther(_ statement: Statement, _ entry: CatalogEntry) throws(RecordsError) {
         statement.bind(2, entry.version.map { Int64(bitPattern: $0.object) })
         try entry.id.withBytes { (id) throws(RecordsError) in
@@ -90,10 +91,10 @@ enum CatalogColumns {
         }
     }
 
-    /// Reads the row that the statement is at.
+    /// Reads the current row of the statement.
     ///
     /// - Parameter first: the column of the id.
-    /// - Returns: nothing for a row that cannot be: its upload counts as not known.
+    /// - Returns: nil for an invalid row: its upload counts as unknown.
     static func read(_ row: Statement, from first: Int32) -> CatalogEntry? {
         guard let id = row.withBlob(first, UploadID.init),
             let state = CatalogEntry.State(rawValue: row.integer(first + 1)),
@@ -118,7 +119,7 @@ enum CatalogColumns {
         return ContentVersion(object: UInt64(bitPattern: object), revision: revision, touch: touch, size: size)
     }
 
-    /// - Returns: nothing for one that cannot be; nothing in something where there is none.
+    /// - Returns: nil for an invalid digest; `.some(nil)` if there is no digest.
     static func digest(_ row: Statement, _ column: Int32) -> Digest?? {
         guard !row.isNull(column) else { return .some(nil) }
         let bytes = row.blob(column + 1)
@@ -130,7 +131,7 @@ enum CatalogColumns {
 }
 
 extension UploadID {
-    /// Lends the bytes in network byte order.
+    /// Calls `body` with the bytes in network byte order.
     func withBytes<T>(_ body: (UnsafeRawBufferPointer) throws(RecordsError) -> T) throws(RecordsError) -> T {
         try withUnsafeBytes(of: (high.bigEndian, low.bigEndian), body)
     }

@@ -3,11 +3,10 @@ package import TransferModel
 package import TransferPorts
 
 extension CatalogEntry {
-    /// Reads all entries past the server that writes them, and changes nothing: those that are indexed in the order of their
-    /// rows, then what has arrived since, also where it is about to take the place of a row. Entries that cannot be read are
-    /// left out.
+    /// Reads all entries beside a server that writes them, and changes nothing: first the indexed ones in the order of
+    /// their rows, then the arrivals, even those that will replace a row. Entries that cannot be read are left out.
     ///
-    /// - Parameter database: a connection of its own, to a file with today's tables.
+    /// - Parameter database: a separate connection to a file with the current tables.
     package static func all(in database: Database) throws(RecordsError) -> [CatalogEntry] {
         var entries: [CatalogEntry] = []
         let rows = try Statement("SELECT \(CatalogColumns.names) FROM uploads ORDER BY number", in: database)

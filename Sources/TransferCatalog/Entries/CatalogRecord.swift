@@ -2,22 +2,23 @@ internal import TransferModel
 import TransferPorts
 internal import TransferSystem
 
-/// How entries stand in a blob of the table of arrivals: one behind the other, without gaps.
+/// The format of entries in a blob of the table of arrivals: one after the other, without gaps.
 ///
-/// Each is nine numbers of 8 bytes (id high and low, size, begun, committed, run, object, touch, revision), three of 4
-/// (bytes of path, of sender and of what is to be skipped) and four of 1 (state, kind, digest algorithm or 0, `Presence`), all
-/// with the lowest byte first; then digest, path, sender, the numbers of receipt and client where there are any, and what older servers
-/// skip: what the upload has replaced and is kept (`KeptFile`), or the receipts that once stood there.
+/// Each has nine numbers of 8 bytes (id high and low, size, begun, committed, run, object, touch, revision), three of 4
+/// (bytes of path, of sender and of the last field) and four of 1 (state, kind, digest algorithm or 0, `Presence`), all
+/// in little-endian order; then digest, path, sender, the numbers of receipt and client if there are any, and a last
+/// field that older servers skip: the replaced file that is kept (`KeptFile`), or the receipt that older versions wrote
+/// there.
 enum CatalogRecord {
-    /// What of an entry is there, and whether it is durable.
+    /// Which fields an entry has, and whether it is durable.
     fileprivate struct Presence: OptionSet {
         let rawValue: UInt8
-        // Without it there is no time: nobody writes that any more.
+        // Without this flag there is no time; no current version writes such entries.
         static let committed = Presence(rawValue: 1)
         static let run = Presence(rawValue: 2)
         static let version = Presence(rawValue: 4)
         static let durable = Presence(rawValue: 8)
-        // This version of the program does not write that any more.
+        // No current version writes this.
         static let wholeReceipt = Presence(rawValue: 16)
         static let receipt = Presence(rawValue: 32)
         static let client = Presence(rawValue: 64)
@@ -26,7 +27,8 @@ enum CatalogRecord {
 
     private static let fixedSize = 9 * 8 + 3 * 4 + 4
 
-    /// Of what is kept, without its place: object, touch, revision and size before, and the last three of them after.
+    /// Bytes of the kept file without its place: object, touch, revision and size before, and the last three of them
+    /// after.
     private static let keptSize = 7 * 8
 
     static func encode(_ entries: [CatalogEntry]) -> [UInt8] {
@@ -38,7 +40,7 @@ enum CatalogRecord {
         }
     }
 
-    /// - Returns: the entries up to the first that cannot be; what is behind it cannot be told apart any more.
+    /// - Returns: the entries before the first invalid one. What follows that cannot be separated into entries.
     static func decode(_ bytes: UnsafeRawBufferPointer) -> [CatalogEntry] {
         var input = RecordInput(rest: bytes)
         var entries: [CatalogEntry] = []
@@ -52,7 +54,7 @@ enum CatalogRecord {
             + (entry.client == nil ? 0 : MemoryLayout<UInt64>.size) + keptCount(entry)
     }
 
-    /// Bytes of what is kept, where the catalog may know anything of that.
+    /// Bytes of the kept file; 0 without a kept file whose version is known.
     private static func keptCount(_ entry: CatalogEntry) -> Int {
         guard let kept = entry.kept, kept.version != nil else { return 0 }
         return keptSize + kept.place.string.utf8.count
@@ -70,7 +72,7 @@ enum CatalogRecord {
         kept.place.string.utf8.span.bytes.withUnsafeBytes { output.append($0) }
     }
 
-    /// - Parameter bytes: all of what is kept.
+    /// - Parameter bytes: the whole field of the kept file.
     /// - Returns: nil for bytes that no server writes.
     private static func kept(_ bytes: UnsafeRawBufferPointer) -> KeptFile? {
         var input = RecordInput(rest: bytes)
@@ -148,12 +150,12 @@ enum CatalogRecord {
         return entry
     }
 
-    /// - Returns: nothing where it is cut off; nothing in something where there is none.
+    /// - Returns: nil for a truncated number; `.some(nil)` if there is no number.
     private static func readNumber(_ input: inout RecordInput, _ isThere: Bool) -> UInt64?? {
         isThere ? input.next(UInt64.self).map { $0 } : .some(nil)
     }
 
-    /// - Returns: nothing for one that cannot be; nothing in something where there is none.
+    /// - Returns: nil for an invalid digest; `.some(nil)` if there is no digest.
     private static func readDigest(_ input: inout RecordInput, _ number: UInt8) -> Digest?? {
         guard number != 0 else { return .some(nil) }
         guard let algorithm = DigestAlgorithm(rawValue: number), let bytes = input.bytes(algorithm.function.size) else {
@@ -163,7 +165,7 @@ enum CatalogRecord {
     }
 }
 
-/// Memory that was made as large as what goes into it.
+/// A buffer that is exactly as large as what is written to it.
 private struct RecordOutput {
     var rest: UnsafeMutableRawBufferPointer
 
@@ -178,7 +180,7 @@ private struct RecordOutput {
     }
 }
 
-/// Bytes that may be anything.
+/// Untrusted bytes that are read in order.
 private struct RecordInput {
     var rest: UnsafeRawBufferPointer
 

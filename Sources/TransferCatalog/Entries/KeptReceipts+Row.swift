@@ -2,14 +2,14 @@ import TransferDatabase
 import TransferModel
 import TransferPorts
 
-/// How they stand in the table: one row for all that have one signature.
+/// The row of receipts in its table: one for all receipts that share a signature.
 extension KeptReceipts {
-    /// Over whatever has the number; it is never given twice unless the catalog was lost.
+    /// Replaces a row with the same number. A number is only used twice if the catalog was lost.
     static let insert = """
         INSERT OR REPLACE INTO receipts (first, version, time, sender, signature, uploads) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
         """
 
-    /// The row with the largest number up to one.
+    /// The row with the largest number up to the given one.
     static let select = """
         SELECT first, version, time, sender, signature, uploads FROM receipts WHERE first <= ?1
         ORDER BY first DESC LIMIT 1
@@ -34,9 +34,9 @@ extension KeptReceipts {
         }
     }
 
-    /// Reads the row that the statement is at.
+    /// Reads the current row of the statement.
     ///
-    /// - Returns: nothing for a row that cannot be.
+    /// - Returns: nil for an invalid row.
     init?(_ row: Statement) {
         guard let number = UInt64(exactly: row.integer(0)), let version = UInt8(exactly: row.integer(1)),
             let time = UInt64(exactly: row.integer(2))

@@ -2,26 +2,27 @@ import TransferDatabase
 import TransferModel
 import TransferPorts
 
-/// How they stand in the table.
+/// The row of a rotten file in its table.
 extension RottenFile {
     static let insert = """
         INSERT OR REPLACE INTO rotten (object, revision, size, algorithm, digest) VALUES (?1, ?2, ?3, ?4, ?5)
         """
 
-    /// Files with new times are rotten as before. What is known of the old time stays: a power cut may bring it back.
+    /// Files with new times are still rotten. The rows of the old times stay, because a power cut may bring them back.
     static let insertRestamped = """
         INSERT OR IGNORE INTO rotten (object, revision, size, algorithm, digest)
         SELECT ?4, ?5, size, algorithm, digest FROM rotten WHERE object = ?1 AND revision = ?2 AND size = ?3
         """
 
-    /// Has a row where there is any.
+    /// Returns a row if there is any mark.
     static let any = "SELECT 1 FROM rotten LIMIT 1"
 
     static let select = "SELECT algorithm, digest FROM rotten WHERE object = ?1 AND revision = ?2 AND size = ?3"
 
     static let delete = "DELETE FROM rotten WHERE object = ?1 AND revision = ?2 AND size = ?3"
 
-    /// What no upload says to be stored any more: a second for a million uploads, without the lock that a server needs to write.
+    /// Marks of files that no upload has any more: 1 s for a million uploads, without the lock that a server needs to
+    /// write.
     static let forgotten = """
         SELECT object, revision, size FROM rotten WHERE (object, revision, size) NOT IN (
             SELECT object, revision, size FROM uploads WHERE object IS NOT NULL AND revision IS NOT NULL)
@@ -36,9 +37,9 @@ extension RottenFile {
         }
     }
 
-    /// Reads the row that the statement is at.
+    /// Reads the current row of the statement.
     ///
-    /// - Returns: nil for a row that cannot be.
+    /// - Returns: nil for an invalid row.
     init?(_ row: Statement, of version: ContentVersion) {
         guard let digest = CatalogColumns.digest(row, 0) ?? nil else { return nil }
         self.init(version: version, digest: digest)
@@ -46,7 +47,7 @@ extension RottenFile {
 }
 
 extension Statement {
-    /// Binds what tells a file's content from others, as the first three parameters.
+    /// Binds object, revision and size as the first three parameters.
     func bind(content file: ContentVersion) {
         bind(1, Int64(bitPattern: file.object))
         bind(2, file.revision)

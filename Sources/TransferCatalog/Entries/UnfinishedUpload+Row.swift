@@ -2,7 +2,7 @@ import TransferDatabase
 import TransferModel
 import TransferPorts
 
-/// How they stand in the table.
+/// The row of an unfinished upload in its table.
 extension UnfinishedUpload {
     private static let names =
         "id, path, size, kind, function, conflict, modified, nanoseconds, permissions, sender, client, begun, run"
@@ -35,9 +35,9 @@ extension UnfinishedUpload {
         }
     }
 
-    /// Reads the row that the statement is at.
+    /// Reads the current row of the statement.
     ///
-    /// - Returns: nothing for a row that cannot be.
+    /// - Returns: nil for an invalid row.
     init?(_ row: Statement) {
         guard let id = row.withBlob(0, UploadID.init),
             let function = UInt8(exactly: row.integer(4)).flatMap({ DigestFunction(rawValue: $0) }),
