@@ -1,8 +1,8 @@
 package import TransferIO
 
-/// What a connection receives on its way to the pool: one batch is being filled, some wait, and the pool works on others.
-/// Says when to receive, when to hand over, when not to read, and when nothing is left; `WireConnection` carries it out. It
-/// neither reads nor waits nor parses itself.
+/// What a connection receives on its way to the pool: one batch is being filled, some wait, and the pool works on
+/// others. The pipe decides when to receive, when to hand over, when not to read, and when it is drained;
+/// `WireConnection` acts on that. The pipe itself neither reads nor waits nor parses.
 ///
 /// ```
 ///            buffer                 received                     handed over
@@ -12,20 +12,20 @@ package import TransferIO
 ///     └──────────────────── filling ◄───────── behind ──set aside──► setAside ──buffer──► behind
 /// ```
 ///
-/// The pool's side is idle or at work, with what it has left to do of what it took.
+/// The pool's side is idle or at work, with a note of what it has left to do.
 package struct BatchPipe<Batch: PipedBatch> {
-    /// What is to be done next to get more.
+    /// What the connection has to do next to get more.
     package enum Reading: Equatable, Sendable {
-        /// Nothing: too much waits for the pool or for the peer. The socket is not to be read.
+        /// Wait: too much waits for the pool or for the peer. The socket must not be read.
         case wait
-        /// A buffer is needed.
+        /// Get a buffer for the next batch.
         case takeBuffer
-        /// What was received already comes first.
+        /// Parse what was received already.
         case parse
         case receive
     }
 
-    /// What parsing came to.
+    /// How far parsing has got.
     package enum Parsed: Equatable, Sendable {
         /// More bytes are needed for the next frame.
         case everything
@@ -38,18 +38,18 @@ package struct BatchPipe<Batch: PipedBatch> {
         case nothing
         /// It has worked on all of it, and results wait for the next batch.
         case results
-        /// It has to go on before it takes anything else.
+        /// It has to continue before it takes anything else.
         case work
     }
 
-    /// Where bytes go that are received.
+    /// The place for bytes that are received.
     private enum Input {
         /// No buffer is held: between frames an idle connection must not have one.
         case empty(carry: [UInt8])
         /// The same, with whole frames in the carry.
         case setAside([UInt8])
         case filling(Batch)
-        /// There are whole frames behind those that were parsed.
+        /// There are whole frames after those that were parsed.
         case behind(Batch)
     }
 
@@ -58,16 +58,16 @@ package struct BatchPipe<Batch: PipedBatch> {
         case working(Left)
     }
 
-    /// Batches that wait for the pool beside the one that it works on and the one being filled. Where the two sides share
-    /// the cores, one of them stands still for milliseconds while the other has its turn: what waits must last as long. With
-    /// few buffers left everybody has to do with less.
+    /// The most batches that wait for the pool, beside the one that it works on and the one that is being filled. If
+    /// both ends share the cores, one of them stands still for milliseconds while the other runs; what waits must last
+    /// that long. When buffers are scarce, fewer may wait.
     package static var limit: (usual: Int, scarce: Int) { (8, 2) }
 
     private var input = Input.empty(carry: [])
     private var queue: [Batch] = []
     private var worker = Worker.idle
 
-    /// - Parameter received: what has come before there was a pipe.
+    /// - Parameter received: what was received before there was a pipe.
     package init(received: [UInt8] = []) {
         if !received.isEmpty { input = .setAside(received) }
     }
@@ -78,8 +78,8 @@ package struct BatchPipe<Batch: PipedBatch> {
 extension BatchPipe {
     /// - Parameters:
     ///   - isScarce: whether few buffers are left.
-    ///   - takesAnswers: whether the peer takes what is sent to it. What is in a buffer already is worked on without asking
-    ///     for more.
+    ///   - takesAnswers: whether the peer takes what is sent to it. What is in a buffer already is parsed even if it
+    ///     does not.
     package func reading(isScarce: Bool, takesAnswers: Bool) -> Reading {
         guard queue.count < (isScarce ? Self.limit.scarce : Self.limit.usual), isBehind || takesAnswers else {
             return .wait
@@ -99,7 +99,7 @@ extension BatchPipe {
         }
     }
 
-    /// Bytes that were received and wait without a buffer for one.
+    /// Bytes that were received and wait without a buffer.
     package var carried: Int {
         switch input {
         case .empty(let carry), .setAside(let carry): carry.count
@@ -114,7 +114,7 @@ extension BatchPipe {
         }
     }
 
-    /// Whether nothing was received that was not parsed.
+    /// Whether all received bytes are parsed.
     package var isParsed: Bool {
         switch input {
         case .empty(let carry), .setAside(let carry): carry.isEmpty
@@ -127,34 +127,35 @@ extension BatchPipe {
         switch input {
         case .empty(let carry): input = .filling(Batch(buffer, carry: carry))
         case .setAside(let carry): input = .behind(Batch(buffer, carry: carry))
-        // What has one already keeps it.
+        // A batch that has a buffer keeps it.
         case .filling, .behind: break
         }
     }
 
-    /// The batch was parsed as far as that goes.
+    /// Notes the result of parsing the batch.
     package mutating func parsed(_ parsed: Parsed) {
         guard let steps = filling else { return }
         input = parsed == .everything ? .filling(steps) : .behind(steps)
     }
 
-    /// Gives the buffer back though there are frames in it, for as long as these have to wait. What was found before is worked on all
-    /// the same.
+    /// Gives the buffer back although it has frames that have to wait. Steps that were found before are handed over
+    /// nevertheless.
     ///
-    /// - Returns: whether the pool has to begin: it may have come to its end since the batch was kept back because it was at work.
+    /// - Returns: whether the pool has to begin; it may have finished since the batch was held back because it was at
+    ///   work.
     package mutating func setAside() -> Bool {
         guard let steps = filling else { return false }
         input = .setAside(Array(steps.unparsed))
         return !steps.isEmpty && enqueue(steps)
     }
 
-    /// Passes on what was received, unless it is better to receive more first: while the pool is busy anyway, fewer and larger
+    /// Hands over the batch, unless it is better to receive more first: while the pool is busy, fewer and larger
     /// batches are cheaper.
     ///
     /// - Returns: whether the pool has to begin.
     package mutating func handOver() -> Bool {
         guard let steps = filling else { return false }
-        // With nothing to do in it, it only holds a buffer.
+        // A batch without steps only holds a buffer.
         guard !steps.isEmpty else {
             release(steps)
             return false
@@ -163,7 +164,7 @@ extension BatchPipe {
         return push(steps)
     }
 
-    /// Passes on what was received, because nothing more is to be waited for.
+    /// Hands over the batch, because no more bytes are awaited.
     ///
     /// - Returns: whether the pool has to begin.
     private mutating func handOverAll() -> Bool {
@@ -171,7 +172,7 @@ extension BatchPipe {
         return push(steps)
     }
 
-    /// Passes on what was received whole and drops the rest: nothing more comes.
+    /// Hands over the complete steps and drops the rest, because no more bytes will come.
     ///
     /// - Returns: whether the pool has to begin.
     package mutating func finish() -> Bool {
@@ -201,39 +202,40 @@ extension BatchPipe {
 extension BatchPipe {
     package var isWorking: Bool { worker != .idle }
 
-    /// Whether the pool has nothing and nothing waits for it.
+    /// Whether the pool is idle and no batch waits for it.
     package var isDrained: Bool { worker == .idle && queue.isEmpty }
 
     /// Whether another batch will follow those that the pool works on.
     package var hasMore: Bool { !queue.isEmpty || filling?.isEmpty == false }
 
-    /// Whether the pool has to go on, or to begin with what waits.
+    /// Whether the pool has to continue, or to begin with what waits.
     package var hasWork: Bool { !queue.isEmpty || worker == .working(.results) || worker == .working(.work) }
 
-    /// All batches that wait, in one hop: each costs two changes of thread. But what the pool has not come to yet is enough.
+    /// All waiting batches at once, because each hand-over costs two changes of thread. Empty if the pool has not
+    /// finished its last ones.
     package mutating func take() -> [Batch] {
         guard worker != .working(.work) else { return [] }
         defer { queue = [] }
         return queue
     }
 
-    /// The pool is done with what it took, but for what is left.
+    /// Notes that the pool has finished what it took, except for what is left.
     package mutating func worked(leaving left: Left = .nothing) {
         worker = .working(left)
-        // What it waits for may still be being filled.
+        // The batch that it waits for may still be being filled.
         if left == .results, queue.isEmpty { _ = handOverAll() }
     }
 
-    /// Something has happened that the pool has waited for, with nothing else to do.
+    /// Notes an event that the pool has waited for, with nothing else to do.
     ///
-    /// - Returns: whether it has to begin.
+    /// - Returns: whether the pool has to begin.
     package mutating func resume() -> Bool {
         guard worker == .idle else { return false }
         worker = .working(.work)
         return true
     }
 
-    /// The pool has found nothing more to do.
+    /// Notes that the pool has nothing more to do.
     package mutating func rest() {
         worker = .idle
     }

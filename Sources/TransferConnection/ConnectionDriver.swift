@@ -2,46 +2,47 @@ package import TransferIO
 import TransferModel
 package import TransferProtocol
 
-/// One end of a connection, on one loop for life: what it says, and what it makes of the other end's silence, faults and end.
+/// One end of a connection, on one loop for life: what it sends, and how it reacts to the other end's silence, faults
+/// and end.
 package protocol DrivenConnection: Actor {
-    /// Where the session lives.
+    /// The loop that the session runs on.
     nonisolated var loop: EventLoop { get }
 
     var driver: ConnectionDriver { get }
 
-    /// Whether something waits for the socket.
+    /// Whether bytes wait for the socket.
     var hasUnsent: Bool { get }
 
-    /// Closes the socket.
+    /// Closes the socket of the connection.
     func close()
 
     /// Whether the session reads no more.
     var isEnding: Bool { get }
 
-    /// Whether it works on something, so that the connection is in use.
+    /// Whether the session works on something, so that the connection is in use.
     var isWorking: Bool { get }
 
     /// Whether the other end owes an answer.
     var isOwedAnswer: Bool { get }
 
-    /// Offers what waits until the socket takes no more.
+    /// Offers waiting bytes until the socket takes no more.
     ///
     /// - Returns: whether it took any.
     func drain(into socket: StreamSocket) throws(StreamError) -> Bool
 
-    /// What waits was offered to the socket.
+    /// Called after waiting bytes were offered to the socket.
     func flushed()
 
-    /// The socket takes no more, and never will.
+    /// Called when the socket takes no more, and never will.
     func sendingFailed(_ error: StreamError)
 
-    /// Sends a sign of life that the other end answers, where what is spoken has one.
+    /// Sends a ping that the other end answers, if the wire has one.
     func sendPing()
 
-    /// The other end broke the protocol, or has been silent or slow for too long.
+    /// Called when the other end violates the protocol, or has been silent or slow for too long.
     func broke(_ fault: ProtocolFault)
 
-    /// The connection broke; a reason for people.
+    /// Called when the connection is lost; has a reason for people.
     func lost(_ reason: String)
 }
 
@@ -51,10 +52,10 @@ extension DrivenConnection {
     /// A server waits for no answers.
     package var isOwedAnswer: Bool { false }
 
-    /// To be called again whenever a deadline may have come nearer.
+    /// Sets the timer. Call this whenever a deadline may have become earlier.
     package func armTimer() {
         let due = driver.liveness.deadline
-        // One that comes too early looks, and is set anew: the deadline moves away with all that is said.
+        // A timer that fires too early is set again, because the deadline moves with every byte.
         if let timer = driver.timer, timer.due <= due { return }
         stopTimer()
         let timer = loop.schedule(at: due.nanoseconds) { [weak self] in
@@ -85,7 +86,7 @@ extension DrivenConnection {
 // MARK: Sending
 
 extension DrivenConnection {
-    /// Sends what the socket takes now.
+    /// Sends as much as the socket takes now.
     package func flush() {
         guard !driver.isOver, hasUnsent, let socket = driver.socket else { return }
         do throws(StreamError) {
@@ -96,7 +97,8 @@ extension DrivenConnection {
         }
     }
 
-    /// Sends whenever the socket takes more, without a task that waits for that: for sessions that are many and idle.
+    /// Sends whenever the socket takes more, without a task that waits for that: for sessions that are many and mostly
+    /// idle.
     package func flushWhenWritable() {
         driver.socket?.writable.call { [weak self] in self?.assumeIsolated { $0.flush() } }
     }
@@ -113,12 +115,13 @@ extension DrivenConnection {
 // MARK: Receiving
 
 extension DrivenConnection {
-    /// Reads until the session is ending or the other end says no more, for sessions that work on what comes at once.
+    /// Reads until the session is ending or the other end has ended, for sessions that process bytes at once.
     ///
     /// - Parameters:
-    ///   - size: bytes that are held at once; more than anything has that is only taken whole.
-    ///   - take: is shown what has come, behind what it did not take before, and says how many bytes it takes.
-    /// - Returns: whether the other end says no more.
+    ///   - size: bytes of the buffer; more than anything that is only taken as a whole.
+    ///   - take: receives the bytes that have come, after those that it did not take before, and returns how many it
+    ///     takes.
+    /// - Returns: whether the other end has ended.
     package func read(holding size: Int, _ take: (UnsafeRawBufferPointer) -> Int) async -> Bool {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 64)
         defer { buffer.deallocate() }
@@ -138,7 +141,7 @@ extension DrivenConnection {
         return false
     }
 
-    /// - Returns: nothing to receive, where the connection broke.
+    /// - Returns: `wouldBlock` if the connection is lost.
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> StreamSocket.Received {
         do throws(StreamError) {
             return try driver.receive(into: buffer)
@@ -149,27 +152,27 @@ extension DrivenConnection {
     }
 }
 
-/// What every end of a connection has, whatever it is there for and whatever is spoken on it: the socket, the times of what
-/// was said and heard, and its turns. `WireConnection` and the client's sessions each have one.
+/// What every end of a connection has, with any session and any wire: the socket, its timeouts, and its turns.
+/// `WireConnection` and the client's sessions each have one.
 ///
-/// Belongs to an actor on one loop. The order of calls: `open`, `receive` and `pauseReading` in any order, `linger` at most once,
-/// `close`.
+/// Belongs to an actor on one loop. The order of calls: `open`, `receive` and `pauseReading` in any order, `linger` at
+/// most once, `close`.
 package final class ConnectionDriver {
-    /// Fired when something has come, and by whoever else wants the session to look.
+    /// Fired when something was received, and by others that want the session to look.
     package let wake: Signal
     /// Fired when the pool has nothing more to do for the session.
     let rested = Signal()
     package private(set) var socket: StreamSocket?
     package var liveness: Liveness
-    /// Whether what comes is a sign of life. Where the other end is to take something, it may be that nothing else is one.
+    /// Whether received bytes are a sign of life. If the other end has to take something, only that may count.
     package var hearsLife = true
-    /// Whether the socket is closed, or will never be there.
+    /// Whether the socket is closed, or will never exist.
     package private(set) var isOver = false
     var timer: (timer: EventLoop.Timer, due: MonotonicTime)?
     private var turns: Turns
 
-    /// - Parameter turn: bytes after which the session gives way to others of its loop; without end where it shares the loop
-    ///   with nobody whom that would matter to.
+    /// - Parameter turn: bytes after which the session gives others on its loop a turn; `max` if it has the loop to
+    ///   itself.
     package init(_ timeouts: Liveness.Timeouts, turn: Int = .max, wake: Signal = Signal()) {
         self.wake = wake
         liveness = Liveness(timeouts, now: .now)
@@ -181,13 +184,13 @@ package final class ConnectionDriver {
         self.socket = socket
     }
 
-    /// While nobody reads, the peer cannot be blamed for silence.
+    /// Pauses reading. While this end does not read, the other end's silence does not count.
     package func pauseReading(_ isPaused: Bool) {
         liveness.pauseReading(isPaused, now: .now)
         socket?.pauseReading(isPaused)
     }
 
-    /// What is received after that is the end.
+    /// Closes the socket. `receive` returns the end from now on.
     package func close() {
         isOver = true
         socket?.close()
@@ -199,7 +202,7 @@ package final class ConnectionDriver {
         return received
     }
 
-    /// Gives way from time to time: a peer that always has more to say must not keep the loop from the others.
+    /// Yields from time to time: a peer that always has more to say must not keep the loop from other sessions.
     func letOthers(after count: Int) async {
         if turns.isOver(after: count) { await Task.yield() }
     }
@@ -208,23 +211,23 @@ package final class ConnectionDriver {
 // MARK: Lingering
 
 extension ConnectionDriver {
-    /// How long the last words may take to leave.
+    /// How long the last bytes may take to leave.
     private static let longestLinger = Interval.seconds(2)
 
-    /// Bytes read at once to be dropped.
+    /// Bytes that are read at once to be dropped.
     private static let scratchSize = 16 << 10
 
-    /// Waits until the other end has taken the last words, or for two seconds. Closing a socket with unread bytes resets the
-    /// connection, and a reset can overtake what was sent last; so what still comes is read and dropped until the other end
-    /// closes too. The socket is to be closed afterwards.
+    /// Waits until the other end has taken the last bytes, for at most two seconds. Closing a socket with unread bytes
+    /// resets the connection, and a reset can overtake what was sent last; so what still arrives is read and dropped
+    /// until the other end closes as well. The caller has to close the socket afterwards.
     ///
-    /// - Parameter hasUnsent: whether something waits for the socket still. `wake` is to be fired when that changes.
+    /// - Parameter hasUnsent: whether bytes still wait for the socket. `wake` has to be fired when that changes.
     package func linger(on loop: EventLoop, while hasUnsent: () -> Bool) async {
         guard !isOver else { return }
         let end = MonotonicTime.now + Self.longestLinger
         let timer = loop.schedule(at: end.nanoseconds) { [wake] in wake.fire() }
         defer { loop.cancel(timer) }
-        // Not from a pool: who lingers must not take the buffers of those that upload.
+        // Not from a pool, because a lingering connection must not take buffers from uploads.
         let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.scratchSize, alignment: 64)
         defer { scratch.deallocate() }
         var hasEnded = false
@@ -246,9 +249,9 @@ extension ConnectionDriver {
     }
 }
 
-/// When a connection gives way to the others of its loop: one that always has more to say must not keep the loop to itself.
+/// When a session gives others on its loop a turn: one that always has more to say must not keep the loop to itself.
 package struct Turns: Sendable {
-    /// Bytes received in one turn.
+    /// Bytes that are received in one turn.
     private let length: Int
     private var received = 0
 
@@ -256,7 +259,7 @@ package struct Turns: Sendable {
         self.length = length
     }
 
-    /// - Returns: whether the turn is over with these bytes; then the next one begins.
+    /// - Returns: whether these bytes end the turn; then the next one begins.
     package mutating func isOver(after count: Int) -> Bool {
         received += count
         guard received >= length else { return false }

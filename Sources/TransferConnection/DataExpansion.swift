@@ -2,7 +2,7 @@ package import TransferCodec
 import TransferModel
 package import TransferProtocol
 
-/// The content of data frames, however it comes. One for each connection; its two sides have the same.
+/// Expands the content of data frames. Each connection has one; server and client use the same.
 package struct DataExpansion: Sendable {
     private let frames = FrameExpansion(limit: Limits.dataBody)
 
@@ -11,11 +11,12 @@ package struct DataExpansion: Sendable {
     /// Takes the next piece of a frame.
     ///
     /// - Parameters:
-    ///   - bytes: the piece, wherever it lies.
-    ///   - fault: makes the caller's error of what is wrong with the frame: `corruptCompression` or `frameTooLarge`.
-    ///   - sink: gets the content, valid during the call only, and whether it is a hole, of which only the number of bytes
-    ///     was sent.
-    /// - Throws: what `fault` makes, or what the sink throws. The rest of the frame must not follow then.
+    ///   - bytes: the bytes of the piece.
+    ///   - fault: makes an error of the caller's type from what is wrong with the frame: `corruptCompression` or
+    ///     `frameTooLarge`.
+    ///   - sink: receives the content, valid during the call only, and whether it is a hole, of which only the number
+    ///     of bytes was sent.
+    /// - Throws: what `fault` makes, or what the sink throws. Then the rest of the frame must not follow.
     package func expand<E: Error>(
         _ piece: DataPiece, _ bytes: UnsafeRawBufferPointer, fault: (ProtocolFault) -> E,
         into sink: (_ content: UnsafeRawBufferPointer, _ isHole: Bool) throws(E) -> Void
@@ -28,7 +29,7 @@ package struct DataExpansion: Sendable {
         }
     }
 
-    /// The parser gives the body of a hole whole.
+    /// The parser returns the body of a hole as a whole.
     private func expandHole<E: Error>(
         _ body: UnsafeRawBufferPointer, _ fault: (ProtocolFault) -> E,
         _ sink: (UnsafeRawBufferPointer, Bool) throws(E) -> Void
@@ -48,7 +49,7 @@ extension CompressionFormat {
         }
     }
 
-    /// What a body is called that is such a frame.
+    /// The encoding of a body with a frame in this format.
     package var encoding: BodyEncoding {
         switch self {
         case .zlib: .zlib

@@ -1,18 +1,19 @@
-/// A service that is none of ours, by the first bytes that it says: whoever has the wrong port wants to know what is there.
+/// A service of another kind, recognised by the first bytes that it sends, for messages to a user who has the wrong
+/// port.
 package struct ForeignService: Equatable, Sendable {
     /// With its article, such as `an SSH server`.
     package let name: String
 
-    /// Bytes that are looked at: more than any greeting here needs.
+    /// Bytes that are examined: more than any of these greetings needs.
     package static let openingSize = 64
 
-    /// What greetings begin with, the longer of two that begin alike first.
+    /// The beginnings of greetings; of two that begin alike, the longer one first.
     private static let greetings: [(opening: String, name: String)] = [
         // RFC 4253, section 4.2.
         ("SSH-", "an SSH server"),
         // RFC 9112, section 4.
         ("HTTP/", "a web server"),
-        // Of a server that takes the client's first bytes for a request of HTTP/0.9.
+        // The answer of a server that takes the client's first bytes for a request of HTTP/0.9.
         ("<html", "a web server"), ("<HTML", "a web server"),
         ("<!DOCTYPE", "a web server"), ("<!doctype", "a web server"),
         ("@RSYNCD:", "an rsync server"),
@@ -20,11 +21,11 @@ package struct ForeignService: Equatable, Sendable {
         ("+OK", "a POP3 server"), ("* OK", "an IMAP server"), ("* BYE", "an IMAP server"),
         // RFC 6143, section 7.1.1.
         ("RFB ", "a VNC server"),
-        // What Redis says to what is no command of it.
+        // What Redis answers to an unknown command.
         ("-ERR ", "a Redis server"), ("-DENIED ", "a Redis server"),
     ]
 
-    /// - Returns: nothing for what nobody here knows.
+    /// - Returns: nil for an unknown service.
     package init?(opening: [UInt8]) {
         let opening = opening.prefix(Self.openingSize)
         if let found = Self.greetings.first(where: { opening.starts(with: $0.opening.utf8) }) {
@@ -36,7 +37,7 @@ package struct ForeignService: Equatable, Sendable {
         }
     }
 
-    /// SMTP (RFC 5321, section 4.2) and FTP (RFC 959, section 4.2) greet with the same number; most say who they are.
+    /// SMTP (RFC 5321, section 4.2) and FTP (RFC 959, section 4.2) greet with the same number; most name themselves.
     private static func mailOrFiles(_ opening: ArraySlice<UInt8>) -> String? {
         guard opening.starts(with: "220 ".utf8) || opening.starts(with: "220-".utf8) else { return nil }
         let text = String(decoding: opening, as: UTF8.self).uppercased()

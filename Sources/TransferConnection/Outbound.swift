@@ -1,11 +1,11 @@
-/// Memory with whole frames in it.
+/// Memory that has whole frames.
 package protocol OutboundChunk {
-    /// Bytes that are in it.
+    /// Bytes that the chunk contains.
     var count: Int { get }
     var filled: UnsafeRawBufferPointer { get }
 }
 
-/// Of a connection that has no chunks to send.
+/// For a connection that has no chunks to send.
 extension Never: OutboundChunk {
     package var count: Int { switch self {} }
     package var filled: UnsafeRawBufferPointer { switch self {} }
@@ -25,16 +25,16 @@ package struct Outbound<Chunk: OutboundChunk> {
         }
     }
 
-    /// Short pieces are put together, for one call less; copying longer ones would cost more than the call.
+    /// Short pieces are combined, to save a call; copying longer ones would cost more than the call.
     private static var mostCopied: Int { 16 << 10 }
 
-    /// Sent ones are in front, as few as it takes not to move the rest each time.
+    /// Sent pieces stay at the front until there are many, so that the rest is not moved each time.
     private var pieces: [Piece] = []
     private var first = 0
     /// Bytes of the first piece that the socket has.
     private var sent = 0
 
-    /// Bytes that wait.
+    /// Bytes that wait for the socket.
     package private(set) var count = 0
 
     /// Bytes that were ever appended.
@@ -44,10 +44,10 @@ package struct Outbound<Chunk: OutboundChunk> {
 
     package var isEmpty: Bool { count == 0 }
 
-    /// Bytes that are held, with those of pieces that were sent in part.
+    /// Bytes in memory, including those of pieces that were sent in part.
     package var held: Int { pieces.reduce(0) { $0 + $1.count } }
 
-    /// Chunks that are held, whose memory does not depend on how much is in them.
+    /// Chunks in memory, whose size does not depend on how much they contain.
     package var chunks: Int { pieces[first...].count { if case .chunk = $0 { true } else { false } } }
 
     package mutating func append(_ more: [UInt8]) {
@@ -64,7 +64,8 @@ package struct Outbound<Chunk: OutboundChunk> {
     }
 
     package mutating func append(_ chunk: Chunk) {
-        // A chunk keeps its memory however little is in it: many short answers that nobody takes would be gigabytes.
+        // A chunk keeps its memory however little it contains: many short answers that the peer does not take would
+        // need gigabytes.
         guard chunk.count > Self.mostCopied else { return append(Array(chunk.filled)) }
         count += chunk.count
         appended += chunk.count
@@ -73,7 +74,7 @@ package struct Outbound<Chunk: OutboundChunk> {
 
     /// Offers the bytes to `send` until it takes no more.
     ///
-    /// - Parameter send: says how many it took, nothing for none now.
+    /// - Parameter send: returns how many bytes it took; nil if it takes none now.
     package mutating func drain<E: Error>(_ send: (UnsafeRawBufferPointer) throws(E) -> Int?) throws(E) {
         while first < pieces.count {
             guard let taken = try offer(send) else { return }

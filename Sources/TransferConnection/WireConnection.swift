@@ -2,16 +2,17 @@ package import TransferIO
 package import TransferModel
 package import TransferProtocol
 
-/// What one end of a connection does with what the other end says. It belongs to one `WireConnection`, which calls it on its loop: it
-/// has what is spoken (its wire, a value without I/O), and what that asks of the rest of the program.
+/// How one end of a connection reacts to what the other end says. It belongs to one `WireConnection`, which calls it on
+/// its loop. It has the wire (a value without I/O), and the connection to the rest of the program.
 ///
-/// The order of calls: `run` first, which calls `WireConnection.readLoop`. While that reads, `step` is called for each step in what has
-/// come, `parsed` behind the last one, `work` whenever batches wait for the pool, and `rested` when it has done all of them. `end` of the
-/// connection may be called at any time; then `readLoop` returns, and `run` lets the work come to an end and closes.
+/// The order of calls: `run` first, which calls `WireConnection.readLoop`. While that reads, `step` is called for each
+/// step in what was received, `parsed` after the last one, `work` whenever batches wait for the pool, and `rested` when
+/// the pool has done all of them. `end` of the connection may be called at any time; then `readLoop` returns, and `run`
+/// waits for the work to finish and closes.
 package protocol WireSession: AnyObject, SendableMetatype {
     associatedtype Batch: PipedBatch
 
-    /// Memory with answers in it; `Never` where there are only messages.
+    /// Memory with answers in it; `Never` if there are only messages.
     associatedtype Chunk: OutboundChunk
 
     /// Why the session reads no more.
@@ -22,61 +23,63 @@ package protocol WireSession: AnyObject, SendableMetatype {
 
     typealias Connection = WireConnection<Self>
 
-    /// Lives through the whole connection.
+    /// Runs for the whole connection.
     func run(on connection: isolated Connection) async -> Remainder
 
     // MARK: Reading
 
-    /// Where what is received goes.
+    /// The pool of buffers for what is received.
     var buffers: BufferPool { get }
 
-    /// What pays for the buffers, where several clients share them.
+    /// The account that pays for the buffers, if several clients share them.
     var bufferAccount: BufferAccount? { get }
 
-    /// Whether content may come next. Then the connection receives into a buffer of the pool, and otherwise into a small one of its
-    /// own: a client that only asks may leave the answers unread for as long as it likes, and would keep the pool's from others.
+    /// Whether content may come next. Then the connection receives into a buffer of the pool; otherwise into a small
+    /// buffer outside the pool. A client that sends only requests may leave the answers unread for any time, and would
+    /// keep the pool's buffers from others.
     var expectsContent: Bool { get }
 
-    /// Bytes that are received at once at most.
+    /// The most bytes that are received at once.
     var mostReceived: Int { get }
 
-    /// Whether there is room for the answers to more of what comes.
+    /// Whether there is room for the answers to more requests.
     func takesAnswers(on connection: isolated Connection) -> Bool
 
-    /// Bytes have come.
+    /// Called when bytes were received.
     func received(_ count: Int)
 
-    /// Takes the next step from what is unparsed. There may be none of it: what came before can be several steps.
+    /// Parses the next step. There may be no unparsed bytes: what came before can be several steps.
     func step(_ batch: Batch, on connection: isolated Connection) throws(ProtocolFault) -> FoundStep
 
-    /// All that was received is parsed, as far as that goes now.
+    /// Called when all that was received is parsed, as far as that is possible now.
     func parsed(on connection: isolated Connection)
 
-    /// What parsing since the last call has cost, in bytes that would have cost as much: a few that were received can be more
+    /// The cost of parsing since the last call, in bytes that would have cost as much: a few received bytes can be more
     /// work than many.
     func takeParsingCost() -> Int
 
-    /// Whether something has to be decided before the next step is looked at.
+    /// Whether something has to be decided before the next step is parsed.
     var isUndecided: Bool { get }
 
-    /// Decides about that.
+    /// Makes the decision that `isUndecided` announces.
     func decide(on connection: isolated Connection) async
 
-    /// Whether the session is to end, because the other end has said nothing for long. Asked when there is nothing to receive.
+    /// Whether the session should end, because the other end has been silent for long. Called when there is nothing to
+    /// receive.
     func mayRest(on connection: isolated Connection) -> Bool
 
-    /// The other end says no more.
+    /// Called when the other end has ended its side.
     func peerEnded(on connection: isolated Connection)
 
     // MARK: Working
 
-    /// Has the pool work on what it can take from the pipe, once.
+    /// Lets the pool work on what it can take from the pipe, once.
     func work(on connection: isolated Connection) async
 
-    /// Whether the work waits until the other end has taken what was sent: that keeps no silent end alive.
+    /// Whether the work waits until the other end has taken what was sent. That does not keep a silent end alive.
     var isAwaitingPeer: Bool { get }
 
-    /// The pool has nothing more to do.
+    /// Called when the pool has nothing more to do.
     func rested(on connection: isolated Connection)
 
     // MARK: Time and ending
@@ -84,28 +87,28 @@ package protocol WireSession: AnyObject, SendableMetatype {
     /// Whether the other end owes an answer.
     func isOwedAnswer(on connection: isolated Connection) -> Bool
 
-    /// Sends a sign of life that the other end answers, where what is spoken has one.
+    /// Sends a ping that the other end answers, if the wire has one.
     func sendPing(on connection: isolated Connection)
 
-    /// What waited was offered to the socket.
+    /// Called after waiting bytes were offered to the socket.
     func flushed(on connection: isolated Connection)
 
-    /// The socket takes no more, and never will.
+    /// Called when the socket takes no more, and never will.
     func sendingFailed(_ error: StreamError, on connection: isolated Connection)
 
-    /// The other end broke the protocol, or has been silent or slow for too long.
+    /// Called when the other end violates the protocol, or has been silent or slow for too long.
     func broke(_ fault: ProtocolFault, on connection: isolated Connection)
 
-    /// The connection broke; a reason for people.
+    /// Called when the connection is lost; has a reason for people.
     func lost(_ reason: String, on connection: isolated Connection)
 
-    /// The connection has just got its ending; whatever waits for it is to be woken.
+    /// Called when the connection gets its ending, to wake what waits for it.
     func ended(for reason: Ending, on connection: isolated Connection)
 
-    /// Bytes that wait for the socket now, for whatever counts them; 0 when the socket is closed.
+    /// Reports the bytes that wait for the socket, for accounting; 0 when the socket is closed.
     func holds(unsent count: Int)
 
-    /// Nothing new is to be begun, and the connection is to end when all is done.
+    /// Called when nothing new may begin, and the connection has to end when all is done.
     func draining(on connection: isolated Connection)
 }
 
@@ -117,9 +120,9 @@ extension WireSession {
     package var isAwaitingPeer: Bool { false }
 }
 
-/// One end of a connection, on one loop for life, whose work is done on a pool. It has the socket with its times (`driver`), what is
-/// received on its way to the pool (`pipe`), what waits to be sent (`outbound`), and the session that knows what is spoken. While the
-/// pool is behind, this connection alone is not read.
+/// One end of a connection, on one loop for life, whose work is done on a pool. It has the socket with its timeouts
+/// (`driver`), what is received on its way to the pool (`pipe`), what waits to be sent (`outbound`), and the session
+/// that has the wire. While the pool is behind, only this connection is not read.
 ///
 /// ```
 ///   socket ──► pipe.filling ──session.step──► batch ──► session.work ──► pool
@@ -130,8 +133,8 @@ extension WireSession {
 ///      └──drain──► draining ──all is done──► ending
 /// ```
 ///
-/// The order of calls: `run` once. `drain` and `end` may come at any time from elsewhere. Socket, timer and writing are those of
-/// `DrivenConnection`. The session calls the rest.
+/// The order of calls: `run` once. `drain` and `end` may be called at any time by others. Socket, timer and writing are
+/// those of `DrivenConnection`. The session calls the rest.
 package actor WireConnection<Session: WireSession> {
     package nonisolated let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -139,23 +142,23 @@ package actor WireConnection<Session: WireSession> {
     package let driver: ConnectionDriver
     package let session: Session
 
-    /// What is received on its way to the pool.
+    /// What was received, on its way to the pool.
     package var pipe: BatchPipe<Session.Batch>
 
-    /// What waits for the socket.
+    /// Bytes that wait for the socket.
     package var outbound = Outbound<Session.Chunk>()
 
-    /// Why nothing more is read; nil while it is.
+    /// Why the connection is no longer read; nil while it is.
     package var ending: Session.Ending? { didSet { isEnding = ending != nil } }
 
     package private(set) var isEnding: Bool
 
-    /// Whether nothing new is begun, and the connection ends when all is done.
+    /// Whether nothing new may begin, and the connection ends when all is done.
     package private(set) var isDraining = false
 
     /// - Parameters:
-    ///   - received: what has come before the connection had a session.
-    ///   - ending: why it is not served, where that is known already.
+    ///   - received: what was received before the connection had a session.
+    ///   - ending: why it is not served, if that is known already.
     package init(
         _ driver: sending ConnectionDriver, on loop: EventLoop, received: [UInt8] = [], ending: Session.Ending? = nil,
         _ session: sending Session
@@ -165,7 +168,7 @@ package actor WireConnection<Session: WireSession> {
         (self.ending, isEnding) = (ending, ending != nil)
     }
 
-    /// Lives through the whole connection.
+    /// Runs for the whole connection.
     package func run() async -> Session.Remainder { await session.run(on: self) }
 
     /// Lets what is under way finish, and takes nothing else.
@@ -189,7 +192,7 @@ package actor WireConnection<Session: WireSession> {
         Task(executorPreference: loop) { await job(self) }
     }
 
-    /// Has something called on the loop at that time, unless the connection is gone by then.
+    /// Calls `action` on the loop at that time, unless the connection has been released by then.
     package func schedule(
         at time: MonotonicTime, _ action: @escaping @Sendable (isolated WireConnection) -> Void
     ) -> EventLoop.Timer {
@@ -199,7 +202,8 @@ package actor WireConnection<Session: WireSession> {
 
 // MARK: Reading
 
-/// Bytes of memory for what comes of a client that only asks: the longest frame without content, and some more.
+/// Bytes of a buffer outside the pool, for a client that sends only requests: the longest frame without content, and
+/// some more.
 private let ownMemory = 32 << 10
 
 extension WireConnection {
@@ -233,11 +237,11 @@ extension WireConnection {
                 }
             }
         }
-        // Lingering waits for the end of what comes.
+        // Lingering waits for the end of what is received.
         driver.pauseReading(false)
     }
 
-    /// A client that is read again can be given up for its silence again, which may be sooner than the timer is due.
+    /// When a client is read again, its silence counts again, and the deadline may be earlier than the timer.
     private func pauseReading(_ isPaused: Bool) {
         driver.pauseReading(isPaused)
         if !isPaused { armTimer() }
@@ -250,7 +254,7 @@ extension WireConnection {
             takesAnswers: session.takesAnswers(on: self))
     }
 
-    /// While the buffers are all in use, this side doesn't read.
+    /// While all buffers are in use, the connection is not read.
     private func takeBuffer() async -> BlockBuffer {
         let (buffers, account) = (session.buffers, session.bufferAccount)
         guard session.expectsContent, pipe.carried <= buffers.size else {
@@ -262,9 +266,9 @@ extension WireConnection {
         return await buffers.take(for: account)
     }
 
-    /// Receives once. Not part of the loop, whose variables would hold the buffer while it waits.
+    /// Receives once. It is not part of the loop, whose variables would hold the buffer while it waits.
     ///
-    /// - Returns: how many bytes came; 0 when there is nothing to receive now.
+    /// - Returns: how many bytes were received; 0 if there is nothing to receive now.
     private func pump() -> Int {
         guard let steps = pipe.filling else { return 0 }
         let free = steps.input.free
@@ -286,9 +290,10 @@ extension WireConnection {
         }
     }
 
-    /// Parses what came with a batch that had all its steps.
+    /// Parses what was received together with a batch that had all its steps.
     ///
-    /// - Returns: how many bytes that took, or 1: there may be more to receive, and nothing else to wake this up.
+    /// - Returns: how many bytes were parsed, but at least 1: there may be more to receive, and nothing else would wake
+    ///   the loop.
     private func catchUp() -> Int {
         guard let steps = pipe.filling else { return 1 }
         let before = steps.input.parsed
@@ -310,12 +315,12 @@ extension WireConnection {
     }
 }
 
-/// What one step of parsing came to.
+/// The result of parsing one step.
 package enum FoundStep: Sendable {
-    /// More bytes are needed for the next one.
+    /// More bytes are needed for the next step.
     case needsMore
     case step
-    /// No other one may be looked at now.
+    /// No further step may be parsed now.
     case lastStep
 }
 
@@ -324,13 +329,13 @@ package enum FoundStep: Sendable {
 extension WireConnection {
     package var isWorking: Bool { pipe.isWorking && !session.isAwaitingPeer }
 
-    /// Hands over what was received whole, and waits until the pool has done with all of it.
+    /// Hands over the complete steps, and waits until the pool has done all of them.
     package func finishWork() async {
         if pipe.finish() { startWork() }
         while pipe.isWorking { await driver.rested.wait() }
     }
 
-    /// Lets the pool go on with what it has left, where it has nothing to do now.
+    /// Lets the pool continue with what it has left, if it is idle.
     package func resumeWork() {
         if pipe.resume() { startWork() }
     }
@@ -350,7 +355,8 @@ extension WireConnection {
     private func workLoop() async {
         while pipe.hasWork {
             await session.work(on: self)
-            // Behind the last work `wake` fires below. Each time it fires the driver looks at the socket, so it fires once.
+            // After the last work, `wake` is fired below. Each time it fires, the driver looks at the socket, so it is
+            // fired once.
             if pipe.hasWork { driver.wake.fire() }
         }
         pipe.rest()
@@ -385,7 +391,7 @@ extension WireConnection: DrivenConnection {
 
     package func flushed() {
         session.flushed(on: self)
-        // Reading may wait for room for answers, and lingering until nothing is left to send.
+        // Reading may wait for room for answers, and lingering until all is sent.
         if driver.socket?.isReadingPaused == true || isEnding, session.takesAnswers(on: self) { driver.wake.fire() }
     }
 
@@ -402,14 +408,14 @@ extension WireConnection: DrivenConnection {
         session.holds(unsent: 0)
     }
 
-    /// Says nothing more, waits until the other end has taken what was said last, and closes.
+    /// Sends nothing more, waits until the other end has taken the last bytes, and closes.
     package func linger() async {
         await driver.linger(on: loop) { hasUnsent }
         close()
     }
 }
 
-/// One receive buffer on its way to the pool, with what was found in it, in order.
+/// One receive buffer on its way to the pool, with the steps that were found in it, in order.
 package protocol PipedBatch: AnyObject, Sendable {
     /// The buffer, and how far it was parsed.
     var input: ReceiveBuffer { get set }
@@ -421,16 +427,16 @@ package protocol PipedBatch: AnyObject, Sendable {
 
     func consumed(_ count: Int)
 
-    /// Whether nothing was found that is to be worked on.
+    /// Whether no steps were found for the pool.
     var isEmpty: Bool { get }
 
     /// Whether no more steps may be added. There may be whole frames left in the buffer.
     var isComplete: Bool { get }
 
-    /// - Parameter carry: what is received already, and belongs in front.
+    /// - Parameter carry: bytes that were received already and come first.
     init(_ buffer: BlockBuffer, carry: [UInt8])
 
-    /// Goes on in the buffer of one that has all its steps. The two read and write different bytes of it.
+    /// Continues in the buffer of a batch that has all its steps. The two read and write different bytes of the buffer.
     init(after steps: Self)
 }
 
