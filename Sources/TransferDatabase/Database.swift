@@ -1,32 +1,32 @@
 internal import CSQLite
 package import TransferModel
 
-/// One connection to a database file, for one thread at a time.
+/// One connection to a database file, used by one thread at a time.
 package final class Database {
     let handle: OpaquePointer
     package let calls: DatabaseCalls
 
-    /// What messages call it, such as "catalog".
+    /// The name of the database in messages, such as "catalog".
     package let name: String
 
-    /// Milliseconds to wait for another program that is writing: longer than any transaction should take, shorter than a
-    /// client's patience.
+    /// Milliseconds to wait for another program that is writing: longer than any transaction should take, shorter than
+    /// a client's patience.
     private static let patience: Int32 = 5000
 
-    /// Done once, whoever is first. It is only faster, so it may fail.
+    /// Configures SQLite once for the process. That only makes it faster, so it may fail.
     private static let isConfigured: Bool = csqlite_count_no_memory() == SQLITE_OK
 
     /// - Parameters:
-    ///   - path: an existing file's.
-    ///   - name: what messages call it.
+    ///   - path: the path of an existing file.
+    ///   - name: the name of the database in messages.
     package init(path: String, called name: String, calls: DatabaseCalls = DatabaseCalls()) throws(RecordsError) {
         _ = Self.isConfigured
         if let code = calls.failure?(.open), code != SQLITE_OK {
             throw RecordsError(code: code, saying: String(cString: sqlite3_errstr(code)), of: name)
         }
         var made: OpaquePointer?
-        // Without a lock of its own: who calls has one. SQLite is compiled to take some names for URIs, but none that
-        // begins with a slash or a dot.
+        // Without a lock of its own, because the caller has one. SQLite is compiled to treat some names as URIs, but
+        // none that begins with a slash or a dot.
         let file = path.hasPrefix("/") ? path : "./" + path
         let code = sqlite3_open_v2(file, &made, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
         guard let made else { throw RecordsError(code: SQLITE_NOMEM, saying: "out of memory", of: name) }
@@ -42,24 +42,24 @@ package final class Database {
     }
 
     deinit {
-        // Statements hold their connection, so all are gone.
+        // Statements retain their connection, so no statement is left.
         sqlite3_close_v2(handle)
     }
 
     /// Whether a transaction is open.
     package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-    /// Rows that this connection has inserted, changed and deleted so far, those of its triggers included.
+    /// Rows that this connection has inserted, changed and deleted so far, including those of triggers.
     package var totalChanges: Int { Int(sqlite3_total_changes(handle)) }
 
-    /// Closing leaves the file as it is from now on.
+    /// After this call, closing leaves the file as it is.
     package func leaveAlone() {
         _ = csqlite_keep_log(handle)
     }
 
-    /// Runs one statement that is not worth keeping.
+    /// Runs a statement that is used once.
     ///
-    /// - Returns: the first number of the first row; nothing without a row.
+    /// - Returns: the first number of the first row; nil without a row.
     @discardableResult
     package func execute(_ sql: String) throws(RecordsError) -> Int64? {
         let statement = try Statement(sql, in: self)
@@ -67,9 +67,9 @@ package final class Database {
         return try statement.next() ? statement.integer(0) : nil
     }
 
-    /// What a result code means.
+    /// The error for a result code.
     func error(_ code: Int32) -> RecordsError {
-        // What SQLite says of its last call, unless a test spoke for it.
+        // SQLite's message for its last call, unless a test has replaced the code.
         let said = sqlite3_extended_errcode(handle) == code ? sqlite3_errmsg(handle) : sqlite3_errstr(code)
         return RecordsError(code: code, saying: said.map { String(cString: $0) } ?? "error \(code)", of: name)
     }

@@ -1,20 +1,20 @@
-/// The calls of SQLite that can fail because of what they work on. Tests put failures in their place.
+/// Hooks for the calls of SQLite that can fail because of the file. Tests use them to make calls fail.
 package struct DatabaseCalls: Sendable {
-    /// Asked before each call: a result code other than SQLITE_OK is taken for what the call returned, and the call is not
-    /// made. Nothing asks nobody.
+    /// Called before each call. If it returns another code than SQLITE_OK, the call is not made and has this result.
+    /// Nil has no effect.
     package var failure: (@Sendable (Call) -> Int32)?
 
-    /// Asked behind each commit that took place: a result code other than SQLITE_OK is taken for what it returned, as when all was
-    /// written and the sync failed. Nothing asks nobody.
+    /// Called after each successful commit. If it returns another code than SQLITE_OK, the commit has this result, as
+    /// when all was written and the sync failed. Nil has no effect.
     package var lateFailure: (@Sendable () -> Int32)?
 
-    /// Told of each transaction of the writing connection that was committed, and whether it was synced.
+    /// Called for each committed transaction of the writing connection, with whether it was synced.
     package var committed: (@Sendable (_ isSynced: Bool) -> Void)?
 
-    /// Told of each transaction of the writing connection that was committed, and how many rows it has changed.
+    /// Called for each committed transaction of the writing connection, with the number of rows that it has changed.
     package var changed: (@Sendable (_ rows: Int) -> Void)?
 
-    /// What is about to be called.
+    /// The call that is about to be made.
     package enum Call: Sendable {
         case open
         case prepare

@@ -2,11 +2,11 @@ import Glibc
 package import TransferModel
 package import TransferSystem
 
-/// A database on disk: how its file is made and opened for writing.
+/// A database on disk: makes its file and opens it for writing.
 package struct DatabaseFile: Sendable {
     package let path: String
 
-    /// What messages call it.
+    /// The name of the database in messages.
     package let name: String
 
     /// Whether what is written has to survive a crash of the machine.
@@ -14,11 +14,11 @@ package struct DatabaseFile: Sendable {
 
     package let calls: DatabaseCalls
 
-    /// What SQLite keeps beside a database in write-ahead mode (sqlite.org/walformat.html).
+    /// The files of a database in write-ahead mode (sqlite.org/walformat.html).
     package static let suffixes = ["", "-wal", "-shm"]
 
-    /// Pages of the log after which they are written to the database: 4 MiB. What the log may keep on disk when more came
-    /// at once.
+    /// `logPages`: pages of the log after which they are written to the database, 4 MiB. `logSize`: bytes that the log
+    /// may keep on disk after it was larger.
     private static let logPages = 1000
     private static let logSize = 16 << 20
 
@@ -26,21 +26,22 @@ package struct DatabaseFile: Sendable {
         (self.path, self.name, self.isDurable, self.calls) = (path, name, isDurable, calls)
     }
 
-    /// Opens it for writing, made where it is missing: with a log beside it, so that readers don't wait.
+    /// Opens the database for writing, with a log beside it, so that readers don't wait. The file is made if it is
+    /// missing.
     ///
     /// - Parameters:
-    ///   - cacheSize: KiB of pages that the connection keeps.
-    ///   - mustExist: whether one that is missing, or empty, has been lost and is not made.
+    ///   - cacheSize: KiB of pages that the connection caches.
+    ///   - mustExist: whether a missing or empty file was lost and must not be made.
     package func open(cacheSize: Int, mustExist: Bool = false) throws(RecordsError) -> Database {
         if mustExist { try expectContent() } else { try make() }
         let database = try Database(path: path, called: name, calls: calls)
-        // The first that reads the file, so this is where one that is no database shows.
+        // The first statement that reads the file, so this is where a file that is no database fails.
         try database.execute("PRAGMA journal_mode = WAL")
         try database.execute("PRAGMA synchronous = \(isDurable ? "FULL" : "OFF")")
         try database.execute("PRAGMA wal_autocheckpoint = \(Self.logPages)")
         try database.execute("PRAGMA journal_size_limit = \(Self.logSize)")
         try database.execute("PRAGMA cache_size = -\(cacheSize)")
-        // Nothing in it is secret, and overwriting what is deleted costs time.
+        // The content is not secret, and overwriting deleted rows costs time.
         try database.execute("PRAGMA secure_delete = OFF")
         try database.execute("PRAGMA cell_size_check = ON")
         try database.execute("PRAGMA foreign_keys = ON")
@@ -49,10 +50,10 @@ package struct DatabaseFile: Sendable {
         return database
     }
 
-    /// Looks for damage.
+    /// Checks the file for damage.
     ///
-    /// - Parameter wholeCheckSize: bytes up to which all of a file is looked through; in a larger one damage is noticed when
-    ///   it is met.
+    /// - Parameter wholeCheckSize: bytes up to which the whole file is checked; in a larger one, damage is noticed when
+    ///   it is read.
     package func validate(_ database: Database, wholeCheckSize: Int64) throws(RecordsError) {
         let pages = try database.execute("PRAGMA page_count") ?? 0
         let pageSize = try database.execute("PRAGMA page_size") ?? 0
@@ -64,20 +65,20 @@ package struct DatabaseFile: Sendable {
         guard found == "ok" else { throw RecordsError(.damaged, "The \(name) is damaged: \(found).") }
     }
 
-    /// Tells the file from any other that has the path later.
+    /// Distinguishes the file from any other that has its path later.
     package struct Number: Equatable, Sendable {
         fileprivate let device: UInt64
         fileprivate let inode: UInt64
     }
 
-    /// Of what has the path now; nothing where nothing has.
+    /// The number of the file at the path; nil if there is no file.
     package var number: Number? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         return Number(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
     }
 
-    /// - Throws: `damaged` for a file that is not there or that has nothing in it.
+    /// - Throws: `damaged` for a file that is missing or empty.
     private func expectContent() throws(RecordsError) {
         var status = stat()
         guard stat(path, &status) == 0, status.st_size > 0 else {
@@ -86,7 +87,7 @@ package struct DatabaseFile: Sendable {
         }
     }
 
-    /// SQLite would make a file that others can read.
+    /// Makes the file first, because SQLite would make one that others can read.
     private func make() throws(RecordsError) {
         do throws(SystemError) {
             let made = Descriptor(
@@ -99,7 +100,7 @@ package struct DatabaseFile: Sendable {
         }
     }
 
-    /// Makes names in its folder durable.
+    /// Makes names in the file's folder durable.
     package func syncDirectory() throws(SystemError) {
         let name = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         let directory = Descriptor(

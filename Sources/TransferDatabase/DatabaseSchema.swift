@@ -1,29 +1,30 @@
 package import TransferModel
 
-/// The tables of a database, and how those of earlier versions become today's. The version is the file's `user_version`.
+/// The tables of a database, and the steps from earlier versions to the current one. The version is the file's
+/// `user_version`.
 package struct DatabaseSchema: Sendable {
     private let steps: [[String]]
     private let name: String
 
     /// - Parameters:
     ///   - steps: what each version adds to the one before it; the first makes an empty file version 1.
-    ///   - name: what messages call the database.
+    ///   - name: the name of the database in messages.
     package init(_ steps: [[String]], called name: String) {
         (self.steps, self.name) = (steps, name)
     }
 
     package var version: Int64 { Int64(steps.count) }
 
-    /// Brings the file to a version, in one transaction.
+    /// Migrates the file to a version, in one transaction.
     ///
-    /// - Parameter target: an older one only in tests.
-    /// - Throws: `unknownVersion` when the file has one that is not in `steps`.
+    /// - Parameter target: an older version only in tests.
+    /// - Throws: `unknownVersion` if the file has a version that is not in `steps`.
     package func migrate(_ database: Database, to target: Int64? = nil) throws(RecordsError) {
         let target = target ?? version
         if try check(database) == target { return }
         try database.execute("BEGIN IMMEDIATE")
         do throws(RecordsError) {
-            // Again, now that no other program can change it.
+            // Checked again, now that no other program can change the file.
             for step in try check(database)..<max(target, try check(database)) {
                 for statement in steps[Int(step)] { try database.execute(statement) }
             }
@@ -35,7 +36,7 @@ package struct DatabaseSchema: Sendable {
         }
     }
 
-    /// For whoever only reads.
+    /// Checks the version for a program that only reads.
     ///
     /// - Throws: `unknownVersion` for a newer version, `unavailable` for an older one.
     package func requireCurrent(_ database: Database) throws(RecordsError) {
@@ -48,9 +49,9 @@ package struct DatabaseSchema: Sendable {
                 : "The \(name) was written by an older program. The next start of a server brings it up to date.")
     }
 
-    /// For a file that cannot be new.
+    /// Checks a file that cannot be new.
     ///
-    /// - Throws: `damaged` for one without tables.
+    /// - Throws: `damaged` for a file without tables.
     package func requireSome(_ database: Database) throws(RecordsError) {
         guard try check(database) == 0 else { return }
         throw RecordsError(.damaged, "The \(name) is empty, though it had something in it.")

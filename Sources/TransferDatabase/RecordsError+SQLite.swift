@@ -2,12 +2,12 @@ internal import CSQLite
 import TransferModel
 
 extension RecordsError {
-    /// Bits of an extended result code that are the primary one (sqlite.org/rescode.html).
+    /// The bits of the primary code in an extended result code (sqlite.org/rescode.html).
     private static let primaryBits: Int32 = 0xFF
 
-    /// Decides reason and wording for a result code of SQLite: the one place that does.
+    /// Makes the error for a result code of SQLite. Only this initializer decides its reason and wording.
     ///
-    /// - Parameter database: what the message calls it.
+    /// - Parameter database: the name of the database in messages.
     init(code: Int32, saying message: String, of database: String) {
         switch code & Self.primaryBits {
         case SQLITE_CORRUPT, SQLITE_NOTADB: self.init(.damaged, "The \(database) is damaged: \(message).")

@@ -1,21 +1,22 @@
 internal import CSQLite
 package import TransferModel
 
-/// An SQL statement. SQLite prepares it at its first use, because a connection declares many statements and uses few of them.
+/// An SQL statement. SQLite prepares it at its first use, because a connection declares many statements and uses few of
+/// them.
 ///
-/// One thread at a time uses a statement, and no method calls other code while it accesses a field. So the runtime need not check the
-/// fields for overlapping accesses, which took a tenth of the instructions of writing a row.
+/// One thread at a time uses a statement, and no method calls other code while it accesses a field. So the runtime need
+/// not check the fields for overlapping accesses, which took a tenth of the instructions of writing a row.
 package final class Statement {
     private let sql: String
     private let database: Database
     private let kind: DatabaseCalls.Call
     @exclusivity(unchecked) private var prepared: OpaquePointer?
-    /// What preparing it failed with.
+    /// Why the statement could not be prepared.
     @exclusivity(unchecked) private var refusal: RecordsError?
-    /// What binding failed with since the last reset.
+    /// The first failure to bind a parameter since the last reset.
     @exclusivity(unchecked) private var failure: Int32 = SQLITE_OK
 
-    /// - Throws: what a test puts in the place of preparing it; what SQLite says of it comes with the first step.
+    /// - Throws: the failure that a test has set for preparing it. Errors of SQLite are thrown at the first step.
     package init(_ sql: String, in database: Database, kind: DatabaseCalls.Call = .step) throws(RecordsError) {
         (self.sql, self.database, self.kind) = (sql, database, kind)
         if let code = database.calls.failure?(.prepare), code != SQLITE_OK { throw database.error(code) }
@@ -25,7 +26,7 @@ package final class Statement {
         sqlite3_finalize(prepared)
     }
 
-    /// Nil where it cannot be prepared, of which the next step tells.
+    /// Nil if the statement cannot be prepared; the next step throws the error.
     private var handle: OpaquePointer? {
         if prepared == nil, refusal == nil { refusal = prepare() }
         return prepared
@@ -33,7 +34,7 @@ package final class Statement {
 
     private func prepare() -> RecordsError? {
         let code = sqlite3_prepare_v3(database.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
-        // Our own statements are right, so tables or columns are missing.
+        // The program's statements are valid, so tables or columns are missing.
         if code == SQLITE_ERROR {
             return RecordsError(
                 code: SQLITE_CORRUPT, saying: String(cString: sqlite3_errmsg(database.handle)), of: database.name)
@@ -41,7 +42,7 @@ package final class Statement {
         return code == SQLITE_OK && prepared != nil ? nil : database.error(code)
     }
 
-    /// Runs it to its end, without rows.
+    /// Runs the statement, without reading rows.
     package func run() throws(RecordsError) {
         defer { reset() }
         _ = try next()
@@ -51,7 +52,7 @@ package final class Statement {
     package func next() throws(RecordsError) -> Bool {
         let code = step()
         if let refusal {
-            // A table that is missing now may be there by the next time.
+            // A missing table may exist the next time.
             self.refusal = nil
             throw refusal
         }
@@ -69,7 +70,8 @@ package final class Statement {
         return code
     }
 
-    /// Makes it ready to run again. What was bound stays, but what it points to may be gone: bind all of it again.
+    /// Prepares the statement for another run. Bound parameters stay, but their memory may be gone: bind all of them
+    /// again.
     package func reset() {
         sqlite3_reset(prepared)
         failure = SQLITE_OK
@@ -87,12 +89,12 @@ extension Statement {
         if let value { bind(index, value) } else { note(sqlite3_bind_null(handle, index)) }
     }
 
-    /// - Parameter bytes: not copied; valid until the statement is reset.
+    /// - Parameter bytes: not copied; must stay valid until the statement is reset.
     package func bind(_ index: Int32, blob bytes: UnsafeRawBufferPointer) {
         note(sqlite3_bind_blob(handle, index, bytes.baseAddress, Int32(clamping: bytes.count), nil))
     }
 
-    /// - Parameter text: UTF-8, not copied; valid until the statement is reset.
+    /// - Parameter text: UTF-8, not copied; must stay valid until the statement is reset.
     package func bind(_ index: Int32, text: UnsafeBufferPointer<UInt8>) {
         // A null pointer would be NULL and not the empty text.
         let bytes = UnsafeRawPointer(text.baseAddress ?? StaticString("").utf8Start)
@@ -117,7 +119,7 @@ extension Statement {
 
     package func number(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
 
-    /// Repaired where it is not UTF-8.
+    /// The text of a column; bytes that are not UTF-8 are replaced.
     package func text(_ column: Int32) -> String {
         guard let text = sqlite3_column_text(handle, column) else { return "" }
         let count = Int(sqlite3_column_bytes(handle, column))

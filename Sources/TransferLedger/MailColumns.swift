@@ -2,7 +2,7 @@ import TransferDatabase
 import TransferModel
 import TransferPorts
 
-/// How mails and deliveries stand in rows.
+/// The rows of mails and deliveries.
 enum MailColumns {
     static let insert = """
         INSERT INTO mails (id, sender, client, name, kind, size, algorithm, digest, modified, nanoseconds, permissions, note,
@@ -10,7 +10,7 @@ enum MailColumns {
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
         """
 
-    /// A mail that is stored again, after all of its deliveries had ended or its content was lost.
+    /// Replaces a mail that is stored again, after all its deliveries had ended or its content was lost.
     static let update = """
         UPDATE mails SET sender = ?2, client = ?3, name = ?4, kind = ?5, size = ?6, algorithm = ?7, digest = ?8,
             modified = ?9, nanoseconds = ?10, permissions = ?11, note = ?12, path = ?13, queued = ?14,
@@ -18,7 +18,7 @@ enum MailColumns {
         WHERE id = ?1
         """
 
-    /// Of a mail `m`; those of a delivery `d` follow.
+    /// Columns of a mail `m`; those of a delivery `d` follow.
     private static let mail = """
         m.id, m.sender, m.client, m.name, m.kind, m.size, m.algorithm, m.digest, m.modified, m.nanoseconds, m.permissions,
         m.note, m.path, m.queued, m.number, m.unproven,
@@ -50,7 +50,7 @@ enum MailColumns {
         statement.bind(15, mail.isUnproven ? 1 : 0)
     }
 
-    /// - Returns: nothing for a row that says what cannot be.
+    /// - Returns: nil for an invalid row.
     static func mail(_ row: Statement) -> Mail? {
         guard let id = row.uploadID(0), let kind = UInt8(exactly: row.integer(4)),
             let size = UInt64(exactly: row.integer(5)),
@@ -73,7 +73,7 @@ enum MailColumns {
             isRotten: row.integer(16) != 0)
     }
 
-    /// - Returns: nothing for a row that says what cannot be.
+    /// - Returns: nil for an invalid row.
     static func delivery(_ row: Statement) -> Delivery? {
         guard let mail = mail(row), let number = UInt64(exactly: row.integer(deliveryNumber)),
             let state = UInt8(exactly: row.integer(19)).flatMap(DeliveryState.init)
@@ -89,7 +89,7 @@ extension Statement {
         withBlob(column) { $0.count == UploadID.size ? UploadID($0.bytes, at: 0) : nil }
     }
 
-    /// Runs with texts and blobs bound, which stay where they are meanwhile.
+    /// Calls `body` with texts and blobs bound, whose memory stays valid during the call.
     func with<R>(
         texts: ArraySlice<(Int32, String)> = [], blobs: ArraySlice<(Int32, [UInt8]?)> = [],
         _ body: (Statement) throws(RecordsError) -> R

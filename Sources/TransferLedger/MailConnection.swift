@@ -4,13 +4,13 @@ import TransferPorts
 
 /// The connection of a ledger, with its prepared statements.
 ///
-/// `@unchecked Sendable`: only used with the lock of its ledger held.
+/// `@unchecked Sendable`: only used while the ledger's lock is held.
 final class MailConnection: @unchecked Sendable {
     let database: Database
-    /// What `database` is open in.
+    /// The file that `database` is open on.
     var file: DatabaseFile.Number?
     private let clock: @Sendable () -> Int64
-    /// What the ledger's own clock said when `clock` said `opened`.
+    /// The time of the ledger's own clock when `clock` was `opened`.
     private let base: Int64
     private let opened: Int64
     private let begin: Statement
@@ -34,10 +34,10 @@ final class MailConnection: @unchecked Sendable {
     /// Whether transactions are synced now.
     private var isSyncing = true
 
-    /// Mails that one transaction forgets, which bounds how long it holds the lock.
+    /// Mails that one transaction forgets, which limits how long it holds the lock.
     static let rowsAtOnce: Int64 = 256
 
-    /// - Parameter clock: nanoseconds of a clock that nobody sets.
+    /// - Parameter clock: nanoseconds of a clock that is never set.
     init(_ database: Database, _ clock: @escaping @Sendable () -> Int64) throws(RecordsError) {
         (self.database, self.clock, opened) = (database, clock, clock())
         base = min(max(0, try database.execute("SELECT now FROM clock") ?? 0), .max / 2)
@@ -75,9 +75,10 @@ final class MailConnection: @unchecked Sendable {
         newest = try Statement("SELECT max(seq) FROM sqlite_sequence WHERE name = 'deliveries'", in: database)
     }
 
-    /// Without syncing every transaction the file stays in order all the same (sqlite.org/pragma.html#pragma_synchronous).
+    /// Runs `body` in a transaction. The file stays consistent even if not every transaction is synced
+    /// (sqlite.org/pragma.html#pragma_synchronous).
     ///
-    /// - Parameter isSynced: as durable as the database was opened for.
+    /// - Parameter isSynced: whether the transaction is as durable as the database was opened for.
     func transaction<T>(isSynced: Bool, _ body: () throws(RecordsError) -> T) throws(RecordsError) -> T {
         if isSynced != isSyncing {
             try database.execute("PRAGMA synchronous = \(isSynced ? "FULL" : "NORMAL")")
@@ -90,7 +91,7 @@ final class MailConnection: @unchecked Sendable {
             database.calls.committed?(isSynced)
             return result
         } catch {
-            // Some failures have rolled back already. When this one fails too, the connection has to go.
+            // Some failures have rolled back already. If this rollback fails too, the connection has to be closed.
             if database.isInTransaction { _ = try? database.execute("ROLLBACK") }
             throw error
         }
@@ -98,7 +99,7 @@ final class MailConnection: @unchecked Sendable {
 }
 
 extension MailConnection {
-    /// Reads several things from one state of the ledger, whose locks are taken once.
+    /// Reads several things from one state of the ledger, which is locked once.
     func together<T>(_ body: () throws(RecordsError) -> T) throws(RecordsError) -> T {
         try beginReading.run()
         do throws(RecordsError) {
@@ -114,20 +115,20 @@ extension MailConnection {
 
 // MARK: Time
 
-/// How long something waits is measured by a clock of the ledger's own, which goes while a server has it open and stands
-/// otherwise: the machine's may be set, by years even, and what waits must neither be lost nor stay for ever because of that.
+/// How long something waits is measured by the ledger's own clock, which runs only while a server has the ledger open.
+/// The machine's clock may be set, even by years, and mail must neither expire nor stay for ever because of that.
 extension MailConnection {
-    /// Nanoseconds that the ledger was open.
+    /// Nanoseconds for which the ledger was open.
     var now: Int64 { base &+ max(0, clock() &- opened) }
 
-    /// Writes down what the ledger's clock says.
+    /// Stores the time of the ledger's clock.
     func keepTime() throws(RecordsError) { try database.execute("UPDATE clock SET now = \(now)") }
 }
 
 // MARK: Mails
 
 extension MailConnection {
-    /// A mail and its number.
+    /// The mail with an id, and its number.
     func find(_ id: UploadID) throws(RecordsError) -> (mail: Mail, number: Int64)? {
         try findMail.with(texts: [], blobs: [(1, id.bytes)]) { (row) throws(RecordsError) in
             defer { row.reset() }
@@ -136,7 +137,7 @@ extension MailConnection {
         }
     }
 
-    /// - Returns: its number.
+    /// - Returns: the number of the mail.
     func insert(_ mail: Mail) throws(RecordsError) -> Int64 {
         try write(mail, insertMail)
         return try database.execute("SELECT last_insert_rowid()") ?? 0
@@ -158,7 +159,7 @@ extension MailConnection {
         try update.with(texts: [], blobs: [(1, id.bytes)]) { (statement) throws(RecordsError) in try statement.run() }
     }
 
-    /// Whether anybody can still have the mail of a delivery.
+    /// Whether any recipient can still receive the mail of a delivery.
     func isMailOpen(of delivery: UInt64) throws(RecordsError) -> Bool {
         openOfMail.bind(1, Int64(clamping: delivery))
         defer { openOfMail.reset() }
@@ -179,7 +180,7 @@ extension MailConnection {
         }
     }
 
-    /// - Parameter number: of the mail.
+    /// - Parameter number: the number of the mail.
     func queue(_ number: Int64, to recipient: String, at moment: Int64) throws(RecordsError) {
         insertDelivery.bind(1, number)
         insertDelivery.bind(3, moment)
@@ -192,7 +193,7 @@ extension MailConnection {
         try deleteDelivery.run()
     }
 
-    /// - Parameter receipt: nothing leaves it as it is.
+    /// - Parameter receipt: nil keeps the stored one.
     func set(
         _ state: DeliveryState, of number: UInt64, at moment: Int64, receipt: [UInt8]? = nil
     ) throws(RecordsError) {
@@ -203,9 +204,9 @@ extension MailConnection {
         try setState.with(texts: [], blobs: [(4, receipt)]) { (row) throws(RecordsError) in try row.run() }
     }
 
-    /// A delivery that waited to be fetched was.
+    /// Marks a queued delivery as fetched.
     ///
-    /// - Returns: whether it is one of which that was not known.
+    /// - Returns: whether it was not marked before.
     func fetched(_ number: UInt64, at moment: Int64) throws(RecordsError) -> Bool {
         setFetched.bind(1, Int64(clamping: number))
         setFetched.bind(2, moment)
@@ -214,19 +215,19 @@ extension MailConnection {
         return try setFetched.next()
     }
 
-    /// What is for somebody, in order; nothing only at the end.
+    /// The deliveries for a recipient, in order; empty only at the end.
     func inbox(
         of recipient: String, after number: UInt64, limit: Int, withEnded: Bool
     ) throws(RecordsError) -> [Delivery] {
         try page(withEnded ? allOfInbox : inbox, of: recipient, after: number, limit)
     }
 
-    /// What somebody has sent, in order; nothing only at the end.
+    /// The deliveries from a sender, in order; empty only at the end.
     func sent(by sender: String, after number: UInt64, limit: Int) throws(RecordsError) -> [Delivery] {
         try page(sent, of: sender, after: number, limit)
     }
 
-    /// The largest number that any delivery has had, those included that were forgotten.
+    /// The largest number that any delivery has had, including forgotten ones.
     func newestNumber() throws(RecordsError) -> UInt64 {
         defer { newest.reset() }
         return try newest.next() ? UInt64(clamping: newest.integer(0)) : 0
@@ -246,8 +247,8 @@ extension MailConnection {
         }
     }
 
-    /// - Parameter last: the number of the last row, whether it can be or not.
-    /// - Returns: with how many rows there are.
+    /// - Parameter last: set to the number of the last row, valid or not.
+    /// - Returns: the deliveries, and the number of rows.
     private func page(_ rows: Statement, _ last: inout Int64) throws(RecordsError) -> (found: [Delivery], count: Int) {
         defer { rows.reset() }
         var (found, count): ([Delivery], Int) = ([], 0)
@@ -259,7 +260,7 @@ extension MailConnection {
         return (found, count)
     }
 
-    /// Rows that cannot be are left out.
+    /// Leaves out rows that are invalid.
     func all(_ rows: Statement) throws(RecordsError) -> [Delivery] {
         defer { rows.reset() }
         var found: [Delivery] = []
@@ -298,7 +299,7 @@ extension MailConnection {
         return totals
     }
 
-    /// What waits and was queued before a moment of the ledger's own clock, some of it.
+    /// Some of the deliveries that wait and were queued before a moment of the ledger's own clock.
     func overdue(before moment: Int64, limit: Int) throws(RecordsError) -> [Delivery] {
         let rows = try Statement(
             MailColumns.select(where: "d.state < 3 AND d.since < \(moment) AND m.since < \(moment) LIMIT \(limit)"),
@@ -306,7 +307,7 @@ extension MailConnection {
         return try all(rows)
     }
 
-    /// Forgets mails all of whose deliveries ended before a moment of the ledger's own clock, some of them.
+    /// Forgets some of the mails whose deliveries all ended before a moment of the ledger's own clock.
     ///
     /// - Returns: whether there may be more.
     func forget(endedBefore moment: Int64) throws(RecordsError) -> Bool {
@@ -320,7 +321,7 @@ extension MailConnection {
         return try database.execute("SELECT changes()") ?? 0 >= Self.rowsAtOnce
     }
 
-    /// Where the content is that somebody can still have.
+    /// The paths of content that a recipient can still receive.
     func openPaths() throws(RecordsError) -> Set<RelativePath> {
         let rows = try Statement(
             "SELECT path FROM mails m WHERE EXISTS (SELECT 1 FROM deliveries d WHERE d.mail = m.number AND d.state < 3)",

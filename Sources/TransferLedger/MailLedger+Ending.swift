@@ -3,11 +3,11 @@ package import TransferModel
 package import TransferPorts
 
 extension MailLedger {
-    /// All of some deliveries has been sent to their recipient, who has not said that it is safe. Nothing depends on it, so it
-    /// is not synced.
+    /// Notes that deliveries were sent to their recipient completely, who has not confirmed that they are stored
+    /// safely. Nothing depends on it, so it is not synced.
     ///
-    /// - Parameter deliveries: as the ledger has told of them.
-    /// - Returns: those of which that is news.
+    /// - Parameter deliveries: deliveries as the ledger has returned them.
+    /// - Returns: those that were not noted before.
     package func fetched(_ deliveries: [Delivery], at moment: Int64) throws(RecordsError) -> [Delivery] {
         try write(isSynced: false) { (connection, _) throws(RecordsError) in
             var news: [Delivery] = []
@@ -18,18 +18,19 @@ extension MailLedger {
         }
     }
 
-    /// What somebody waits for is no longer what was acknowledged. It waits on: whoever brings the same upload again mends it.
+    /// Notes that the content of a waiting mail is not what was acknowledged. It keeps waiting, and a client that sends
+    /// the same upload again repairs it.
     package func noteRotten(_ id: UploadID) throws(RecordsError) {
         try write { (connection, _) throws(RecordsError) in try connection.noteRotten(id) }
     }
 
-    /// A recipient has received uploads, or doesn't want them: all of it is written down, or nothing. What is said again
-    /// changes nothing. What somebody says to have received he has, whatever was said before.
+    /// Records, all or nothing, that a recipient has received or declined uploads. Repeating it changes nothing. An
+    /// upload that the recipient confirms as received counts as received, whatever was recorded before.
     ///
     /// - Parameters:
     ///   - state: `delivered` or `declined`.
-    ///   - receipts: makes of the deliveries, in the order of `ids`, what the recipient has signed of each; nothing where the
-    ///     signature is of something else. Asked with the ledger held, so that it is of what is written down.
+    ///   - receipts: returns, for the deliveries in the order of `ids`, what the recipient has signed of each; nil if
+    ///     the signature is of something else. Called while the ledger is locked, so that it sees what is recorded.
     package func settle(
         _ ids: [UploadID], by recipient: String, as state: DeliveryState, at moment: Int64,
         receipts: (([Delivery]) -> [[UInt8]]?)? = nil
@@ -56,10 +57,10 @@ extension MailLedger {
         }
     }
 
-    /// Ends what has waited for longer than that, some of it.
+    /// Ends some of the deliveries that have waited longer than `age`.
     ///
     /// - Parameters:
-    ///   - age: nanoseconds by the ledger's own clock.
+    ///   - age: nanoseconds of the ledger's own clock.
     ///   - now: UTC, in nanoseconds since 1970.
     package func expire(
         after age: Int64, at now: Int64, limit: Int = 1000
@@ -79,10 +80,10 @@ extension MailLedger {
         }
     }
 
-    /// Forgets mails that ended longer ago than that, and writes down what the ledger's clock says. Whoever sends one of them
-    /// again sends it anew.
+    /// Forgets mails that ended longer ago than `age`, and stores the time of the ledger's clock. If a client sends one
+    /// of them again, it is delivered again.
     ///
-    /// - Parameter age: nanoseconds by the ledger's own clock.
+    /// - Parameter age: nanoseconds of the ledger's own clock.
     package func forget(endedBefore age: Int64) throws(RecordsError) {
         try write { (connection, _) throws(RecordsError) in try connection.keepTime() }
         var isMore = true
@@ -111,7 +112,7 @@ extension MailLedger {
 }
 
 extension Int64 {
-    /// An age can be any number at all; a moment that no clock has reached is before everything.
+    /// Subtracts an age, which can be any number. Clamped, the moment is before or after everything.
     fileprivate func subtractingClamped(_ other: Int64) -> Int64 {
         let (difference, overflow) = subtractingReportingOverflow(other)
         return overflow ? (other > 0 ? .min : .max) : difference

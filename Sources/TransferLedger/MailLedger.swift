@@ -3,44 +3,45 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// What waits for whom, and what became of it: a database beside the catalog. What it says is part of what is acknowledged,
-/// so it is never replaced when it is damaged. Synchronous and safe to call from any thread.
+/// The records of mailboxes: which mail waits for whom, and what became of it, in a database beside the catalog. Its
+/// content is part of what is acknowledged, so a damaged ledger is never replaced. Synchronous and safe to call from
+/// any thread.
 package final class MailLedger: MailRecords {
     private struct State {
         var connection: MailConnection?
-        /// Whether there is something in it, so that one that is missing was lost.
+        /// Whether the ledger has had content, so that a missing file was lost.
         var mustExist: Bool
-        /// Whether the file was removed or replaced. Nothing is opened in its place: what SQLite keeps beside it belongs to the one
-        /// that was there.
+        /// Whether the file was removed or replaced. Then no other file is opened: the log beside it belongs to the
+        /// original one.
         var isReplaced = false
         /// Whether the server has stopped.
         var isClosed = false
-        /// Of what is open.
+        /// Totals of the open deliveries.
         var totals = MailTotals()
     }
 
     /// The name of the database in the server's own folder.
     package static let fileName = "mail.sqlite"
 
-    /// KiB of pages that the connection keeps.
+    /// KiB of pages that the connection caches.
     private static let cacheSize = 4096
 
-    /// Bytes up to which all of the file is looked through at the start.
+    /// Bytes up to which the whole file is checked at the start.
     private static let wholeCheckSize: Int64 = 64 << 20
 
     private let state: Locked<State>
     private let file: DatabaseFile
     private let clock: @Sendable () -> Int64
 
-    /// Opens it, made where it is missing.
+    /// Opens the ledger. The file is made if it is missing.
     ///
     /// - Parameters:
-    ///   - path: of the database; its directory must exist.
-    ///   - isDurable: whether what it says has to survive a crash of the machine.
-    ///   - mustExist: whether there is content that only it knows the recipients of: then one that is missing or empty was lost,
-    ///     and a new one would have that content removed.
-    ///   - clock: nanoseconds of a clock that nobody sets.
-    /// - Throws: `damaged` for one that was lost, too.
+    ///   - path: the path of the database; its directory must exist.
+    ///   - isDurable: whether what it records has to survive a crash of the machine.
+    ///   - mustExist: whether there is content whose recipients only the ledger knows. Then a missing or empty file was
+    ///     lost, and with a new one that content would be removed.
+    ///   - clock: nanoseconds of a clock that is never set.
+    /// - Throws: `damaged` also for a file that was lost.
     package init(
         path: String, isDurable: Bool, mustExist: Bool = false, calls: DatabaseCalls = DatabaseCalls(),
         clock: @escaping @Sendable () -> Int64 = monotonicNanoseconds
@@ -53,13 +54,13 @@ package final class MailLedger: MailRecords {
                 let connection = try connect(&state)
                 try file.validate(connection.database, wholeCheckSize: Self.wholeCheckSize)
             } catch  where error.reason == .busy {
-                // Another program reads it, perhaps one that makes a backup. Whoever wants something of it tries again.
+                // Another program reads the file, perhaps to make a backup. The next call tries again.
             }
         }
     }
 
-    /// What is found may have been written by somebody who was killed, or who was told that it cannot be synced. So it is
-    /// written and synced anew before anything is said of it.
+    /// Opens the file. Its content may be of a server that was killed, or whose sync failed. So the log is written back
+    /// and synced before anything is read.
     private func connect(_ state: inout State) throws(RecordsError) -> MailConnection {
         guard !state.isReplaced else { throw .replaced(file.path) }
         guard !state.isClosed else {
@@ -103,8 +104,8 @@ package final class MailLedger: MailRecords {
     /// Runs `body` in a transaction: all of it is done, as durable as the ledger is, or nothing.
     ///
     /// - Parameters:
-    ///   - isSynced: whether anything that is promised depends on it.
-    ///   - body: changes the totals, too, which count when it is committed.
+    ///   - isSynced: whether any promise depends on it.
+    ///   - body: also changes the totals, which count when the transaction is committed.
     func write<T: Sendable>(
         isSynced: Bool = true, _ body: (MailConnection, inout MailTotals) throws(RecordsError) -> T
     ) throws(RecordsError) -> T {
@@ -115,7 +116,7 @@ package final class MailLedger: MailRecords {
                 let result = try connection.transaction(isSynced: isSynced || !file.isDurable) {
                     () throws(RecordsError) in try body(connection, &changed)
                 }
-                // What was written to a file that has lost its name is lost when it is closed.
+                // What was written to a file without a name is lost when it is closed.
                 guard file.number == connection.file else { throw .replaced(file.path) }
                 totals = changed
                 return result
@@ -123,7 +124,7 @@ package final class MailLedger: MailRecords {
         }
     }
 
-    /// A connection that has failed is closed: whether the last transaction counts is only known when the file is opened again.
+    /// Closes a connection that has failed: only a new connection shows whether the last transaction counts.
     private func attempt<T>(
         _ state: inout State, _ body: (MailConnection, inout MailTotals) throws(RecordsError) -> T
     ) throws(RecordsError) -> T {
@@ -137,7 +138,7 @@ package final class MailLedger: MailRecords {
         }
     }
 
-    /// What waits for one person, or for all.
+    /// The deliveries that wait for one person; nil for all.
     package func waiting(for recipient: String? = nil) -> (count: Int, bytes: UInt64) {
         state.withLock { state in
             let total = recipient.map(state.totals.total) ?? state.totals.all
@@ -145,7 +146,7 @@ package final class MailLedger: MailRecords {
         }
     }
 
-    /// Whether one more delivery has a place.
+    /// Why one more delivery has no place; nil if it has.
     package func refusal(_ size: UInt64, from sender: MailSender, to recipient: String, _ limits: MailLimits)
         -> MailRefusal?
     {
@@ -161,11 +162,11 @@ extension RecordsError {
 }
 
 extension MailLedger {
-    /// Puts mails into mailboxes, all in one transaction. An upload comes to each person once: where it waits already or was
-    /// received nothing changes. What was declined or has expired waits anew.
+    /// Puts mails into mailboxes, in one transaction. A person receives an upload once: if it waits already or was
+    /// received, nothing changes. If it was declined or has expired, it waits again.
     ///
     /// - Parameter isThere: whether there is still content at a path.
-    /// - Returns: what came of each, in order.
+    /// - Returns: the result for each mail, in order.
     package func queue(
         _ mails: [(mail: Mail, recipients: [String])], _ limits: MailLimits, isThere: (RelativePath) -> Bool
     ) throws(RecordsError) -> [QueuedMail] {
@@ -184,7 +185,7 @@ extension MailLedger {
     ) throws(RecordsError) -> QueuedMail {
         let known = try connection.find(mail.id)
         let deliveries = known == nil ? [] : try connection.deliveries(of: mail.id)
-        // What a client sends under one id is one upload.
+        // All that a client sends under one id is one upload.
         let found = Dictionary(deliveries.map { (PathKey($0.recipient), $0) }) { first, _ in first }
         let fresh = recipients.filter { name in
             found[PathKey(name)].map { $0.state == .declined || $0.state == .expired } ?? true
@@ -217,26 +218,26 @@ extension MailLedger {
         return .queued(fresh: fresh, isKept: !isGood, freed: isGood ? nil : known?.mail)
     }
 
-    /// An upload that was queued before, with all that became of it.
+    /// The deliveries of an upload that was queued before, in any state.
     package func deliveries(of id: UploadID) throws(RecordsError) -> [Delivery] {
         try read { (connection) throws(RecordsError) in try connection.deliveries(of: id) }
     }
 }
 
 extension Mail {
-    /// Whether another one can have the same content, as far as sizes and digests tell.
+    /// Whether another mail can have the same content, as far as sizes and digests show.
     fileprivate func mayBe(_ other: Mail) -> Bool {
         size == other.size && (digest.algorithm != other.digest.algorithm || digest == other.digest)
     }
 }
 
 extension MailLedger {
-    /// What is for somebody, in order of the numbers.
+    /// The deliveries for a recipient, in the order of their numbers.
     ///
     /// - Parameters:
-    ///   - number: only what has a larger one.
-    ///   - limit: deliveries at most.
-    ///   - withEnded: also what nobody can fetch any more.
+    ///   - number: only deliveries with a larger number.
+    ///   - limit: the most deliveries to return.
+    ///   - withEnded: whether deliveries are included that cannot be fetched any more.
     package func inbox(
         of recipient: String, after number: UInt64, limit: Int, withEnded: Bool = false
     ) throws(RecordsError) -> [Delivery] {
@@ -245,17 +246,17 @@ extension MailLedger {
         }
     }
 
-    /// What somebody has sent, in order of the numbers, whatever became of it.
+    /// The deliveries from a sender, in the order of their numbers, in any state.
     package func sent(by sender: String, after number: UInt64, limit: Int) throws(RecordsError) -> [Delivery] {
         try read { (connection) throws(RecordsError) in try connection.sent(by: sender, after: number, limit: limit) }
     }
 
-    /// - Returns: nothing where that upload was never for this person.
+    /// - Returns: nil if the upload was never addressed to this person.
     package func delivery(of id: UploadID, to recipient: String) throws(RecordsError) -> Delivery? {
         try read { (connection) throws(RecordsError) in try connection.delivery(of: id, to: recipient) }
     }
 
-    /// The same of several: those that there are.
+    /// The same for several uploads: those that exist.
     package func deliveries(of ids: [UploadID], to recipient: String) throws(RecordsError) -> [Delivery] {
         try read { (connection) throws(RecordsError) in
             try connection.together { () throws(RecordsError) in
@@ -273,7 +274,7 @@ extension MailLedger {
         try read { (connection) throws(RecordsError) in try connection.newestNumber() }
     }
 
-    /// What a client has sent and still waits: how many uploads, and bytes of the client's quota.
+    /// What a client has sent and still waits: the number of uploads, and their cost in the client's quota in bytes.
     package func open(from client: UInt64) throws(RecordsError) -> (count: Int, bytes: UInt64) {
         try read { (_, totals) throws(RecordsError) in
             let total = totals.sent(by: client)
@@ -281,14 +282,14 @@ extension MailLedger {
         }
     }
 
-    /// Where the content is that somebody can still have.
+    /// The paths of content that a recipient can still receive.
     package func openPaths() throws(RecordsError) -> Set<RelativePath> {
         try read { (connection) throws(RecordsError) in try connection.openPaths() }
     }
 }
 
 extension MailLedger {
-    /// All that are known.
+    /// All people that the ledger knows.
     package func people() throws(RecordsError) -> [KnownPerson] {
         try read { (connection) throws(RecordsError) in
             let rows = try Statement(
@@ -305,7 +306,7 @@ extension MailLedger {
         }
     }
 
-    /// Names from wires without keys that no delivery is for or from, those that came first in front.
+    /// Names from wires without keys that no delivery is addressed to or from, the oldest first.
     package func idlePeople(limit: Int) throws(RecordsError) -> [String] {
         try read { (connection) throws(RecordsError) in
             let rows = try Statement(
@@ -330,7 +331,7 @@ extension MailLedger {
         }
     }
 
-    /// Writes down what is known of people now.
+    /// Records people as they are now.
     ///
     /// - Parameter moment: UTC, in nanoseconds since 1970.
     package func keep(_ persons: [KnownPerson], at moment: Int64) throws(RecordsError) {

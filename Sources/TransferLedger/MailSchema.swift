@@ -4,7 +4,7 @@ import TransferDatabase
 enum MailSchema {
     static let name = "mailbox database"
 
-    /// Never change a step that was released: add another.
+    /// Never change a step that was released: add another one.
     static let schema = DatabaseSchema(
         [
             [
@@ -41,7 +41,7 @@ enum MailSchema {
                 """,
                 "CREATE INDEX deliveries_by_recipient ON deliveries (recipient, number)",
                 "CREATE INDEX open_deliveries ON deliveries (recipient, number) WHERE state < 3",
-                // What people say of their keys for sealed uploads, and names that are known from wires without keys.
+                // Public keys of people for sealed uploads, and names that are known from wires without keys.
                 """
                 CREATE TABLE people (
                     name TEXT PRIMARY KEY,
@@ -52,7 +52,7 @@ enum MailSchema {
                 """,
             ],
             [
-                // The ledger's own clock, when it was last written down: `since` is a time of that one.
+                // The last stored time of the ledger's own clock; `since` is a time of that clock.
                 "CREATE TABLE clock (now INTEGER NOT NULL)",
                 "INSERT INTO clock VALUES (0)",
                 "ALTER TABLE mails ADD COLUMN since INTEGER NOT NULL DEFAULT 0",

@@ -2,8 +2,8 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// What waits for whom, counted: a mailbox is asked about with every delivery, and counting its rows takes as long as it has
-/// rows.
+/// Number and bytes of the deliveries that wait for each recipient, in memory: they are needed for every delivery, and
+/// counting the rows takes as long as there are rows.
 struct MailTotals: Sendable {
     struct Total: Equatable, Sendable {
         var count = 0
@@ -33,9 +33,9 @@ struct MailTotals: Sendable {
 
     private var recipients: [PathKey: Total] = [:]
     private var pairs: [Pair: Total] = [:]
-    /// Of them, for each recipient, what came over wires without keys.
+    /// For each recipient, those that came over wires without keys.
     private var unproven: [PathKey: Total] = [:]
-    /// What clients have sent that somebody can still have, each upload once.
+    /// What clients have sent and recipients can still receive, each upload once.
     private var clients: [UInt64: Total] = [:]
 
     func sent(by client: UInt64) -> Total { clients[client] ?? Total() }
@@ -49,10 +49,10 @@ struct MailTotals: Sendable {
         }
     }
 
-    /// Why a delivery would be one too many.
+    /// Why one more delivery has no place; nil if it has.
     func refusal(_ size: UInt64, from sender: MailSender, to recipient: String, _ limits: MailLimits) -> MailRefusal? {
         let box = total(for: recipient)
-        // Names that nobody proves are free: all of them are one sender.
+        // Names without proof cost nothing, so all of them count as one sender.
         let pair =
             (sender.isUnproven ? unproven[PathKey(recipient)] : pairs[Pair(sender.name, recipient)]) ?? Total()
         if box.count >= limits.count || box.bytes.addingClamped(size) > limits.bytes {
@@ -82,14 +82,14 @@ struct MailTotals: Sendable {
         }
     }
 
-    /// A mail has got its first recipient who can still have it.
+    /// Counts a mail when its first recipient is added.
     ///
-    /// - Parameter size: bytes of its sender's quota.
+    /// - Parameter size: bytes of the sender's quota.
     mutating func open(_ size: UInt64, from client: UInt64?) {
         if let client { clients[client, default: Total()].add(size) }
     }
 
-    /// The last recipient who could have a mail has it, or does not want it.
+    /// Removes a mail when its last recipient has received or declined it.
     mutating func close(_ size: UInt64, from client: UInt64?) {
         if let client { Self.remove(size, at: client, from: &clients) }
     }

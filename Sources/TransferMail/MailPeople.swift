@@ -1,17 +1,17 @@
 package import TransferKeys
 import TransferModel
 
-/// Somebody who has a mailbox.
+/// A person who has a mailbox.
 package struct MailPerson: Equatable, Sendable {
     package var name: String
 
-    /// Names of those whose uploads this person takes; nothing for everybody's.
+    /// Names of the senders whose uploads this person takes; nil for all.
     package var takesFrom: [String]?
 
     /// Whether the name came over a wire without keys.
     package var isUnproven: Bool
 
-    /// The keys that its machines are known by; nothing where that is not known of all.
+    /// The keys of the person's machines; nil if not all of them are known.
     package var keys: [PublicKey]?
 
     package init(_ name: String, takesFrom: [String]? = nil, isUnproven: Bool = false, keys: [PublicKey]? = nil) {
@@ -23,18 +23,18 @@ package struct MailPerson: Equatable, Sendable {
     }
 }
 
-/// Who has a mailbox, as the server's operator says. Asked whenever somebody sends something, from any thread.
+/// The people with mailboxes, as the server's operator has listed them. Called for each mail, from any thread.
 package protocol MailPeople: Sendable {
-    /// Everybody, each name once.
+    /// All people with mailboxes, each name once.
     var people: [MailPerson] { get }
 
-    /// - Returns: nothing for a name that nobody has.
+    /// - Returns: nil for an unknown name.
     func person(_ name: String) -> MailPerson?
 
-    /// Whether the name is somebody's, who may have no mailbox.
+    /// Whether the name belongs to a person, who may have no mailbox.
     func isTaken(_ name: String) -> Bool
 
-    /// Whether all that the operator says could be read. Otherwise a name that nobody has may be somebody's.
+    /// Whether all lists of the operator could be read. If not, an unknown name may belong to a person.
     var isComplete: Bool { get }
 }
 

@@ -1,7 +1,7 @@
 import TransferModel
 import TransferSystem
 
-/// Who is here, and who wants to hear of mail.
+/// The people who are connected, and which of them wait for news of mail.
 final class MailWatchers: Sendable {
     private struct Visitor {
         var notify: (@Sendable () -> Void)?
@@ -28,7 +28,7 @@ final class MailWatchers: Sendable {
 
     func isHere(_ name: String) -> Bool { visitors.withLock { $0[PathKey(name)] != nil } }
 
-    /// How many names are here.
+    /// The number of connected names.
     var count: Int { visitors.withLock(\.count) }
 
     func notify(_ names: some Sequence<String>) {

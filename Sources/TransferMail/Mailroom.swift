@@ -3,29 +3,29 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// The mailboxes of a server: who may send to whom, what waits for whom, and who wants to hear of it. Synchronous and safe to
-/// call from any thread; most of it waits for the disk.
+/// The mailboxes of a server: checks who may send to whom, keeps what waits for whom, and notifies those who watch.
+/// Synchronous and safe to call from any thread; most calls wait for the disk.
 package final class Mailroom: Sendable {
-    /// Names that wires without keys may bring: each has a row, and anybody can make one up.
+    /// The most names from wires without keys. Each has a row, and any client can make one up.
     package static let mostUnproven = 4096
 
-    /// Names that give way at once, so that it is done rarely.
+    /// Names that are forgotten at once, so that it is done rarely.
     private static let forgottenAtOnce = 256
 
-    /// Deliveries that end in one transaction, so that others have their turn.
+    /// Deliveries that end in one transaction, so that other clients have their turn.
     private static let expiredAtOnce = 1000
 
     private let opened: Result<any MailRecords, RecordsError>
     private let people: any MailPeople
     private let watchers = MailWatchers()
     private let settings: Locked<MailLimits>
-    /// What the ledger knows of people: asked for with every upload.
+    /// What the ledger knows of people; read with every upload.
     private let known = Locked([PathKey: KnownPerson]())
     private let isLoaded = Atomic(false)
     private let utc: @Sendable () -> Int64
 
     /// - Parameters:
-    ///   - opened: the ledger, or why it cannot be opened: then nothing is taken for anybody.
+    ///   - opened: the ledger, or why it cannot be opened: then no mail is taken.
     ///   - utc: the time in nanoseconds since 1970.
     package init(
         _ opened: Result<any MailRecords, RecordsError>, _ people: any MailPeople, _ limits: MailLimits,
@@ -36,7 +36,8 @@ package final class Mailroom: Sendable {
         try? loadPeople()
     }
 
-    /// Asks the ledger whom it knows, once it can be asked: another program may have held it when the server started.
+    /// Loads the people that the ledger knows, as soon as it can be read: another program may have locked it when the
+    /// server started.
     private func loadPeople() throws(RecordsError) {
         guard !isLoaded.load(ordering: .acquiring) else { return }
         let found = try opened.get().people()
@@ -56,7 +57,7 @@ package final class Mailroom: Sendable {
         get throws(RecordsError) { try opened.get() }
     }
 
-    /// Whether the mailboxes can be used at all.
+    /// Whether the mailboxes can be used.
     package var isOpen: Bool { (try? opened.get()) != nil }
 
     package func close() {
@@ -67,14 +68,14 @@ package final class Mailroom: Sendable {
 // MARK: People
 
 extension Mailroom {
-    /// - Returns: nothing for a name that nobody has.
+    /// - Returns: nil for an unknown name.
     package func person(_ name: String) -> MailPerson? {
         if let person = people.person(name) { return person }
         guard known.withLock({ $0[PathKey(name)]?.isUnproven }) ?? false, !people.isTaken(name) else { return nil }
         return MailPerson(name, isUnproven: true)
     }
 
-    /// Everybody who has a mailbox, in order of the names' bytes.
+    /// All people with mailboxes, in the order of the names' bytes.
     package var everybody: [MailPerson] {
         let listed = people.people
         let names = Set(listed.lazy.map { PathKey($0.name) })
@@ -86,25 +87,25 @@ extension Mailroom {
             .sorted { PathKey($0.name) < PathKey($1.name) }
     }
 
-    /// What somebody says of its key for sealed uploads.
+    /// The person's public key for sealed uploads.
     package func sealingKey(of name: String) -> [UInt8]? { known.withLock { $0[PathKey(name)]?.sealingKey } }
 
-    /// Keeps what somebody says of its key.
+    /// Stores a person's public key for sealed uploads.
     package func introduce(_ name: String, sealingKey: [UInt8]) throws(RecordsError) {
         try keep([KnownPerson(name: name, sealingKey: sealingKey, isUnproven: false)])
     }
 
-    /// Whether the name is that of somebody with a key or token, or was.
+    /// Whether the name belongs, or belonged, to a person with a key or token.
     package func isTaken(_ name: String) -> Bool {
         people.isTaken(name) || known.withLock { $0[PathKey(name)].map { !$0.isUnproven } ?? false }
     }
 
-    /// Whether anybody with that name has come, or was sent something.
+    /// Whether a person with that name has connected before, or was sent something.
     package func isKnown(_ name: String) -> Bool { known.withLock { $0[PathKey(name)] != nil } }
 
-    /// A name came over a wire without keys: it has a mailbox from now on.
+    /// Gives a mailbox to a name from a wire without keys.
     ///
-    /// - Returns: why not: somebody with a key has the name, or there are too many.
+    /// - Returns: why it gets none: a person with a key has the name, or there are too many; nil if it has one.
     package func takeUnproven(_ name: String) throws(RecordsError) -> MailRefusal? {
         try loadPeople()
         if isTaken(name) { return .unknown(name) }
@@ -121,8 +122,8 @@ extension Mailroom {
         return nil
     }
 
-    /// Somebody of the lists has come, or is sent something: the name stays that person's, also when the lists no longer have
-    /// it, or cannot be read.
+    /// Remembers people of the lists who have connected or are sent something. Their names stay theirs, even if the
+    /// lists no longer have them, or cannot be read.
     package func remember(_ names: [String]) throws(RecordsError) {
         try loadPeople()
         let strangers = known.withLock { known in names.filter { known[PathKey($0)]?.isUnproven ?? true } }
@@ -134,7 +135,7 @@ extension Mailroom {
 
     private var unproven: Int { known.withLock { $0.values.count { $0.isUnproven } } }
 
-    /// Makes room for new names: those that came first go, unless they are here, or have anything to do with any delivery.
+    /// Makes room for new names: the oldest are forgotten, unless they are connected, or have any delivery.
     private func forgetUnproven() throws(RecordsError) {
         let idle = try ledger.idlePeople(limit: Self.mostUnproven).filter { !watchers.isHere($0) }
         let names = Array(idle.prefix(Self.forgottenAtOnce))
@@ -152,11 +153,11 @@ extension Mailroom {
 // MARK: Sending
 
 extension Mailroom {
-    /// Whether an upload has a chance, before its content travels.
+    /// Checks whether an upload can be delivered, before the client sends its content.
     ///
     /// - Parameters:
-    ///   - sender: nothing for one without a name.
-    ///   - size: bytes of content; nothing where nobody knows.
+    ///   - sender: nil for a client without a name.
+    ///   - size: bytes of content; nil if unknown.
     package func admit(_ size: UInt64?, from sender: MailSender?, to recipients: [String]) throws(MailRefusal) {
         guard let sender else { throw .noName }
         let ledger: any MailRecords
@@ -177,9 +178,9 @@ extension Mailroom {
         }
     }
 
-    /// Puts mails into mailboxes and tells those who watch.
+    /// Puts mails into mailboxes and notifies those who watch.
     ///
-    /// - Returns: what came of each, in order.
+    /// - Returns: the result for each mail, in order.
     package func queue(
         _ mails: [(mail: Mail, recipients: [String])], isThere: (RelativePath) -> Bool
     ) throws(RecordsError) -> [QueuedMail] {
@@ -188,21 +189,21 @@ extension Mailroom {
         return queued
     }
 
-    /// Tells those of these people who watch that mail has come for them.
+    /// Notifies those of these people who watch that mail has come for them.
     package func tell(_ recipients: [String]) { watchers.notify(recipients) }
 }
 
 // MARK: Receiving
 
 extension Mailroom {
-    /// All of some deliveries has been sent to their recipient.
+    /// Notes that deliveries were sent to their recipient completely.
     package func fetched(_ deliveries: [Delivery]) throws(RecordsError) {
         watchers.notify(Self.senders(of: try ledger.fetched(deliveries, at: utc())))
     }
 
-    /// A recipient has received uploads, or doesn't want them.
+    /// Records that a recipient has received or declined uploads.
     ///
-    /// - Parameter receipts: makes of the deliveries what the recipient has signed of each; see `MailRecords.settle`.
+    /// - Parameter receipts: returns what the recipient has signed of each delivery; see `MailRecords.settle`.
     package func settle(
         _ ids: [UploadID], by recipient: String, as state: DeliveryState,
         receipts: (([Delivery]) -> [[UInt8]]?)? = nil
@@ -212,10 +213,10 @@ extension Mailroom {
         return settled
     }
 
-    /// Ends what has waited for too long, and forgets what ended long ago.
+    /// Ends deliveries that have waited for too long, and forgets those that ended long ago.
     ///
     /// - Parameter age: nanoseconds for which a server had the ledger open.
-    /// - Returns: what ended now.
+    /// - Returns: the deliveries that ended now.
     package func expire(after age: Int64) throws(RecordsError) -> EndedDeliveries {
         let now = utc()
         var all = EndedDeliveries()
@@ -226,7 +227,7 @@ extension Mailroom {
             all.freed += ended.freed
         }
         watchers.notify(Self.senders(of: all.deliveries))
-        // Late retries are known again for as long.
+        // They are kept as long again, so that late retries are recognised.
         try ledger.forget(endedBefore: age > .max / 2 ? .max : age * 2)
         return all
     }
@@ -240,19 +241,19 @@ extension Mailroom {
 // MARK: Who is here
 
 extension Mailroom {
-    /// Somebody has come over a connection.
+    /// Notes that a person has connected.
     package func enter(_ name: String, _ connection: Int) { watchers.enter(name, connection) }
 
     package func leave(_ name: String, _ connection: Int) { watchers.leave(name, connection) }
 
-    /// Calls `notify`, from any thread, whenever there is news for somebody who has entered: something has come for him, or
-    /// something that he has sent has come to another state.
+    /// Calls `notify`, from any thread, whenever there is news for a person who has entered: mail has come, or a mail
+    /// that they have sent has got another state.
     package func watch(_ name: String, _ connection: Int, _ notify: @escaping @Sendable () -> Void) {
         watchers.watch(name, connection, notify)
     }
 
     package func isHere(_ name: String) -> Bool { watchers.isHere(name) }
 
-    /// How many names are here.
+    /// The number of connected names.
     package var visitors: Int { watchers.count }
 }
