@@ -2,18 +2,17 @@ import Synchronization
 internal import TransferModel
 import TransferPorts
 
-/// Entries that one thread records and waits for; another thread may record them for it.
+/// Entries that wait to be recorded, by their own thread or by another one.
 final class CatalogBatch: Sendable {
     let entries: [CatalogEntry]
 
-    /// The entries as they are stored in the table of arrivals.
+    /// The entries as the table of arrivals stores them.
     let bytes: [UInt8]
 
     /// The receipts whose numbers the entries have, stored with them.
     let receipts: KeptReceipts?
 
-    /// Whether any file was known to be rotten when the entries were recorded. Set by the thread that has the catalog's
-    /// lock.
+    /// Whether any file was known to be rotten when they were recorded. Set with the catalog's lock held.
     let sawRotten = Atomic(false)
 
     init(_ entries: [CatalogEntry], receipts: SignedBatch? = nil) {

@@ -5,8 +5,8 @@ package import TransferPorts
 import TransferSystem
 
 /// Finds the upload that a stored path belongs to: the one that was acknowledged last. It can be used beside a server
-/// that writes. It neither moves a catalog aside, nor makes one, nor changes its version; it only indexes arrivals, as
-/// the server would.
+/// that writes. Opening it neither moves a damaged catalog aside, nor makes one, nor changes its version; it only
+/// indexes arrivals, as a server would, and removes marks of rotten files that no upload has any more.
 ///
 /// The paths with their uploads are in a temporary table of SQLite, on disk if it is large, so that memory stays
 /// constant, and the catalog itself is read only for moments. Safe to call from any thread.

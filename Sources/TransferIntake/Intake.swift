@@ -10,7 +10,7 @@ import TransferSystem
 /// it through an `IntakeSession` of its own.
 package final class Intake: Sendable {
     package struct Configuration: Sendable {
-        /// The most multipart uploads that may be under way at once; each holds a descriptor.
+        /// The most multipart uploads under way at once; each holds a descriptor.
         package var maximumMultiparts: Int
 
         /// The most uploads that are published together.
@@ -37,14 +37,13 @@ package final class Intake: Sendable {
 
     package let quotas: CallerQuotas
 
-    /// Matches the files of a copied directory with what was acknowledged for the original.
+    /// Matches the files of a copied directory with what was acknowledged in the original.
     package let adoption: Adoption
 
     /// Puts uploads that are addressed to people into their mailboxes.
     package let mail: MailDelivery
 
-    /// Signs receipts for clients that ask for them; nil if the server gives none, because acknowledgements don't
-    /// promise enough for a receipt.
+    /// Signs receipts for clients that ask; nil if acknowledgements don't promise enough for a receipt.
     let issuer: ReceiptIssuer?
 
     /// The paths that requests other than uploads are changing.
@@ -71,10 +70,10 @@ package final class Intake: Sendable {
     private let keeping: Atomic<Int64>
 
     /// - Parameters:
-    ///   - records: where acknowledged and unfinished uploads are remembered.
+    ///   - records: where uploads are remembered.
     ///   - mailroom: the mailboxes; nil if the server has none.
-    ///   - signer: the identity that signs receipts; nil if the server gives none.
-    ///   - mark: the mark of the store's directory; nil for a store that cannot be a copy.
+    ///   - signer: signs receipts; nil if the server gives none.
+    ///   - mark: the mark of the store's directory; nil if that cannot be a copy.
     ///   - report: receives what an operator has to know, on any thread.
     package init(
         _ configuration: Configuration, store: any ContentStore, records: any UploadRecords, signer: ServerIdentity?,
@@ -150,14 +149,13 @@ extension Intake {
         return appends
     }
 
-    /// Removes from the catalog the unfinished uploads whose parts are gone because they were taken back, refused, or
-    /// too old.
+    /// Removes unfinished uploads from the catalog whose parts are gone: taken back, refused, or too old.
     package func forgetUnfinished() {
         known.forgetUnfinished { [self] in multiparts[$0] != nil || hasPart($0) }
     }
 
     /// Finds a place for one more unfinished upload of a client. If the client has used its share, or no place is free,
-    /// the server gives up an older upload that no connection works on.
+    /// an older upload is given up that no connection works on.
     ///
     /// - Throws: `busy` if there is no such upload; `insufficientStorage`.
     func makePlace(for caller: Caller) throws(Failure) {
@@ -183,8 +181,8 @@ extension Intake {
     /// - Parameters:
     ///   - leftovers: whether to remove parts that no client can resume. Which those are is only known before the first
     ///     upload.
-    ///   - age: returns the age in seconds of what was written at a moment (in seconds since 1970); nil to use the
-    ///     machine's clock, if it is never set.
+    ///   - age: returns the age in seconds of a moment in seconds since 1970; nil to use the machine's clock, if it is
+    ///     never set.
     /// - Returns: what was removed, and what is left.
     package func expire(
         leftovers: Bool, age: ((Int64) -> Int64)? = nil
@@ -218,8 +216,7 @@ package enum IntakeEvent: Sendable {
     /// - Parameter unrecorded: the uploads that were acknowledged without a record meanwhile.
     case catalogWorks(unrecorded: Int)
 
-    /// The directory is a copy of one that a server has stored in. Its files are now compared with what was
-    /// acknowledged.
+    /// The directory is a copy of one that a server has used. Its files are compared with what was acknowledged.
     case directoryCopied
 
     /// A file of the copy could not be read; it is tried again.
@@ -275,13 +272,14 @@ extension Intake {
 }
 
 extension Intake {
-    /// Publishes a copy of a stored file and records it, with the changes that this server has made to the file since.
+    /// Publishes a copy of a stored file and records it, including changes that this server has made to the file
+    /// meanwhile.
     ///
     /// - Parameters:
     ///   - begun: when the client asked for the copy, in nanoseconds since 1970 (UTC).
-    /// - Returns: where the content is, and the part of the trash that has the replaced file, if one does; nil if the
+    /// - Returns: the path of the content, and the part of the trash that has the replaced file, if any; nil if the
     ///   path was taken and the conflict policy is to skip.
-    /// - Throws: why the copy could not be published.
+    /// - Throws: why it could not be published.
     package func publish(
         copy publication: Publication, _ kind: ContentKind, for caller: Caller, begun: Int64
     ) throws(Failure) -> (path: RelativePath, trash: TrashBatch?)? {
@@ -306,7 +304,7 @@ extension Intake {
     /// The versions of those files at these paths that are known to be rotten.
     func marks(_ paths: [RelativePath]) -> [ContentVersion] { known.marks { store.versions(at: paths) } }
 
-    /// A closure that says whether a client may replace a file; nil for a client that may replace all files.
+    /// Says whether a client may replace a file; nil for a client that may replace all files.
     func mayReplace(_ caller: Caller) -> ((RelativePath, ContentVersion) throws(Failure) -> Bool)? {
         guard !caller.mayReplaceAll else { return nil }
         return { (path, file) throws(Failure) in try self.hasStored(caller, path, file) }

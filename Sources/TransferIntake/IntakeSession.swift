@@ -275,7 +275,7 @@ extension IntakeSession {
     }
 }
 
-// MARK: Questions
+// MARK: Questions of the client
 
 extension IntakeSession {
     /// Looks up acknowledged uploads for a client that asks before it sends.
@@ -339,7 +339,7 @@ extension IntakeSession {
     }
 }
 
-// MARK: The end
+// MARK: Publishing and acknowledging
 
 extension IntakeSession {
     /// Whether so many uploads are verified that they should be published now.

@@ -271,7 +271,7 @@ extension MailConnection {
     }
 }
 
-// MARK: All of it
+// MARK: Totals, expiry and forgetting
 
 extension MailConnection {
     func totals() throws(RecordsError) -> MailTotals {

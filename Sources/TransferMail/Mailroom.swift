@@ -238,7 +238,7 @@ extension Mailroom {
     }
 }
 
-// MARK: Who is here
+// MARK: Who is connected
 
 extension Mailroom {
     /// Notes that a person has connected.

@@ -3,9 +3,9 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// The state of an append upload: what is written and digested, and how much of that is durable.
+/// The state of an append upload: what is written and digested, and how much of it is durable.
 ///
-/// `@unchecked Sendable`: only the holder of the claim on the upload uses it, while it writes under that claim.
+/// `@unchecked Sendable`: used only under the claim on the upload, by the thread that writes.
 final class AppendUpload: @unchecked Sendable {
     let content: any AppendableContent
 
@@ -21,8 +21,7 @@ final class AppendUpload: @unchecked Sendable {
     /// Whether it is unknown what is durable, after a sync has failed.
     private(set) var isLost = false
 
-    /// A digest of all content so far by another function than the server's own, kept for requests that ask for it
-    /// again.
+    /// A digest of all content so far by another function than the server's own, kept in case it is requested again.
     var digested: (function: DigestFunction, offset: UInt64, digest: [UInt8])?
 
     private let digester = ContentDigester(AppendMark.function)
@@ -58,8 +57,8 @@ final class AppendUpload: @unchecked Sendable {
         mark.offset = digester.size
     }
 
-    /// Makes what is written durable (keeps it). If that fails because there is no room for the sheet, the new bytes
-    /// have to be forgotten.
+    /// Makes what is written durable (keeps it). If there is no room to record that, the new bytes have to be
+    /// forgotten.
     func keep(now: Int64) throws(Failure) {
         mark.tail = digester.tail
         do throws(Failure) {
@@ -71,8 +70,7 @@ final class AppendUpload: @unchecked Sendable {
         lastKept = now
     }
 
-    /// As `keep`, but a failure is no error of the current request: unless all is lost, the caller has to call
-    /// `rollBack` next.
+    /// As `keep`, but a failure does not fail the request: unless all is lost, the caller calls `rollBack` next.
     func keepOrForget(now: Int64) throws(Failure) {
         do throws(Failure) {
             try keep(now: now)
@@ -87,7 +85,7 @@ final class AppendUpload: @unchecked Sendable {
         content.note(mark)
     }
 
-    /// Forgets what is not durable. The block that the durable content ends in is read and digested again.
+    /// Forgets what is not durable. The last, partial block is read and digested again.
     func rollBack() throws(Failure) {
         let kept = content.kept
         if kept.offset != mark.offset { digested = nil }
@@ -135,11 +133,11 @@ final class AppendClaim: Sendable {
 }
 
 extension MultipartUpload {
-    /// Claims the end of the upload; all older requests lose it. The bytes of theirs that are not durable are made
-    /// durable, or forgotten if they only count as a whole.
+    /// Claims the end of the upload; all older requests lose it. Their bytes that are not durable are made durable, or
+    /// forgotten if they only count as a whole.
     ///
     /// - Parameters:
-    ///   - request: the number of the request. Newer requests have greater numbers.
+    ///   - request: the number of the request; they grow.
     ///   - open: opens the upload, if it is not open.
     /// - Returns: nil if there is no such upload.
     /// - Throws: `incomplete` if a newer request has the claim; `busy` if the upload is being completed; errors of
@@ -239,7 +237,7 @@ extension Failure {
 
 /// What the server has of an append upload.
 package struct UnfinishedAppend: Equatable, Sendable {
-    /// The declaration, with the path as the client names it, and without bytes to append.
+    /// The declaration, with the path as the client names it, and no bytes to append.
     package let intent: UploadIntent
 
     /// Bytes that are durable. Their number never decreases.

@@ -1,19 +1,19 @@
 package import TransferModel
 import TransferPorts
 
-/// The promise that the content of an upload is verified and stored under the path that it names, and that it is
-/// durable if `isDurable`.
+/// The promise that the content of an upload is verified and stored under the path that it names, and durable if
+/// `isDurable`.
 ///
 /// Only `CommitPipeline` can make one: from an upload that was published, signed and recorded, or from an earlier
-/// upload if all that a new acknowledgement would promise still holds.
+/// upload for which everything still holds that a new one would promise.
 package struct Acknowledgement: Equatable, Sendable {
     package let id: UploadID
 
     /// The result: either `committed` or `alreadyStored`.
     package let code: ResultCode
 
-    /// The path of the content in the server's directory. For mail: the path that its sender has named, under which
-    /// nothing is stored.
+    /// The path of the content in the server's directory. For mail: the path that its sender has named; nothing is
+    /// stored there.
     package let path: RelativePath
 
     package let kind: ContentKind
@@ -30,8 +30,7 @@ package struct Acknowledgement: Equatable, Sendable {
     /// What the upload has replaced at its path.
     package let replaced: Replacement
 
-    /// The part of the trash that has the replaced file; nil if no file was replaced, if it was not kept, or if its
-    /// place is not known any more.
+    /// The part of the trash that has the replaced file; nil if there is no such part, or if it is not known any more.
     package let trash: TrashBatch?
 
     /// What an upload has replaced.
@@ -58,8 +57,7 @@ package struct Acknowledgement: Equatable, Sendable {
     }
 
     /// - Parameters:
-    ///   - run: the push of the connection that repeats the upload. In the push that stored it, it is a replay and
-    ///     keeps its code.
+    ///   - run: the push of the connection that repeats the upload. In the push that stored it, it is a replay.
     ///   - kind: the kind that the client declares now.
     init(again upload: CommitPipeline.StillStored, run: UInt64?, kind: ContentKind) {
         let entry = upload.entry
@@ -110,7 +108,7 @@ package enum UploadOutcome: Equatable, Sendable {
         if case .refused(let error, _) = self { error.retryAfter } else { nil }
     }
 
-    /// Bytes of content that the server received; for an acknowledged upload, those that are stored.
+    /// Bytes of content that the server received; if acknowledged, those that are stored.
     package var size: UInt64 {
         switch self {
         case .acknowledged(let acknowledgement): acknowledgement.size
@@ -147,8 +145,8 @@ package enum UploadOutcome: Equatable, Sendable {
     }
 }
 
-/// A file that a publication has left under a path, and the client that owns it in the catalog. Uploads and copies both
-/// make their records from it, so both follow the same rule of ownership.
+/// A file that a publication has left under a path, and its owner in the catalog. Uploads and copies both make their
+/// records from it, so they follow the same rule of ownership.
 struct PublishedFile {
     let path: RelativePath
 
@@ -190,8 +188,7 @@ struct PublishedFile {
     /// - Parameters:
     ///   - kind: the kind that the client declares.
     ///   - isDurable: whether content and name are synced.
-    ///   - begun: when the client began, in nanoseconds since 1970 (UTC).
-    ///   - moment: when it was published, in the same unit.
+    ///   - begun: when the client began, in nanoseconds since 1970 (UTC); so is `moment`, when it was published.
     ///   - run: the push that it belongs to.
     func entry(
         of publication: Publication, _ kind: ContentKind, isDurable: Bool, by caller: Caller, begun: Int64,

@@ -299,7 +299,7 @@ extension CommitPipeline {
     }
 }
 
-// MARK: Sign, record, release
+// MARK: Deliver, sign, record, release
 
 extension CommitPipeline {
     /// The outcomes of uploads that were recorded together.

@@ -53,7 +53,7 @@ package struct Caller: Sendable {
     }
 }
 
-// MARK: What comes in
+// MARK: Mapping the client's names to the server's
 
 extension Caller {
     package func inner(_ id: UploadID) -> UploadID { scope.inner(id) }
@@ -164,7 +164,7 @@ extension Caller {
     }
 }
 
-// MARK: What goes out
+// MARK: Mapping the server's names to the client's
 
 extension Caller {
     package func outer(_ id: UploadID) -> UploadID { scope.outer(id) }

@@ -35,12 +35,11 @@ package struct UploadIntent: Equatable, Sendable {
     /// How many bytes of the whole upload are not in holes, as far as the client knows; nil for content without holes.
     package var filled: UInt64?
 
-    /// The version that an overwriting upload may replace; `FileVersion.none` if it may replace nothing, nil if it may
-    /// replace any.
+    /// The version that an overwriting upload may replace: `FileVersion.none` for none, nil for any.
     package var replaceable: FileVersion?
 
-    /// The names of the people that the upload is addressed to, without duplicates; empty for an upload that is stored
-    /// under its path.
+    /// The people that the upload is addressed to, without duplicates; empty for an upload that is stored under its
+    /// path.
     package var recipients: [String]
 
     /// The note of a sealed upload, which only the recipients can read.
@@ -74,8 +73,7 @@ extension UploadIntent {
     /// Whether the upload is addressed to people and has no path of its own.
     var isMail: Bool { !recipients.isEmpty }
 
-    /// The least number of bytes that the upload can have. Without a declared size that follows from where its part
-    /// ends.
+    /// The least bytes that the upload can have; without a declared size, where its part ends.
     var leastSize: UInt64 {
         if case .append(let append) = extent { return max(append.offset.addingClamped(size ?? 0), append.total ?? 0) }
         guard case .part(let part) = extent else { return size ?? 0 }
@@ -170,8 +168,7 @@ package struct UploadAppend: Equatable, Sendable {
     package var ending: Ending
 
     /// Whether the upload begins with this request. Its id must be one that no append upload had before: a power cut
-    /// can undo the removal of an earlier upload's sheet, and that sheet would then call bytes durable that were never
-    /// synced.
+    /// can undo the removal of an earlier sheet, which would then call bytes durable that were never synced.
     package var isNew: Bool
 
     /// Whether the request only counts as a whole, because its client sends the digest at the end.

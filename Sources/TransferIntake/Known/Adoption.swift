@@ -136,7 +136,7 @@ package final class Adoption: Sendable {
     }
 }
 
-// MARK: Where it is
+// MARK: Whether the directory is a copy
 
 extension Adoption {
     /// Finds out whether the directory is a copy. If that fails, the first step tries again.

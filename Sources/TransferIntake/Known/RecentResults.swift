@@ -3,9 +3,9 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// The last uploads that were acknowledged, by id. With them a replay after a lost acknowledgement needs no query to
-/// the catalog, and is answered even if the catalog fails. Also the ids that are being completed, so that a replay does
-/// not take for another's file what its own first attempt is about to publish.
+/// The last acknowledged uploads, by id: a replay after a lost acknowledgement needs no query to the catalog, and is
+/// answered even if that fails. Also the ids that are being completed, so that a replay does not mistake what its own
+/// first attempt is about to publish for another's file.
 final class RecentResults: Sendable {
     /// The position of an entry.
     private struct Place: Equatable {
@@ -16,7 +16,7 @@ final class RecentResults: Sendable {
     /// Uploads that were added together.
     private struct Batch {
         let ids: [UploadID]
-        /// Empty after the entries took too much memory. The catalog has them, and the ids still show that the uploads
+        /// Empty if the entries took too much memory. The catalog has them, and the ids still show that the uploads
         /// were completed.
         var entries: [CatalogEntry]
         /// Bytes of the names in `entries`.
@@ -24,8 +24,8 @@ final class RecentResults: Sendable {
     }
 
     private struct State {
-        /// The batches by their growing numbers. Entries stay in the batch that they came in, because copying them
-        /// would cost more than everything else here.
+        /// The batches by their growing numbers. Entries stay in their batch, because copying them would cost more than
+        /// everything else here.
         var batches: [Int: Batch] = [:]
         var oldest = 0
         var next = 0
@@ -41,7 +41,7 @@ final class RecentResults: Sendable {
         var forgotten = ForgottenPaths()
     }
 
-    /// A claim on the id of a complete upload.
+    /// A claim to complete an upload.
     struct Claim {
         let id: UploadID
         /// `moment` before the id was looked up here.
@@ -63,8 +63,8 @@ final class RecentResults: Sendable {
 
     /// Claims ids for completion. Each claim has to be released when its upload is added or has failed.
     ///
-    /// - Returns: the indices of those claims that were refused, because another connection completes the upload, or
-    ///   has completed it since it began.
+    /// - Returns: the indices of refused claims: another connection completes the upload, or has completed it since it
+    ///   began.
     func claim(_ claims: [Claim]) -> [Int] {
         state.withLock { state in
             claims.indices.filter { index in
@@ -109,8 +109,8 @@ final class RecentResults: Sendable {
         }
     }
 
-    /// Forgets the entries with these paths, because the catalog has newer ones. An older copy of such an upload is
-    /// still refused by `claim`.
+    /// Forgets the entries with these paths, because the catalog has newer ones. An old copy of such an upload is still
+    /// refused by `claim`.
     func forget(_ paths: Set<PathKey>) {
         state.withLock { state in
             for path in paths { state.forgotten.add(path, before: state.next, oldest: state.oldest) }
@@ -137,12 +137,12 @@ final class RecentResults: Sendable {
     }
 }
 
-/// Paths whose entries are outdated. Checking an entry costs one look, however many entries its path has.
+/// Paths whose entries are outdated. The cost is one look for each path, however many entries it has.
 private struct ForgottenPaths {
     /// For each path, the number after the last batch whose entries are outdated.
     private var ends: [PathKey: Int] = [:]
     private var bytes = 0
-    /// All entries of batches before this number count as forgotten, because the catalog has them.
+    /// All entries of earlier batches count as forgotten, because the catalog has them.
     private var endOfAll = 0
 
     mutating func add(_ path: PathKey, before end: Int, oldest: Int) {
@@ -160,8 +160,8 @@ private struct ForgottenPaths {
     }
 }
 
-/// Files that uploads have replaced lately, and where they are kept. If the file of an upload is replaced between its
-/// publication and its record, it is recorded under the path where it is kept.
+/// Files that uploads have replaced lately, and where they are kept. If an upload's file is replaced before its record
+/// is written, it is recorded where it is kept.
 final class RecentKeeps: Sendable {
     private struct Keep {
         let path: String
@@ -190,7 +190,7 @@ final class RecentKeeps: Sendable {
 
     /// Finds where files are kept that had these paths.
     ///
-    /// - Returns: one element for each file, in their order; nil for a file that was not replaced lately.
+    /// - Returns: one element for each file, in order; nil for a file that was not replaced lately.
     func places(of files: [(path: String, object: UInt64)]) -> [RelativePath?] {
         state.withLock { state in
             guard !state.recent.isEmpty || !state.older.isEmpty else { return files.map { _ in nil } }
@@ -202,8 +202,8 @@ final class RecentKeeps: Sendable {
     }
 }
 
-/// A Bloom filter of recorded ids. It recognises most new ids in little memory; a query to the catalog for each would
-/// cost more than the rest of a small upload.
+/// A Bloom filter of recorded ids. Most ids are new, and a query to the catalog for each would cost more than the rest
+/// of a small upload.
 final class UploadFilter: Sendable {
     private struct State {
         var words: [UInt64]
@@ -215,8 +215,8 @@ final class UploadFilter: Sendable {
     private static let bitsPerID = 16
     private static let probes = 3
 
-    /// The least and the greatest number of bits. 1 MiB has room for half a million ids. With more than eight million
-    /// ids in 16 MiB, more new ids are taken for recorded ones.
+    /// The smallest and the largest size in bits. 1 MiB has room for half a million ids; with more than eight million
+    /// in 16 MiB, more new ids are taken for recorded ones.
     private static let sizes = 1 << 23...1 << 27
 
     private let state: Locked<State>

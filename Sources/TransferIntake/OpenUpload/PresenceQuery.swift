@@ -1,13 +1,13 @@
 package import TransferModel
 import TransferPorts
 
-/// The question what the server has of an upload, while it is being answered.
+/// A question what the server has of an upload.
 package struct PresenceQuery {
     /// Where the blocks are found.
     enum Source {
-        /// Blocks that were verified while this server received them.
+        /// Verified while this server received them.
         case memory(VerifiedParts)
-        /// Blocks that the store has to read.
+        /// In the store, which has to read them.
         case content(any ContentSurvey, MultipartUpload)
     }
 

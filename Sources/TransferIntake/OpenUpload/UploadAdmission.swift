@@ -72,7 +72,7 @@ struct UploadAdmission {
     var bytesOfNames: Int { clientPath.utf8.count + intent.path.utf8.count + (intent.note?.count ?? 0) }
 }
 
-// MARK: What the client may do, and declares
+// MARK: Rights and declaration
 
 extension UploadAdmission {
     /// Replaces the path by the one in the server's directory.
@@ -193,7 +193,7 @@ extension UploadAdmission {
     }
 }
 
-// MARK: What was acknowledged before
+// MARK: Earlier acknowledgements
 
 extension UploadAdmission {
     /// The acknowledgement that the id already has, if the stored file is certainly what was acknowledged.
@@ -236,7 +236,7 @@ extension Acknowledgement {
     }
 }
 
-// MARK: What is published
+// MARK: The publication
 
 extension UploadAdmission {
     /// What the store will publish of verified content.

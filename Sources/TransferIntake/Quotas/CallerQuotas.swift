@@ -125,7 +125,7 @@ package final class CallerQuotas: Sendable {
     }
 }
 
-// MARK: What a client has
+// MARK: Counting what a client has
 
 extension CallerQuotas {
     private struct Use {
@@ -184,7 +184,7 @@ extension CallerQuotas {
     }
 }
 
-// MARK: What a client is about to have
+// MARK: Reserving room before something is made
 
 extension CallerQuotas {
     /// Reserves what an upload or a copy may leave beside its content, before it is published.

@@ -106,7 +106,7 @@ final class TrashRoom: Sendable {
     }
 }
 
-// MARK: Whole parts
+// MARK: Whole parts of the trash
 
 extension TrashRoom {
     /// - Parameter count: which part of the freeable room counts.
@@ -151,7 +151,7 @@ extension TrashRoom {
     }
 }
 
-// MARK: What is one client's
+// MARK: Files of one client
 
 extension TrashRoom {
     private struct File {

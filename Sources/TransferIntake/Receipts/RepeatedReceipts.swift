@@ -17,8 +17,8 @@ package struct RepeatedReceipts {
         self.known = known
     }
 
-    /// - Returns: the acknowledgement with a receipt, if the client wants any: the original receipt for a replay in the
-    ///   same push, otherwise a new one.
+    /// - Returns: the acknowledgement with a receipt, if the client wants any: for a replay in the same push the
+    ///   original one, otherwise a new one.
     mutating func added(to acknowledgement: Acknowledgement, of caller: Caller, run: UInt64?) -> Acknowledgement {
         guard let issuer else { return acknowledgement }
         var acknowledgement = acknowledgement
@@ -29,9 +29,9 @@ package struct RepeatedReceipts {
         return acknowledgement
     }
 
-    /// - Parameter entry: the catalog entry of the acknowledged upload.
-    /// - Returns: the original receipt if it can be made again, otherwise a new one; nil if no receipt can be given for
-    ///   the upload.
+    /// - Parameter entry: the entry of the acknowledged upload.
+    /// - Returns: the original receipt if it can be made again, otherwise a new one; nil if there can be none for the
+    ///   upload.
     mutating func made(
         for acknowledgement: Acknowledgement, of entry: CatalogEntry, by issuer: ReceiptIssuer, for caller: Caller
     ) -> [UInt8]? {
@@ -57,8 +57,8 @@ package struct RepeatedReceipts {
 
     /// Makes the original receipt of an upload again.
     ///
-    /// - Returns: nil for an upload of another push, for one that was acknowledged without a receipt, and if another
-    ///   upload in the same batch has changed, because the signature covers the whole batch.
+    /// - Returns: nil for an upload of another push or without a receipt, and if another upload in the batch has
+    ///   changed, because the signature covers the whole batch.
     private mutating func earlier(
         _ id: UploadID, _ run: UInt64?, by issuer: ReceiptIssuer, for caller: Caller
     ) -> [UInt8]? {
@@ -87,7 +87,7 @@ extension ReceiptIssuer {
 }
 
 extension ReceiptIssuer.Acknowledged {
-    /// States an upload as the client knows it.
+    /// The upload as the client knows it.
     ///
     /// - Returns: nil if no receipt can be given for it.
     init?(_ stored: CommitPipeline.Published.Stored, _ kind: ContentKind, for caller: Caller) {
@@ -97,7 +97,7 @@ extension ReceiptIssuer.Acknowledged {
             result: stored.isNew ? .committed : .alreadyStored)
     }
 
-    /// States an acknowledgement that is given again.
+    /// The same for an acknowledgement that is given again.
     init?(_ acknowledgement: Acknowledgement, for caller: Caller) {
         guard acknowledgement.isDurable, let path = caller.clientPath(acknowledgement.path) else { return nil }
         self.init(
@@ -105,7 +105,7 @@ extension ReceiptIssuer.Acknowledged {
             size: acknowledgement.size, digest: acknowledgement.digest, result: acknowledgement.code)
     }
 
-    /// States a recorded upload as it was acknowledged.
+    /// The same for an entry, as it was acknowledged.
     init?(_ entry: CatalogEntry, for caller: Caller) {
         guard let digest = entry.digest, let path = (try? RelativePath(entry.path)).flatMap(caller.clientPath) else {
             return nil

@@ -123,7 +123,7 @@ package struct PathLink: Equatable, Sendable {
     package let path: String
     package let target: String
 
-    /// The versions that was acknowledged and that it has now.
+    /// The version that was acknowledged, and the current one.
     package let before: ContentVersion
     package let after: ContentVersion
 

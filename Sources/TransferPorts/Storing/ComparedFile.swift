@@ -1,18 +1,18 @@
 package import TransferModel
 
-/// The file at a path when it was compared with what is about to replace or change it.
+/// The file at a path when it was compared with what will replace or change it.
 package struct ComparedFile: Sendable {
-    /// How the file may have changed since it was compared.
+    /// How it may have changed since.
     package enum Tolerance: Sendable {
         /// Not at all, except that a file with several names may have got or lost some.
         case none
-        /// It may have got and lost names, which changes the version like a change of content: only object, size and
-        /// time of modification have to be the same.
+        /// It may have got or lost names, which changes the version like a change of content: object, size and time of
+        /// modification have to be the same.
         case names
         /// It may have changed in any way, but has to be the same object.
         case changes
         /// The entries of a folder may have changed. The object number is not enough: a file that replaces an empty
-        /// folder may get the number as well.
+        /// folder may get its number.
         case entries
     }
 
@@ -29,7 +29,7 @@ package struct ComparedFile: Sendable {
     }
 
     /// - Parameters:
-    ///   - now: what is at the path now; nil if nothing is, so that nothing can be lost.
+    ///   - now: the version at the path; nil if nothing is there to be lost.
     ///   - hasOtherNames: whether the file has other names.
     /// - Throws: `sourceChanged` if it is something else by now.
     package func check(
