@@ -6,15 +6,15 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// Parts of uploads that are not complete. They lie in the incoming directory under the uploads' ids until the upload is
-/// published, taken back, or too old.
+/// Parts of unfinished uploads. They are in the incoming directory under their upload ids until the upload is
+/// published, cancelled, or expired.
 extension FileStore {
-    /// The part of an upload, with what has arrived of it before, perhaps under an earlier server. Whoever asks must see
-    /// to it that nobody else has it.
+    /// The part of an upload, with the bytes that have arrived before, perhaps at an earlier server. The caller ensures
+    /// that nothing else uses it.
     ///
     /// - Parameters:
-    ///   - size: what the client declared, or nothing; its space is reserved.
-    ///   - filled: as in `stage`.
+    ///   - size: the declared size, for which space is reserved; nil if it is unknown.
+    ///   - filled: see `stage`.
     ///   - quota: of the client, where it has one.
     package func resume(
         id: UploadID, size: UInt64?, filled: UInt64? = nil, quota: Quota? = nil
@@ -24,14 +24,15 @@ extension FileStore {
         let before = quotas.map { $0.size(ofPart: id) }
         if let size { try hold?.grow(to: size) }
         do throws(Failure) {
-            // Before anything is made or reserved, which would stay with what is another upload's.
+            // Check this before anything is created or reserved, because that would stay with the other upload.
             if try isAppend(id) { throw .taken }
             let staged = try openPart(id)
             staged.hold = hold
             if let size { try reserve(size, filled, forPart: staged) }
             return staged
         } catch {
-            // What has arrived before stays, where it has not just lost its name here; the promise of more does not.
+            // The bytes that have arrived before still count, unless the part was removed just now; the reservation for
+            // more does not.
             let isThere = hasPart(id)
             for (quota, size) in zip(quotas, before) { quota.release(part: id, but: isThere ? size : 0) }
             throw error
@@ -48,13 +49,13 @@ extension FileStore {
         do throws(Failure) {
             try reserve(size, filled, for: staged)
         } catch {
-            // Whoever asks for more than there is must leave nothing: neither a name nor room.
+            // A request for more room than there is leaves neither a name nor reserved room.
             if staged.isNew { staged.discard() }
             throw error
         }
     }
 
-    /// - Throws: `busy` for a new one, when there are as many as may be.
+    /// - Throws: `busy` for a new part if the limit is reached.
     private func openPart(_ id: UploadID) throws(Failure) -> StagedFile {
         let found = try attempt("open the part of the upload") { () throws(SystemError) in
             try StagedFile.resumable(id: id, in: incoming)
@@ -68,13 +69,13 @@ extension FileStore {
         }
     }
 
-    /// Whether there is a part of the upload that somebody could go on with, or what says that there was and what has become of
-    /// it. One that cannot be looked at counts.
+    /// Whether the upload has a part that can be resumed, or a sheet that records one and its outcome. A part that
+    /// cannot be examined counts.
     package func hasPart(_ id: UploadID) -> Bool {
         hasName(StagedFile.resumableName(id)) || hasName(AppendSheet.name(id))
     }
 
-    /// The same without what says what has become of it.
+    /// Whether the upload has a part that can be resumed.
     func hasResumable(_ id: UploadID) -> Bool { hasName(StagedFile.resumableName(id)) }
 
     private func hasName(_ name: String) -> Bool {
@@ -85,7 +86,7 @@ extension FileStore {
         }
     }
 
-    /// Throws the part of an upload away, if there is one. Whoever asks must see to it that nobody else has it.
+    /// Discards the part of an upload, if it exists. The caller ensures that nothing else uses it.
     package func removePart(_ id: UploadID) throws(Failure) {
         try attempt("remove the part of the upload") { () throws(SystemError) in
             do throws(SystemError) {
@@ -99,7 +100,7 @@ extension FileStore {
         space?.quota?.release(part: id)
     }
 
-    /// What there is of unfinished uploads.
+    /// The number and size of unfinished uploads.
     package func unfinished() throws(Failure) -> UnfinishedContent {
         var found = UnfinishedContent()
         try forEachPart { name, status in
@@ -109,9 +110,9 @@ extension FileStore {
         return found
     }
 
-    /// Removes what nobody can resume: parts that no upload's id stands for, which a server that died has left, and second names
-    /// of what was published. A power cut may leave those where the file system has no journal. They go before anything else
-    /// happens: once another file has replaced the published one, nothing tells its second name from a part.
+    /// Removes files that cannot be resumed: parts without an upload id, which a server left when it died, and second
+    /// names of published files, which a power cut may leave on a file system without a journal. The latter must go
+    /// first: once another file has replaced the published one, its second name looks like a part.
     ///
     /// Call it before the first upload.
     package func removeLeftovers() throws(Failure) -> UnfinishedContent {
@@ -119,16 +120,16 @@ extension FileStore {
         let removed = Result { () throws(Failure) in
             try removeParts { name, _ in StagedFile.upload(ofPart: name) == nil }
         }
-        // A part may have had one of those names, too. With a second name nothing goes that takes room.
+        // A part may have had one of those names as well. Removing a second name frees no room.
         _ = try removeParts { _, status in status.st_nlink > 1 }
         return try removed.get()
     }
 
-    /// Removes unfinished uploads that nothing was added to for long.
+    /// Removes unfinished uploads that have expired.
     ///
     /// - Parameters:
-    ///   - isOld: whether what was written last at a moment goes: seconds since 1970.
-    ///   - isInUse: whether somebody works on the upload.
+    ///   - isOld: whether an upload that was last written at a moment has expired; seconds since 1970.
+    ///   - isInUse: whether a connection works on the upload.
     package func removeUnfinished(
         where isOld: (Int) -> Bool, unless isInUse: (UploadID) -> Bool
     ) throws(Failure) -> UnfinishedContent {
@@ -139,7 +140,7 @@ extension FileStore {
         }
     }
 
-    /// - Throws: when all have been tried, why the first of them could not be removed.
+    /// - Throws: after trying all, the first error.
     private func removeParts(where isUseless: (String, stat) -> Bool) throws(Failure) -> UnfinishedContent {
         var removed = UnfinishedContent()
         var failure: SystemError?
@@ -157,11 +158,11 @@ extension FileStore {
             }
             if let id = StagedFile.upload(ofPart: name) {
                 incoming.parts.wrappingSubtract(1, ordering: .relaxed)
-                // What has another name, too, was published: the sheet says what it has become, until its end is noted.
+                // A part with another name was published; its sheet records the outcome until the end is noted.
                 if status.st_nlink <= 1 || (try? isWhole(id)) == false { removeSheet(id) }
                 space?.quota?.release(part: id)
             } else if let id = StagedFile.upload(ofWithdrawn: name) {
-                // A power cut may have left the name that it had before, too.
+                // A power cut may have left the previous name as well.
                 space?.quota?.release(part: id, but: self.part(id)?.size ?? 0)
             }
             removed.count += 1
@@ -181,21 +182,21 @@ extension FileStore {
 }
 
 extension stat {
-    /// Bytes on disk (stat(3type), st_blocks).
+    /// Bytes that the file takes on disk (stat(3type), st_blocks).
     var space: UInt64 {
         let (bytes, overflow) = UInt64(clamping: st_blocks).multipliedReportingOverflow(by: 512)
         return overflow ? .max : bytes
     }
 }
 
-/// Append uploads. Their bytes lie among the other unfinished ones and go with them; a sheet beside them says
-/// how far they are durable.
+/// Append uploads. Their bytes are kept like those of other unfinished uploads; a sheet beside them records how many
+/// are durable.
 extension FileStore {
-    /// Makes a place for one. Nothing of it is durable before it is first kept.
+    /// Creates the files of an append upload. None of it is durable until `keep` is first called.
     ///
     /// - Parameters:
-    ///   - size: what the client declared, or nothing; its space is reserved.
-    ///   - declaration: up to `AppendSheet.mostDeclared` bytes.
+    ///   - size: the declared size, for which space is reserved; nil if it is unknown.
+    ///   - declaration: at most `AppendSheet.mostDeclared` bytes.
     package func makeAppendable(
         id: UploadID, size: UInt64?, declaration: [UInt8], quota: Quota? = nil
     ) throws(Failure) -> AppendableFile {
@@ -204,7 +205,7 @@ extension FileStore {
         }
         let staged = try resume(id: id, size: size, quota: quota)
         guard staged.isNew else {
-            // What was reserved for it a moment ago.
+            // Give back the room that `resume` has just reserved.
             staged.giveBackRoom()
             throw .taken
         }
@@ -216,10 +217,12 @@ extension FileStore {
         }
     }
 
-    /// One that was begun before, perhaps under an earlier server. Whoever asks must see to it that nobody else has it.
+    /// An append upload that was begun before, perhaps at an earlier server. The caller ensures that nothing else uses
+    /// it.
     ///
-    /// - Parameter target: where an upload goes that was declared so; nothing for one that has ended, or goes nowhere.
-    /// - Returns: nothing where there is none.
+    /// - Parameter target: returns the target of an upload from its declaration; nil if the upload has ended or has
+    ///   no target.
+    /// - Returns: nil if there is no such upload.
     package func appendable(
         id: UploadID, quota: Quota? = nil,
         to target: (_ declaration: [UInt8]) throws(Failure) -> UploadTarget? = { _ in nil }
@@ -228,7 +231,8 @@ extension FileStore {
             try AppendSheet.find(id, in: incoming.directory)
         }
         guard let sheet else {
-            // One that was never whole, because the machine has failed when it was made: nobody was told of it.
+            // The sheet was never complete, because the machine failed when it was created; no client has heard of the
+            // upload.
             if try isAppend(id) { try removePart(id) }
             return nil
         }
@@ -240,7 +244,7 @@ extension FileStore {
         }
         staged.hold = SpaceHold(space, client: quota, part: id)
         let file = try AppendableFile.found(staged, sheet, id)
-        // What was written behind that and told to nobody only takes room.
+        // Bytes beyond that were never reported to the client.
         try staged.trim(to: file.kept.offset)
         staged.giveBackRoom()
         try staged.hold?.grow(to: file.kept.offset)
@@ -253,22 +257,22 @@ extension FileStore {
         }
     }
 
-    /// Whether the upload is one of these.
+    /// Whether the upload is an append upload.
     func isAppend(_ id: UploadID) throws(Failure) -> Bool {
         try attempt("look at the part of the upload") { () throws(SystemError) in
             try incoming.directory.status(AppendSheet.name(id)) != nil
         }
     }
 
-    /// Sheets of what was published, and which nobody has asked for.
+    /// Removes the expired sheets of published uploads.
     ///
-    /// - Parameter isOld: whether what was written at a moment goes: seconds since 1970.
+    /// - Parameter isOld: whether a sheet that was last written at a moment has expired; seconds since 1970.
     func removeSheets(where isOld: (Int) -> Bool, unless isInUse: (UploadID) -> Bool) throws(Failure) {
         try attempt("look through the folder of incoming parts") { () throws(SystemError) in
             let folder = incoming.directory
             for name in try folder.names() {
                 guard let id = AppendSheet.upload(of: name), !isInUse(id) else { continue }
-                // One that cannot be looked at keeps no other.
+                // A sheet that cannot be examined does not keep the others.
                 guard let status = try? folder.status(name), isOld(status.st_mtim.tv_sec), !hasResumable(id)
                 else { continue }
                 try? folder.unlink(name)
@@ -276,18 +280,19 @@ extension FileStore {
         }
     }
 
-    /// Whether the sheet of an upload says that all of it was there.
+    /// Whether the sheet of an upload records that all bytes have arrived.
     func isWhole(_ id: UploadID) throws(SystemError) -> Bool {
         try AppendSheet.find(id, in: incoming.directory)?.whole != nil
     }
 
-    /// With the bytes of an upload its sheet goes, too.
+    /// Removes the sheet of an upload whose bytes are removed.
     func removeSheet(_ id: UploadID) { try? incoming.directory.unlink(AppendSheet.name(id)) }
 
-    /// What was being published when a server died has its name back: all of it was kept before. Of what has got its name the
-    /// sheet stays, because nobody may have noted that; sheets of anything else that is gone go.
+    /// Gives parts that were being published when a server died their names back: all of their bytes were kept before.
+    /// Sheets of published uploads stay, because their end may not have been noted; other sheets without a part are
+    /// removed.
     ///
-    /// To be called before the first upload, and before withdrawn parts are removed.
+    /// Call it before the first upload, and before withdrawn parts are removed.
     func restoreAppend() throws(Failure) {
         try attempt("look through the folder of incoming parts") { () throws(SystemError) in
             let folder = incoming.directory
@@ -300,7 +305,7 @@ extension FileStore {
                 incoming.parts.wrappingAdd(1, ordering: .relaxed)
             }
             for name in names {
-                // One that cannot be read stays, and keeps no other.
+                // A sheet that cannot be read stays, and does not keep the others.
                 guard let id = AppendSheet.upload(of: name), !hasResumable(id), (try? isWhole(id)) == false else {
                     continue
                 }
@@ -314,20 +319,21 @@ extension Failure {
     static let taken = Failure(.contentMismatch, "The upload id is in use for other content.")
 }
 
-/// Uploads that a server has given their names and whose end it did not live to note. Their senders were told how far they are,
-/// and must not be told less: such an upload is made unfinished again, from the file that it became, and is ended once more.
+/// Append uploads that a server published without noting their end, because it died. Their clients know how many bytes
+/// had arrived, and that number must not shrink, so such an upload becomes unfinished again, as a copy of the published
+/// file, and is ended once more.
 extension FileStore {
-    /// Makes the part of such an upload again. It is a copy: what others see stays as it is, and where a sync has failed the bytes
-    /// are written anew.
+    /// Creates the part of such an upload again as a copy: the published file stays as it is, and after a failed sync
+    /// the bytes are written again.
     ///
-    /// - Returns: whether there is one now.
+    /// - Returns: whether the part exists now.
     func bringBack(
         _ id: UploadID, _ sheet: AppendSheet, quota: Quota?,
         to target: (_ declaration: [UInt8]) throws(Failure) -> UploadTarget?
     ) throws(Failure) -> Bool {
         let whole = try attempt("read what has arrived before") { () throws(SystemError) in try sheet.whole }
         guard let whole, let target = try target(sheet.declaration) else { return false }
-        // Has the room for it, or says so before anything is read.
+        // Reserve the room, or fail, before anything is read.
         let staged = try stage(id: id, size: whole.size, permissions: nil, quota: quota)
         do throws(Failure) {
             guard let file = try find(whole, as: target), try copy(file, to: staged, whole) else {
@@ -340,12 +346,12 @@ extension FileStore {
                 for case let error? in errors { throw error }
                 try staged.giveName(StagedFile.resumableName(id), in: incoming.directory)
                 for case let error? in committer.commit([incoming.directory.number], since: failures) { throw error }
-                // What was only noted counts from now on.
+                // The slot that was only noted counts as durable from now on.
                 try sheet.settle(whole.sequence)
             }
         } catch {
             staged.discard()
-            // A name that may not be durable is none: whoever asks next has it made again.
+            // The name may not be durable, so it goes; the next request creates it again.
             try? incoming.directory.unlink(StagedFile.resumableName(id))
             throw error
         }
@@ -354,8 +360,8 @@ extension FileStore {
         return true
     }
 
-    /// The file of that content under a name that the upload may have got. Of others that are as long a few are read: who has made
-    /// many of them must not have all of them read.
+    /// Finds the published file under one of the names that the upload may have got. Only a few files of the same size
+    /// are read, so that a client cannot make the server read many.
     private func find(_ whole: WholeAppend, as target: UploadTarget) throws(Failure) -> FoundFile? {
         var path = target.path
         var looks = 0
@@ -387,7 +393,7 @@ extension FileStore {
         }
     }
 
-    /// - Returns: false where somebody has changed the file since.
+    /// - Returns: false if the file has changed since.
     private func copy(
         _ file: FoundFile, to staged: StagedFile, _ whole: WholeAppend
     ) throws(Failure) -> Bool {
@@ -406,23 +412,23 @@ extension FileStore {
         return digester.finish().digest == whole.digest
     }
 
-    /// Files of the upload's size that are read.
+    /// The most files of the upload's size that are read.
     private static let mostLooks = 4
 
-    /// Bytes copied at once.
+    /// Bytes that are copied at once.
     private static let copySize = 256 << 10
 }
 
-/// What the sheet of an upload says that is all there.
+/// A complete append upload, as its sheet describes it.
 struct WholeAppend {
-    /// Of the slot that says so.
+    /// The sequence number of the sheet's slot.
     let sequence: UInt64
     let size: UInt64
     let digest: Digest
 }
 
 extension AppendSheet {
-    /// - Returns: nothing where the upload is not all there, as far as was noted. Whether its bytes are is to be seen.
+    /// - The complete upload that the sheet describes; nil if it is not complete. The bytes themselves are not checked.
     var whole: WholeAppend? {
         get throws(SystemError) {
             guard let slot = try slots().first?.slot, slot.offset == slot.total,

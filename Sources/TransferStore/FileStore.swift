@@ -10,42 +10,43 @@ package final class FileStore: ServerStore, PartStore, AppendStore, RereadStore 
     let tree: DirectoryTree
     let incoming: Incoming
 
-    /// Nothing without limits.
+    /// Nil if no limits were configured.
     let space: Space?
 
-    /// What acknowledgements of uploads to this store promise.
+    /// Whether acknowledged uploads have been synced.
     package let durability: Durability
 
-    /// Everything that a file system can.
+    /// The defaults: a directory supports all of them.
     package let abilities = StoreAbilities()
     package var parts: (any PartStore)? { self }
     package var appends: (any AppendStore)? { self }
     package var rereads: (any RereadStore)? { self }
 
-    /// Which directory of this machine it is; nil where that cannot be said.
+    /// Device and inode of the directory; nil if they cannot be read.
     package let identity: [UInt8]?
 
-    /// Whether no server has stored in the directory before.
+    /// Whether this is the first server that stores in the directory.
     package let isNew: Bool
 
-    /// The server's own folder.
+    /// The server's own folder, `.transfer`.
     private let own: DirectoryHandle
 
     /// Held for as long as the store is open, so that no second server works on the same directory.
     private let lock: DirectoryLock
 
-    /// Permission bits that files lose, as the process was started with.
+    /// Permission bits that new files lose: the umask with which the process was started.
     let umask: mode_t
 
-    /// What this server leaves its own user of what it stores.
+    /// Permissions that the server's own user keeps on everything that it stores.
     let rights: OwnerRights
 
     /// Opens the directory, making it and the server's folder where missing.
     ///
     /// - Parameters:
-    ///   - path: of this machine; its parent must exist.
-    ///   - limits: with a quota, every file in the directory is looked at first.
-    ///   - lock: a descriptor of the directory's lock that another process has taken for this one; it becomes the store's.
+    ///   - path: on this machine; its parent must exist.
+    ///   - limits: with a quota, opening reads the size of every file in the directory.
+    ///   - lock: a descriptor of the directory's lock that another process has taken for this one; the store closes
+    ///     it.
     ///   - usesOpenat2: false resolves paths as on kernels before 5.6; for tests.
     /// - Throws: `storageFailed` and others, with a sentence that says what to do.
     package convenience init(
@@ -58,9 +59,10 @@ package final class FileStore: ServerStore, PartStore, AppendStore, RereadStore 
     }
 
     /// - Parameters:
-    ///   - fileSystem: what the directory is taken to be on; nothing to find out.
+    ///   - fileSystem: the file system to assume; nil to examine the directory.
     ///   - disk: what all calls go through.
-    ///   - clock: nanoseconds of a clock that nobody sets: what is stored is counted anew by it, where it seems to be too much.
+    ///   - clock: monotonic time in nanoseconds. When the quota seems to be exceeded, it decides whether the stored
+    ///     files are counted again.
     package init(
         path: String, durability: Durability, limits: SpaceLimits = SpaceLimits(), lock descriptor: Int32? = nil,
         usesOpenat2: Bool = true, fileSystem: FileSystem?, disk: Disk,
@@ -78,7 +80,7 @@ package final class FileStore: ServerStore, PartStore, AppendStore, RereadStore 
             isNew = try own.status(DirectoryLock.name) == nil
             lock = try DirectoryLock(in: own, inherited: descriptor)
             tree = DirectoryTree(root: root, own: try OwnFolder(own), usesOpenat2: usesOpenat2)
-            // Before anything that says what the last server left behind.
+            // Take the lock before reading anything that the last server has left.
             isTaken = try lock.take()
         } catch {
             throw Self.cannotStore(in: path, error.reason)
@@ -104,7 +106,7 @@ package final class FileStore: ServerStore, PartStore, AppendStore, RereadStore 
         }
     }
 
-    /// Opens the directory and the server's folder in it, and makes both where they are missing.
+    /// Opens the directory and the server's folder in it, creating both if they are missing.
     static func openFolders(
         _ path: String, on disk: Disk, syncs: Bool
     ) throws(Failure) -> (root: DirectoryHandle, own: DirectoryHandle) {
@@ -120,29 +122,31 @@ package final class FileStore: ServerStore, PartStore, AppendStore, RereadStore 
         Failure(.storageFailed, "Cannot store in '\(path.escapedForDisplay)': \(reason).")
     }
 
-    /// Whether a sync has failed since the machine was started, or was in flight when a server ended: nothing that is
-    /// found is taken for stored until it is started again.
+    /// Whether a sync has failed since the machine was started, or was in flight when a server ended. Then no file that
+    /// is found counts as stored until the machine is restarted.
     package var isInDoubt: Bool { incoming.committer.isInDoubt }
 
-    /// How long waiting for the disk takes, where there is anything to wait for.
+    /// Durations of syncs; nil if nothing is synced.
     package var syncDurations: DurationHistogram? { incoming.committer.durations }
 
-    /// The descriptor of the directory, for as long as the store is there.
+    /// The descriptor of the directory, valid while the store is open.
     package var directory: Int32 { tree.root.number }
 
-    /// The descriptor of the server's own folder in it, for as long as the store is there.
+    /// The descriptor of `.transfer` in the directory, valid while the store is open.
     package var ownFolder: Int32 { own.number }
 
-    /// Lets another server store in the directory. Nothing may be staged or published any more.
+    /// Releases the directory's lock, so that another server may store in it. Nothing may be staged or published after
+    /// this.
     package func unlock() { lock.release() }
 
-    /// Whether no other server has taken the directory's lock since.
+    /// Whether this server still has the directory's lock.
     ///
-    /// - Throws: where that cannot be said now.
+    /// - Throws: if the lock cannot be examined now.
     package func isHeld() throws(SystemError) -> Bool { try lock.isHeld() }
 
-    /// The folder is synced also where it was there before: whoever made it may have been killed, and with it would go
-    /// the keys in it. One that was made and could not be synced goes again, or the next start would take it for durable.
+    /// The parent is synced even if the folder exists: the process that created it may have been killed before its
+    /// sync, and a crash would take the folder with the keys in it. A folder that was created and could not be synced
+    /// is removed again, so that the next start does not take it for durable.
     private static func openOrMake(
         _ name: String, in parent: DirectoryHandle, syncs: Bool
     ) throws(SystemError) -> DirectoryHandle {
@@ -158,12 +162,13 @@ package final class FileStore: ServerStore, PartStore, AppendStore, RereadStore 
         return directory
     }
 
-    /// umask(2) can only read it by changing it, which other threads would notice; /proc/self/status just tells.
+    /// umask(2) returns the mask only by changing it, which would affect other threads, so this reads
+    /// /proc/self/status.
     static func readUmask() throws(SystemError) -> mode_t {
         let file = Descriptor(
             try system("open") { clinux_openat(AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC, 0) })
         let number = file.number
-        // "Umask" is the second line, long before that.
+        // "Umask" is on the second line, well within the buffer.
         let status = try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 512) { buffer throws(SystemError) in
             let count = try system("read") { read(number, buffer.baseAddress, buffer.count) }
             return String(decoding: buffer[..<count], as: UTF8.self)
@@ -200,9 +205,9 @@ extension FileStore {
         }
     }
 
-    /// The file that has the path, without a look at its content.
+    /// The version of the file at a path. The content is not read.
     ///
-    /// - Returns: nothing when there is none, or something that is no file.
+    /// - Returns: nil if the path does not exist or is not a regular file.
     package func version(at path: RelativePath) -> ContentVersion? {
         guard let status = try? tree.open(path.parent).status(String(path.name)), status.st_mode & S_IFMT == S_IFREG
         else { return nil }
@@ -227,7 +232,7 @@ extension FileStore {
         return missing
     }
 
-    /// The same for many paths at once, in their order. Those of one folder should stand together: it is opened once then.
+    /// The versions of many files, in the order of the paths. Adjacent paths in one folder open it once.
     package func versions(at paths: [RelativePath]) -> [ContentVersion?] {
         let reader = DirectoryReader(tree)
         return paths.map { path in reader.attributes(at: path).flatMap { $0.isDirectory ? nil : $0.version } }
@@ -243,7 +248,7 @@ extension FileStore {
 }
 
 extension FileStore {
-    /// - Returns: nothing where that cannot be said, as in memory without a limit (tmpfs(5), size).
+    /// - Returns: nil if the file system does not report its size, as a tmpfs without a limit (tmpfs(5), size).
     package var room: StoreRoom? {
         guard let status = try? incoming.directory.disk.room(incoming.directory.number), status.f_blocks > 0 else {
             return nil
@@ -254,28 +259,28 @@ extension FileStore {
         return isFreeTooMuch || isTotalTooMuch ? nil : StoreRoom(free: free, total: total)
     }
 
-    /// Whether the file system is mounted so that nothing can be written.
+    /// Whether the file system is mounted read-only.
     package var isReadOnly: Bool {
         let status = try? incoming.directory.disk.room(incoming.directory.number)
         return status.map { $0.f_flag & UInt(ST_RDONLY) != 0 } ?? false
     }
 
-    /// Holds to other limits from now on, as far as that can change: not whether there is a quota, and nothing where there
-    /// were no limits.
+    /// Applies new limits. A quota can be changed, but not added or removed, and a store that was opened without limits
+    /// keeps none.
     ///
-    /// - Returns: those that hold now.
+    /// - Returns: the limits in effect.
     package func change(_ limits: SpaceLimits) -> SpaceLimits { space?.change(limits) ?? SpaceLimits() }
 
-    /// Whether as much of the disk is free as has to stay free, before something is written that is no content.
+    /// Checks the minimum of free space before anything other than content is written.
     ///
-    /// - Throws: `insufficientStorage`.
+    /// - Throws: `insufficientStorage` if less is free.
     package func checkRoom() throws(Failure) { try space?.check() }
 
-    /// Bytes that count against the quota, and the quota; nothing without one.
+    /// Bytes that count against the quota, and the quota; nil without a quota.
     package var quota: (used: UInt64, limit: UInt64)? { space?.quota.map { ($0.used, $0.currentLimit) } }
 }
 
-/// Content that is for somebody has a folder in the server's own, where no client's path leads.
+/// Mail is kept in a folder inside the server's own one, which no client's path reaches.
 extension FileStore {
     package func removeMail(_ paths: [RelativePath]) {
         guard let folder = try? tree.open(.mailFolder) else { return }

@@ -4,8 +4,8 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// The file beside the bytes of an append upload that says what it is and how far it is durable. Everything in it has its place
-/// from the beginning, so that it does not grow with the number of requests:
+/// The file beside the bytes of an append upload with its declaration and how many bytes are durable. Everything in it
+/// has a fixed place, so that it does not grow with the number of requests:
 ///
 /// | from | |
 /// |---|---|
@@ -14,10 +14,10 @@ import TransferSystem
 /// | 33 KiB | the last slot whose sync has succeeded |
 /// | 36 KiB | the digests of whole blocks, in order |
 ///
-/// The slots and that word are each in a sector of their own: a power cut leaves them as they were, or new, or torn, and a
-/// torn one says so by its digest.
+/// The slots and that number are each in a sector of their own: a power cut leaves them old, new, or torn, and their
+/// digest reveals a torn one.
 final class AppendSheet: Sendable {
-    /// Bytes of a declaration at most: paths and metadata have bounds of their own, which leave room.
+    /// The most bytes of a declaration; the bounds of paths and metadata are lower.
     static let mostDeclared = 24 << 10
 
     private static let kind = Array("transfer upload\n".utf8)
@@ -42,7 +42,7 @@ final class AppendSheet: Sendable {
 
     static func name(_ id: UploadID) -> String { "\(id)\(suffix)" }
 
-    /// The upload whose sheet has the name.
+    /// The ID of the upload whose sheet has the name; nil if it is no sheet.
     static func upload(of name: String) -> UploadID? {
         name.hasSuffix(suffix) ? UploadID(hexadecimal: name.dropLast(suffix.count)) : nil
     }
@@ -53,7 +53,7 @@ final class AppendSheet: Sendable {
 // MARK: The declaration
 
 extension AppendSheet {
-    /// - Parameter declaration: up to `mostDeclared` bytes.
+    /// - Parameter declaration: at most `mostDeclared` bytes.
     static func make(_ id: UploadID, in folder: DirectoryHandle, _ declaration: [UInt8]) throws(SystemError)
         -> AppendSheet
     {
@@ -72,7 +72,7 @@ extension AppendSheet {
         return sheet
     }
 
-    /// - Returns: nothing where there is none, or one that was never whole.
+    /// - Returns: nil if there is no sheet, or an incomplete one.
     static func find(_ id: UploadID, in folder: DirectoryHandle) throws(SystemError) -> AppendSheet? {
         let name = name(id)
         let file: Descriptor
@@ -102,7 +102,7 @@ extension AppendSheet {
 // MARK: How far it has come
 
 extension AppendSheet {
-    /// Those that are whole, the newest first, with their places.
+    /// The valid slots with their places, the newest first.
     func slots() throws(SystemError) -> [(place: Int, slot: AppendSlot)] {
         var found: [(place: Int, slot: AppendSlot)] = []
         for (place, offset) in Self.slots.enumerated() {
@@ -115,7 +115,7 @@ extension AppendSheet {
         try write(slot.bytes, at: Self.slots[place % Self.slots.count])
     }
 
-    /// The last slot whose sync has succeeded, as far as is known; the word need not be durable.
+    /// The sequence number of the last slot whose sync is known to have succeeded. It need not be durable.
     var settled: UInt64 {
         get throws(SystemError) {
             let bytes = try read(8 + AppendSlot.digestSize, at: Self.settledPlace)
@@ -132,15 +132,15 @@ extension AppendSheet {
         try write(bytes + AppendSlot.check(bytes), at: Self.settledPlace)
     }
 
-    /// Digests of blocks, one after the other.
+    /// Writes the digests of blocks, one after the other.
     ///
-    /// - Parameter first: the number of the first of them.
+    /// - Parameter first: the number of the first block.
     func write(digests: ArraySlice<UInt8>, first: Int) throws(SystemError) {
         guard !digests.isEmpty else { return }
         try write(Array(digests), at: Self.digestsPlace + UInt64(first * AppendSlot.digestSize))
     }
 
-    /// - Returns: nothing where there are not as many.
+    /// - Returns: nil if there are fewer.
     func digests(_ count: Int) throws(SystemError) -> [UInt8]? {
         let (size, isTooMuch) = UInt64(count).multipliedReportingOverflow(by: UInt64(AppendSlot.digestSize))
         let end = UInt64(clamping: try disk.status(number).st_size)
@@ -155,7 +155,7 @@ extension AppendSheet {
             let count = try bytes.span.bytes.withUnsafeBytes { (all) throws(SystemError) in
                 try disk.write(number, UnsafeRawBufferPointer(rebasing: all[written...]), at: offset + UInt64(written))
             }
-            // No file system should, and nobody may wait for one that does.
+            // A file system should never do this; without the check it would cause an endless loop.
             guard count > 0 else { throw SystemError(errno: EIO, call: "pwrite") }
             written += count
         }
@@ -165,7 +165,7 @@ extension AppendSheet {
         try Self.read(number, most: count, at: offset, disk)
     }
 
-    /// - Returns: fewer bytes at the end of the file.
+    /// - Returns: the bytes; fewer at the end of the file.
     private static func read(
         _ number: Int32, most: Int, at offset: UInt64, _ disk: Disk
     ) throws(SystemError) -> [UInt8] {

@@ -2,23 +2,24 @@ import TransferCodec
 import TransferModel
 import TransferPorts
 
-/// How far an upload had come, as it stands in its sheet: two of these take turns, so that the one that was told last is never
-/// written over.
+/// How many bytes of an upload had arrived, as its sheet records it. Two slots are used in turn, so that the one that
+/// the client heard of last is never overwritten.
 package struct AppendSlot: Equatable {
-    /// They grow by one.
+    /// A number that grows by one with each slot.
     var sequence: UInt64
     var offset: UInt64
     var total: UInt64?
     var tail: [UInt8]
-    /// Whether the one before it was on disk before this one was written, and this one is synced before anybody is told.
+    /// Whether the previous slot was on disk before this one was written, and this one is synced before the client
+    /// hears of it.
     var isDurable: Bool
-    /// A digest of the run of the kernel that it was written in.
+    /// A digest of the boot ID of the kernel that wrote it.
     var boot: [UInt8]
 
-    /// Bytes of a digest here (XXH128).
+    /// The size of a digest here, in bytes (XXH128).
     package static let digestSize = AppendMark.function.size
 
-    /// Four numbers, two digests, and a digest of all that.
+    /// Its size in bytes: four numbers, two digests, and a digest over these.
     package static let size = 4 * 8 + 3 * digestSize
 
     package var bytes: [UInt8] {
@@ -37,7 +38,7 @@ package struct AppendSlot: Equatable {
         (self.isDurable, self.boot) = (isDurable, boot)
     }
 
-    /// - Returns: nothing for what was never written, or not whole.
+    /// - Returns: nil if the slot was never written, or is torn.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.size,
             Self.check(Array(bytes.dropLast(Self.digestSize))) == bytes.suffix(Self.digestSize)

@@ -4,15 +4,15 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// An append upload in a directory store: its bytes, as a part that can be published, and the sheet that says how far they are
-/// durable.
+/// An append upload in a directory store: its bytes, as a part that can be published, and the sheet that records how
+/// many are durable.
 ///
-/// A slot is written, then the bytes, the digests and the slot are synced at once. What a crash leaves of that tells its own
-/// story: where the machine had failed, the digests say whether the bytes are there; where only the process had died, a slot
-/// whose sync nobody has seen succeed counts for nothing, because what a failed sync leaves in memory looks like what is on
-/// disk. Nobody was told of it in either case, and the slot before stands.
+/// A slot is written, then the bytes, the digests and the slot are synced together. After a crash of the machine, the
+/// digests show whether the bytes are there. After the end of the process alone, a slot whose sync is not known to have
+/// succeeded does not count, because bytes that a failed sync has left in memory look like bytes on disk. In both cases
+/// the client has not heard of the slot, and the previous one counts.
 ///
-/// `@unchecked Sendable`: one thread at a time works on it, the one that has the right to write.
+/// `@unchecked Sendable`: one thread at a time works on it, the one that has claimed the upload.
 package final class AppendableFile: AppendableContent, @unchecked Sendable {
     package private(set) var kept: AppendMark
     package private(set) var isLost = false
@@ -20,15 +20,15 @@ package final class AppendableFile: AppendableContent, @unchecked Sendable {
     private let staged: StagedFile
     private let sheet: AppendSheet
     private let id: UploadID
-    /// Of the newest slot, and where it stands.
+    /// The sequence number and place of the newest slot.
     private var newest: (sequence: UInt64, place: Int)
-    /// Whether its names are durable.
+    /// Whether the names of the part and the sheet are durable.
     private var isNamed: Bool
 
     private var incoming: Incoming { staged.incoming }
     private var disk: Disk { staged.disk }
 
-    /// Bytes read at once.
+    /// Bytes that are read at once.
     private static let readSize = 256 << 10
 
     package var content: any StagedContent { staged }
@@ -42,7 +42,7 @@ package final class AppendableFile: AppendableContent, @unchecked Sendable {
         (self.newest, self.isNamed) = (newest, isNamed)
     }
 
-    /// One that has nothing yet.
+    /// A new upload, which has no bytes yet.
     convenience init(_ staged: StagedFile, _ sheet: AppendSheet, _ id: UploadID) {
         self.init(staged, sheet, id, AppendMark(), newest: (0, 1), isNamed: false)
     }
@@ -66,7 +66,8 @@ package final class AppendableFile: AppendableContent, @unchecked Sendable {
     }
 
     package func discard() {
-        // Without its sheet it would be a part like any other one, and what a failed sync has lost of it would count.
+        // The sheet goes last: without it the bytes would be a part like any other, and bytes that a failed sync has
+        // lost would count.
         if staged.remove() { sheet.remove() }
     }
 
@@ -95,11 +96,11 @@ extension AppendableFile {
     }
 
     package func note(_ mark: AppendMark) {
-        // Where there is no room for it, what it is for is not needed but by somebody whom a crash meets just then.
+        // Ignore errors: without the note, a crash at this moment costs the client only a repetition.
         _ = try? write(mark, isDurable: false)
     }
 
-    /// - Returns: the slot that it stands in now.
+    /// - Returns: the sequence number and place of the slot that was written.
     private func write(_ mark: AppendMark, isDurable: Bool) throws(SystemError) -> (sequence: UInt64, place: Int) {
         let slot = AppendSlot(sequence: newest.sequence + 1, mark: mark, isDurable: isDurable, boot: boot)
         let place = 1 - newest.place
@@ -109,8 +110,8 @@ extension AppendableFile {
         return (slot.sequence, place)
     }
 
-    /// A write that fails leaves what was kept before, and its slot. A sync that fails leaves nothing that anybody knows; one that
-    /// could not even begin, because nobody could write down that it does, leaves everything.
+    /// A failed write leaves the bytes that were kept before, and their slot. After a failed sync the state of the
+    /// bytes is unknown; if the sync could not begin, because the mark could not be set, nothing has changed.
     private func sync(_ request: SharedSync.Request) throws(SystemError) {
         let begun = incoming.committer.syncsBegun
         do throws(SystemError) {
@@ -121,7 +122,7 @@ extension AppendableFile {
         }
     }
 
-    /// A digest of the present run of the kernel.
+    /// A digest of the kernel's present boot ID.
     private var boot: [UInt8] { AppendSlot.check(Array(disk.boot.utf8)) }
 
     private var knowsBoot: Bool { !disk.boot.utf8.elementsEqual(BootID.unknown.utf8) }
@@ -130,7 +131,7 @@ extension AppendableFile {
 // MARK: Finding it again
 
 extension AppendableFile {
-    /// What an earlier server, or this one before it let go of it, has left.
+    /// Opens an upload that an earlier server, or this one, has left.
     static func found(_ staged: StagedFile, _ sheet: AppendSheet, _ id: UploadID) throws(Failure) -> AppendableFile {
         let file = AppendableFile(staged, sheet, id, AppendMark(), newest: (0, 1), isNamed: false)
         let slots = try attempt("read what has arrived before") { () throws(SystemError) in try sheet.slots() }
@@ -138,7 +139,7 @@ extension AppendableFile {
         for (index, (place, slot)) in slots.enumerated() {
             let before = index + 1 < slots.count ? slots[index + 1].slot : nil
             guard let mark = try file.mark(slot, before: before, settled: settled) else { continue }
-            // The next one takes the place of what does not count.
+            // The next slot overwrites one that does not count.
             (file.kept, file.newest, file.isNamed) = (mark, (slots[0].slot.sequence, place), slot.isDurable)
             return file
         }
@@ -146,10 +147,10 @@ extension AppendableFile {
         return file
     }
 
-    /// - Returns: nothing where the slot does not count.
+    /// - Returns: nil if the slot does not count.
     private func mark(_ slot: AppendSlot, before: AppendSlot?, settled: UInt64) throws(Failure) -> AppendMark? {
         let block = UInt64(Limits.blockSize)
-        // More blocks than bytes of the file: that is no slot of it.
+        // A slot with more bytes than the file does not count.
         let size = try size
         guard let count = Int(exactly: slot.offset / block), slot.offset <= size,
             let digests = try attempt(
@@ -176,8 +177,8 @@ extension AppendableFile {
 
     /// Whether the bytes have the digests.
     ///
-    /// - Parameter start: where to begin; the start of a block.
-    /// - Throws: where they cannot be read. That says nothing of them, and what was kept must not go for it.
+    /// - Parameter start: the offset to begin at; the start of a block.
+    /// - Throws: if they cannot be read. That proves nothing, so the kept bytes must not be discarded for it.
     private func holds(_ mark: AppendMark, from start: UInt64) throws(Failure) -> Bool {
         let block = UInt64(Limits.blockSize)
         let size = AppendSlot.digestSize

@@ -2,15 +2,15 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// Syncs what several uploads want to tell their senders, together: whoever comes while a sync runs goes with the next one, so
-/// that many that grow at once cost as few syncs as commits do.
+/// Syncs the bytes of several append uploads together: requests that come during a sync share the next one, so many
+/// uploads at once cost as few syncs as commits do.
 final class SharedSync: Sendable {
-    /// What one of them needs on disk.
+    /// What one upload needs to have on disk.
     struct Request {
-        /// Open until it is answered.
+        /// Descriptors to sync; they stay open until `run` returns.
         let descriptors: [Int32]
         let bytes: UInt64
-        /// Syncs that had failed before its first byte was written.
+        /// The number of failed syncs before its first byte was written.
         let failures: Int
     }
 
@@ -28,7 +28,7 @@ final class SharedSync: Sendable {
         self.committer = committer
     }
 
-    /// Returns when it is durable.
+    /// Returns when the request's bytes are durable.
     func run(_ request: Request) throws(SystemError) {
         monitor.lock()
         let ticket = monitor.state.next
@@ -43,7 +43,7 @@ final class SharedSync: Sendable {
         if case .some(.some(let error)) = outcome { throw error }
     }
 
-    /// Syncs for all who wait by now. The lock is held before and after.
+    /// Syncs for all callers that wait by now. The lock is held before and after.
     private func lead() {
         let batch = monitor.state.waiting
         monitor.state.waiting = []

@@ -1,13 +1,13 @@
 import TransferModel
 import TransferPorts
 
-/// Makes changes that were planned together in a directory. Belongs to one task at a time.
+/// Makes a batch of planned changes in a directory. Belongs to one task at a time.
 final class DirectoryChanges: TreeEditing {
     private let store: FileStore
     private let command: StoringCommand?
-    /// Where what gives way is kept.
+    /// Keeps the files that the changes replace.
     private let places: KeptPlaces
-    /// Of what is not synced yet.
+    /// Makes the changes that are not synced yet.
     private var editor: TreeEditor
 
     init(_ store: FileStore, for command: StoringCommand?) {
@@ -18,7 +18,7 @@ final class DirectoryChanges: TreeEditing {
 
     var isFull: Bool { editor.isFull }
 
-    /// With one sync for all of it.
+    /// Prepares all changes with one sync.
     func prepare(_ changes: [PlannedChange]) {
         places.keep(changes.compactMap(\.place))
         editor.prepare(changes.compactMap(\.renaming), beside: changes.flatMap(\.pathsBeside))
@@ -34,7 +34,7 @@ final class DirectoryChanges: TreeEditing {
         }
     }
 
-    /// The caller records what has become of files.
+    /// Syncs the changes. The caller records them.
     func commit(_: KnownChanges) throws(Failure) {
         defer { editor = store.editor(for: command, keeping: places) }
         try editor.commit()
@@ -44,7 +44,7 @@ final class DirectoryChanges: TreeEditing {
 }
 
 extension PlannedChange {
-    /// From where to where it moves something; nil where it moves nothing.
+    /// The old and new path of a move; nil for other changes.
     fileprivate var renaming: TreeEditor.Renaming? {
         switch change {
         case .move(let path, let target, _, _): (path, target)
@@ -53,12 +53,12 @@ extension PlannedChange {
         }
     }
 
-    /// The paths that it is about where it moves nothing.
+    /// The paths of a change that is not a move.
     fileprivate var pathsBeside: [RelativePath] { renaming == nil ? [change.path] : [] }
 }
 
 extension TreeEditor {
-    /// - Returns: what a file is behind it; nil for what is none.
+    /// - Returns: the version of a file after the change; nil for folders and links.
     fileprivate func make(_ planned: PlannedChange) throws(Failure) -> ContentVersion? {
         let expected = planned.expected
         switch planned.change {

@@ -7,30 +7,30 @@ import TransferSystem
 extension FileStore {
     package func changes(for command: StoringCommand?) -> any TreeEditing { DirectoryChanges(self, for: command) }
 
-    /// To make folders and links with, and to change what is there.
+    /// An editor that makes folders and links, and changes existing entries.
     ///
     /// - Parameters:
-    ///   - command: the command that it makes changes for, where that is known.
-    ///   - places: where what gives way is kept; nil where it is gone for good.
+    ///   - command: the command that the changes are part of; nil if it is unknown.
+    ///   - places: keeps replaced files; nil to remove them for good.
     func editor(for command: StoringCommand? = nil, keeping places: KeptPlaces? = nil) -> TreeEditor {
         TreeEditor(tree, incoming, rights: rights, space, for: command, keeping: places) { [incoming] in
             incoming.directory
         }
     }
 
-    /// For what gives way to a batch of changes.
+    /// Places in the trash for one batch of changes.
     func keptPlaces() -> KeptPlaces { KeptPlaces(tree, incoming, space?.quota) }
 
-    /// What has a path, without a look at its content.
+    /// The file, folder or link at a path. The content is not read.
     ///
-    /// - Returns: nothing where there is none, also for what is no file, folder or link.
-    /// - Throws: where nobody can say what is there.
+    /// - Returns: nil if the path does not exist, or is something else, such as a FIFO.
+    /// - Throws: if the path cannot be examined.
     package func object(at path: RelativePath) throws(Failure) -> FoundObject? { try tree.object(at: path) }
 
-    /// Makes durable what names there are in the folders of these paths, and above.
+    /// Syncs the names in the folders of these paths, and in those above.
     ///
-    /// - Returns: false where that cannot be done, and where one of the folders is there and is doubted: a sync of what holds its
-    ///   name says nothing of that.
+    /// - Returns: false if that fails, and if a folder exists and is in doubt: a sync of its parent proves nothing
+    ///   then.
     package func confirmNames(of paths: [RelativePath]) -> Bool {
         let moment = incoming.committer.moment
         var folders: Set<RelativePath> = []
@@ -49,7 +49,7 @@ extension FileStore {
                 try editor.confirmNames(in: folder)
             }
             try editor.commit()
-            // One that another batch has made may just be told to be lost.
+            // A folder of another batch may just be reported as lost.
             _ = incoming.committer.isInDoubt(about: moment)
             for folder in folders where try tree.object(at: folder) != nil {
                 try incoming.committer.directories.checkTrust(in: folder)
@@ -60,7 +60,7 @@ extension FileStore {
         }
     }
 
-    /// Whether one of the folders of these paths is there and is doubted: no sync of it proves anything.
+    /// Whether one of the folders of these paths exists and is in doubt, so that a sync of it proves nothing.
     package func isDoubted(_ paths: [RelativePath]) -> Bool {
         for path in paths {
             var next = path.parent
@@ -76,7 +76,7 @@ extension FileStore {
         return false
     }
 
-    /// The parts of the trash, in no order; those alone that have something below a folder, where one is given.
+    /// The parts of the trash, in no order; with a folder, those that have something below it.
     package func trash(below folder: RelativePath?) throws(Failure) -> [TrashBatch] {
         let batches = try attempt("look into the trash") { () throws(SystemError) -> [TrashBatch] in
             do throws(SystemError) {
@@ -104,7 +104,7 @@ extension DirectoryTree {
 }
 
 extension FileStore {
-    /// What would be free without a part of the trash. Looks at every file in it.
+    /// The room that removing a part of the trash would free. Examines every file in it.
     package func freeable(_ batch: TrashBatch) -> FreeableRoom {
         var walk = StoredWalk(tree, from: .trash(batch, nil))
         var sum = FreeableRoom()
@@ -118,12 +118,12 @@ extension FileStore {
         return sum
     }
 
-    /// Has somebody make room where it is missing, before anything is refused for that.
+    /// Sets the handler that frees room before an upload is refused for lack of it.
     ///
-    /// - Parameter body: called on any thread, without a lock that others wait for; says whether there is more room than before.
+    /// - Parameter body: called on any thread without locks; returns whether it has freed room.
     package func whenFull(_ body: @escaping @Sendable (RoomNeed) -> Bool) { incoming.room.set(body) }
 
-    /// Whether calls to the disk come one after the other, on one thread.
+    /// Whether all calls to the disk come from one thread.
     package var isSerial: Bool { tree.root.disk.isSerial }
 
     /// Removes empty folders of the trash.

@@ -4,19 +4,19 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// A file that is found under the name that it is to get: it has two names, or its file system takes both names for one, as those do
-/// that ignore case, or it is mounted there. rename(2) changes nothing then.
+/// Renames a file that is already found under its new name: it has two names, or its file system takes both names for
+/// one, as one that ignores case does, or it is mounted there. rename(2) does nothing then.
 ///
-/// To take the old name away is right in the first case alone. In the others it would be the only one.
+/// Only in the first case may the old name be removed. In the others it is the only one.
 struct OneFile {
     private let disk: Disk
     private let status: stat
 
-    /// - Parameter status: of the file.
+    /// - Parameter status: the file's status.
     init(_ disk: Disk, _ status: stat) { (self.disk, self.status) = (disk, status) }
 
-    /// - Returns: false if the file is still found under the new name when it has lost the old one, because it is mounted there: it has
-    ///   its old name then.
+    /// - Returns: false if the file is still found under the new name without the old one, because it is mounted
+    ///   there; then it keeps its old name.
     func rename(
         _ name: String, in parent: DirectoryHandle, to newName: String, in directory: DirectoryHandle
     ) throws(SystemError) -> Bool {
@@ -25,30 +25,32 @@ struct OneFile {
             : try leaveOneName(name, in: parent, newName, in: directory)
     }
 
-    /// The file has one name, which is written in another way from now on.
+    /// Renames a file with one name by way of a temporary name.
     private func renameByThirdName(
         _ name: String, in parent: DirectoryHandle, to newName: String, in directory: DirectoryHandle
     ) throws(SystemError) -> Bool {
         let third = StagedFile.scratchName()
         try disk.rename(parent.number, name, to: (parent.number, third))
         do throws(SystemError) {
-            // The kernel may still find the file under the new name, where it keeps in mind what a FUSE file system said before.
+            // The kernel may still find the file under the new name, because it caches what a FUSE file system has
+            // reported.
             if try directory.status(newName).map(status.isSame) ?? true {
                 try disk.rename(parent.number, third, to: (directory.number, newName))
-                // Of two names of one file rename(2) leaves both.
+                // If both are names of one file, rename(2) leaves both.
                 if try parent.status(third) == nil { return true }
             }
             try disk.rename(parent.number, third, to: (parent.number, name))
             return false
         } catch {
             try? disk.rename(parent.number, third, to: (parent.number, name))
-            // What is mounted cannot be replaced, and is on another mount.
+            // A mounted file cannot be replaced, and is on another mount.
             guard [EBUSY, EXDEV].contains(error.errno) else { throw error }
             return false
         }
     }
 
-    /// The file has several names, of which these may be two or one.
+    /// Removes the old name of a file with several names. The two may be one and the same; then the new one is made
+    /// again.
     private func leaveOneName(
         _ name: String, in parent: DirectoryHandle, _ newName: String, in directory: DirectoryHandle
     ) throws(SystemError) -> Bool {

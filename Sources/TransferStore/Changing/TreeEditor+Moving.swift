@@ -10,11 +10,11 @@ extension TreeEditor {
     /// Gives a file, folder or link another path.
     ///
     /// - Parameters:
-    ///   - replaces: whether a file or link that is there gives way to another one.
-    ///   - expected: what has to be moved; nothing for anything.
-    ///   - compared: the file as it has to be still; nothing for any content.
-    /// - Throws: `notFound`; `pathConflict` where the path is taken; `invalidPath` for a folder into itself; `busy` where something
-    ///   else has the path than was expected; `sourceChanged` for another content than was compared.
+    ///   - replaces: whether a file or link at the target is replaced.
+    ///   - expected: the object that has to be moved; nil for any.
+    ///   - compared: the content that the file must still have; nil for any.
+    /// - Throws: `notFound`; `pathConflict` if the target is taken; `invalidPath` to move a folder into itself;
+    ///   `busy` if another object has the path; `sourceChanged` if the content is not the compared one.
     package func move(
         _ path: RelativePath, to target: RelativePath, replaces: Bool = false,
         expecting expected: ContentVersion? = nil, as compared: ComparedFile? = nil
@@ -38,7 +38,7 @@ extension TreeEditor {
                 try checkReplaceable(target, status, replaces)
             }
         }
-        // What is durable where it is must not depend on the name of a folder that is not.
+        // An entry with a durable name must not depend on a folder whose name is not durable.
         try directories.settle(target.parent, before: path, since: failures)
         try rename(path, in: parent, target, in: directory, replaces: replaces, expected, compared)
         directories.change(parent)
@@ -54,12 +54,12 @@ extension TreeEditor {
         return Moved(version: (ContentVersion(found), version))
     }
 
-    /// Makes the folders that things are about to be moved to, and makes their names durable together: each move would see to
-    /// its own before it takes away the old name, one after the other. To be called before anything is changed. What cannot be
-    /// made here the move itself refuses; where a sync fails, the whole batch fails.
+    /// Creates the folders for a batch of moves and syncs their names together; otherwise each move would sync its own
+    /// before it removes the old name. To be called before anything is changed. If a folder cannot be created, its move
+    /// fails; if a sync fails, the whole batch fails.
     ///
-    /// - Parameter others: what other changes of the batch touch. A folder there is made when its turn comes, as are those
-    ///   that a move of the batch brings or takes away.
+    /// - Parameter others: paths that other changes of the batch touch. Their folders are created in turn, as are
+    ///   those that a move of the batch adds or removes.
     package func prepare(_ moves: [Renaming], beside others: [RelativePath] = []) {
         let committer = incoming.committer
         guard committer.isNeeded else { return }
@@ -81,7 +81,7 @@ extension TreeEditor {
         ahead.close()
     }
 
-    /// With the lock that keeps away whoever replaces a file, so that what was looked at is what is moved.
+    /// Renames with the lock for replacements held, so that the entry that was checked is the one that is moved.
     private func rename(
         _ path: RelativePath, in parent: DirectoryHandle, _ target: RelativePath, in directory: DirectoryHandle,
         replaces: Bool, _ expected: ContentVersion?, _ compared: ComparedFile?
@@ -115,7 +115,8 @@ extension TreeEditor {
                     try disk.renameToFreeName(parent.number, name, to: (directory.number, newName))
                     return true
                 } catch {
-                    // Some file systems lack the flag (rename(2)). Others who make a name meanwhile do that in one call, too.
+                    // Some file systems lack the flag (rename(2)). A name that another caller creates meanwhile is made
+                    // in one call, too.
                     guard error.isExisting || error.errno == EINVAL else { throw error }
                     if let there = try directory.status(newName) {
                         guard let found, found.hasOneName, found.isSame(as: there) else { return false }
@@ -132,7 +133,7 @@ extension TreeEditor {
 }
 
 extension RelativePath {
-    /// Whether it is one of these, or lies in one.
+    /// Whether the path is one of these, or below one.
     fileprivate func isIn(_ paths: Set<RelativePath>) -> Bool {
         var next: RelativePath? = self
         while let path = next {

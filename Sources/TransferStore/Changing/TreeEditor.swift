@@ -4,47 +4,47 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// Makes folders and links, gives what is there other names and attributes. Nothing is durable before `commit`. Belongs to one
-/// task at a time.
+/// Makes folders and links, and changes names and attributes. Nothing is durable before `commit`. Belongs to one task
+/// at a time.
 ///
-/// Every change of a name is one call that the file system makes as a whole: whoever looks sees what was before, or what is
-/// after. Replacing is rename(2) of what was made under another name first.
+/// Every change of a name is one atomic call: a reader sees the state before or after it. To replace an entry, the new
+/// one is created under another name and renamed.
 package final class TreeEditor {
-    /// A file or folder that has another path now.
+    /// The outcome of a change of a file or folder.
     package struct Moved: Sendable {
-        /// Of a file, as it was and as it is; nothing for a folder.
+        /// The versions of a file before and after; nil for a folder or link.
         package let version: (before: ContentVersion, after: ContentVersion)?
     }
 
-    /// From where to where something is moved.
+    /// The old and new path of a move.
     package typealias Renaming = (path: RelativePath, target: RelativePath)
 
     let tree: DirectoryTree
     let incoming: Incoming
-    /// Those that files and folders keep in any case.
+    /// Permissions that files and folders keep in any case.
     private let rights: OwnerRights
     private let space: Space?
     let command: StoringCommand?
-    /// Where what gives way is kept; nil where it is gone for good.
+    /// Keeps replaced files; nil to remove them for good.
     private let places: KeptPlaces?
     let directories: BatchDirectories
-    /// Where what replaces something is made first.
+    /// Returns the directory in which replacements are created first.
     private let scratch: () throws(Failure) -> DirectoryHandle
-    /// Files and folders whose attributes were changed.
+    /// Files and folders with changed attributes, to be synced.
     private var changed: [OpenFile] = []
     let failures: Int
-    /// Folders of the trash that something was taken out of, and that may be empty now.
+    /// Folders of the trash that may be empty now, because something was moved out.
     var emptied: Set<RelativePath> = []
-    /// Whether folders that are open may have other paths by now.
+    /// Whether open folders may have other paths by now.
     var hasMovedFolder = false
 
-    /// A descriptor in an array.
+    /// Holds a descriptor in an array.
     private final class OpenFile {
         let descriptor: Descriptor
         init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
     }
 
-    /// Descriptors that may be open at once: a batch may name thousands of folders.
+    /// The most descriptors that are open at once: a batch may name thousands of folders.
     static let mostOpened = 64
 
     init(
@@ -60,12 +60,12 @@ package final class TreeEditor {
 
     var disk: Disk { tree.root.disk }
 
-    /// Whether `commit` has to be called before anything else is changed.
+    /// Whether `commit` has to be called before the next change.
     package var isFull: Bool {
         hasMovedFolder || directories.hasFailed || directories.count + changed.count >= Self.mostOpened
     }
 
-    /// Makes all of it durable. What comes next is another editor's.
+    /// Syncs all changes. Use another editor for further changes.
     package func commit() throws(Failure) {
         defer {
             directories.close()
@@ -78,7 +78,7 @@ package final class TreeEditor {
         }
         try places?.settle(since: failures)
         try directories.commit(since: failures)
-        // What is left of a part of the trash when all is back: nobody needs to know whether these are gone for good.
+        // Empty folders of the trash go without a sync.
         for folder in emptied { tree.removeEmptyTrash(folder, incoming.committer.directories) }
         emptied = []
     }
@@ -87,14 +87,14 @@ package final class TreeEditor {
 // MARK: Making
 
 extension TreeEditor {
-    /// Makes a folder, with those above it, unless it is there.
+    /// Creates a folder, with those above it, unless it exists.
     ///
     /// - Parameters:
-    ///   - replaces: whether a file or link gives way to it.
-    ///   - compared: what gives way, as it has to be still; nothing for anything.
-    ///   - permissions: those that it is going to have: until then it has no more of them, and all of its owner's. Nothing for those
-    ///     of any new folder, which those above it get.
-    /// - Throws: `pathConflict` where something else has the name; `sourceChanged` for something else than was compared.
+    ///   - replaces: whether a file or link at the path is replaced.
+    ///   - compared: the entry to be replaced as it must still be; nil for any.
+    ///   - permissions: its final permissions. It is created with these and all permissions for its owner; nil
+    ///     creates it with the default ones, as those above it.
+    /// - Throws: `pathConflict` if the name is taken; `sourceChanged` if the entry is not the compared one.
     package func makeDirectory(
         _ path: RelativePath, replaces: Bool = false, as compared: ComparedFile? = nil, permissions: UInt16? = nil
     ) throws(Failure) {
@@ -110,10 +110,10 @@ extension TreeEditor {
         }
     }
 
-    /// Makes a folder in place of what is no folder: it is made under another name first, and both change their names in one step. So
-    /// what has the name gives way to nothing that could not be made.
+    /// Replaces a file or link by a folder: the folder is created under another name, and then both names are exchanged
+    /// in one step. So nothing is replaced if the folder cannot be created.
     ///
-    /// - Returns: false if a folder has the name by now.
+    /// - Returns: false if the name has a folder by now.
     private func replaceByFolder(
         _ path: RelativePath, in parent: DirectoryHandle, _ mode: mode_t, _ compared: ComparedFile?
     ) throws(Failure) -> Bool {
@@ -146,7 +146,7 @@ extension TreeEditor {
         return true
     }
 
-    /// Gives a new folder the name of what is no folder, and removes that.
+    /// Exchanges the names of a new folder and a file or link, and removes the latter.
     private func exchange(
         _ new: (directory: DirectoryHandle, name: String), with old: (directory: DirectoryHandle, name: String),
         _ mode: mode_t
@@ -155,15 +155,15 @@ extension TreeEditor {
             try disk.exchange(new.directory.number, new.name, with: (old.directory.number, old.name))
             try? new.directory.unlink(new.name)
         } catch {
-            // The file system cannot, the folder is on another mount than the scratch one, or what had the name is in the trash, where
-            // that takes a move.
+            // The file system cannot exchange names, the folder is on another mount than the scratch directory, or the
+            // replaced entry was moved to the trash.
             guard [EINVAL, ENOSYS, ENOTSUP, EXDEV, ENOENT].contains(error.errno) else { throw error }
             try? disk.removeDirectory(new.directory.number, new.name)
             try makeDirectoryInPlace(of: old.name, in: old.directory, mode)
         }
     }
 
-    /// The same in two steps. What has the name gets it back if the folder cannot be made.
+    /// Does the same in two steps. The entry gets its name back if the folder cannot be created.
     private func makeDirectoryInPlace(
         of name: String, in parent: DirectoryHandle, _ mode: mode_t
     ) throws(SystemError) {
@@ -179,9 +179,9 @@ extension TreeEditor {
         try parent.unlink(aside)
     }
 
-    /// Makes a symbolic link that says that, and is never followed here.
+    /// Creates a symbolic link with a target, which is never followed by the server.
     ///
-    /// - Parameter compared: what gives way to it, as it has to be still; nothing for anything.
+    /// - Parameter compared: the entry to be replaced as it must still be; nil for any.
     package func makeLink(
         _ path: RelativePath, to target: [UInt8], replaces: Bool, as compared: ComparedFile? = nil
     ) throws(Failure) {
@@ -199,14 +199,14 @@ extension TreeEditor {
         }
     }
 
-    /// Gives a file another name.
+    /// Gives a file another name, as a hard link.
     ///
     /// - Parameters:
-    ///   - expected: what the source has to be; nothing for any file.
-    ///   - compared: what gives way to it, as it has to be still; nothing for anything.
-    ///   - known: the source, as it has to be still; nothing for any content.
-    /// - Throws: `notFound`; `wrongForm` for what is no file; `busy` for another one than was expected; `sourceChanged` for something
-    ///   else than was compared.
+    ///   - expected: the object that the source has to be; nil for any file.
+    ///   - compared: the entry to be replaced as it must still be; nil for any.
+    ///   - known: the content that the source must still have; nil for any.
+    /// - Throws: `notFound`; `wrongForm` if the source is not a file; `busy` if it is another object; `sourceChanged`
+    ///   if a content is not the compared one.
     package func makeHardLink(
         _ path: RelativePath, to source: RelativePath, replaces: Bool, expecting expected: ContentVersion? = nil,
         as compared: ComparedFile? = nil, sourceAs known: ComparedFile? = nil
@@ -240,7 +240,7 @@ extension TreeEditor {
         return Moved(version: (ContentVersion(before), version))
     }
 
-    /// Gives what is made its name, at once or in place of what has it.
+    /// Creates an entry at its path, or in a scratch directory if it replaces another one.
     private func put(
         _ path: RelativePath, in parent: DirectoryHandle, replaces: Bool, _ compared: ComparedFile?,
         _ make: (DirectoryHandle, String) throws(SystemError) -> Void
@@ -259,10 +259,11 @@ extension TreeEditor {
         guard isTaken else { return }
         guard replaces else { throw .taken(path) }
         let scratch = try scratch()
-        // No upload has such an id by chance.
+        // The name contains a random id, so no upload has it.
         let other = StagedFile.scratchName()
         try attempt("make what replaces \(path)") { () throws(SystemError) in try make(scratch, other) }
-        // After a successful rename nothing has the name, but where both were names of one file: rename(2) leaves both.
+        // After a successful rename the scratch name is gone, unless both were names of one file: rename(2) leaves
+        // both.
         defer { try? scratch.unlink(other) }
         try incoming.replacing.withLock { _ throws(Failure) in
             let found = try status(of: path, in: parent)
@@ -277,17 +278,17 @@ extension TreeEditor {
         }
     }
 
-    /// Replaces what has its name in the trash, where it is to be kept.
+    /// Replaces an entry that was linked into the trash, if it is to be kept.
     ///
-    /// - Parameter found: the object at the path; nil where the path is free.
-    /// - Throws: `busy` for another one than was kept.
+    /// - Parameter found: the entry at the path; nil if the path is free.
+    /// - Throws: `busy` if it is not the one that was kept.
     func keeping(
         _ found: stat?, at path: RelativePath, in parent: DirectoryHandle, _ replace: () throws(Failure) -> Void
     ) throws(Failure) {
         guard let found else { return try replace() }
         let isMoved = try places?.replace(found, at: path, in: parent, since: failures, replace)
         if isMoved == nil { try replace() }
-        // A file without another name is gone now, unless it was moved to the trash, where it counts.
+        // A file without another name is gone now, unless it was moved to the trash, where it still counts.
         guard isMoved != true, found.isFile, found.st_nlink < 2 else { return }
         space?.quota?.removed(ContentVersion(found).size)
     }
@@ -300,14 +301,14 @@ extension TreeEditor {
 // MARK: Attributes
 
 extension TreeEditor {
-    /// Makes a file, folder or link what is said of it.
+    /// Sets the attributes of a file, folder or link.
     ///
     /// - Parameters:
-    ///   - form: what it has to be; nothing for any of these.
-    ///   - expected: what has to be there; nothing for anything.
-    ///   - compared: the file as it has to be still; nothing for any content.
-    /// - Returns: of a file, its version before and after.
-    /// - Throws: `sourceChanged` for another form or content than was compared.
+    ///   - form: the form that it must have; nil for any.
+    ///   - expected: the object that has to be there; nil for any.
+    ///   - compared: the content that the file must still have; nil for any.
+    /// - Returns: the versions of a file before and after.
+    /// - Throws: `sourceChanged` if the form or content is not the compared one.
     package func set(
         _ path: RelativePath, permissions: UInt16?, modified: Timestamp?, _ extra: ExtraAttributes?,
         of form: FoundObject.Form? = nil, expecting expected: ContentVersion? = nil, as compared: ComparedFile? = nil
@@ -322,14 +323,15 @@ extension TreeEditor {
             try setLink(path, in: parent, modified, extra)
             return Moved(version: nil)
         }
-        // What its owner may not read cannot be opened. If the change fails, he keeps the right to.
+        // A file that its owner may not read cannot be opened. If the change fails, the owner keeps the permission to
+        // read.
         let lent = try attempt("open \(path), which is closed to its owner") { () throws(SystemError) in
             try disk.lendReading(parent.number, String(path.name), status)
         }
         let file = try open(path)
         let opened = try examine(file, path)
         try Self.check(opened, is: expected, path)
-        // Lending has touched it.
+        // Lending the permission has changed the version.
         try compared?.check(lent == nil ? opened : status, path)
         let wanted = permissions.map { mode_t(rights.added(to: $0, isFolder: status.isDirectory)) }
         try attempt("set the attributes of \(path)") { () throws(SystemError) in
@@ -364,9 +366,9 @@ extension TreeEditor {
         }
     }
 
-    /// What is in a folder by now is synced with the rest; where there is no folder, nothing is.
+    /// Syncs the names in a folder with the rest, if the folder exists.
     ///
-    /// - Parameter folder: nothing for the top.
+    /// - Parameter folder: nil for the top.
     func confirmNames(in folder: RelativePath?) throws(Failure) {
         do throws(SystemError) {
             directories.change(folder == nil ? try tree.root.openDirectory(".") : try tree.open(folder))
@@ -407,15 +409,16 @@ extension TreeEditor {
 extension stat {
     var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
 
-    /// Whether it is of the same file or folder, under whatever name.
+    /// Whether it is the same file or folder, under any name.
     func isSame(as other: stat) -> Bool { st_dev == other.st_dev && st_ino == other.st_ino }
 
-    /// Whether another name under which it is found is the same name to the file system, or a mount. Folders have one name each.
+    /// Whether it has one name only, so that another name under which it is found is the same one to the file system,
+    /// or a mount.
     var hasOneName: Bool { isDirectory || st_nlink < 2 }
 }
 
 extension FoundObject {
-    /// - Returns: nothing for what is no file, folder or link.
+    /// - Returns: nil for anything other than a file, folder or link.
     init?(_ status: stat) {
         guard status.isFile || status.isDirectory || status.isLink else { return nil }
         self.init(status.isFile ? .file : status.isDirectory ? .folder : .link, ContentVersion(status))

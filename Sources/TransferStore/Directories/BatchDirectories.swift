@@ -4,23 +4,23 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// The directories that a batch of uploads goes to, and which of them have to be made durable.
+/// The directories that a batch of uploads goes to, and which of them have to be synced.
 final class BatchDirectories {
     private let tree: DirectoryTree
     private let committer: Committer
     private var opened: [RelativePath?: DirectoryHandle] = [:]
-    /// Directories whose names have to be made durable, in the order in which they came, and which these are.
+    /// Directories in which names have to be synced, in the order in which they came, and the set of these.
     private var unsynced: [DirectoryHandle] = []
     private var changed: Set<ObjectIdentifier> = []
-    /// Directories whose own names become durable with these, and what has the names.
+    /// Directories whose own names become durable by these syncs, with their parents.
     private var reached: [(path: RelativePath, parent: DirectoryHandle)] = []
-    /// Those of them that were not there before, and whose names are not durable yet.
+    /// New directories whose names are not durable yet.
     private(set) var made: [RelativePath] = []
-    /// Those whose names are durable already, and perhaps not those above them.
+    /// Directories whose names are durable already, though perhaps not those of their parents.
     private var settled: Set<RelativePath> = []
-    /// When one was last found that was there before, as the committer counts.
+    /// The committer's moment at which an existing directory was last found.
     private var lastLook: Int?
-    /// Of an early sync; counts for the whole batch.
+    /// The error of a sync before the end of the batch; it fails the whole batch.
     private var failure: Failure?
 
     init(_ tree: DirectoryTree, _ committer: Committer) {
@@ -28,7 +28,7 @@ final class BatchDirectories {
         self.committer = committer
     }
 
-    /// Directories that are open; most are in both tables.
+    /// The number of open directories; most are in both tables.
     var count: Int { Set(opened.values.lazy.map(ObjectIdentifier.init)).union(changed).count }
 
     func isOpen(_ path: RelativePath?) -> Bool { opened[path] != nil }
@@ -36,13 +36,13 @@ final class BatchDirectories {
     /// Whether a sync has failed, so that nothing of the batch can be made durable.
     var hasFailed: Bool { failure != nil }
 
-    /// Opens a directory, making what is missing.
+    /// Opens a directory, creating what is missing.
     ///
     /// - Parameters:
-    ///   - mode: of which the umask leaves the permissions of the directory, where it is made; those above it have 0777. In the trash
-    ///     one has those of the directory that it stands for.
-    ///   - replacing: makes the directory in place of something else that has the name, and returns false if a directory had it; nil to
-    ///     make it where the name is free alone.
+    ///   - mode: the mode of the directory if it is created, before the umask; new directories above it get 0777. In
+    ///     the trash a directory gets the mode of the original one.
+    ///   - replacing: creates the directory in place of a file or link that has the name, and returns false if a
+    ///     directory had it; nil to create it only if the name is free.
     func open(
         _ path: RelativePath?, mode: mode_t = 0o777, replacing: (() throws(Failure) -> Bool)? = nil
     ) throws(Failure) -> DirectoryHandle {
@@ -59,20 +59,19 @@ final class BatchDirectories {
         return directory
     }
 
-    /// A name in it was given.
+    /// Notes that a name was added or removed in the directory.
     func change(_ directory: DirectoryHandle) {
         if changed.insert(ObjectIdentifier(directory)).inserted { unsynced.append(directory) }
     }
 
-    /// Makes the names of new folders durable, before something that has a durable name gets another one in there. Otherwise a
-    /// disk that loses the folder's name, and not that the old name is gone, loses what was moved: where there is no journal it
-    /// may keep either.
+    /// Syncs the names of new folders before an entry with a durable name is moved into them. Otherwise a disk without
+    /// a journal could lose the folder's name but keep the removal of the old name, and the moved entry would be lost.
     ///
-    /// A folder is synced for once in a batch, and not where its name is as durable as that of what is moved.
+    /// A folder is synced once in a batch, and not at all if its name is as durable as that of the moved entry.
     ///
     /// - Parameters:
-    ///   - folder: where the new name is going to be, and which is open; nil for the top.
-    ///   - source: what is going to be moved.
+    ///   - folder: the open folder of the new name; nil for the top.
+    ///   - source: the path that is going to be moved.
     func settle(_ folder: RelativePath?, before source: RelativePath, since failures: Int) throws(Failure) {
         guard let folder, committer.isNeeded else { return }
         let open = reached.filter { path, _ in
@@ -85,7 +84,7 @@ final class BatchDirectories {
             let holders = open.map(\.parent).filter { seen.insert(ObjectIdentifier($0)).inserted }
             try sync(holders, since: failures)
         } catch {
-            // The kernel has told it, and tells the next sync nothing.
+            // The kernel has reported the failure, and will not report it to the next sync.
             failure = error
             throw error
         }
@@ -94,17 +93,18 @@ final class BatchDirectories {
         try checkTrust(in: open.map(\.path))
     }
 
-    /// A sync of another batch's that was made for this one: the kernel has told of its failure, and tells this one nothing.
+    /// Takes over the failure of another batch's sync that was made for this one too: the kernel reports it only once.
     func adoptFailure(of other: BatchDirectories) { failure = failure ?? other.failure }
 
-    /// Directories that have to be synced, to be synced together with something else; `finish` has to be told what came of it.
+    /// Descriptors of the directories that have to be synced, for a caller that syncs them together with something else
+    /// and then calls `finish`.
     var unsyncedNumbers: [Int32] { unsynced.map(\.number) }
 
     var hasUnsynced: Bool { !unsynced.isEmpty || failure != nil }
 
-    /// All of `unsyncedNumbers` was synced, with `made` as what that was about.
+    /// Called after `unsyncedNumbers` were synced, with `made` as the new directories that the syncs cover.
     ///
-    /// - Parameter errors: one for each, in their order.
+    /// - Parameter errors: the result for each descriptor, in their order.
     func finish(_ errors: some Sequence<SystemError?>) throws(Failure) {
         if let failure { throw failure }
         if let error = errors.lazy.compactMap(\.self).first { throw fail(error) }
@@ -113,14 +113,14 @@ final class BatchDirectories {
         try trustReached()
     }
 
-    /// Makes all names durable, those of the directories included.
+    /// Syncs all names, including those of the directories.
     func commit(since failures: Int) throws(Failure) {
         if let failure { throw failure }
         try sync(unsynced, since: failures)
         try trustReached()
     }
 
-    /// All names are durable.
+    /// Records the directories as durable, after all names were synced.
     private func trustReached() throws(Failure) {
         made.removeAll()
         guard committer.isNeeded else { return }
@@ -128,7 +128,7 @@ final class BatchDirectories {
         committer.directories.insert(reached.map(\.path))
     }
 
-    /// They are doubted by now, or noted as not synced.
+    /// The new directories are in doubt by now, or noted as unsynced.
     private func fail(_ error: SystemError) -> Failure {
         made.removeAll()
         let error = Failure(error, doing: "make a directory durable")
@@ -157,20 +157,20 @@ final class BatchDirectories {
         changed.subtract(holders.map(ObjectIdentifier.init))
     }
 
-    /// Another batch that made one of them may have failed meanwhile, or is about to: one of its syncs has been told so already,
-    /// and others of them are still on their way.
+    /// Another batch that created one of them may have failed meanwhile, or be about to: one sync may have received the
+    /// error while others are still running.
     private func checkTrust(in paths: [RelativePath]) throws(Failure) {
         if let lastLook { _ = committer.isInDoubt(about: lastLook) }
         for path in paths { try committer.directories.checkTrust(in: path) }
     }
 
-    /// A descriptor of its own, because the kernel tells each of a failure once: through a common one another batch might
-    /// hear of it instead.
+    /// A descriptor of its own: the kernel reports a failure once to each descriptor, so a shared one might report it
+    /// to another batch.
     private func openRoot() throws(SystemError) -> DirectoryHandle {
         committer.isNeeded ? try tree.root.openDirectory(".") : tree.root
     }
 
-    /// - Returns: nothing when it is not there, or when nobody has seen to its name.
+    /// - Returns: nil if the directory does not exist, or if its name is not known to be durable.
     private func existing(_ path: RelativePath) throws(Failure) -> DirectoryHandle? {
         guard !committer.isNeeded || committer.directories.contains(path) else { return nil }
         return try attempt("open the directory") { () throws(SystemError) in
@@ -183,7 +183,7 @@ final class BatchDirectories {
         }
     }
 
-    /// The mode for a new directory. In the trash it copies that of the original directory, or is 0700 if there is none.
+    /// The mode for a new directory. In the trash it copies that of the original directory, or is 0700 if that is gone.
     private func permissions(of path: RelativePath, _ mode: mode_t) -> mode_t {
         guard path.leadsToTrash else { return mode }
         guard let before = path.placeBeforeTrash, let parent = try? tree.open(before.parent),
@@ -192,7 +192,7 @@ final class BatchDirectories {
         return status.st_mode & 0o777 | 0o700
     }
 
-    /// - Returns: false if something has the name.
+    /// - Returns: false if the name is taken.
     func make(_ path: RelativePath, in parent: DirectoryHandle, _ mode: mode_t) throws(Failure) -> Bool {
         let mode = permissions(of: path, mode)
         return try attempt("make the directory \(path)") { () throws(SystemError) in

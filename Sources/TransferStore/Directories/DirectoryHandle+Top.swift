@@ -3,12 +3,12 @@ import Glibc
 import TransferSystem
 
 extension DirectoryHandle {
-    /// Opens the directory that everything is stored in, making it where it is missing.
+    /// Opens the directory that everything is stored in, creating it if it is missing.
     ///
     /// - Parameters:
-    ///   - path: of this machine; its parent must exist.
-    ///   - mode: of which the umask leaves its permissions, where it is made.
-    ///   - syncs: whether what is in it is to survive a power failure, and so its own name.
+    ///   - path: on this machine; its parent must exist.
+    ///   - mode: the mode of the directory if it is created, before the umask.
+    ///   - syncs: whether its content, and so its name, must survive a power failure.
     static func openOrMake(
         path: String, mode: mode_t = 0o777, on disk: Disk, syncs: Bool
     ) throws(SystemError) -> DirectoryHandle {
@@ -18,15 +18,15 @@ extension DirectoryHandle {
         do throws(SystemError) {
             try directory.syncAbove()
         } catch {
-            // The next attempt would take it for durable.
+            // Otherwise the next attempt would take its name for durable.
             if isNew { try? disk.removeDirectory(AT_FDCWD, path) }
             throw error
         }
         return directory
     }
 
-    /// Syncs the directories above, as far as they are on the same file system: whoever made them a moment ago may not have
-    /// seen to that. One that may not be read cannot be synced, nor can one on some special file systems (fsync(2)).
+    /// Syncs the parents on the same file system: another process may have created them a moment ago without a sync. A
+    /// parent that may not be read cannot be synced, nor can some special file systems (fsync(2)).
     private func syncAbove() throws(SystemError) {
         var (directory, status) = (self, try disk.status(number))
         do throws(SystemError) {
@@ -42,7 +42,7 @@ extension DirectoryHandle {
         }
     }
 
-    /// - Returns: whether it was missing.
+    /// - Returns: whether the directory was missing.
     func makeDirectoryIfMissing(_ name: String, mode: mode_t) throws(SystemError) -> Bool {
         try disk.makeDirectoryIfMissing(number, name, mode: mode)
     }

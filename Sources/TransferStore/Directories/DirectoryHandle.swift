@@ -14,7 +14,7 @@ final class DirectoryHandle: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Opens a directory by a path of this machine, which the operator chose and is trusted.
+    /// Opens a directory by a path on this machine, which the operator has chosen and which is trusted.
     convenience init(path: String, on disk: Disk) throws(SystemError) {
         self.init(try disk.open(AT_FDCWD, path, flags: clinux_o_directory | O_RDONLY), on: disk)
     }
@@ -23,7 +23,7 @@ final class DirectoryHandle: Sendable {
         try disk.makeDirectory(number, name, mode: mode)
     }
 
-    /// - Throws: ELOOP for a symbolic link, like openat2; the plain call says ENOTDIR of it.
+    /// - Throws: ELOOP for a symbolic link, as openat2(2) does; the plain call fails with ENOTDIR.
     func openDirectory(_ name: String) throws(SystemError) -> DirectoryHandle {
         do throws(SystemError) {
             let flags = clinux_o_directory | clinux_o_nofollow | O_RDONLY
@@ -38,7 +38,7 @@ final class DirectoryHandle: Sendable {
         try disk.open(number, name, flags: flags | clinux_o_nofollow, mode: mode)
     }
 
-    /// - Returns: nothing when the name is free.
+    /// - Returns: nil if the name does not exist.
     func status(_ name: String) throws(SystemError) -> stat? {
         do throws(SystemError) {
             return try disk.status(number, name)
@@ -48,7 +48,7 @@ final class DirectoryHandle: Sendable {
         }
     }
 
-    /// The same for a name that need not be a string.
+    /// The status of a name that may not be valid UTF-8.
     func status(_ name: [UInt8]) throws(SystemError) -> stat? {
         do throws(SystemError) {
             return try disk.status(number, name)
@@ -62,17 +62,17 @@ final class DirectoryHandle: Sendable {
         try disk.unlink(number, name)
     }
 
-    /// Makes the names in it durable.
+    /// Syncs the names in the directory.
     func sync() throws(SystemError) {
         try disk.sync(number)
     }
 
-    /// The names in it but `.` and `..`, in no order; repaired where they are not UTF-8.
+    /// The names in the directory except `.` and `..`, in no order; bytes that are not UTF-8 are replaced.
     func names() throws(SystemError) -> [String] {
         try rawNames().map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The names as they are.
+    /// The names as bytes, except `.` and `..`.
     func rawNames() throws(SystemError) -> [[UInt8]] {
         let stream = try DirectoryStream(self)
         var names: [[UInt8]] = []

@@ -4,17 +4,17 @@ import TransferCodec
 import TransferModel
 import TransferSystem
 
-/// Tells a directory of this machine from all others, as long as the machine runs: for a client that may have the directory of its
-/// server before it. docs/reference/protocol.md says what it is made of.
+/// Identifies a directory of this machine until the machine is restarted, for a client that may have the server's
+/// directory mounted itself. docs/reference/protocol.md defines the bytes.
 package enum DirectoryIdentity {
-    /// - Parameter descriptor: of the directory.
-    /// - Returns: 16 bytes, an XXH128 digest; nil where the directory or the kernel's boot id cannot be read.
+    /// - Parameter descriptor: a descriptor of the directory.
+    /// - Returns: 16 bytes, an XXH128 digest; nil if the directory or the kernel's boot id cannot be read.
     package static func of(_ descriptor: Int32) -> [UInt8]? {
         var status = stat()
         return fstat(descriptor, &status) == 0 ? of(status) : nil
     }
 
-    /// - Parameter status: of the directory.
+    /// - Parameter status: the directory's status.
     package static func of(_ status: stat) -> [UInt8]? {
         let boot = BootID.current
         guard boot != BootID.unknown else { return nil }

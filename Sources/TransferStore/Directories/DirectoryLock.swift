@@ -5,29 +5,31 @@ package import TransferModel
 import TransferPorts
 package import TransferSystem
 
-/// Keeps all servers but one out of a directory: flock(2) of a file in the server's own folder, in which the holder says who it is.
+/// Lets one server at a time use a directory, by flock(2) on a file in the server's own folder. The holder writes its
+/// host, process and boot id into the file.
 ///
 ///     init ─→ take ─→ isHeld … ─→ release
 package final class DirectoryLock: ScrubLock {
     static let name = "lock"
 
-    /// Bytes of what a holder says at most: the name of a host has 64 (hostname(7)).
+    /// The most bytes that a holder writes: a host name has up to 64 (hostname(7)).
     private static let longestLine = 256
 
     let folder: DirectoryHandle
     private let file: Descriptor
 
-    /// Whether the process has the file from another one, which has taken the lock and goes on holding it.
+    /// Whether the descriptor comes from another process, which has taken the lock and keeps holding it.
     private let isInherited: Bool
 
     private let isPassedOn = Atomic(false)
 
-    /// What the holder has written, and no other one has.
+    /// The line that this holder has written, which is unique.
     private let line = Locked<[UInt8]>([])
 
     /// - Parameters:
-    ///   - folder: the server's own.
-    ///   - descriptor: one of the file that this process has from another one, and that becomes the lock's. Nil opens the file.
+    ///   - folder: the server's own folder.
+    ///   - descriptor: a descriptor of the file that this process has from another one; the lock closes it. Nil opens
+    ///     the file.
     init(in folder: DirectoryHandle, inherited descriptor: Int32? = nil) throws(SystemError) {
         self.folder = folder
         isInherited = descriptor != nil
@@ -39,10 +41,10 @@ package final class DirectoryLock: ScrubLock {
         }
     }
 
-    /// The lock of a directory that a server is to store in, which is made where it is missing.
+    /// The lock of a directory that a server is to store in. The directory is created if it is missing.
     ///
-    /// - Parameter path: of this machine; its parent must exist.
-    /// - Throws: `storageFailed` where it cannot be opened, and where others may write in the server's own folder.
+    /// - Parameter path: on this machine; its parent must exist.
+    /// - Throws: `storageFailed` if it cannot be opened, or if other users may write in the server's own folder.
     package convenience init(ofDirectory path: String) throws(Failure) {
         let folder = try FileStore.openFolders(path, on: Disk(), syncs: true).own
         if let reason = OwnFolder.distrust(of: folder) { throw FileStore.cannotStore(in: path, reason) }
@@ -53,14 +55,16 @@ package final class DirectoryLock: ScrubLock {
         }
     }
 
-    /// A child that is being started has a copy of the descriptor, and the lock with it, until it executes its program.
+    /// Unlocks explicitly: a child process that is being started has a copy of the descriptor, and so the lock, until
+    /// it executes its program.
     deinit {
         if !isPassedOn.load(ordering: .relaxed) { release() }
     }
 
-    /// A second descriptor of the file, for a server of this process or of another one. The lock is free when both are closed.
+    /// A second descriptor of the file, for a server in this process or another one. The lock is free once both are
+    /// closed.
     ///
-    /// - Returns: the caller's to close.
+    /// - Returns: a descriptor that the caller closes.
     package func passOn() throws(Failure) -> Int32 {
         let number = file.number
         isPassedOn.store(true, ordering: .relaxed)
@@ -69,9 +73,9 @@ package final class DirectoryLock: ScrubLock {
         }
     }
 
-    /// Takes the lock if no other server has it, and writes who has it, durably: another machine sees it at once.
+    /// Takes the lock if no other server has it, and durably writes who holds it: another machine sees that at once.
     ///
-    /// - Throws: where the file system cannot say whether it is free.
+    /// - Throws: if the file system cannot determine whether the lock is free.
     package func take() throws(SystemError) -> Bool {
         let number = file.number
         do throws(SystemError) {
@@ -85,19 +89,19 @@ package final class DirectoryLock: ScrubLock {
             line.withLock { $0 = said }
             return true
         }
-        // A machine that has lost the lock meanwhile gets it anew where it is free again, and finds what another holder has written.
+        // A machine that has lost the lock meanwhile may get it again, and then finds the line of another holder.
         guard let said = Self.read(number), Self.isOfThisProcess(said) else { return false }
         line.withLock { $0 = said }
         return true
     }
 
-    /// Whether the line is of this process or of the one that has started it.
+    /// Whether the line was written by this process or its parent.
     private static func isOfThisProcess(_ said: [UInt8]) -> Bool {
         let words = String(decoding: said, as: UTF8.self).split(separator: " ")
         return words.count == 4 && words[2] == BootID.current && ["\(getpid())", "\(getppid())"].contains(words[1])
     }
 
-    /// Where it cannot be written, messages do not say who has the lock, and `isHeld` says no.
+    /// If the line cannot be written, messages do not name the holder, and `isHeld` returns false.
     private func write() -> [UInt8] {
         var name = utsname()
         uname(&name)
@@ -109,29 +113,29 @@ package final class DirectoryLock: ScrubLock {
         return said
     }
 
-    /// Lets another server have it. A process that has the lock from another one leaves that to it: a worker that ends is followed by the
-    /// next one.
+    /// Releases the lock. A process that has inherited the lock leaves that to its parent, which starts the next
+    /// worker.
     package func release() {
         if !isInherited { flock(file.number, LOCK_UN) }
     }
 
-    /// Whether the file still says that this holder has it. On a file system of the network a machine loses its locks when the file server
-    /// has not heard of it for some time, and does not notice; who has taken the lock since has written to the file.
+    /// Whether the file still has this holder's line. On a network file system a machine loses its locks without notice
+    /// if the file server has not heard from it for some time; the next holder has then written its own line.
     ///
-    /// - Throws: where the file cannot be read now.
+    /// - Throws: if the file cannot be read now.
     package func isHeld() throws(SystemError) -> Bool {
         do throws(SystemError) {
             let now = try folder.openFile(Self.name, flags: O_RDONLY)
             guard let said = Self.read(now.number) else { throw SystemError(errno: EIO, call: "pread") }
             return line.withLock { $0 == said }
         } catch {
-            // A file that is gone keeps out no other server.
+            // A file that was removed keeps out no other server.
             guard [ENOENT, ESTALE].contains(error.errno) else { throw error }
             return false
         }
     }
 
-    /// Who has the lock, as the holder has said: "process 12 on host a"; nil where that cannot be read.
+    /// The holder from the file's line, such as "process 12 on host a"; nil if it cannot be read.
     package var holder: String? {
         guard let said = Self.read(file.number), Self.isLine(said) else { return nil }
         let words = String(decoding: said, as: UTF8.self).split(separator: " ")

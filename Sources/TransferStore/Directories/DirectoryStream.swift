@@ -2,12 +2,12 @@ internal import CLinux
 import Glibc
 import TransferSystem
 
-/// The names in a directory, one after the other, in the order of the file system. Memory stays flat, however many there
-/// are. Belongs to one task at a time.
+/// Reads the names in a directory one after the other, in the order of the file system and in constant memory. Belongs
+/// to one task at a time.
 final class DirectoryStream {
     private let stream: OpaquePointer
 
-    /// - Parameter directory: of which it keeps a descriptor of its own: reading moves its position.
+    /// - Parameter directory: opened again, because reading moves a descriptor's position.
     init(_ directory: DirectoryHandle) throws(SystemError) {
         let number = try directory.disk.open(directory.number, ".", flags: clinux_o_directory | O_RDONLY).release()
         guard let stream = fdopendir(number) else {
@@ -22,7 +22,7 @@ final class DirectoryStream {
         closedir(stream)
     }
 
-    /// The next name but `.` and `..`, as its bytes; nothing at the end.
+    /// The next name except `.` and `..`, as bytes; nil at the end.
     func next() throws(SystemError) -> [UInt8]? {
         while true {
             errno = 0
@@ -39,6 +39,6 @@ final class DirectoryStream {
         }
     }
 
-    /// Begins anew.
+    /// Begins again with the first name.
     func rewind() { rewinddir(stream) }
 }

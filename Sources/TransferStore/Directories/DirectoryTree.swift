@@ -4,37 +4,38 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// The one resolver of client paths: opens directories below a pinned root and never above it or through a symbolic
-/// link, whatever others do to the tree meanwhile.
+/// The only resolver of client paths: opens directories below a pinned root, and never above it or through a symbolic
+/// link, even if others change the tree meanwhile.
 struct DirectoryTree: Sendable {
     let root: DirectoryHandle
 
-    /// What no path leads into; nothing where no server stores.
+    /// The server's own folder, into which no path may lead; nil if no server stores here.
     private let own: OwnFolder?
 
-    /// Whether the kernel has openat2(2), Linux 5.6; otherwise each component is opened by itself without following.
+    /// Whether the kernel has openat2(2), since Linux 5.6; otherwise each component is opened by itself without
+    /// following links.
     private let hasOpenat2: Bool
 
-    /// - Parameter usesOpenat2: false takes the walk even where openat2 is there; for tests.
+    /// - Parameter usesOpenat2: false walks the components even if the kernel has openat2; for tests.
     init(root: DirectoryHandle, own: OwnFolder? = nil, usesOpenat2: Bool = true) {
         (self.root, self.own) = (root, own)
         hasOpenat2 = usesOpenat2 && Self.kernelHasOpenat2(root)
     }
 
-    /// Opens the directory at `path`, the root for nothing.
+    /// Opens the directory at `path`; nil opens the root.
     ///
     /// - Throws: ENOENT, ENOTDIR, ELOOP (a symbolic link), EXDEV (outside).
     func open(_ path: RelativePath?) throws(SystemError) -> DirectoryHandle {
         guard let path else { return root }
         try check(path)
-        // A place in the trash can be longer than what the kernel takes at once.
+        // A path in the trash can be longer than the kernel's limit for one call.
         let isShort = path.string.utf8.count <= Limits.path
         return hasOpenat2 && isShort ? try Self.openBeneath(root, path.string) : try walk(path)
     }
 
-    /// To be called for a path at the top that is not opened here.
+    /// Checks a path at the top that the caller opens itself.
     ///
-    /// - Throws: ELOOP where it is the server's own folder under another name.
+    /// - Throws: ELOOP if it is the server's own folder under another name.
     func check(_ path: RelativePath) throws(SystemError) {
         try own?.check(path, in: root)
     }
@@ -52,7 +53,7 @@ struct DirectoryTree: Sendable {
                 let opened = try root.disk.open(root.number, path: path, flags: flags, resolve: Beneath.resolve)
                 return DirectoryHandle(opened, on: root.disk)
             } catch {
-                // The tree was renamed meanwhile and the kernel could not tell (openat2(2)): ask again.
+                // A rename in the tree meanwhile kept the kernel from checking the path (openat2(2)): try again.
                 if error.errno != EAGAIN { throw error }
             }
         }

@@ -2,18 +2,17 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// What is known of directories' own names: which of them are on disk, up to the top, and which could not be written.
-/// That a directory exists says nothing: whoever made it may have failed, or been killed, or not yet have come to make
-/// its name durable.
+/// Remembers which directories' names are on disk, up to the top, and which could not be synced. The existence of a
+/// directory proves nothing: the process that created it may have failed, been killed, or not yet synced its name.
 ///
-/// A directory that somebody else removes and makes again between two uploads is taken for the old one.
+/// If another program removes a directory and creates it again between two uploads, it is taken for the old one.
 final class DurableDirectories: Sendable {
     private struct State {
         var durable: Set<RelativePath> = []
         var doubtful: Set<RelativePath> = []
-        /// There were too many to remember.
+        /// Whether there were too many to remember, so that all are in doubt.
         var doubtsAll = false
-        /// Made, and no sync of their names has begun.
+        /// New directories for whose names no sync has begun.
         var unsynced: Set<RelativePath> = []
 
         mutating func forget(_ path: RelativePath) {
@@ -29,23 +28,23 @@ final class DurableDirectories: Sendable {
         }
     }
 
-    /// Paths to remember, for 16 MiB at most (`Limits.path`). Without one there is a sync more, of nothing.
+    /// The most paths to remember, in at most 16 MiB (`Limits.path`). A path that was forgotten costs one more sync.
     static let most = 4096
 
     private let state: Locked<State>
     private let list: DoubtedList?
 
-    /// - Parameter list: keeps what is doubtful from one process to the next.
+    /// - Parameter list: keeps the doubtful paths from one process to the next.
     init(_ list: DoubtedList? = nil) {
         self.list = list
         let doubtful = list.map { $0.read() } ?? []
         state = Locked(State(doubtful: Set(doubtful ?? []), doubtsAll: doubtful == nil))
     }
 
-    /// Whether the name needs no sync, nor those above it.
+    /// Whether the names of the directory and its parents need no sync.
     func contains(_ path: RelativePath) -> Bool { state.withLock { $0.durable.contains(path) } }
 
-    /// Remembers directories that have been made durable, and everything above them.
+    /// Remembers directories whose names are durable, with those of their parents.
     func insert(_ new: [RelativePath]) {
         guard !new.isEmpty else { return }
         state.withLock { state in
@@ -55,19 +54,18 @@ final class DurableDirectories: Sendable {
         }
     }
 
-    /// Remembers directories that were made, and that no sync has been about: one that fails later may be told of the loss of
-    /// their names.
+    /// Remembers new directories that no sync has covered: a later sync that fails may report the loss of their names.
     func leaveUnsynced(_ new: [RelativePath]) {
         state.withLock { state in
             state.unsynced.formUnion(new)
-            // Too many to remember: acknowledging too little is safe.
+            // There are too many to remember; it is safe to acknowledge too little.
             if state.unsynced.count > Self.most { doubt([], &state) }
         }
     }
 
-    /// Remembers directories that were made and then could not be synced. A second sync may succeed without having
-    /// written their names, and a directory cannot be given its name again as a file can. Those that no sync has been about
-    /// are doubted as well.
+    /// Remembers new directories whose sync has failed. A second sync may succeed without having written their names,
+    /// and a directory cannot be given its name again as a file can. Directories that no sync has covered become
+    /// doubtful as well.
     func doubt(_ new: [RelativePath]) {
         state.withLock { doubt(new, &$0) }
     }
@@ -80,13 +78,13 @@ final class DurableDirectories: Sendable {
         list?.write(state.doubtsAll ? nil : state.doubtful, added: Array(all))
     }
 
-    /// Forgets a directory that was removed, and those that were in it.
+    /// Forgets a directory that was removed, with those below it.
     func forget(_ path: RelativePath) { state.withLock { $0.forget(path) } }
 
-    /// Forgets the doubt about a directory that was made anew.
+    /// Ends the doubt about a directory that was created again.
     func trust(_ path: RelativePath) {
         state.withLock { state in
-            // Somebody else has removed the one that had the name.
+            // Another program has removed the one that had the name.
             if state.durable.contains(path) { state.forget(path) }
             state.unsynced.remove(path)
             guard state.doubtful.remove(path) != nil, !state.doubtsAll else { return }
@@ -94,16 +92,16 @@ final class DurableDirectories: Sendable {
         }
     }
 
-    /// To be called before a directory gets another name, by which the doubt about it would not be known.
+    /// To be called before a directory is renamed, because doubt is kept by name.
     ///
-    /// - Throws: `storageFailed` where it, or one below it, is doubted.
+    /// - Throws: `storageFailed` if it or a directory below it is in doubt.
     func checkTrust(below path: RelativePath) throws(Failure) {
         try checkTrust(in: path)
         let doubted = state.withLock { $0.doubtful.first { $0.below(path) != nil } }
         if let doubted { try checkTrust(in: doubted) }
     }
 
-    /// - Throws: `storageFailed` for a directory that is there and is doubted.
+    /// - Throws: `storageFailed` if the directory is in doubt.
     func checkTrust(in path: RelativePath) throws(Failure) {
         guard state.withLock({ $0.doubtsAll || $0.doubtful.contains(path) }) else { return }
         let reason =

@@ -3,17 +3,17 @@ import Glibc
 package import TransferModel
 import TransferSystem
 
-/// How far flock(2) reaches on a file system.
+/// Which processes flock(2) keeps out on a file system.
 package enum LockReach: Equatable, Sendable {
-    /// It keeps out other processes of this machine.
+    /// Other processes of this machine.
     case machine
-    /// It keeps out processes of all machines that have mounted the file system. A database with a write-ahead log may lie on it where
-    /// `isCoherent`: pages that are mapped are the same for all (sqlite.org/wal.html).
+    /// Processes of all machines that have mounted the file system. A database with a write-ahead log may be on it if
+    /// `isCoherent`: mapped pages are the same for all machines (sqlite.org/wal.html).
     case network(isCoherent: Bool)
-    /// It is not known to keep out other machines; with the reason, and what there is to do about it.
+    /// Not known to keep out other machines; with the reason, and what to do about it.
     case unknown(String)
 
-    /// Types of file systems, as mountinfo has them (proc_pid_mountinfo(5)), whose locks are one machine's and hold there.
+    /// File system types as in mountinfo (proc_pid_mountinfo(5)) whose locks hold within one machine.
     // Text: words of the kernel, in ASCII.
     private static let local: Set<Substring> = [
         "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "zfs", "bcachefs", "jfs", "nilfs2", "tmpfs", "ramfs", "overlay",
@@ -21,14 +21,14 @@ package enum LockReach: Equatable, Sendable {
         "ntfs3", "hfsplus", "udf",
     ]
 
-    /// Those in user space that pass flock(2) on to a server which all machines ask, as their documentation says.
+    /// User-space file systems whose documentation says that they pass flock(2) on to a server that all machines share.
     // Text: words of the kernel, in ASCII.
     private static let passingOn: Set<Substring> = [
         "fuse.juicefs", "fuse.glusterfs", "fuse.ceph", "fuse.ceph-fuse", "fuse.mfs", "fuse.moosefs", "fuse.lizardfs",
         "fuse.saunafs",
     ]
 
-    /// - Parameter mount: of the directory; nil where it is not known.
+    /// - Parameter mount: the directory's mount; nil if it is unknown.
     init(_ mount: Mount?) {
         guard let mount else {
             self = .unknown("the kernel does not say on which file system it is")
@@ -57,7 +57,7 @@ package enum LockReach: Equatable, Sendable {
 
     // Text: words of the kernel, in ASCII.
     private static func ofNFS(_ options: Set<Substring>) -> LockReach {
-        // nfs(5): flock(2) is then one machine's.
+        // nfs(5): with these options flock(2) is local to the machine.
         if options.contains("nocto") {
             return .unknown("it is mounted so that files are not looked at anew; mount it without nocto")
         }
@@ -67,18 +67,19 @@ package enum LockReach: Equatable, Sendable {
             : .network(isCoherent: false)
     }
 
-    /// What the kernel says of a mounted file system.
+    /// A mounted file system as the kernel describes it.
     struct Mount: Equatable {
         let type: Substring
 
-        /// Of the mount and of the file system.
+        /// The options of the mount and of the file system, separated by commas.
         let options: String
 
-        /// Finds a mount by its number. A device number would not do: btrfs shows one of its own for each subvolume.
+        /// Finds a mount by its ID. A device number would not do, because btrfs reports a different one for each
+        /// subvolume.
         ///
         /// - Parameters:
-        ///   - number: of the mount, as fdinfo has it behind "mnt_id:" (proc_pid_fdinfo(5)).
-        ///   - text: lines as in /proc/self/mountinfo.
+        ///   - number: the mount ID, as in the "mnt_id:" line of fdinfo (proc_pid_fdinfo(5)).
+        ///   - text: the content of /proc/self/mountinfo.
         init?(_ number: Substring, in text: String) {
             let lines = text.split(separator: "\n").map { $0.split(separator: " ") }
             guard let line = lines.last(where: { $0.count > 5 && $0[0] == number }),
@@ -91,9 +92,9 @@ package enum LockReach: Equatable, Sendable {
 }
 
 extension DirectoryLock {
-    /// Looks how far the lock reaches, and tries it.
+    /// Determines which processes the lock keeps out, and tries it.
     ///
-    /// - Throws: `storageFailed` where two descriptors of this process get it at once, or none does.
+    /// - Throws: `storageFailed` if two descriptors of this process get the lock at once, or neither does.
     package func reach() throws(Failure) -> LockReach {
         try attempt("try a lock in the server's folder") { () throws(SystemError) in
             try tryLock()
@@ -109,7 +110,7 @@ extension DirectoryLock {
         return String(decoding: file?.content ?? [], as: UTF8.self)
     }
 
-    /// Takes the lock of a file of its own, and again by another descriptor.
+    /// Locks a temporary file, and checks that a second descriptor cannot lock it too.
     private func tryLock() throws(SystemError) {
         let name = "\(Self.name)-trial-\(UInt64.random(in: .min ... .max))"
         defer { try? folder.unlink(name) }

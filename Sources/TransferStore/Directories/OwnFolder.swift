@@ -4,16 +4,15 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// The server's own folder, and that no name at the top but its own leads into it: on file systems that ignore case or give
-/// each file a second, short name (vfat), others do as well, and which ones only the file system knows.
+/// The server's own folder, `.transfer`. It rejects paths that lead into it by another name: file systems that ignore
+/// case or have short names (vfat) give it several, and only the file system knows which.
 final class OwnFolder: Sendable {
     private let device: dev_t
     private let inode: ino_t
-    /// Names that were looked at and lead elsewhere. They keep doing so, because the folder has all its names from the
-    /// beginning.
+    /// Names that lead elsewhere. They always will, because the folder has had all its names from the beginning.
     private let others = Locked<Set<PathKey>>([])
 
-    /// Names that are remembered; then all are looked at again.
+    /// The most names to remember; beyond that all are looked up again.
     private static let most = 4096
 
     init(_ folder: DirectoryHandle) throws(SystemError) {
@@ -22,11 +21,11 @@ final class OwnFolder: Sendable {
     }
 
     /// - Parameters:
-    ///   - path: whose first component is looked at.
-    ///   - root: the directory that has the folder.
-    /// - Throws: ELOOP where it is the folder.
+    ///   - path: the path whose first component is checked.
+    ///   - root: the directory that contains the folder.
+    /// - Throws: ELOOP if it is the folder.
     func check(_ path: RelativePath, in root: DirectoryHandle) throws(SystemError) {
-        // No client can name such a path.
+        // Clients cannot send such a path.
         if path.leadsToMail || path.leadsToTrash { return }
         let slash = path.string.utf8.firstIndex(of: UInt8(ascii: "/"))
         let key = PathKey(slash.map { String(path.string[..<$0]) } ?? path.string)
@@ -39,9 +38,10 @@ final class OwnFolder: Sendable {
         }
     }
 
-    /// Whoever can write there can take the server's place, its keys and its lists.
+    /// Checks that only the server's user can write in the folder: another user who can write there could replace the
+    /// server's keys and access lists.
     ///
-    /// - Returns: why the folder is not to be used, as it stands behind a colon; nothing for one that is.
+    /// - Returns: the reason not to use the folder, worded to follow a colon; nil if it may be used.
     static func distrust(of folder: DirectoryHandle) -> String? {
         let name = "its folder \(RelativePath.reservedName)"
         guard let status = try? folder.disk.status(folder.number) else { return "\(name) cannot be looked at" }

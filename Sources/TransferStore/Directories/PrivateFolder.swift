@@ -7,13 +7,13 @@ import TransferSystem
 struct PrivateFolder: Sendable {
     private let parent: DirectoryHandle
 
-    /// Names that it can have: the first one that is free, or has such a folder.
+    /// Possible names, in order: the first one that is free, or has a private folder, is used.
     private let names: [String]
 
-    /// How often it is made when other processes of this user remove it because it is empty.
+    /// How often it is created again when other processes of this user remove it because it is empty.
     private static let mostAttempts = 100
 
-    /// Permission bits of others than the owner.
+    /// Permission bits of the group and of other users.
     private static let others: mode_t = 0o077
 
     init(_ names: [String], in parent: DirectoryHandle) {
@@ -26,26 +26,26 @@ struct PrivateFolder: Sendable {
         return nil
     }
 
-    /// - Throws: EPERM where others have all of the names.
+    /// - Throws: EPERM if other users' files have all of the names.
     func openOrMake() throws(SystemError) -> DirectoryHandle {
         for name in names { if let folder = try openOrMake(name) { return folder } }
         throw SystemError(errno: EPERM, call: "openat")
     }
 
-    /// - Returns: nil where something of others has the name.
+    /// - Returns: nil if another user's file has the name.
     private func openOrMake(_ name: String) throws(SystemError) -> DirectoryHandle? {
         for _ in 1...Self.mostAttempts {
             if let folder = try open(name) { return folder }
             let isMade = try parent.makeDirectoryIfMissing(name, mode: 0o700)
             if let folder = try open(name) { return folder }
-            // Made, or seen, and gone again.
+            // It may have been created, or seen, and removed again.
             let isGone = try parent.status(name) == nil
             guard isMade || isGone else { return nil }
         }
         return nil
     }
 
-    /// Removes it, unless something is in it.
+    /// Removes the folder if it is empty.
     func removeIfEmpty() {
         for name in names where (try? open(name)) ?? nil != nil {
             try? parent.disk.removeDirectory(parent.number, name)
@@ -62,12 +62,12 @@ struct PrivateFolder: Sendable {
         }
     }
 
-    /// Some file systems give everything to one owner, or one mode: FAT, a share of another system, NFS for root. There, a folder of this
-    /// user has the owner of a file that this user makes.
+    /// Some file systems give all files one owner or one mode: FAT, shares of other systems, NFS for root. There, a
+    /// folder counts as this user's if it has the owner of a file that this user creates.
     private func isPrivate(_ status: stat) throws(SystemError) -> Bool {
         if Self.isClosed(status) { return true }
         let name = "\(names[0])-\(UInt64.random(in: .min ... .max))"
-        // Others may give the name to something of theirs, so the file itself is asked.
+        // Another user may replace the name, so the open file is examined.
         let file = try parent.openFile(name, flags: O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
         defer { try? parent.unlink(name) }
         let new = try parent.disk.status(file.number)

@@ -3,20 +3,20 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// The directories that were made and could not be synced, in a file that a restarted server reads. It need not survive
-/// the machine: nor do these directories, unless they are on disk.
+/// The new directories that could not be synced, in a file that a restarted server reads. It need not survive a crash
+/// of the machine, because then these directories exist only if they are on disk.
 struct DoubtedList: Sendable {
     private static let prefix = "unsynced-"
 
-    /// Directories in it at most, and so bytes.
+    /// The most bytes of the file.
     private static let mostBytes = DurableDirectories.most * (RelativePath.mostTrashBytes + 1) + 32
 
     private let folder: DoubtFolder
     private let name: String
 
     /// - Parameters:
-    ///   - folder: where processes share it, they have one list together.
-    ///   - boot: as `BootID` has it; lists of others are removed.
+    ///   - folder: processes that share it have one list.
+    ///   - boot: the boot ID (`BootID`); lists of other boots are removed.
     init(in folder: DoubtFolder, boot: String) throws(SystemError) {
         self.folder = folder
         name = Self.prefix + boot
@@ -26,11 +26,11 @@ struct DoubtedList: Sendable {
         }
     }
 
-    /// - Returns: nothing when there is a list and it cannot be read: then no directory is above doubt.
+    /// - Returns: nil if there is a list that cannot be read; then every directory is in doubt.
     func read() -> [RelativePath]? {
         do throws(SystemError) {
             guard let folder = try folder.openIfThere() else { return [] }
-            // Otherwise it could be read while another process writes it.
+            // Without the lock, another process could write the list meanwhile.
             try lock(folder, LOCK_SH)
             return try read(in: folder)
         } catch {
@@ -42,7 +42,7 @@ struct DoubtedList: Sendable {
         try folder.status(name) == nil ? [] : Self.parse(try content(in: folder))
     }
 
-    /// Waits for others that are at the list. Goes with the handle.
+    /// Waits for other processes that use the list. Closing the handle releases the lock.
     private func lock(_ handle: DirectoryHandle, _ operation: Int32) throws(SystemError) {
         guard folder.isShared else { return }
         try system("flock") { flock(handle.number, operation) }
@@ -61,7 +61,7 @@ struct DoubtedList: Sendable {
         return content
     }
 
-    /// How many bytes follow, a line feed, and the paths with a zero behind each.
+    /// Parses the number of bytes that follow, a line feed, and the paths, each followed by a zero byte.
     private static func parse(_ content: [UInt8]) -> [RelativePath]? {
         guard let end = content.firstIndex(of: UInt8(ascii: "\n")), content.count <= mostBytes else { return nil }
         let body = content[(end + 1)...]
@@ -70,8 +70,8 @@ struct DoubtedList: Sendable {
         }
         var paths: [RelativePath] = []
         for path in body.dropLast().split(separator: 0, omittingEmptySubsequences: false) {
-            // The store makes folders of its own as well, for the trash and for mail: one path that is not understood puts
-            // all folders in doubt, and the server out of service.
+            // The store creates folders of its own as well, for the trash and for mail. A path that is not understood
+            // puts all folders in doubt, and the server out of service.
             guard let text = String(validating: path, as: UTF8.self), let path = RelativePath(own: text) else {
                 return nil
             }
@@ -80,13 +80,13 @@ struct DoubtedList: Sendable {
         return paths
     }
 
-    /// Puts down what is doubted now, as far as the disk lets us: it has just failed. A list that is cut short says that
-    /// all is doubted.
+    /// Writes the list, as far as the disk permits, which has just failed. A truncated list means that everything is in
+    /// doubt.
     ///
     /// - Parameters:
-    ///   - paths: all that this process doubts; nothing when they are too many to remember.
-    ///   - added: what it did not doubt before. Of what others doubt, in a folder that they share, it knows nothing:
-    ///     there only this is added to the list, and only what is `removed` is taken from it.
+    ///   - paths: all paths that this process doubts; nil if they are too many to remember.
+    ///   - added: the paths that are new among them. In a shared folder this process does not know the paths of
+    ///     others, so only these are added to the list, and only `removed` is removed.
     func write(_ paths: Set<RelativePath>?, added: [RelativePath] = [], removed: RelativePath? = nil) {
         do throws(SystemError) {
             let folder = try folder.openOrMake()
@@ -103,7 +103,8 @@ struct DoubtedList: Sendable {
         }
     }
 
-    /// - Returns: what processes doubt together; nothing when that is all, or too much to remember.
+    /// - Returns: the paths that all processes doubt; nil if everything is in doubt, or there are too many to
+    ///   remember.
     private func merged(
         _ added: [RelativePath], _ removed: RelativePath?, in folder: DirectoryHandle
     ) throws(SystemError) -> Set<RelativePath>? {

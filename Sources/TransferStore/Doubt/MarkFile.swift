@@ -1,7 +1,7 @@
 import Glibc
 import TransferSystem
 
-/// The file of a `SyncMark`, under one of two names.
+/// The file of a `SyncMark`, which has one of two names.
 final class MarkFile: Sendable {
     static let idlePrefix = "sync-idle"
     static let runningPrefix = "sync-running-"
@@ -9,12 +9,13 @@ final class MarkFile: Sendable {
     private let folder: DirectoryHandle
     private let idleName: String
     private let runningName: String
-    /// Where there are several, locked, so that whoever finds it can tell whether its process lives.
+    /// The locked file in a shared folder, by which other processes detect whether this one is alive; nil in an own
+    /// folder.
     private let lock: Descriptor?
 
-    /// Makes it, or takes the one that is there.
+    /// Creates the file, or takes the existing one.
     ///
-    /// - Parameter isShared: whether other processes have theirs in the same folder.
+    /// - Parameter isShared: whether other processes have their files in the same folder.
     init(in folder: DirectoryHandle, boot: String, isShared: Bool) throws(SystemError) {
         self.folder = folder
         let suffix = isShared ? "-\(UInt64.random(in: .min ... .max))" : ""
@@ -25,8 +26,8 @@ final class MarkFile: Sendable {
             lock = nil
             return
         }
-        // Who looks at it holds it for a moment. Somebody may have taken it for a dead one before; then the first rename
-        // fails.
+        // A process that examines the file locks it for a moment. It may have taken it for that of a dead process and
+        // removed it; then the first rename fails.
         let number = file.number
         try system("flock") { flock(number, LOCK_EX) }
         lock = consume file
@@ -42,28 +43,28 @@ final class MarkFile: Sendable {
 
     func remove() { try? folder.unlink(idleName) }
 
-    /// Whether there is one of a process that has ended, in the present run of the kernel, with a sync in flight or failed.
-    /// Those of other runs are removed.
+    /// Whether a process that has ended since the machine was started left a file with a sync in flight or failed.
+    /// Files from before that are removed.
     static func isLeft(in folder: DirectoryHandle, boot: String, isShared: Bool) throws(SystemError) -> Bool {
         var isLeft = false
         for name in try folder.names() where name.hasPrefix(idlePrefix) || name.hasPrefix(runningPrefix) {
             if isShared, isHeld(name, in: folder) { continue }
             let isOfNow = name.hasPrefix(runningPrefix) && Self.isOfNow(name, boot)
             isLeft = isLeft || isOfNow
-            // One that cannot be removed says as little to the next process.
+            // A file that cannot be removed means as little to the next process.
             if !isOfNow, isShared || name.hasPrefix(runningPrefix) { try? folder.unlink(name) }
         }
         return isLeft
     }
 
-    /// Where either run is not known they may be the same.
+    /// If either boot ID is unknown, they may be the same.
     private static func isOfNow(_ name: String, _ boot: String) -> Bool {
         boot == BootID.unknown || name.hasPrefix(runningPrefix + boot) || name.hasPrefix(runningPrefix + BootID.unknown)
     }
 
     private static func isHeld(_ name: String, in folder: DirectoryHandle) -> Bool {
         guard let file = try? folder.openFile(name, flags: O_RDONLY | O_NONBLOCK) else { return false }
-        // Two that look at the same time do not take each other for its owner.
+        // A shared lock, so that two processes that examine the file at once do not take each other for its owner.
         return flock(file.number, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
     }
 }

@@ -4,21 +4,21 @@ import TransferSystem
 
 /// A file whose name says whether a sync is in flight or has failed.
 ///
-/// The kernel tells of a lost write once, and to one caller. Afterwards its page cache holds bytes, as if they were on
-/// disk, that the disk does not have; the next sync succeeds, and whoever compares finds what he expects. The page cache
-/// outlives the process, so the doubt must: a server that hangs on a failing disk is killed by its operator and has no
-/// time to write anything down. So the mark is set before the first sync begins, and taken away when all that run have
-/// succeeded. It needs no sync itself: what a crash of the machine takes, it takes together with the page cache.
+/// The kernel reports a lost write once, and to one caller. Afterwards its page cache holds bytes, as if they were on
+/// disk, that the disk does not have; the next sync succeeds, and a comparison finds equal content. The page cache
+/// outlives the process, so the doubt must as well: a server that hangs on a failing disk is killed by its operator and
+/// has no time to write anything. So the mark is set before the first sync begins, and removed when all running syncs
+/// have succeeded. The mark itself needs no sync: a crash of the machine that takes it takes the page cache, too.
 ///
-/// Lock order: its lock is held during a rename, and nothing else is asked for meanwhile.
+/// Lock order: the lock is held during a rename, and no other lock is taken meanwhile.
 final class SyncMark: Sendable {
     private struct State {
-        /// Syncs in flight, by the order in which they began.
+        /// The numbers of the syncs in flight, in the order in which they began.
         var running: Set<Int> = []
         var next = 0
-        /// The file, as soon as there has been a sync.
+        /// The file; nil before the first sync.
         var file: MarkFile?
-        /// Whether the file has the name that says so.
+        /// Whether the file has its running name.
         var isSet = false
     }
 
@@ -27,9 +27,9 @@ final class SyncMark: Sendable {
     private let monitor = Monitor(State())
     private let doubt: Atomic<Bool>
 
-    /// Reads what was left, and removes what other runs of the kernel have left.
+    /// Reads the marks of ended processes, and removes those from before the machine was started.
     ///
-    /// - Parameter boot: as `BootID` has it.
+    /// - Parameter boot: the boot ID (`BootID`).
     init(in folder: DoubtFolder, boot: String) throws(SystemError) {
         self.folder = folder
         self.boot = boot
@@ -39,17 +39,17 @@ final class SyncMark: Sendable {
             } ?? false)
     }
 
-    /// Whether any sync has failed since the kernel was started, or was in flight when its process ended. From then on
-    /// what is found may be in memory only.
+    /// Whether any sync has failed since the machine was started, or was in flight when its process ended. From then
+    /// on, content that is found may be in memory only.
     var isInDoubt: Bool { doubt.load(ordering: .acquiring) }
 
-    /// The syncs that have begun so far.
+    /// The number of syncs that have begun so far.
     var moment: Int { monitor.withLock { monitor.state.next } }
 
-    /// A sync is about to begin.
+    /// Announces a sync.
     ///
-    /// - Returns: to be given to `end`.
-    /// - Throws: when the mark cannot be set; then the sync must not begin.
+    /// - Returns: the number to pass to `end`.
+    /// - Throws: if the mark cannot be set; then the sync must not begin.
     func begin() throws(SystemError) -> Int {
         monitor.lock()
         defer { monitor.unlock() }
@@ -60,7 +60,7 @@ final class SyncMark: Sendable {
         return number
     }
 
-    /// With the lock held.
+    /// Sets the mark. The lock is held.
     private func set() throws(SystemError) {
         guard !monitor.state.isSet, !isInDoubt else { return }
         if try !setAgain() {
@@ -71,7 +71,7 @@ final class SyncMark: Sendable {
         monitor.state.isSet = true
     }
 
-    /// - Returns: false where there is no file yet, or somebody has removed it.
+    /// - Returns: false if there is no file yet, or another process has removed it.
     private func setAgain() throws(SystemError) -> Bool {
         guard let file = monitor.state.file else { return false }
         do throws(SystemError) {
@@ -83,21 +83,21 @@ final class SyncMark: Sendable {
         }
     }
 
-    /// The sync is over. Before this returns, nobody who waits for it believes anything that a failure puts in doubt.
+    /// Ends a sync. Its callers must not continue before this has returned, so that they see the doubt after a failure.
     func end(_ number: Int, hasFailed: Bool) {
         monitor.withLock {
             if hasFailed { doubt.store(true, ordering: .releasing) }
             monitor.state.running.remove(number)
             monitor.wakeAll()
             guard monitor.state.running.isEmpty, monitor.state.isSet, !isInDoubt else { return }
-            // Where it stays, the next process doubts without need.
+            // If the mark stays, the next process is in doubt without need.
             let isTaken: ()? = try? monitor.state.file?.clear()
             monitor.state.isSet = isTaken == nil
         }
     }
 
-    /// Whether there is doubt, once all syncs have ended that had begun before `moment`: one of them may have been told of
-    /// bytes that somebody has since found, and have had no time to say so.
+    /// Waits for the syncs that began before `moment`, and returns whether there is doubt: one of them may have
+    /// received the report of bytes that the caller has read since.
     func isInDoubt(about moment: Int) -> Bool {
         monitor.withLock {
             while monitor.state.running.contains(where: { $0 < moment }) { monitor.wait() }
@@ -105,7 +105,7 @@ final class SyncMark: Sendable {
         }
     }
 
-    /// Removes the file, unless it says something. No sync may follow.
+    /// Removes the file, unless the mark is set. No sync may follow.
     func tidy() {
         monitor.withLock {
             if !monitor.state.isSet { monitor.state.file?.remove() }

@@ -3,29 +3,29 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// Digests the blocks that are there of an unfinished upload, in order and some at a time, so that others have their turn
-/// between. Holes are left out, and what an earlier attempt has left behind the end is nobody's. A block that cannot
-/// be read is not there.
+/// Digests the blocks that have arrived of an unfinished upload, in order and some at a time, so that other work can
+/// run in between. Holes are left out, and bytes beyond the end that an earlier attempt has left are ignored. A block
+/// that cannot be read counts as missing.
 package struct BlockSurvey: ContentSurvey {
     private let staged: StagedFile
     private let function: DigestFunction
-    /// Bytes of the file.
+    /// The size of the file.
     private let size: UInt64
     private let total: UInt64?
-    /// The block that is looked at next begins here.
+    /// The offset of the next block.
     private var position: UInt64 = 0
-    /// Where the data ends that is there at `position`; a block is looked at once, however many holes are in it.
+    /// The end of the data at `position`. A block is read once, regardless of the number of holes in it.
     private var hole: UInt64 = 0
 
-    /// Blocks that one thread digests in a step: with 16 MiB a step takes some milliseconds.
+    /// Blocks that one thread digests in a step: 16 MiB take some milliseconds.
     private static let blocksPerThread = 4
 
     init(_ staged: StagedFile, size: UInt64, total: UInt64?, _ function: DigestFunction) {
         (self.staged, self.size, self.total, self.function) = (staged, size, total, function)
     }
 
-    /// - Parameter threads: how many to use.
-    /// - Returns: what was found; nothing when all of the file was looked at.
+    /// - Parameter threads: the number of threads to use.
+    /// - Returns: the blocks that were found; nil at the end of the file.
     package mutating func step(threads: Int) throws(Failure) -> [SurveyedBlock]? {
         let ranges = try attempt("read what has arrived before") { () throws(SystemError) in
             try next(max(1, threads) * Self.blocksPerThread)
@@ -41,7 +41,7 @@ package struct BlockSurvey: ContentSurvey {
         }
     }
 
-    /// Where the next whole blocks are that have any bytes on disk.
+    /// The next whole blocks that have any bytes on disk.
     private mutating func next(_ count: Int) throws(SystemError) -> [Range<UInt64>] {
         let block = UInt64(Limits.blockSize)
         let end = min(size, total ?? size)
@@ -53,7 +53,7 @@ package struct BlockSurvey: ContentSurvey {
                     break
                 }
                 hole = try staged.seek(data, clinux_seek_hole) ?? end
-                // A file system that tells of data before the place from which it was asked must not be asked for ever.
+                // A file system that reports data before the requested offset must not cause an endless loop.
                 position = max(position, data / block * block)
             }
             let blockEnd = min(position + block, total ?? .max)

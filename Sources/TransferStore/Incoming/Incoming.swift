@@ -4,38 +4,38 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// Where uploads are until they are published: the directory, and what is known of the file system that it is on.
+/// The directory of unpublished uploads, with its file system, committer and the state that publications share.
 final class Incoming: Sendable {
     let directory: DirectoryHandle
     let fileSystem: FileSystem
     let committer: Committer
 
-    /// Syncs of append uploads, which several share.
+    /// Syncs that several append uploads share.
     let appendSyncs: SharedSync
 
-    /// Held while a file that has a final name loses it to another, so that whoever looks at it first replaces what they
-    /// saw. Knows who did that last.
+    /// Held while a published file is replaced, so that the file that was checked is the one that is replaced.
+    /// Remembers which connection replaced it last.
     let replacing = Locked(Overwrites())
 
-    /// Makes room where it is missing.
+    /// Frees room on the disk when it is full.
     let room: RoomMaker
 
-    /// What is about to be replaced and is kept.
+    /// Files that are about to be replaced and have a name in the trash.
     let keeps = Locked(KeepsUnderWay())
 
-    /// What commands have stored.
+    /// The files that running commands have stored.
     let commands = Locked(CommandFiles())
 
-    /// Files that were made for uploads and are not needed.
+    /// Files that were created for uploads and not used.
     let spares = Locked(SpareFiles())
 
-    /// Parts of uploads that lie in the directory to be resumed.
+    /// The number of parts in the directory that can be resumed.
     let parts = Atomic(0)
 
-    /// Whether the kernel lets this process link a file by its descriptor; taken as true until it refuses.
+    /// Whether the kernel lets this process link a file by its descriptor; true until it refuses.
     let linksByDescriptor = Atomic(true)
 
-    /// - Throws: `pathConflict` where the same command has put what it would replace there.
+    /// - Throws: `pathConflict` if the same command has stored the file that it would replace.
     func check(
         _ there: stat, _ command: StoringCommand?, _ path: RelativePath, in tree: DirectoryTree
     ) throws(Failure) {
@@ -49,9 +49,9 @@ final class Incoming: Sendable {
     }
 
     /// - Parameters:
-    ///   - folder: where doubt is kept that outlives the process.
-    ///   - fileSystem: what the directory is on, or nothing to find out.
-    ///   - lock: without which nothing counts as durable; nil where no other machine can take it.
+    ///   - folder: keeps the doubt about directories beyond the end of the process.
+    ///   - fileSystem: the directory's file system; nil to examine it.
+    ///   - lock: must be held for anything to count as durable; nil if no other machine can take it.
     init(
         _ directory: DirectoryHandle, _ durability: Durability, doubtsIn folder: DoubtFolder,
         fileSystem: FileSystem? = nil, lock: DirectoryLock? = nil
@@ -64,7 +64,7 @@ final class Incoming: Sendable {
         appendSyncs = SharedSync(committer)
     }
 
-    /// Another directory on the file system of one.
+    /// Another directory on the same file system.
     init(_ directory: DirectoryHandle, beside other: Incoming) {
         self.directory = directory
         (fileSystem, room) = (other.fileSystem, other.room)
@@ -81,7 +81,7 @@ final class Incoming: Sendable {
 final class OpenFile: Sendable {
     let descriptor: Descriptor
 
-    /// That it was made with, before the umask took some away.
+    /// The mode that it was created with, before the umask.
     let permissions: mode_t
 
     init(_ descriptor: consuming Descriptor, permissions: mode_t) {
@@ -90,20 +90,21 @@ final class OpenFile: Sendable {
     }
 }
 
-/// Empty files without a name that their uploads did not need, because the content was stored already. The next uploads take them: ext4
-/// without a journal searches for a free inode for up to a millisecond, and all others who make files wait for it.
+/// Empty files without a name that their uploads did not need, because the content was stored already. Later uploads
+/// use them: ext4 without a journal searches up to a millisecond for a free inode, and all other threads that create
+/// files wait for it.
 struct SpareFiles {
     private var files: [OpenFile] = []
 
-    /// As many as threads of the pool can ask for at once.
+    /// As many as threads of the pool can need at once.
     private static let most = 8
 
-    /// - Parameter permissions: that the file has to be made with.
+    /// - Parameter permissions: the mode with which the file must have been created.
     mutating func take(_ permissions: mode_t) -> OpenFile? {
         files.lastIndex { $0.permissions == permissions }.map { files.remove(at: $0) }
     }
 
-    /// The oldest one gives way where there are many.
+    /// Adds a file, in place of the oldest one if there are many.
     mutating func put(_ file: OpenFile) {
         if files.count >= Self.most { files.removeFirst() }
         files.append(file)

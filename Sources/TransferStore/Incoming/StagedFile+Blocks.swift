@@ -6,15 +6,15 @@ package import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// What a part has of its upload already. Nothing is known of it but its bytes, and these only as they are read now.
+/// Reads the bytes that a part already has. Only the bytes that can be read now count.
 extension StagedFile {
-    /// Bytes read at once.
+    /// Bytes that are read at once.
     private static let readSize = 256 << 10
 
-    /// Begins to look for the blocks that are there.
+    /// Begins a survey of the blocks that have arrived.
     ///
-    /// - Parameter total: bytes of the upload, where they are known: the last block may be short.
-    /// - Throws: when nothing can be said of the file at all.
+    /// - Parameter total: the size of the upload, whose last block may be short; nil if it is unknown.
+    /// - Throws: if the file cannot be examined.
     package func survey(of total: UInt64?, _ function: DigestFunction) throws(Failure) -> BlockSurvey {
         let size = try attempt("read what has arrived before") { () throws(SystemError) in try self.size() }
         return BlockSurvey(self, size: size, total: total, function)
@@ -24,7 +24,7 @@ extension StagedFile {
         UInt64(max(0, try disk.status(number).st_size))
     }
 
-    /// - Returns: nothing when there is no more data.
+    /// - Returns: nil if there is no more data.
     func seek(_ position: UInt64, _ whence: Int32) throws(SystemError) -> UInt64? {
         do throws(SystemError) {
             return try disk.seek(number, from: position, whence)
@@ -34,13 +34,13 @@ extension StagedFile {
         }
     }
 
-    /// - Returns: nil when the range cannot be read, or not all of it.
+    /// - Returns: nil if the whole range cannot be read.
     package func digest(of range: Range<UInt64>, _ function: DigestFunction) -> [UInt8]? {
         (try? readDigest(of: range, function)) ?? nil
     }
 
-    /// - Returns: nil where the file ends before the range does.
-    /// - Throws: what read(2) says.
+    /// - Returns: nil if the file ends before the range does.
+    /// - Throws: the error of read(2).
     func readDigest(of range: Range<UInt64>, _ function: DigestFunction) throws(SystemError) -> [UInt8]? {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
         defer { buffer.deallocate() }
@@ -56,7 +56,7 @@ extension StagedFile {
         return hasher.finish()
     }
 
-    /// Cuts off what an earlier attempt has left behind the end.
+    /// Cuts off bytes that an earlier attempt has left beyond the end.
     package func trim(to size: UInt64) throws(Failure) {
         try attempt("set the size of the file") { () throws(SystemError) in
             guard try self.size() > size else { return }
@@ -66,7 +66,7 @@ extension StagedFile {
 }
 
 extension StagedFile {
-    /// Whether all of it has a digest. It is only read where that was made by another function than the publication's.
+    /// Whether the content has a digest. It is read only if the digest has another function than the publication's.
     func has(_ expected: Digest, _ publication: Publication) throws(Failure) -> Bool {
         guard expected.algorithm.function != publication.digest.algorithm.function else {
             return expected == publication.digest
@@ -88,9 +88,9 @@ extension StagedFile {
     }
 }
 
-/// Zeros that nobody has sent one by one, and that take no room where the file system can leave them out.
+/// Holes: zeros that the client sends as ranges, and that take no room if the file system supports holes.
 extension StagedFile {
-    /// Makes a range zeros, whatever it was before, and the file so long that it has them; all of it or an error.
+    /// Clears a range, whatever it contained, and extends the file to its end; all of it or an error.
     package func clear(_ range: Range<UInt64>) throws(Failure) {
         guard !range.isEmpty else { return }
         try hold?.grow(to: range.upperBound)
@@ -107,13 +107,13 @@ extension StagedFile {
         }
     }
 
-    /// To be called by one thread at a time: the file becomes longer, and never shorter than another one has made it.
+    /// To be called by one thread at a time: extending the file must not shorten what another thread has extended.
     ///
-    /// - Returns: false where the file system makes no holes in what is there.
+    /// - Returns: false if the file system cannot punch holes.
     private func makeHole(_ range: Range<UInt64>) throws(SystemError) -> Bool {
         let size = UInt64(clamping: try disk.status(number).st_size)
         if size < range.upperBound { try disk.truncate(number, to: range.upperBound) }
-        // Nothing was ever there.
+        // No bytes were ever written there.
         if isNew, !isReserved, size <= range.lowerBound { return true }
         do throws(SystemError) {
             try disk.clear(number, range)
@@ -125,13 +125,13 @@ extension StagedFile {
     }
 }
 
-/// A sync that fails leaves bytes in memory that the disk does not have, and nobody who compares can tell. So a part is
-/// withdrawn before it is synced: whatever becomes of the sync, of the call that should remove the part, or of the process,
-/// nobody goes on with it.
+/// A failed sync leaves bytes in memory that the disk does not have, and a comparison cannot detect that. So a part is
+/// withdrawn before it is synced: whatever happens to the sync, to the removal of the part or to the process, the part
+/// is never resumed.
 extension StagedFile {
-    /// Gives the part a name that no upload stands for, which the next server removes.
+    /// Renames the part to a name without an upload id, which the next server removes.
     ///
-    /// - Throws: what rename(2) says; then it is as it was, and must not be synced.
+    /// - Throws: the error of rename(2); then the part is unchanged, and must not be synced.
     func withdraw(id: UploadID) throws(SystemError) {
         guard case .resumable(let name) = place else { return }
         var number = 0
@@ -149,8 +149,8 @@ extension StagedFile {
         }
     }
 
-    /// Its content is durable and it could not be published for another reason: whoever sends the upload again goes on with
-    /// it. Anything else that nobody can go on with is thrown away.
+    /// Keeps a part whose content is durable but which could not be published for another reason: the client resumes it
+    /// when it sends the upload again. Discards anything that cannot be resumed.
     func discardUnlessResumable() {
         switch place {
         case .resumable, .none: return

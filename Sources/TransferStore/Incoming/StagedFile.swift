@@ -5,26 +5,27 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// The incoming part of one upload: bytes on disk that nobody sees yet.
+/// The bytes of one upload on disk, before it is published.
 ///
-/// `@unchecked Sendable`: several threads may write at once, each its own bytes, which touches nothing but `written`. One
+/// `@unchecked Sendable`: several threads may write at once, each to its own range, which changes only `written`. One
 /// thread publishes or discards, after all of them have ended.
 package final class StagedFile: StagedContent, @unchecked Sendable {
     /// Where an upload's bytes are until it is published.
     enum Place {
-        /// No name at all (O_TMPFILE): gone by itself if the process dies.
+        /// A file without a name (O_TMPFILE): it disappears if the process dies.
         case anonymous
-        /// A name in the incoming directory, because it needs one. It means nothing to another process.
+        /// A name in the incoming directory that is meaningless to another process.
         case named(String)
-        /// A part that stays there until it is published or discarded, so that its upload can be resumed.
+        /// A part that stays in the directory until it is published or discarded, so that its upload can be resumed.
         case resumable(String)
-        /// A part that nobody can resume while its content is synced: it has another name than the one it had.
+        /// A part that cannot be resumed while its content is synced: it has been renamed from the second name to the
+        /// first.
         case withdrawn(String, from: String)
-        /// Published or discarded.
+        /// The file was published or discarded.
         case none
     }
 
-    /// Syncs that had failed when the file was made.
+    /// The number of failed syncs when the file was created.
     let failures: Int
 
     let incoming: Incoming
@@ -32,35 +33,35 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
     var place: Place
     private let written = Atomic<UInt64>(0)
 
-    /// Held by whoever writes to a file that several write to. The kernel lets one at a time write anyway, and who waits for
-    /// that there uses up a core meanwhile.
+    /// Held while a thread writes to a file that several threads write to. The kernel lets one write at a time anyway,
+    /// and waiting for that in the kernel occupies a core. Nil if only one thread writes.
     private let turns: Locked<Void>?
 
-    /// What it takes of the space that there is, where that is limited; set before anything else is done with it.
+    /// The space that it counts for; nil without limits. Set before anything else is done with the file.
     var hold: SpaceHold?
 
-    /// Whether it was made for its upload, so that nothing is in it but what arrived since.
+    /// Whether the file was created for this upload, so that it has only bytes that arrived since.
     package let isNew: Bool
 
     package private(set) var hasReplaced = false
 
     package var kept: KeptFile?
 
-    /// Whether all of its room was taken at once.
+    /// Whether its whole room was reserved at once.
     private(set) var isReserved = false
 
-    /// Whether the file has the attributes of its upload.
+    /// Whether the attributes of the upload were set.
     private var hasAttributes = false
 
-    /// Bytes after which the disk is told to begin: enough to be worth a call, and so few that little is left to wait for
-    /// at the end. Measured on ext4: with 1 to 16 MiB a file of 1 GiB is on disk 1 to 6 ms after its last byte was
+    /// Bytes after which writing to the disk is started: enough to be worth a call, and so few that little is left to
+    /// sync at the end. Measured on ext4: with 1 to 16 MiB a file of 1 GiB is on disk 1 to 6 ms after its last byte was
     /// written, with 64 MiB 15 to 26 ms, without 400 ms.
     static let writeBackStep: UInt64 = 8 << 20
 
     var number: Int32 { file.descriptor.number }
 
     var disk: Disk { incoming.directory.disk }
-    /// Once published, the stored file's: giving it its name changed it.
+    /// The version of the file; after publication, that of the stored file, because naming it changes the version.
     var version: ContentVersion? { disk.version(number) }
 
     private init(_ file: OpenFile, place: Place, in incoming: Incoming, isNew: Bool = true) {
@@ -97,7 +98,7 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
                 }
                 throw Failure(error, doing: "write the content")
             }
-            // No file system should, and nobody may wait for one that does.
+            // A file system should never do this; without the check it would cause an endless loop.
             guard written > 0 else {
                 throw Failure(SystemError(errno: EIO, call: "pwrite"), doing: "write the content")
             }
@@ -115,9 +116,9 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
         }
     }
 
-    /// Looks whether others have enough room left, unless it was this file's from the beginning.
+    /// Checks the minimum of free space, unless the file's room was reserved from the beginning.
     ///
-    /// - Returns: whether it had to look.
+    /// - Returns: whether it had to check.
     @discardableResult
     func checkRoom() throws(Failure) -> Bool {
         guard !isReserved, let hold else { return false }
@@ -125,10 +126,10 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
         return true
     }
 
-    /// Lets the disk begin with what is there, whenever that is another step's worth: then the sync at the end finds
-    /// little to do. By the amount and not by the place, because parts of a file come in any order.
+    /// Starts writing to the disk after each `writeBackStep` bytes, so that little is left for the final sync. Counts
+    /// bytes instead of offsets, because parts of a file arrive in any order.
     ///
-    /// - Returns: whether it is.
+    /// - Returns: whether writing was started.
     private func startWriting(_ count: UInt64) -> Bool {
         let (old, new) = written.wrappingAdd(count, ordering: .relaxed)
         guard old / Self.writeBackStep != new / Self.writeBackStep else { return false }
@@ -136,11 +137,11 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
         return true
     }
 
-    /// Makes sure that there is room, so that a full disk is known before the content travels. Without effect where the
-    /// file system cannot.
+    /// Reserves room, so that a full disk is detected before the content is sent. Without effect if the file system
+    /// does not support it.
     ///
-    /// - Parameter filled: bytes that are not in holes, of content that has any. Then nobody knows what is to be reserved, and
-    ///   it is only looked whether there is room for these: uploads that come at the same time may want it, too.
+    /// - Parameter filled: bytes that are not in holes, of content that has holes. Then the ranges are unknown, so it
+    ///   only checks that there is room for these bytes; uploads at the same time may use that room, too.
     package func reserve(_ size: UInt64, filled: UInt64? = nil) throws(Failure) {
         guard size > 0 else { return }
         do throws(Failure) {
@@ -157,9 +158,9 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
     private func reserveOnce(_ size: UInt64, _ filled: UInt64?) throws(Failure) {
         do throws(SystemError) {
             guard size <= UInt64(off_t.max) else { throw SystemError(errno: EFBIG, call: "fallocate") }
-            // Otherwise a disk is filled before it says that it is full.
+            // Otherwise the disk would be filled before the reservation fails.
             try checkRoom(min(size, filled ?? size))
-            // In memory it would clear every page first: 0.25 s for a GiB.
+            // In memory a reservation would clear every page: 0.25 s for a GiB.
             guard filled == nil, !incoming.fileSystem.isMemory else { return }
             try allocate(size)
             isReserved = true
@@ -173,14 +174,14 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
             try disk.reserve(number, size: off_t(size))
         } catch {
             guard error.errno == EOPNOTSUPP || error.errno == ENOSYS else {
-                // What it got before it failed stays its own.
+                // The part that was reserved before the failure would stay reserved.
                 giveBackRoom()
                 throw error
             }
         }
     }
 
-    /// Gives back the room that is reserved and holds nothing, as far as the disk lets us. Nobody may be writing.
+    /// Releases reserved room that has no content, if the file system allows it. No thread may be writing.
     package func giveBackRoom() {
         do throws(SystemError) {
             let size = UInt64(clamping: try disk.status(number).st_size)
@@ -190,41 +191,41 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
                 try disk.release(number, hole..<data)
                 position = data
             }
-            // Takes what lies behind the end, too.
+            // This releases the room beyond the end as well.
             try disk.truncate(number, to: size)
             isReserved = false
             hold?.shrink(to: try disk.status(number).sizeOfPart)
         } catch {
-            // It stays reserved until the file goes.
+            // The room stays reserved until the file is removed.
         }
     }
 
     private func checkRoom(_ size: UInt64) throws(SystemError) {
         let present = try space
         let status = try disk.room(number)
-        // Without a limit it has no blocks (tmpfs(5), size).
+        // A tmpfs without a limit reports no blocks (tmpfs(5), size).
         guard status.f_blocks > 0 else { return }
         let (room, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
         guard overflow || room >= size - min(size, present) else { throw SystemError(errno: ENOSPC, call: "fstatvfs") }
     }
 
-    /// Bytes that the file takes already.
+    /// Bytes that the file takes on disk.
     private var space: UInt64 {
         get throws(SystemError) {
             try disk.status(number).space
         }
     }
 
-    /// The same, to whoever asks before it is written to.
+    /// Bytes that the file takes on disk, as a `Failure` if it cannot be examined.
     var present: UInt64 {
         get throws(Failure) {
             try attempt("look at the file") { () throws(SystemError) in try space }
         }
     }
 
-    /// Sets what the client told of its file.
+    /// Sets the attributes that the client has declared.
     ///
-    /// - Parameter isExact: whether it has the permissions only as the umask has left them so far.
+    /// - Parameter isExact: whether to set the permissions explicitly, because the umask has masked some.
     func setAttributes(
         modified: Timestamp?, permissions: mode_t, isExact: Bool = false, _ extra: ExtraAttributes? = nil
     ) throws(SystemError) {
@@ -233,7 +234,7 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
         try disk.set(number, permissions: hasPermissions ? nil : permissions, modified: modified, extra)
     }
 
-    /// Gives the file its final name; fails with EEXIST when that is taken.
+    /// Gives the file its final name; fails with EEXIST if that is taken.
     func giveName(_ name: String, in directory: DirectoryHandle) throws(SystemError) {
         switch place {
         case .anonymous: try link(into: directory, as: name)
@@ -244,13 +245,13 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
         leave()
     }
 
-    /// It has no place among the incoming parts any more.
+    /// The file is no longer in the incoming directory.
     private func leave() {
         if case .resumable = place { incoming.parts.wrappingSubtract(1, ordering: .relaxed) }
         place = .none
     }
 
-    /// Gives the file its final name, whatever file has it now.
+    /// Gives the file its final name, replacing any file that has it.
     func replace(in directory: DirectoryHandle, name: String, id: UploadID) throws(SystemError) {
         let part = try partName(id: id)
         try disk.rename(incoming.directory.number, part, to: (directory.number, name))
@@ -258,7 +259,7 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
         leave()
     }
 
-    /// A name in the incoming directory, which replacing another file needs.
+    /// A name in the incoming directory, because only a named file can replace another one.
     private func partName(id: UploadID) throws(SystemError) -> String {
         switch place {
         case .named(let name), .resumable(let name), .withdrawn(let name, _): return name
@@ -289,9 +290,9 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
         }
     }
 
-    /// Hard-links the file; fails with EEXIST when the name is taken. By its descriptor, which is twice as fast as the way
-    /// through /proc but needs Linux 6.10 or a privilege; ENOENT says that there is neither (open(2), O_TMPFILE), or
-    /// that the directory is gone.
+    /// Hard-links the file; fails with EEXIST if the name is taken. It tries the descriptor first, which is twice as
+    /// fast as the path in /proc but needs Linux 6.10 or a privilege. ENOENT means that neither is there (open(2),
+    /// O_TMPFILE), or that the directory was removed.
     func link(into directory: DirectoryHandle, as name: String) throws(SystemError) {
         if incoming.linksByDescriptor.load(ordering: .relaxed) {
             do throws(SystemError) {
@@ -306,12 +307,12 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
         incoming.linksByDescriptor.store(false, ordering: .relaxed)
     }
 
-    /// Throws the bytes away.
+    /// Removes the file with its bytes.
     package func discard() { remove() }
 
     /// The same.
     ///
-    /// - Returns: false where the file may have its name still, because the disk has failed.
+    /// - Returns: false if the file may still have its name, because the disk has failed.
     @discardableResult func remove() -> Bool {
         var isGone = true
         switch place {
@@ -329,7 +330,7 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
         return isGone
     }
 
-    /// Whether it is as it was made.
+    /// Whether the file is as it was created.
     private var isPristine: Bool {
         guard !hasAttributes, let status = try? disk.status(number) else { return false }
         return status.st_size == 0 && status.st_blocks == 0
@@ -341,17 +342,17 @@ extension StagedFile {
 
     static func resumableName(_ id: UploadID) -> String { "\(id)\(partSuffix)" }
 
-    /// The upload whose resumable part has the name.
+    /// The ID of the upload whose resumable part has the name; nil if it is no such part.
     static func upload(ofPart name: String) -> UploadID? {
         name.hasSuffix(partSuffix) ? UploadID(hexadecimal: name.dropLast(partSuffix.count)) : nil
     }
 
-    /// Of a part that is withdrawn. The number keeps apart a dead connection's and the one that replaced it.
+    /// The name of a withdrawn part. The number distinguishes the part of a dead connection from that of the next one.
     static func withdrawnName(_ id: UploadID, _ number: Int) -> String { "\(id)-\(number)\(withdrawnSuffix)" }
 
     private static let withdrawnSuffix = "-syncing" + partSuffix
 
-    /// The upload whose withdrawn part has the name.
+    /// The ID of the upload whose withdrawn part has the name; nil if it is no such part.
     static func upload(ofWithdrawn name: String) -> UploadID? {
         guard name.hasSuffix(withdrawnSuffix), let dash = name.dropLast(withdrawnSuffix.count).lastIndex(of: "-") else {
             return nil
@@ -359,17 +360,17 @@ extension StagedFile {
         return UploadID(hexadecimal: name[..<dash])
     }
 
-    /// For what is about to take the place of something. The next server removes what is left behind of these.
+    /// A temporary name for an entry that is about to replace another one. The next server removes leftovers.
     static func scratchName() -> String { partName(.random(), 0) }
 
     private static func partName(_ id: UploadID, _ number: Int) -> String { "\(id)-\(number)\(partSuffix)" }
 
-    /// A file without a name, or with one that means nothing where the file system has no such files.
+    /// A file without a name, or with a meaningless one if the file system does not support that.
     static func anonymous(
         id: UploadID, permissions: mode_t, in incoming: Incoming
     ) throws(SystemError) -> StagedFile {
         if let spare = incoming.spares.withLock({ $0.take(permissions) }) {
-            // Times are told from when its upload began.
+            // The file's time is that at which its upload began.
             try incoming.directory.disk.set(spare.descriptor.number, permissions: nil, modified: .now, nil)
             return StagedFile(spare, place: .anonymous, in: incoming)
         }
@@ -384,8 +385,8 @@ extension StagedFile {
         }
     }
 
-    /// A file named after its upload. The number behind the id keeps apart a dead connection and the one that replaced
-    /// it: each publishes or discards only what it wrote itself.
+    /// A file named after its upload. The number after the ID distinguishes a dead connection and its successor: each
+    /// publishes or discards only its own bytes.
     private static func named(id: UploadID, in incoming: Incoming) throws(SystemError) -> StagedFile {
         var number = 0
         while true {
@@ -402,12 +403,12 @@ extension StagedFile {
         }
     }
 
-    /// The part that has arrived of an upload before. There is one of each upload at most.
+    /// The part of an upload that has arrived before. An upload has at most one.
     ///
-    /// One that has another name, too, is what was published: a file system without a journal may keep both names of a
-    /// rename when the power is cut. Nobody writes to that again, and its name here goes.
+    /// A part with a second name was published: a file system without a journal may keep both names of a rename after a
+    /// power cut. Its name here is removed, so that it is never written to again.
     ///
-    /// - Returns: nothing when there is none.
+    /// - Returns: nil if there is no part.
     static func resumable(id: UploadID, in incoming: Incoming) throws(SystemError) -> StagedFile? {
         let name = resumableName(id)
         do throws(SystemError) {
@@ -424,7 +425,7 @@ extension StagedFile {
         }
     }
 
-    /// A part for an upload that has none.
+    /// A new part for an upload.
     static func newResumable(id: UploadID, in incoming: Incoming) throws(SystemError) -> StagedFile {
         let name = resumableName(id)
         let flags = O_RDWR | O_CREAT | O_EXCL
@@ -435,7 +436,7 @@ extension StagedFile {
 }
 
 extension Publication {
-    /// Its content, to the directory store.
+    /// The content as the directory store's type.
     var staged: StagedFile {
         // Trap: content is published by the store that has staged it.
         guard let file = content as? StagedFile else { preconditionFailure("content of another store") }
@@ -444,11 +445,12 @@ extension Publication {
 }
 
 extension FileStore {
-    /// A place for the bytes of one upload, which goes with whoever holds it.
+    /// A file for the bytes of one upload, which is removed with its last reference.
     ///
     /// - Parameters:
-    ///   - size: what the client declared, or nothing; for more than one block space is reserved.
-    ///   - filled: bytes that are not in holes, as far as the client can tell, of content that has any; then nothing is reserved.
+    ///   - size: the declared size, nil if unknown; for more than one block, space is reserved.
+    ///   - filled: bytes that are not in holes, as the client has declared; nil for content without holes. With
+    ///     holes, no room is reserved.
     ///   - quota: of the client, where it has one.
     package func stage(
         id: UploadID, size: UInt64?, filled: UInt64? = nil, permissions: UInt16?, quota: Quota? = nil
@@ -462,7 +464,7 @@ extension FileStore {
         return staged
     }
 
-    /// Takes the room on disk at once, where the file system can and the content has no holes.
+    /// Reserves room on the disk, if the file system supports it and the content has no holes.
     func reserve(_ size: UInt64, _ filled: UInt64? = nil, for staged: StagedFile) throws(Failure) {
         guard let space else { return try staged.reserve(size, filled: filled) }
         let wanted = min(size, filled ?? size)
@@ -471,6 +473,6 @@ extension FileStore {
         }
     }
 
-    /// Permission bits for a new file; without any from the client, those of any new file.
+    /// The mode of a new file: the client's, or 0666 if it sent none.
     static func mode(_ permissions: UInt16?) -> mode_t { mode_t(permissions ?? 0o666) & 0o777 }
 }

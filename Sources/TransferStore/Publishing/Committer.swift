@@ -7,48 +7,49 @@ import TransferSystem
 
 /// Makes files and directories durable, many of them together where that is cheaper.
 ///
-/// One is synced by itself. A few are started all and then synced one after the other, so that the disk has the content
-/// of all at once. For more there is one syncfs(2), which costs as much as two fsync(2) whatever the number: but it also
-/// waits for what other programs have written, so it is taken only while that is little. Otherwise, or where the file
-/// system does not report failures that way, several threads sync at once, which journals combine.
+/// A single file is synced by itself. For a few files, writing is started for all of them and then each is synced, so
+/// that the disk has all content at once. For more there is one syncfs(2), which costs as much as two fsync(2)
+/// regardless of the number. It also waits for the writes of other programs, so it is used only while these are few.
+/// Otherwise, or if the file system does not report failures through it, several threads sync at once, which journals
+/// combine.
 final class Committer: Sendable {
     private let durability: Durability
     private let fileSystem: FileSystem
     private let disk: Disk
-    /// The file system that a sync of all is about.
+    /// The device of the file system that `group` syncs.
     private let device: dev_t
     private let group: GroupSync
     let directories: DurableDirectories
-    /// How long syncs take.
+    /// Durations of calls to `commit`.
     let durations = DurationHistogram()
-    /// Nothing where nothing is synced.
+    /// Nil if nothing is synced.
     private let mark: SyncMark?
-    /// Nil where no other machine can take the directory.
+    /// Nil if no other machine can take the directory.
     private let lock: DirectoryLock?
     private let begun = Atomic(0)
-    /// Bytes of others that a group may wait for, because it has saved as much.
+    /// Bytes of other programs that a group may wait for, because groups have saved as much time before.
     private let allowance = Locked<UInt64>(0)
 
-    /// Files from which on one syncfs(2) is not slower than starting them all and syncing each. Measured on ext4 with a
-    /// journal: twice the time for one, the same for four, two thirds for twelve.
+    /// The number of files from which one syncfs(2) is not slower than syncing each. Measured on ext4 with a journal:
+    /// twice the time for one file, the same for four, two thirds for twelve.
     static let groupSize = 4
 
-    /// What syncfs(2) saves for a file against several threads, in bytes that a disk writes meanwhile. Measured on ext4:
-    /// 44 to 80 µs.
+    /// The time that syncfs(2) saves for each file, compared with several threads, in bytes that a disk writes
+    /// meanwhile. Measured on ext4: 44 to 80 µs.
     static let savedBytes: UInt64 = 32 << 10
 
-    /// Bytes of others that a group waits for at most; a quarter of a second for a disk of 256 MB/s.
+    /// The most bytes of other programs that a group waits for: a quarter of a second for a disk of 256 MB/s.
     static let mostStrangeBytes: UInt64 = 64 << 20
 
-    /// Threads that sync at once, and files for each that make up for its start.
+    /// Threads that sync at once, and the number of files for which starting another thread pays.
     private static let threads = 8
     private static let filesPerThread = 4
 
     /// - Parameters:
-    ///   - directory: on `fileSystem`, whole syncs of which go through its descriptor.
-    ///   - folder: where doubt is kept that outlives the process.
-    ///   - lock: without which nothing counts as durable; nil where no other machine can take it.
-    ///   - boot: the present run of the kernel.
+    ///   - directory: on `fileSystem`; syncfs(2) uses its descriptor.
+    ///   - folder: keeps the doubt about directories beyond the end of the process.
+    ///   - lock: must be held for anything to count as durable; nil if no other machine can take it.
+    ///   - boot: identifies the present run of the kernel.
     init(
         _ durability: Durability, of directory: DirectoryHandle, on fileSystem: FileSystem,
         doubtsIn folder: DoubtFolder, lock: DirectoryLock? = nil, boot: String? = nil
@@ -65,50 +66,50 @@ final class Committer: Sendable {
         directories = DurableDirectories(isNeeded ? try DoubtedList(in: folder, boot: boot) : nil)
     }
 
-    /// Takes away what says that nothing is in doubt. To be called when no sync follows.
+    /// Removes the mark of a clean run. To be called when no sync follows.
     func tidy() { mark?.tidy() }
 
-    /// Whether there is anything to do at all.
+    /// Whether syncs are needed: not in memory, and not with `Durability.none`.
     var isNeeded: Bool { Self.isNeeded(durability, fileSystem) }
 
     private static func isNeeded(_ durability: Durability, _ fileSystem: FileSystem) -> Bool {
         durability == .commit && !fileSystem.isMemory
     }
 
-    /// Syncs of everything that failed so far. What is staged keeps the number of its time.
+    /// The number of failed syncs of the file system. Whatever is staged keeps the number at that time.
     var failures: Int { group.failures }
 
-    /// Calls for which anything was asked of the disk. One that fails before has lost nothing.
+    /// The number of calls that have reached the disk. A call that fails earlier has lost nothing.
     var syncsBegun: Int { begun.load(ordering: .sequentiallyConsistent) }
 
-    /// Whether any sync has failed, or may have before the server was started again. From then on what was there before
-    /// may be in memory only, and a sync of it would succeed all the same: the kernel gives lost bytes up after it has
-    /// told of them once (fsync(2), Notes).
+    /// Whether any sync has failed, or may have failed before the server was restarted. From then on, files that
+    /// existed before may be in memory only, and syncing them would still succeed: the kernel drops lost bytes after it
+    /// has reported them once (fsync(2), Notes).
     var isInDoubt: Bool { mark?.isInDoubt ?? false }
 
-    /// To be asked for before something is looked at that others have written.
+    /// The present moment; read it before you read what other programs or uploads have written.
     var moment: Int { mark?.moment ?? 0 }
 
-    /// Whether what was looked at then, and synced since, may not be on disk.
+    /// Whether something that was read at a moment, and synced since, may not be on disk.
     func isInDoubt(about moment: Int) -> Bool { mark?.isInDoubt(about: moment) ?? false }
 
-    /// Starts to write what has been written to a file so far.
+    /// Starts writing a file's content to the disk, without waiting.
     func start(_ descriptor: Int32) {
         if isNeeded { disk.startWriting(descriptor) }
     }
 
-    /// Makes files or directories durable. A failure must not be followed by a second attempt, which would succeed
-    /// without the lost bytes (fsync(2), Notes).
+    /// Syncs files or directories. Do not try again after a failure: the second sync would succeed without the lost
+    /// bytes (fsync(2), Notes).
     ///
     /// - Parameters:
     ///   - descriptors: open until this returns.
-    ///   - bytes: written to them. More than 0 says that all of them were staged, on the file system of this committer; 0 is for
-    ///     directories and for what was found.
-    ///   - failures: as many as there were before the first byte was written.
-    ///   - made: new directories whose names this may be about. They are doubted when a sync has failed, before those who wait
-    ///     for these syncs go on. Where none has begun, because the mark could not be set, nothing is lost: the names have yet
-    ///     to be written, and the next sync tells what becomes of them.
-    /// - Returns: for each the error, or nothing when it is durable.
+    ///   - bytes: the number of bytes written to them. If it is above 0, all of them were staged on this committer's
+    ///     file system; pass 0 for directories and for files that were found.
+    ///   - failures: the number of failures before the first byte was written.
+    ///   - made: new directories whose names these syncs may cover. If a sync fails, they are in doubt before any
+    ///     waiting caller continues. If no sync has begun, because the mark could not be set, nothing is lost: the
+    ///     names have yet to be written, and the next sync reports on them.
+    /// - Returns: an error for each descriptor; nil if it is durable.
     func commit(
         _ descriptors: [Int32], bytes: UInt64 = 0, since failures: Int, making made: [RelativePath] = []
     ) -> [SystemError?] {
@@ -122,7 +123,7 @@ final class Committer: Sendable {
             let hasFailed = errors.contains { $0 != nil }
             if hasFailed { directories.doubt(made) }
             mark.end(number, hasFailed: hasFailed)
-            // Another server may work on what this one has synced.
+            // If this server has lost the lock, another one may have changed what was synced.
             guard try lock?.isHeld() ?? true else { throw SystemError(errno: ESTALE, call: "flock") }
             return errors
         } catch {
@@ -131,17 +132,18 @@ final class Committer: Sendable {
         }
     }
 
-    /// Takes note of new directories whose names no sync has been about: the next sync that fails may be told of their loss.
+    /// Notes new directories whose names no sync has covered: the next failing sync may report their loss.
     func leaveUnsynced(_ made: [RelativePath]) {
         guard let mark, !made.isEmpty else { return }
         directories.leaveUnsynced(made)
-        // One that has begun meanwhile may have failed before these were noted.
+        // A sync that began meanwhile may have failed before these were noted.
         if mark.isInDoubt(about: mark.moment) { directories.doubt([]) }
     }
 
     private func sync(_ descriptors: [Int32], _ bytes: UInt64, since failures: Int) -> [SystemError?] {
         guard descriptors.count >= Self.groupSize else { return syncEach(descriptors, bytes, since: failures) }
-        // What was staged is where the call is made; what was found, and a directory, can be on a file system mounted below.
+        // Staged files are on the file system that is synced; found files and directories may be on one that is mounted
+        // below.
         guard bytes > 0 || descriptors.allSatisfy(isHere), canSyncAll(descriptors.count, bytes) else {
             return syncInParallel(descriptors, bytes, since: failures)
         }
@@ -152,8 +154,8 @@ final class Committer: Sendable {
         do throws(SystemError) { return try disk.status(descriptor).st_dev == device } catch { return false }
     }
 
-    /// The file system says what was lost since it was last asked, by whomever; each file, what was lost of it and nobody
-    /// was told of. That is about parts and files that were there before this process.
+    /// syncfs(2) reports what was lost since its last call; each file reports what was lost of it and has not been
+    /// reported. The latter finds losses in parts and files from before this process.
     private func syncAll(_ descriptors: [Int32], since failures: Int) -> [SystemError?] {
         if let error = failure({ () throws(SystemError) in try group.run(since: failures) }) {
             return descriptors.map { _ in error }
@@ -163,8 +165,8 @@ final class Committer: Sendable {
         }
     }
 
-    /// Each file that comes earns some waiting for others' bytes, whether it was needed or not: in the end all of that
-    /// waiting takes no longer than what it saves.
+    /// Each file earns the group some time to wait for the bytes of other programs, so in total waiting takes no longer
+    /// than what groups save.
     private func canSyncAll(_ count: Int, _ bytes: UInt64) -> Bool {
         guard fileSystem.syncsAsAWhole, let dirty = disk.dirtyBytes else { return false }
         let strange = dirty - min(dirty, bytes)

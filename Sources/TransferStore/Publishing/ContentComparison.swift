@@ -3,13 +3,13 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// Compares what was staged with files that have the names it wants: byte by byte, and only as far as they are the same.
+/// Compares a staged upload byte by byte with the files at its possible names, up to the first difference.
 ///
-/// An upload pays for its comparisons with its own bytes. Ten thousand numbered names can have files of its size, and who
-/// made these differ at their ends would otherwise have all of them read for each further upload.
+/// An upload pays for its comparisons with its own bytes. A client could store ten thousand files of one size under
+/// numbered names that differ only at their ends; without a bound, each further upload would read all of them.
 struct ContentComparison {
-    /// Bytes of others that may still be read, beside the front of each file: where the upload has content, and where it has a hole,
-    /// for which it has brought no more than a number.
+    /// Bytes of other files that may still be read, besides the first block of each: opposite the upload's content, and
+    /// opposite its holes, for which the client has sent only a number.
     private struct Allowance {
         var content: UInt64
         var holes: UInt64
@@ -17,27 +17,28 @@ struct ContentComparison {
 
     private let staged: StagedFile
     private let size: UInt64
-    /// Nothing before the first comparison.
+    /// Nil before the first comparison.
     private var allowance: Allowance?
 
-    /// Files that are read to their ends, at most, of those that are as large as what the upload has brought.
+    /// How many files of the upload's size may be read to their ends.
     private static let mostWhole: UInt64 = 4
 
-    /// Bytes that are read for holes, at most: files of some size whose holes were filled, by whoever copied them, are found.
+    /// The most bytes that are read opposite holes: enough to recognise copies of moderate size whose holes were
+    /// filled.
     static let mostForHoles: UInt64 = 64 << 20
 
-    /// Bytes read first: where files of one size differ, they mostly do so here.
+    /// Bytes read first: most files of one size that differ do so here.
     private static let frontSize = 4 << 10
 
-    /// Bytes read at once behind that.
+    /// Bytes read at once after that.
     private static let readSize = 256 << 10
 
     init(_ publication: Publication) {
         (staged, size) = (publication.staged, publication.size)
     }
 
-    /// Whether a file of the same size has the same content. False also when too much was read for this upload already:
-    /// then it is stored beside it.
+    /// Whether a file of the same size has the same content. False also if the upload's allowance is used up; then it
+    /// is stored beside the file.
     mutating func isSame(_ file: FoundFile) throws(SystemError) -> Bool {
         let room = min(Self.readSize, Int(clamping: size))
         let (own, other) = (Self.buffer(room), Self.buffer(room))
@@ -52,7 +53,7 @@ struct ContentComparison {
         var offset: UInt64 = 0
         while offset < size {
             let (run, its) = (holes.0.run(at: offset), holes.1.run(at: offset))
-            // What is in holes of both need not be read.
+            // Ranges that are holes in both files are not read.
             guard !run.isHole || !its.isHole else {
                 offset += min(run.count, its.count, size - offset)
                 continue
@@ -62,7 +63,8 @@ struct ContentComparison {
             let kind: WritableKeyPath<Allowance, UInt64> = run.isHole ? \.holes : \.content
             if offset > 0 {
                 let left = allowance[keyPath: kind]
-                // What was brought may be read once, also where the file system compresses and says that it is less.
+                // The first comparison may read as many bytes as were sent, even if the file system compresses and
+                // reports fewer.
                 guard UInt64(count) <= left || isFirst && !run.isHole else { return false }
                 allowance[keyPath: kind] = left - min(left, UInt64(count))
             }
@@ -74,7 +76,7 @@ struct ContentComparison {
         return true
     }
 
-    /// - Parameter filled: bytes of the upload that are not in holes; nothing where it has none.
+    /// - Parameter filled: bytes of the upload that are not in holes; nil if it has no holes.
     private func allowance(for filled: UInt64?) -> Allowance {
         let (content, overflow) = min(filled ?? size, size).multipliedReportingOverflow(by: Self.mostWhole)
         return Allowance(content: overflow ? .max : content, holes: Self.mostForHoles)
@@ -84,7 +86,7 @@ struct ContentComparison {
         .allocate(byteCount: max(1, size), alignment: 4096)
     }
 
-    /// - Returns: false when the file ends before.
+    /// - Returns: false if the file ends earlier.
     private func read(
         _ file: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int, at offset: UInt64
     ) throws(SystemError) -> Bool {

@@ -1,12 +1,13 @@
 import TransferSystem
 
-/// Syncs a file system for everybody who waits for it: one call at a time, and each covers all who came before it began.
+/// Syncs a file system for many callers: one system call at a time, each of which covers the callers that came before
+/// it began.
 ///
-/// The kernel tells each descriptor of a failure once, whoever's bytes they were. That is why all calls go through one
-/// descriptor and do not overlap, and why a failure counts for all that was staged before it, waiting or not.
+/// The kernel reports a failure to each descriptor once, regardless of whose bytes were lost. So all calls go through
+/// one descriptor and do not overlap, and a failure counts for everything that was staged before it, waiting or not.
 final class GroupSync: Sendable {
     private struct State {
-        /// Callers so far, and those of them that are covered.
+        /// The number of callers so far, and how many of them a finished call covers.
         var asked = 0
         var covered = 0
         var isRunning = false
@@ -17,26 +18,26 @@ final class GroupSync: Sendable {
     private let sync: @Sendable () throws(SystemError) -> Void
     private let monitor = Monitor(State())
 
-    /// - Parameter sync: makes all of a file system durable, always by the same descriptor.
+    /// - Parameter sync: syncs the file system, always by the same descriptor.
     init(_ sync: @escaping @Sendable () throws(SystemError) -> Void) {
         self.sync = sync
     }
 
-    /// Calls that failed so far. What is staged keeps the number of its time.
+    /// The number of failed calls. Whatever is staged keeps the number at that time.
     var failures: Int { monitor.withLock { monitor.state.failures } }
 
-    /// Those who have asked so far; for tests.
+    /// The number of callers so far; for tests.
     var asked: Int { monitor.withLock { monitor.state.asked } }
 
-    /// - Throws: when a call has failed since there were so many failures.
+    /// - Throws: if a call has failed since the number of failures was this.
     func check(since failures: Int) throws(SystemError) {
         let error = monitor.withLock { monitor.state.failures == failures ? nil : monitor.state.lastError }
         if let error { throw error }
     }
 
-    /// Returns when everything written before is durable.
+    /// Returns when everything that was written before is durable.
     ///
-    /// - Parameter failures: as many as there were before the first byte was written.
+    /// - Parameter failures: the number of failures before the first byte was written.
     func run(since failures: Int) throws(SystemError) {
         monitor.withLock {
             monitor.state.asked += 1
@@ -48,7 +49,7 @@ final class GroupSync: Sendable {
         try check(since: failures)
     }
 
-    /// Makes the call for all who have asked by now. The lock is held before and after.
+    /// Makes the call for all callers that have asked by now. The lock is held before and after.
     private func lead() {
         let turn = monitor.state.asked
         monitor.state.isRunning = true

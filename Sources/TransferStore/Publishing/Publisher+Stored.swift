@@ -2,8 +2,8 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// Content that is stored under its path already is not synced a second time: a client that sends the same again, and again, would have
-/// the disk do the work of as many new files, and all others wait for it.
+/// Uploads whose path and content are stored already are not synced again. Otherwise a client that sends the same files
+/// repeatedly would cost the disk as much as new files, and all other clients would wait for it.
 ///
 /// The publisher compares such content before the sync of the batch. When the upload gets its turn, the file must still be the same
 /// version; otherwise the upload is synced by itself then.
@@ -11,15 +11,15 @@ extension Publisher {
     /// A file with the path and the content of an upload.
     struct StoredCopy {
         let version: ContentVersion
-        /// When it was looked at, as the committer counts.
+        /// The committer's moment before it was read.
         let moment: Int
     }
 
-    /// Looks which uploads have their paths and contents already. Nothing is found where a sync has failed: then the content in memory is
-    /// no proof.
+    /// Finds the uploads whose path and content are stored already. After a failed sync it finds none, because content
+    /// in memory is no proof then.
     func findStored(_ batch: [Publication]) {
         guard committer.isNeeded, !committer.isInDoubt else { return }
-        // Those of one folder mostly come together. Where it cannot be opened, the publication says why.
+        // Uploads into one folder are usually adjacent. If the folder cannot be opened, the publication reports why.
         var (folder, directory): (RelativePath??, DirectoryHandle?) = (nil, nil)
         for publication in batch where publication.condition == nil {
             let parent = publication.path.parent
@@ -29,7 +29,7 @@ extension Publisher {
         }
     }
 
-    /// - Returns: nil also when the file cannot be read; the publication finds that out by itself.
+    /// - Returns: nil also if the file cannot be read, which the publication reports itself.
     private func find(_ publication: Publication, in directory: DirectoryHandle) -> StoredCopy? {
         let target = TargetName(directory: directory, name: String(publication.path.name))
         let moment = committer.moment
@@ -47,10 +47,10 @@ extension Publisher {
 
     func isStored(_ publication: Publication) -> Bool { stored[ObjectIdentifier(publication.staged)] != nil }
 
-    /// What was found for a publication, if it is still there.
+    /// The file that was found for a publication, if it is unchanged.
     ///
-    /// - Returns: nil when nothing was found, or when the file has changed since. Then the content is durable.
-    /// - Throws: when the content cannot be made durable.
+    /// - Returns: nil if no file was found, or if it has changed since. Then the content of the upload is durable.
+    /// - Throws: if the content cannot be synced.
     func takeStored(
         _ target: TargetName, _ publication: Publication
     ) throws(Failure) -> (file: FoundFile, moment: Int)? {

@@ -4,23 +4,23 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// What gives way to uploads has its name in the trash before it loses its own.
+/// A file that an upload replaces gets its name in the trash before it loses its own.
 ///
-/// All of a batch is linked before the content is synced, so that one sync is about both. What is found then and is what the upload
-/// brings, or what the disk has lost of it, is left alone: a second name, even for a moment, would change the file. The publisher
-/// does not look for replaced files while a connection's uploads replace none; when one does, it links the rest of the batch with one more
-/// sync.
+/// The replaced files of a batch are linked into the trash before the content is synced, so that one sync covers both.
+/// A file that has the upload's content, or has lost it, is not linked: a second name, even for a moment, would change
+/// its version. While a connection's uploads replace no files, the publisher does not look for replaced files; once one
+/// does, it links those of the rest of the batch with one more sync.
 extension Publisher {
-    /// What was done to keep what a publication may replace.
+    /// How the file that a publication may replace is kept.
     enum Kept {
         case place(ReplacedFiles.Keeping)
-        /// It is one that cannot be kept.
+        /// The file cannot be kept.
         case impossible(stat)
-        /// Others that come in its way are not replaced either.
+        /// Keeping has failed; no file is replaced at this path.
         case failed(Failure)
     }
 
-    /// Gives what a batch is likely to replace its names in the trash.
+    /// Links the files that a batch is likely to replace into the trash.
     func keepReplaced(by batch: [Publication]) {
         guard let part = batch.lazy.compactMap(\.trash).first else { return }
         guard part.expectsReplacing else {
@@ -31,7 +31,7 @@ extension Publisher {
         if isLooked, keeping.isEmpty { part.expectsReplacing = false }
     }
 
-    /// The same behind the sync of the content, for what is left of the batch: one upload replaces something.
+    /// Does the same after the content has been synced, for the rest of a batch in which one upload replaces a file.
     private func keepRest() {
         let rest = unlooked
         unlooked = []
@@ -44,13 +44,13 @@ extension Publisher {
         }
     }
 
-    /// - Returns: whether any of it may replace something.
+    /// - Returns: whether any upload of the batch may replace a file.
     private func look(at batch: ArraySlice<Publication>) -> Bool {
         var paths: Set<RelativePath> = []
-        // Those of one folder mostly come together. Where it cannot be opened, the publication says why.
+        // Uploads into one folder are usually adjacent. If the folder cannot be opened, the publication reports why.
         var (folder, directory): (RelativePath??, DirectoryHandle?) = (nil, nil)
         for publication in batch where publication.trash != nil && publication.conflict == .overwrite {
-            // Of two uploads to one path the second one replaces the first, which is not there yet.
+            // The second of two uploads to one path replaces the first, which does not exist yet.
             guard paths.insert(publication.path).inserted else { continue }
             let parent = publication.path.parent
             if folder != .some(parent) { (folder, directory) = (.some(parent), try? tree.open(parent)) }
@@ -83,7 +83,7 @@ extension Publisher {
         return keeping.map { .place($0) } ?? .impossible(there)
     }
 
-    /// Whether the publication is refused anyway, as far as that can be said.
+    /// Whether the file may be replaced by the publication, as far as that is known before the lock is taken.
     private func mayGiveWay(_ there: stat, to publication: Publication) -> Bool {
         do throws(Failure) {
             try publication.condition?.check(there)
@@ -107,11 +107,11 @@ extension Publisher {
         return try isLost(ContentVersion(there), target, publication.path, publication)
     }
 
-    /// The names in the trash were synced with the content.
+    /// Called after the names in the trash were synced with the content.
     ///
     /// - Parameters:
-    ///   - numbers: of the folders.
-    ///   - errors: of these.
+    ///   - numbers: descriptors of the folders in the trash.
+    ///   - errors: the results of their syncs, in the same order.
     func finishKeeping(
         _ numbers: [Int32], _ errors: some Sequence<SystemError?>, for batch: [Publication]
     ) {
@@ -123,7 +123,7 @@ extension Publisher {
         }
     }
 
-    /// Nothing is replaced whose name in the trash is not durable.
+    /// No file is replaced if its name in the trash is not durable.
     private func fail(_ error: Failure, for batch: ArraySlice<Publication>) {
         for publication in batch {
             let key = ObjectIdentifier(publication.staged)
@@ -133,10 +133,10 @@ extension Publisher {
         }
     }
 
-    /// Keeps what has the path now, where that was not foreseen: another one than was linked before, or a file that seemed to be the
-    /// same. Without the lock, because it takes a sync.
+    /// Keeps the file that has the path now if it is not the one that was linked before, or if it seemed to have the
+    /// upload's content. Called without the lock, because it takes a sync.
     ///
-    /// - Returns: whether there was anything to keep.
+    /// - Returns: whether there was a file to keep.
     func keepMore(_ target: TargetName, _ publication: Publication) throws(Failure) -> Bool {
         guard publication.trash != nil else { return false }
         let key = ObjectIdentifier(publication.staged)
@@ -154,9 +154,9 @@ extension Publisher {
         return true
     }
 
-    /// Whether what has the path has its name in the trash as well, or cannot have one.
+    /// Whether the file at the path has a name in the trash as well, or cannot have one.
     func isKept(_ there: stat?, for publication: Publication) -> Bool {
-        // What is neither is the operator's, and there is nothing of it to bring back.
+        // Anything other than a file or link belongs to the operator, and has no content to bring back.
         guard publication.trash != nil, let there, there.isFile || there.isLink else { return true }
         switch keeping[ObjectIdentifier(publication.staged)] {
         case .place(let keeping): return keeping.before.isSame(as: there)
@@ -165,8 +165,8 @@ extension Publisher {
         }
     }
 
-    /// What has the path, as it was before it got a second name for this publication. What is known of a file is known of it as it was
-    /// then.
+    /// The file at the path as it was before it got a second name for this publication. The records know files as they
+    /// were then.
     func asBefore(_ there: stat, _ publication: Publication) -> stat {
         guard case .place(let keeping)? = keeping[ObjectIdentifier(publication.staged)], keeping.isLinked,
             ContentVersion(there).hasSameContent(as: ContentVersion(keeping.before))
@@ -174,7 +174,7 @@ extension Publisher {
         return keeping.before
     }
 
-    /// Where what the publication replaces is kept; nil where it is not.
+    /// The place in the trash of the file that the publication replaces; nil if it is not kept.
     func kept(by publication: Publication) -> ReplacedFiles.Keeping? {
         guard publication.trash != nil, case .place(let keeping)? = keeping[ObjectIdentifier(publication.staged)] else {
             return nil

@@ -3,11 +3,11 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// Publishes a batch of uploads: makes their bytes durable, gives them their names, and makes the names durable, each
-/// directory once for the whole batch.
+/// Publishes a batch of uploads: syncs their content, gives them their names, and syncs the directories of the names,
+/// each directory once for the whole batch.
 ///
-/// The order matters: content first, then the name, then the directory. After a crash between any two of them a name
-/// either is not there or stands for the whole content.
+/// The order matters: content first, then the name, then the directory. After a crash between any two of these steps a
+/// name either does not exist or stands for the whole content.
 final class Publisher {
     private let permissionMask: UInt32
     private let rights: OwnerRights
@@ -16,33 +16,33 @@ final class Publisher {
     private let acknowledged: (RelativePath, ContentVersion) -> Digest?
     let mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)?
     private let directories: BatchDirectories
-    /// Files that were there already and whose content has to be made durable, because an upload is acknowledged for it.
+    /// Files that had the content of an upload already. They are synced, because the upload is acknowledged for them.
     private var found: [FoundFile] = []
-    /// When the last of them was looked at, as the committer counts.
+    /// The committer's moment at which the last of them was read.
     private var lastLook: Int?
-    /// Of an early sync; counts for the whole batch.
+    /// The error of a sync before the end of the batch; it fails the whole batch.
     private var failure: Failure?
-    /// Syncs that had failed when the first upload of the batch was staged.
+    /// The number of failed syncs when the first upload of the batch was staged.
     var failures = 0
-    /// What gives way to the batch and is kept.
+    /// The files that the batch replaces and that go to the trash.
     let replaced: ReplacedFiles
     var keeping: [ObjectIdentifier: Kept] = [:]
-    /// What the publications found that are stored already and were not synced.
+    /// Files that already have the path and content of a publication, which was therefore not synced.
     var stored: [ObjectIdentifier: StoredCopy] = [:]
-    /// The publications of the batch that are still to be placed, if the publisher has not looked which files they replace.
+    /// The publications that have no name yet, as long as the publisher has not looked up which files they replace.
     var unlooked: ArraySlice<Publication> = []
 
-    /// Directories kept open at once, but for those on one path, and files of others: a batch may name thousands, and
-    /// descriptors are few.
+    /// The most directories (besides those on one path) and found files that are open at once: a batch may name
+    /// thousands, and descriptors are limited.
     private static let mostOpened = 64
 
     /// - Parameters:
-    ///   - umask: permission bits that files lose, unless theirs are taken as they are.
-    ///   - rights: those that files have in any case.
-    ///   - incoming: of the directory, whose trash has what gives way.
+    ///   - umask: permission bits that files lose, unless a publication keeps its permissions exactly.
+    ///   - rights: permissions that every file gets.
+    ///   - incoming: the directory's unfinished uploads, with its committer and trash.
     ///   - quota: counts what is stored in the directory.
-    ///   - acknowledged: the digest that a file was acknowledged with, where nobody has changed it since.
-    ///   - mayReplace: whether a file may be replaced; nothing where all may.
+    ///   - acknowledged: returns the digest with which a file was acknowledged; nil if the file has changed since.
+    ///   - mayReplace: whether a file may be replaced; nil if all may.
     init(
         tree: DirectoryTree, umask: UInt32, rights: OwnerRights = .none, incoming: Incoming, quota: Quota? = nil,
         acknowledged: @escaping (RelativePath, ContentVersion) -> Digest? = { _, _ in nil },
@@ -78,8 +78,9 @@ final class Publisher {
             try makeNamesDurable()
             return outcomes
         } catch {
-            // A directory made on the way may be the one that failed, so one failure is everybody's: acknowledging too
-            // little is safe. The names stay, because others may have been acknowledged for the same content since.
+            // The sync that failed may be that of a new directory which several uploads share, so it fails the whole
+            // batch: it is safe to acknowledge too little. The names stay, because other uploads may have been
+            // acknowledged for the same content since.
             return outcomes.map { $0.flatMap { _ in .failure(error) } }
         }
     }
@@ -93,7 +94,7 @@ final class Publisher {
         }
         guard !ready.isEmpty else { return outcomes }
         let bytes = ready.reduce(UInt64(0)) { $0.addingClamped(batch[$1].size) }
-        // The names in the trash have to be durable before what has them loses its own: that is one sync for all of it.
+        // The names in the trash must be durable before the replaced files lose theirs: one sync covers both.
         let (numbers, trash) = (ready.map { batch[$0].staged.number }, replaced.unsynced)
         let errors = committer.commit(numbers + trash, bytes: bytes, since: failures, making: replaced.made)
         for (index, error) in zip(ready, errors) {
@@ -129,16 +130,18 @@ final class Publisher {
         for case let error? in errors {
             throw Failure(error, doing: "make the content durable")
         }
-        // One that fails leaves the other to be synced: what is made and never synced would be doubted for nothing.
+        // Both are synced, even if the first one fails: otherwise the second one's directories would be in doubt
+        // without reason.
         let trash = Result { () throws(Failure) in try replaced.settle(since: failures) }
         try directories.commit(since: failures)
         try trash.get()
-        // Others may have been told of what was lost of these files, or of their names, before the syncs above.
+        // The kernel reports a lost write once. It may have reported a loss of these files or names to another caller
+        // before the syncs above.
         guard let lastLook, committer.isInDoubt(about: lastLook) else { return }
         throw .doubtedContent
     }
 
-    /// Makes the names so far durable, to have the descriptors back.
+    /// Syncs the names so far, so that their descriptors can be closed.
     private func closeAll() {
         do throws(Failure) {
             try makeNamesDurable()
@@ -181,9 +184,9 @@ final class Publisher {
         throw Failure(.pathConflict, "\(publication.path) and all its numbered names are taken.")
     }
 
-    /// What has the name may be what is to be published, now or before the disk has lost it.
+    /// Answers a publication whose content the file at the name has, or had before the disk lost it.
     ///
-    /// - Returns: nil if it is something else.
+    /// - Returns: nil if the file is a different one.
     private func compare(
         _ target: TargetName, _ path: RelativePath, _ publication: Publication, _ comparison: inout ContentComparison
     ) throws(Failure) -> PublicationOutcome? {
@@ -204,8 +207,8 @@ final class Publisher {
         return mayCompare(path, file)
     }
 
-    /// Publishes where the condition holds: the file that it was compared with is the one that is replaced. Two publications with one
-    /// condition race for the lock, and the second is compared again.
+    /// Publishes if the condition holds for the file that is replaced. If two publications with the same condition race
+    /// for the lock, the second is compared again.
     private func place(
         _ publication: Publication, if condition: PublicationCondition, in directory: DirectoryHandle
     ) throws(Failure) -> PublicationOutcome {
@@ -226,7 +229,7 @@ final class Publisher {
                 return useStored(file, under: path, in: directory, for: publication, at: moment)
             }
             guard publication.conflict == .overwrite else { throw .isTaken(path) }
-            // Nothing of a file that may not be replaced is changed: a second name, even for a moment, makes it another version.
+            // Check the right before the file gets a second name in the trash, because even that changes its version.
             let right = try checkRight(target, publication)
             if try keepMore(target, publication) { continue }
             guard mayReplace == nil || right == seen else { continue }
@@ -237,20 +240,20 @@ final class Publisher {
         throw Failure(.busy, "\(path) is changed all the time by others: send it again.")
     }
 
-    /// Times that a condition is compared where others change the path between the comparison and the publication.
+    /// How often a condition is compared again because another client has changed the path before the publication.
     private static let mostComparisons = 64
 
     /// Answers a publication with a stored file that has its content already, and syncs that file: another upload, or another program,
     /// may have written it without a sync so far.
     ///
-    /// - Parameter moment: of the committer, before the file was looked at.
+    /// - Parameter moment: the committer's moment before the file was read.
     private func useStored(
         _ file: FoundFile, under path: RelativePath, in directory: DirectoryHandle, for publication: Publication,
         at moment: Int
     ) -> PublicationOutcome {
         lastLook = max(lastLook ?? moment, moment)
         if found.count >= Self.mostOpened { closeAll() }
-        // One sync is enough for all that have found the same file.
+        // One sync covers all publications that have found the same file.
         if !found.contains(where: { $0.version == file.version }) { found.append(file) }
         note(publication, file.version)
         directories.change(directory)
@@ -258,7 +261,7 @@ final class Publisher {
         return .alreadyStored(path, file.version)
     }
 
-    /// - Returns: nil when the name is taken.
+    /// - Returns: nil if the name is taken.
     private func take(
         _ target: TargetName, _ path: RelativePath, _ publication: Publication
     ) throws(Failure) -> PublicationOutcome? {
@@ -279,13 +282,14 @@ final class Publisher {
         return .committed(path, version)
     }
 
-    /// The command of a publication replaces this file with nothing else.
+    /// Notes the file, so that no other upload of the same command replaces it.
     private func note(_ publication: Publication, _ file: ContentVersion?) {
         guard publication.command != nil, publication.conflict == .overwrite else { return }
         publication.staged.incoming.commands.withLock { $0.add(file, of: publication.command, at: publication.path) }
     }
 
-    /// Before the upload has its name, however it gets it: from now on nothing that is older comes behind it.
+    /// Called before the upload gets its name: from then on uploads of older connections of this sender do not replace
+    /// it.
     private func announce(_ publication: Publication) {
         guard publication.conflict == .overwrite, let sender = publication.sender else { return }
         publication.staged.incoming.replacing.withLock { $0.announce(publication.path, sender.connection) }
@@ -293,7 +297,7 @@ final class Publisher {
 
     private func replace(_ target: TargetName, _ publication: Publication) throws(Failure) {
         for _ in 1...Self.mostComparisons {
-            // Before the lock, which everybody waits for who replaces something.
+            // Outside of the lock, for which every replacement waits.
             let seen = try checkRight(target, publication)
             _ = try keepMore(target, publication)
             if try replace(target, publication, seen) { return }
@@ -301,7 +305,7 @@ final class Publisher {
         throw Failure(.busy, "\(publication.path) is changed all the time by others: send it again.")
     }
 
-    /// - Returns: false where another one has taken the path that is not kept so far.
+    /// - Returns: false if another file has taken the path, which has no name in the trash yet.
     private func replace(
         _ target: TargetName, _ publication: Publication, _ seen: ContentVersion?
     ) throws(Failure) -> Bool {
@@ -322,12 +326,12 @@ final class Publisher {
         }
     }
 
-    /// - Returns: the file that may be replaced; nothing where there is none, or all may be.
+    /// - Returns: the file that may be replaced; nil if there is no file, or if all files may be replaced.
     @discardableResult
     private func checkRight(_ target: TargetName, _ publication: Publication) throws(Failure) -> ContentVersion? {
         guard let mayReplace else { return nil }
         let file = try target.version()
-        // Links and pipes are the operator's: no upload makes one.
+        // Links and pipes belong to the operator, because no upload creates them.
         let isAllowed = if let file { try mayReplace(publication.path, file) } else { try target.isFree() }
         guard isAllowed else {
             throw .mayNotReplace(publication.path)
@@ -335,10 +339,10 @@ final class Publisher {
         return file
     }
 
-    /// Where a sync has failed, the same content under the name is no proof that it is on disk, nor is a sync of it: the
-    /// upload takes its place, with bytes and a name that have yet to be written.
+    /// After a failed sync, equal content in memory does not prove that it is on disk, and neither does another sync.
+    /// So the upload replaces the file, with bytes and a name that have yet to be written.
     ///
-    /// - Returns: false when there is something else.
+    /// - Returns: false if the file has other content.
     private func restore(
         _ target: TargetName, _ publication: Publication, _ comparison: inout ContentComparison
     ) throws(Failure) -> Bool {
@@ -346,10 +350,10 @@ final class Publisher {
         return try replace(seen, in: target, with: publication)
     }
 
-    /// What the disk has lost gives its name to what it was, whatever the client wants to be done about names that are
-    /// taken: this one is its own. A file that somebody has changed, even since it was looked at, stays.
+    /// Replaces a file whose content the disk has lost with an upload of that content, whatever the conflict policy is:
+    /// the name is the upload's own. A file that was changed since, even since it was read, stays.
     ///
-    /// - Returns: false when there is something else.
+    /// - Returns: false if the file has other content.
     private func heal(
         _ target: TargetName, _ path: RelativePath, _ publication: Publication
     ) throws(Failure) -> Bool {
@@ -357,7 +361,7 @@ final class Publisher {
         return try replace(lost, in: target, with: publication)
     }
 
-    /// Whether the disk has lost what a file was acknowledged for, and the publication has it.
+    /// Whether the disk has lost the acknowledged content of a file, and the publication has that content.
     func isLost(
         _ file: ContentVersion, _ target: TargetName, _ path: RelativePath, _ publication: Publication
     ) throws(Failure) -> Bool {
@@ -368,9 +372,9 @@ final class Publisher {
     }
 
     /// - Parameters:
-    ///   - seen: the file that was compared, without the lock that everybody waits for who replaces something.
-    ///   - keeps: whether it goes to the trash; not where it has the same content, or has lost its own.
-    /// - Returns: false when it is another one by now.
+    ///   - seen: the file that was compared, outside of the lock for which every replacement waits.
+    ///   - keeps: whether the file goes to the trash; false if it has the same content, or has lost its own.
+    /// - Returns: false if the name has another file by now.
     private func replace(
         _ seen: ContentVersion, in target: TargetName, with publication: Publication, keeps: Bool = false
     ) throws(Failure) -> Bool {
@@ -403,8 +407,8 @@ final class Publisher {
         note(publication, publication.staged.version)
     }
 
-    /// Bytes that a file gives back when it loses a name. One with another name takes its room as before, and what a link says was
-    /// never counted.
+    /// Bytes that are freed when a file loses a name: none if it has another name, and none for links, which do not
+    /// count.
     private static func freed(by old: stat) -> UInt64 {
         old.isFile && old.st_nlink < 2 ? UInt64(max(0, old.st_size)) : 0
     }
@@ -434,9 +438,9 @@ extension FileStore {
         return published
     }
 
-    /// Small uploads are not looked at one by one, so the disk may have become too full by now: one look for all.
+    /// Small uploads do not check the free space one by one, so it is checked once for the batch.
     ///
-    /// - Returns: nothing to go on.
+    /// - Returns: nil to go on.
     private func refusal(_ batch: [Publication]) -> [Result<PublicationOutcome, Failure>]? {
         do throws(Failure) {
             for publication in batch { if try publication.staged.checkRoom() { break } }

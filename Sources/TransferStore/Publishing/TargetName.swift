@@ -5,7 +5,7 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// A name in a directory that an upload wants, and whatever has it now.
+/// The name in a directory under which an upload is to be published, and the file that has it now.
 struct TargetName {
     let directory: DirectoryHandle
     let name: String
@@ -13,14 +13,14 @@ struct TargetName {
     /// Bytes read at once when content is compared.
     private static let readSize = 256 << 10
 
-    /// Of what has the name, and not of what a link leads to.
+    /// The status of the file, link or directory at the name; links are not followed.
     func status() throws(Failure) -> stat? {
         try attempt("look at \(name.escapedForDisplay)") { () throws(SystemError) in try directory.status(name) }
     }
 
-    /// The file with the content of the publication that has the name, durable or not.
+    /// The file at the name if it has the content of the publication, durable or not.
     ///
-    /// - Returns: nothing when there is something else or nothing.
+    /// - Returns: nil if the name is free, or its file has other content.
     func find(
         _ publication: Publication, _ comparison: inout ContentComparison
     ) throws(Failure) -> FoundFile? {
@@ -30,7 +30,7 @@ struct TargetName {
         }
     }
 
-    /// As above, for content that is only known by these.
+    /// The file at the name if it has this size and digest, durable or not.
     func find(size: UInt64, digest expected: Digest) throws(Failure) -> FoundFile? {
         try attempt("compare with \(name.escapedForDisplay)") { () throws(SystemError) in
             guard let file = try open(size: size), try digest(of: file, expected.algorithm.function) == expected else {
@@ -40,7 +40,7 @@ struct TargetName {
         }
     }
 
-    /// The file that has the name, if it is this version.
+    /// The file at the name, if it is this version.
     func file(_ version: ContentVersion) throws(Failure) -> FoundFile? {
         try attempt("look at \(name.escapedForDisplay)") { () throws(SystemError) in
             guard let file = try open(size: version.size), file.version == version else { return nil }
@@ -48,7 +48,7 @@ struct TargetName {
         }
     }
 
-    /// - Returns: nothing when there is no file of that size.
+    /// - Returns: nil if the name has no file of that size.
     private func open(size: UInt64) throws(SystemError) -> FoundFile? {
         guard let status = try directory.status(name), status.st_mode & S_IFMT == S_IFREG,
             UInt64(clamping: status.st_size) == size, let file = try open(), isHere(file)
@@ -56,22 +56,23 @@ struct TargetName {
         return file
     }
 
-    /// A file that is mounted there is not the directory's: it goes with the mount, and may be what an upload was read from.
+    /// A file that is mounted over the name does not belong to the directory: it goes with the mount, and may be the
+    /// source of the upload.
     private func isHere(_ file: FoundFile) -> Bool {
         clinux_mount_id(file.number) == clinux_mount_id(directory.number)
     }
 
-    /// Whether nothing has the name.
+    /// Whether the name does not exist.
     func isFree() throws(Failure) -> Bool { try status() == nil }
 
-    /// What the file is that has the name; nothing when there is none, or something else.
+    /// The version of the file at the name; nil if there is no regular file.
     func version() throws(Failure) -> ContentVersion? {
         try status().flatMap { $0.isFile ? ContentVersion($0) : nil }
     }
 
     /// Whether the file can be read and has other content.
     ///
-    /// - Parameter version: what it has to be before its content is looked at.
+    /// - Parameter version: the version that the file must have before its content is read.
     func differs(from expected: Digest, as version: ContentVersion) throws(Failure) -> Bool {
         try attempt("compare with \(name.escapedForDisplay)") { () throws(SystemError) in
             guard let file = try open(), file.version == version else { return false }
@@ -79,7 +80,7 @@ struct TargetName {
         }
     }
 
-    /// - Returns: nothing when the file is gone or may not be read: then it is not known to be the same.
+    /// - Returns: nil if the file is gone or may not be read; then it cannot be compared.
     private func open() throws(SystemError) -> FoundFile? {
         do throws(SystemError) {
             return FoundFile(try directory.openFile(name, flags: O_RDONLY | O_NONBLOCK), on: directory.disk)

@@ -4,21 +4,21 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// What the server may take of its disk.
+/// Limits how much of the disk the server uses.
 final class Space: LimitedSpace {
-    /// Counts against `SpaceLimits.quota`; nothing without one.
+    /// Counts against `SpaceLimits.quota`; nil without one.
     let quota: Quota?
 
     private let limits: Locked<SpaceLimits>
     private let incoming: DirectoryHandle
     private let room: RoomMaker
-    /// Held from the look at what is free to the moment when the upload has its share of it.
+    /// Held from the check of the free space until the upload has reserved its share.
     private let reserving = Locked(())
 
     /// - Parameters:
-    ///   - incoming: where the parts are.
-    ///   - room: makes room where it is missing.
-    ///   - clock: nanoseconds of a clock that nobody sets.
+    ///   - incoming: the directory of the parts.
+    ///   - room: frees room when it is missing.
+    ///   - clock: monotonic time in nanoseconds.
     init(
         _ limits: SpaceLimits, tree: DirectoryTree, incoming: DirectoryHandle, room: RoomMaker = RoomMaker(),
         clock: @escaping @Sendable () -> Int64 = monotonicNanoseconds
@@ -34,9 +34,9 @@ final class Space: LimitedSpace {
         quota?.countOnce()
     }
 
-    /// Holds to other limits from now on, but for a quota where there was none, or none where there was one.
+    /// Applies new limits. A quota can be changed, but not added or removed.
     ///
-    /// - Returns: those that hold now.
+    /// - Returns: the limits in effect.
     func change(_ wanted: SpaceLimits) -> SpaceLimits {
         limits.withLock { limits in
             limits.change(to: wanted)
@@ -68,7 +68,7 @@ final class Space: LimitedSpace {
         return bytes
     }
 
-    /// What is for somebody stands where no walk comes.
+    /// Mail is in a folder that the walks leave out.
     private static func countMail(_ tree: DirectoryTree) -> UInt64 {
         guard let folder = try? tree.open(.mailFolder), let names = try? folder.names() else { return 0 }
         return names.reduce(0) { bytes, name in
@@ -77,7 +77,7 @@ final class Space: LimitedSpace {
         }
     }
 
-    /// - Returns: nothing when that cannot be looked at.
+    /// - Returns: nil if the directory cannot be read.
     private static func countParts(_ incoming: DirectoryHandle) -> [UploadID: UInt64]? {
         guard let names = try? incoming.names() else { return nil }
         var parts: [UploadID: UInt64] = [:]
@@ -92,19 +92,19 @@ final class Space: LimitedSpace {
 }
 
 extension stat {
-    /// Bytes of a part, with what is reserved behind its end.
+    /// The size of a part, including the room reserved beyond its end.
     var sizeOfPart: UInt64 { max(UInt64(clamping: st_size), space) }
 }
 
 // MARK: What is free
 
 extension Space {
-    /// Looks whether so much can be taken from the disk, and lets `body` do it before anybody else looks.
+    /// Checks that so many bytes can be taken from the disk, and calls `body` to reserve them before the next check.
     ///
-    /// - Throws: `insufficientStorage`, and what `body` throws.
+    /// - Throws: `insufficientStorage`, and the errors of `body`.
     func reserve(_ size: UInt64, _ body: () throws(Failure) -> Void) throws(Failure) {
         guard minimumFree != nil else { return try body() }
-        // What gives way does so without the lock.
+        // The trash is emptied without the lock.
         try check(room: size)
         try reserving.withLock { _ throws(Failure) in
             if let refusal = try refusal(room: size) { throw refusal.error }
@@ -114,23 +114,23 @@ extension Space {
 
     func check() throws(Failure) { try check(room: 0) }
 
-    /// Looks whether so much can be taken from the disk. What is in the trash gives way to it.
+    /// Checks that so many bytes can be taken from the disk, and empties the trash for them if needed.
     ///
-    /// - Parameter size: bytes that are to be taken.
-    /// - Throws: `insufficientStorage` when less than the limit would stay free.
+    /// - Parameter size: the bytes to be taken.
+    /// - Throws: `insufficientStorage` if less than the limit would stay free.
     func check(room size: UInt64) throws(Failure) {
         guard let first = try refusal(room: size) else { return }
         guard room.makeRoom(.disk(first.lacking)) else { throw first.error }
         if let second = try refusal(room: size) { throw second.error }
     }
 
-    /// - Returns: nil where there is room.
+    /// - Returns: nil if there is room.
     private func refusal(room size: UInt64) throws(Failure) -> (error: Failure, lacking: UInt64)? {
         guard let least = minimumFree else { return nil }
         let status = try attempt("look how much is free") { () throws(SystemError) in
             try incoming.disk.room(incoming.number)
         }
-        // Without a limit a file system in memory has no blocks (tmpfs(5), size).
+        // A tmpfs without a limit reports no blocks (tmpfs(5), size).
         guard status.f_blocks > 0 else { return nil }
         let (free, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
         let wanted = least.addingClamped(size)

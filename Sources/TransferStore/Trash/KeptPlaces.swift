@@ -3,12 +3,13 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// Where what gives way to a batch of changes is kept, as it was decided before anything was noted. Belongs to one task at a time.
+/// The places in the trash for what a batch of changes replaces, as they were decided before anything was noted.
+/// Belongs to one task at a time.
 final class KeptPlaces {
     private enum State {
-        /// There was nothing.
+        /// No file, folder or link had the path.
         case free
-        /// It cannot be kept.
+        /// The file cannot be kept.
         case impossible(stat)
         case kept(ReplacedFiles.Keeping)
         case failed(Failure)
@@ -27,8 +28,8 @@ final class KeptPlaces {
         failures = incoming.committer.failures
     }
 
-    /// Gives all of it a name in the trash, durably and with one sync. What cannot be kept there is replaced all the same; what fails
-    /// otherwise keeps it from being replaced.
+    /// Links the files into the trash, durably and with one sync. A file that cannot be kept there is replaced all the
+    /// same; a file for which this fails is not replaced.
     func keep(_ places: [TrashPlace]) {
         for place in places {
             do throws(Failure) {
@@ -54,34 +55,34 @@ final class KeptPlaces {
         return keeping.map { .kept($0) } ?? .impossible(found)
     }
 
-    /// The kept file; nil where no file has given way, or where it could not be kept.
+    /// The kept file; nil if no file was replaced, or if it could not be kept.
     func kept(at path: RelativePath) -> KeptFile? {
         if case .replaced(let kept)? = states[path] { kept } else { nil }
     }
 
-    /// Takes the name in the trash away again, after a change of that path that was not made.
+    /// Removes the name in the trash again, because the change of that path was not made.
     func undo(_ path: RelativePath) {
         guard case .kept(let keeping)? = states.removeValue(forKey: path) else { return }
         files.undo(keeping)
     }
 
-    /// Takes away what was made in the trash and is not needed.
+    /// Removes unneeded names from the trash.
     ///
-    /// - Returns: files that had a name there for a while, and have their paths still.
+    /// - Returns: files that had a name there for a while and still have their paths.
     func close() -> [TouchedFile] { files.close() }
 }
 
 extension KeptPlaces {
-    /// Makes durable what was moved to the trash because it could not be linked.
+    /// Syncs the names of files that were moved to the trash because they could not be linked.
     func settle(since failures: Int) throws(Failure) { try files.settle(since: failures) }
 
-    /// Replaces something. To be called with the lock that keeps away others who do.
+    /// Replaces a file or link. Called with the lock for replacements held.
     ///
     /// - Parameters:
-    ///   - found: what has the path.
-    ///   - replace: gives the path to something else.
-    /// - Returns: whether the file was moved to the trash. A file that was linked there lost one of two names.
-    /// - Throws: `busy` for another one than was kept, and what `replace` throws.
+    ///   - found: the file or link at the path.
+    ///   - replace: gives the path to the new entry.
+    /// - Returns: whether the file was moved to the trash; false if it was linked there and lost one of two names.
+    /// - Throws: `busy` if it is not the file that was kept, and the errors of `replace`.
     func replace(
         _ found: stat, at path: RelativePath, in parent: DirectoryHandle, since failures: Int,
         _ replace: () throws(Failure) -> Void

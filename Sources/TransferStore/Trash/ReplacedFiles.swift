@@ -4,22 +4,22 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// Gives what is about to be replaced a name in the trash, before it loses its own: a second name where the file system has such,
-/// so that nothing is copied and nothing is without a name for a moment. Belongs to one task at a time.
+/// Gives files that are about to be replaced a name in the trash before they lose their own: a hard link if the file
+/// system supports it, so that nothing is copied and a file is never without a name. Belongs to one task at a time.
 ///
-/// The order is link, sync, replace. `keep` links, and many of them share one sync: `settle`, or one of somebody else's
-/// (`unsynced`, `finish`). What was not replaced in the end loses the name in the trash again (`close`).
+/// The order is link, sync, replace. `keep` links, and many links share one sync: `settle`, or a sync by the caller
+/// (`unsynced`, `finish`). `close` removes the names of files that were not replaced.
 final class ReplacedFiles {
-    /// A name in the trash, and what it was made for.
+    /// A name in the trash, and the file for which it was made.
     final class Keeping {
         let path: RelativePath
         let place: RelativePath
         let batch: TrashBatch
-        /// What had the path, before it got the second name.
+        /// The file at the path, before it got the second name.
         let before: stat
-        /// Whether it has the second name by now. Where there are no hard links it is moved instead, at the last moment.
+        /// Whether it has the second name already. Without hard links it is moved instead, right before it is replaced.
         let isLinked: Bool
-        /// Whether something else has the path now.
+        /// Whether the path has been given to another file.
         fileprivate(set) var isUsed = false
 
         init(_ path: RelativePath, at place: RelativePath, in batch: TrashBatch, _ before: stat, isLinked: Bool) {
@@ -27,32 +27,32 @@ final class ReplacedFiles {
         }
     }
 
-    /// What came of one try.
+    /// The outcome of one attempt to keep a file.
     private enum Try {
         case kept(Keeping)
-        /// The place in the trash is.
+        /// The place in the trash is taken.
         case taken
-        /// It cannot be kept, or is gone.
+        /// The file cannot be kept, or is gone.
         case impossible
     }
 
     private let tree: DirectoryTree
     private let incoming: Incoming
-    /// Counts what is stored; nil where nothing is limited.
+    /// Counts stored bytes; nil without a limit.
     private let quota: Quota?
     private let directories: BatchDirectories
     private var keepings: [Keeping] = []
-    /// Folders that were made for what could not be kept there.
+    /// Folders that were created in the trash and hold no kept file.
     private var unused: Set<RelativePath> = []
-    /// The files that got a second name; nil before the first one did.
+    /// The files that got a second name; nil before the first one.
     private(set) var touching: TouchingFiles?
-    /// Of the trash; nil before it was looked at.
+    /// The device of the trash; nil before it was looked up.
     private var device: dev_t?
 
-    /// Folders of the trash that may be open at once.
+    /// The most folders of the trash that are open at once.
     private static let mostOpened = 64
 
-    /// Parts of the trash that are tried: in the first the path may be taken already, and another lane of the connection may take it in
+    /// How many parts of the trash are tried: the path may be taken in the first one, and another lane may take it in
     /// the second.
     private static let mostBatches = 8
 
@@ -61,13 +61,14 @@ final class ReplacedFiles {
         directories = BatchDirectories(tree, incoming.committer)
     }
 
-    /// Gives a file or link a second name in a part of the trash that has no such path so far.
+    /// Gives a file or link a second name in a part of the trash that does not have the path yet.
     ///
     /// - Parameters:
-    ///   - found: what was seen there.
-    ///   - failures: as many syncs had failed when the batch was begun.
-    /// - Returns: nil for what cannot be kept there: on another file system, or with a name that does not fit, and for what is gone.
-    /// - Throws: where there is no room for the name, or the disk fails; then it must not be replaced.
+    ///   - found: the status that the caller has seen.
+    ///   - failures: the number of failed syncs when the batch was begun.
+    /// - Returns: nil if it cannot be kept there, because it is on another file system or its name does not fit, and
+    ///   if it is gone.
+    /// - Throws: if there is no room for the name, or the disk fails; then it must not be replaced.
     func keep(
         _ path: RelativePath, _ found: stat, in parent: DirectoryHandle, to part: TrashPart, since failures: Int
     ) throws(Failure) -> Keeping? {
@@ -82,9 +83,9 @@ final class ReplacedFiles {
         throw Failure(.busy, "\(path) is replaced all the time: send it again.")
     }
 
-    /// The same for a place that was decided before.
+    /// Does the same for a place that was decided before.
     ///
-    /// - Throws: `pathConflict` where something has the place.
+    /// - Throws: `pathConflict` if the place is taken.
     func keep(
         _ path: RelativePath, _ found: stat, in parent: DirectoryHandle, at place: RelativePath, _ batch: TrashBatch,
         since failures: Int
@@ -96,10 +97,10 @@ final class ReplacedFiles {
         }
     }
 
-    /// Bytes that give way where there is no room for a name: a block, as most file systems have it.
+    /// Bytes to free when there is no room for a name: a block on most file systems.
     private static let nameSize: UInt64 = 4096
 
-    /// Where the disk is full, what is older in the trash gives way to it once.
+    /// Tries again once after freeing room in the trash, if the disk is full.
     private func attemptKeep(
         _ path: RelativePath, _ found: stat, in parent: DirectoryHandle, _ place: RelativePath, _ batch: TrashBatch,
         since failures: Int
@@ -132,7 +133,7 @@ final class ReplacedFiles {
         do throws(Failure) {
             return try link(path, found, in: parent, to: folder, place, batch)
         } catch {
-            // Another lane of the connection has found the folder empty, and removed it.
+            // Another lane has found the folder empty and removed it.
             guard error.code == .notFound else { throw error }
             try settle(since: failures)
             directories.close()
@@ -141,7 +142,7 @@ final class ReplacedFiles {
         }
     }
 
-    /// - Throws: `notFound` where the folder is gone, and others.
+    /// - Throws: `notFound` if the folder is gone, and others.
     private func link(
         _ path: RelativePath, _ found: stat, in parent: DirectoryHandle, to folder: DirectoryHandle,
         _ place: RelativePath, _ batch: TrashBatch
@@ -159,7 +160,8 @@ final class ReplacedFiles {
                     try attempt("look at \(path)") { () throws(SystemError) in try parent.status(name) } != nil
                 if isThere { throw .notFound(path) }
                 return .impossible
-            // No hard links here, none of files that are somebody else's, or no more of this one.
+            // The file system has no hard links, does not permit them for another user's file, or has no more for this
+            // one.
             case EPERM, EOPNOTSUPP, ENOTSUP, EMLINK, ENOSYS, EINVAL:
                 return try reserve(path, found, folder, place, batch)
             default: throw Failure(error, doing: "keep \(path) in the trash")
@@ -167,13 +169,13 @@ final class ReplacedFiles {
         }
         directories.change(folder)
         let linked = try attempt("look at \(place)") { () throws(SystemError) in try folder.status(newName) }
-        // Another one may have taken the path since it was looked at.
+        // Another file may have taken the path since it was looked up.
         let before = linked.map { found.isSame(as: $0) ? found : $0 } ?? found
         if !before.isSame(as: found) { tell(before) }
         return .kept(add(Keeping(path, at: place, in: batch, before, isLinked: true)))
     }
 
-    /// Its version is about to become another one, and its content is not.
+    /// Announces that the file's version is about to change, though not its content.
     private func tell(_ found: stat) {
         guard found.isFile else { return }
         let touching = touching ?? TouchingFiles(incoming)
@@ -195,7 +197,7 @@ final class ReplacedFiles {
         return keeping
     }
 
-    /// Whether the trash is where it has to be to keep something.
+    /// Whether the trash is on the file system of a file.
     private func isOnDisk(of found: stat) throws(Failure) -> Bool {
         if device == nil {
             guard let trash = try open(.trashFolder, since: incoming.committer.failures) else { return false }
@@ -208,7 +210,8 @@ final class ReplacedFiles {
         return device == found.st_dev
     }
 
-    /// - Returns: nil where something else than a folder is in the way, as where somebody has put the trash elsewhere.
+    /// - Returns: nil if the path leads over something other than a folder, as if the operator has replaced the trash
+    ///   by a link.
     private func open(_ folder: RelativePath?, since failures: Int) throws(Failure) -> DirectoryHandle? {
         if directories.count >= Self.mostOpened, !directories.isOpen(folder) {
             try settle(since: failures)
@@ -226,18 +229,18 @@ final class ReplacedFiles {
 // MARK: Syncing
 
 extension ReplacedFiles {
-    /// Folders of the trash with names that are not durable, to be synced together with something else; `finish` has to be told what
-    /// came of it.
+    /// Folders of the trash with names that are not durable, for a caller that syncs them together with something else
+    /// and then calls `finish`.
     var unsynced: [Int32] { directories.unsyncedNumbers }
 
     /// New ones among them, whose names are not durable either.
     var made: [RelativePath] { directories.made }
 
-    /// - Parameter errors: one for each of `unsynced`, in their order.
-    /// - Throws: where something is not durable; then nothing may be replaced.
+    /// - Parameter errors: the result for each descriptor in `unsynced`, in their order.
+    /// - Throws: if a name is not durable; then no file may be replaced.
     func finish(_ errors: some Sequence<SystemError?>) throws(Failure) { try directories.finish(errors) }
 
-    /// Makes all names in the trash durable.
+    /// Syncs all names in the trash.
     func settle(since failures: Int) throws(Failure) {
         guard directories.hasUnsynced else { return }
         try directories.commit(since: failures)
@@ -247,7 +250,7 @@ extension ReplacedFiles {
 // MARK: Replacing
 
 extension ReplacedFiles {
-    /// Moves what could not be linked, right before something else gets its path.
+    /// Moves a file that could not be linked, right before its path is given to another one.
     func move(_ keeping: Keeping, from parent: DirectoryHandle, _ name: String, since failures: Int) throws(Failure) {
         guard !keeping.isLinked else { return }
         guard let folder = try open(keeping.place.parent, since: failures) else { throw .notFound(keeping.place) }
@@ -256,7 +259,7 @@ extension ReplacedFiles {
                 try parent.disk.renameToFreeName(
                     parent.number, name, to: (folder.number, String(keeping.place.name)))
             } catch {
-                // The file system lacks the flag (rename(2)), and nobody else makes names in this part of the trash.
+                // The file system lacks the flag (rename(2)), and no one else creates names in this part of the trash.
                 guard error.errno == EINVAL else { throw error }
                 try parent.disk.rename(parent.number, name, to: (folder.number, String(keeping.place.name)))
             }
@@ -264,15 +267,15 @@ extension ReplacedFiles {
         directories.change(folder)
     }
 
-    /// Gives what was moved its path back: nothing could take it.
+    /// Gives a moved file its path back, because it was not replaced.
     func moveBack(_ keeping: Keeping, to parent: DirectoryHandle, _ name: String) {
         guard !keeping.isLinked, let folder = try? directories.open(keeping.place.parent) else { return }
         try? parent.disk.renameToFreeName(folder.number, String(keeping.place.name), to: (parent.number, name))
     }
 
-    /// Something else has the path now.
+    /// Notes that the path was given to another file.
     ///
-    /// - Returns: what is kept; nil where it has given way to others meanwhile.
+    /// - Returns: the kept file; nil if it was removed from the trash meanwhile to free room.
     func use(_ keeping: Keeping, since failures: Int) -> KeptFile? {
         keeping.isUsed = true
         let folder = (try? open(keeping.place.parent, since: failures)) ?? nil
@@ -284,15 +287,15 @@ extension ReplacedFiles {
         return KeptFile(place: keeping.place, in: keeping.batch, version: version)
     }
 
-    /// It was another one that had the path by then, and the name in the trash is of no use.
+    /// Removes the name in the trash, because another file had the path by then.
     func undo(_ keeping: Keeping) {
         keepings.removeAll { $0 === keeping }
         takeAway(keeping).map { removeEmpty([$0]) }
     }
 
-    /// Takes away the names of what was not replaced.
+    /// Removes the names of files that were not replaced.
     ///
-    /// - Returns: files among that which have their paths still.
+    /// - Returns: those that still have their paths.
     @discardableResult
     func close() -> [TouchedFile] {
         let folders = unused.union(keepings.compactMap(takeAway))
@@ -303,7 +306,7 @@ extension ReplacedFiles {
         return touched
     }
 
-    /// - Returns: nil for what was replaced, or was never linked.
+    /// - Returns: nil if the file was replaced, or was never linked.
     private func touched(_ keeping: Keeping) -> TouchedFile? {
         guard !keeping.isUsed, keeping.isLinked, keeping.before.isFile,
             let parent = try? tree.open(keeping.path.parent),
@@ -315,7 +318,7 @@ extension ReplacedFiles {
         return TouchedFile(keeping.path, versions)
     }
 
-    /// - Returns: the folder that has lost a name.
+    /// - Returns: the folder that lost a name; nil if none did.
     private func takeAway(_ keeping: Keeping) -> RelativePath? {
         guard !keeping.isUsed else { return nil }
         if keeping.isLinked, let folder = try? tree.open(keeping.place.parent) {
@@ -324,7 +327,7 @@ extension ReplacedFiles {
         return keeping.place.parent
     }
 
-    /// A file that has lost its path meanwhile has counted until now, because it had another name.
+    /// A file that lost its path meanwhile has counted until now, because it had this name.
     private func unlink(_ name: String, in folder: DirectoryHandle) {
         let last = quota == nil ? nil : (try? folder.status(name)) ?? nil
         guard (try? folder.unlink(name)) != nil, let last, last.isFile, last.st_nlink == 1 else { return }
@@ -334,15 +337,15 @@ extension ReplacedFiles {
     private func removeEmpty(_ folders: Set<RelativePath>) {
         var gone: Set<RelativePath> = []
         for folder in folders { gone.formUnion(tree.removeEmptyTrash(folder, incoming.committer.directories)) }
-        // Nobody has to know whether their names are durable.
+        // Their names no longer have to become durable.
         directories.drop(gone)
     }
 }
 
 extension DirectoryTree {
-    /// Removes what is left of a part of the trash that nothing is in any more: a folder, and those above it that are empty behind that.
+    /// Removes an empty folder of the trash, and those above it that become empty by that.
     ///
-    /// - Returns: those that are gone.
+    /// - Returns: the folders that were removed.
     @discardableResult
     func removeEmptyTrash(_ folder: RelativePath, _ durable: DurableDirectories) -> [RelativePath] {
         var gone: [RelativePath] = []
@@ -361,8 +364,8 @@ extension DirectoryTree {
     }
 }
 
-/// Versions of files from before they got a second name in the trash. `Incoming.keeps` has them as long as this lives, which has to be until
-/// the catalog has heard what the files are now.
+/// The versions of files from before they got a second name in the trash. `Incoming.keeps` has them while this object
+/// lives, which must be until the catalog has recorded their new versions.
 final class TouchingFiles: Sendable {
     private let incoming: Incoming
     private let versions = Locked<[ContentVersion]>([])
@@ -382,10 +385,10 @@ final class TouchingFiles: Sendable {
     }
 }
 
-/// Files with a second name in the trash, because something is about to replace them. The name has changed their time of change, which is
-/// a part of the version, and they may keep their paths in the end: the catalog hears of that then.
+/// Files with a second name in the trash, because they are about to be replaced. The name changes their ctime, which is
+/// part of the version, and they may keep their paths in the end; then the catalog gets their new versions.
 struct KeepsUnderWay {
-    /// The versions that they had before, by their objects. Two batches may be about to replace one file.
+    /// Their previous versions by object. Two batches may be about to replace one file.
     private var versions: [UInt64: [ContentVersion]] = [:]
 
     mutating func add(_ version: ContentVersion) { versions[version.object, default: []].append(version) }
