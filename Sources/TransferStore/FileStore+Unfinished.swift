@@ -342,10 +342,10 @@ extension FileStore {
             }
             try attempt("make the part of the upload again") { () throws(SystemError) in
                 let (committer, failures) = (incoming.committer, staged.failures)
-                let errors = committer.commit([staged.number], bytes: whole.size, since: failures)
+                let errors = committer.commit([staged], bytes: whole.size, since: failures)
                 for case let error? in errors { throw error }
                 try staged.giveName(StagedFile.resumableName(id), in: incoming.directory)
-                for case let error? in committer.commit([incoming.directory.number], since: failures) { throw error }
+                for case let error? in committer.commit([incoming.directory], since: failures) { throw error }
                 // The slot that was only noted counts as durable from now on.
                 try sheet.settle(whole.sequence)
             }

@@ -16,7 +16,7 @@ import TransferSystem
 ///
 /// The slots and that number are each in a sector of their own: a power cut leaves them old, new, or torn, and their
 /// digest reveals a torn one.
-final class AppendSheet: Sendable {
+final class AppendSheet: SyncableFile, Sendable {
     /// The most bytes of a declaration; the bounds of paths and metadata are lower.
     static let mostDeclared = 24 << 10
 

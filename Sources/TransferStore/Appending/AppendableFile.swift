@@ -83,10 +83,10 @@ extension AppendableFile {
         guard mark != kept || !isNamed else { return }
         try attempt("make what has arrived durable") { () throws(SystemError) in
             let (sequence, place) = try write(mark, isDurable: incoming.committer.isNeeded)
-            var descriptors = [staged.number, sheet.number]
-            if !isNamed { descriptors.append(incoming.directory.number) }
+            var files: [any SyncableFile & Sendable] = [staged, sheet]
+            if !isNamed { files.append(incoming.directory) }
             let request = SharedSync.Request(
-                descriptors: descriptors, bytes: max(1, mark.offset - min(kept.offset, mark.offset)),
+                files: files, bytes: max(1, mark.offset - min(kept.offset, mark.offset)),
                 failures: staged.failures)
             try sync(request)
             try sheet.settle(sequence)

@@ -7,8 +7,7 @@ import TransferSystem
 final class SharedSync: Sendable {
     /// What one upload needs to have on disk.
     struct Request {
-        /// Descriptors to sync; they stay open until `run` returns.
-        let descriptors: [Int32]
+        let files: [any SyncableFile & Sendable]
         let bytes: UInt64
         /// The number of failed syncs before its first byte was written.
         let failures: Int
@@ -50,13 +49,13 @@ final class SharedSync: Sendable {
         monitor.state.isRunning = true
         monitor.unlock()
         let errors = committer.commit(
-            batch.flatMap(\.request.descriptors), bytes: batch.reduce(0) { $0.addingClamped($1.request.bytes) },
+            batch.flatMap { $0.request.files as [any SyncableFile] }, bytes: batch.reduce(0) { $0.addingClamped($1.request.bytes) },
             since: batch.map(\.request.failures).min() ?? 0)
         monitor.lock()
         var rest = errors[...]
         for (ticket, request) in batch {
-            let own = rest.prefix(request.descriptors.count)
-            rest = rest.dropFirst(request.descriptors.count)
+            let own = rest.prefix(request.files.count)
+            rest = rest.dropFirst(request.files.count)
             monitor.state.errors[ticket] = .some(own.lazy.compactMap(\.self).first)
         }
         monitor.state.isRunning = false

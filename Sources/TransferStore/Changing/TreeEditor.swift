@@ -39,8 +39,10 @@ package final class TreeEditor {
     var hasMovedFolder = false
 
     /// Holds a descriptor in an array.
-    private final class OpenFile {
-        let descriptor: Descriptor
+    private final class OpenFile: SyncableFile {
+        private let descriptor: Descriptor
+        var number: Int32 { descriptor.number }
+
         init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
     }
 
@@ -71,9 +73,8 @@ package final class TreeEditor {
             directories.close()
             changed = []
         }
-        let numbers = changed.map { $0.descriptor.number }
         let made = directories.made
-        for case let error? in incoming.committer.commit(numbers, since: failures, making: made) {
+        for case let error? in incoming.committer.commit(changed, since: failures, making: made) {
             throw Failure(error, doing: "make the change durable")
         }
         try places?.settle(since: failures)

@@ -10,7 +10,7 @@ final class BatchDirectories {
     private let committer: Committer
     private var opened: [RelativePath?: DirectoryHandle] = [:]
     /// Directories in which names have to be synced, in the order in which they came, and the set of these.
-    private var unsynced: [DirectoryHandle] = []
+    private(set) var unsynced: [DirectoryHandle] = []
     private var changed: Set<ObjectIdentifier> = []
     /// Directories whose own names become durable by these syncs, with their parents.
     private var reached: [(path: RelativePath, parent: DirectoryHandle)] = []
@@ -96,15 +96,12 @@ final class BatchDirectories {
     /// Takes over the failure of another batch's sync that was made for this one too: the kernel reports it only once.
     func adoptFailure(of other: BatchDirectories) { failure = failure ?? other.failure }
 
-    /// Descriptors of the directories that have to be synced, for a caller that syncs them together with something else
-    /// and then calls `finish`.
-    var unsyncedNumbers: [Int32] { unsynced.map(\.number) }
-
+    /// Whether `commit`, or a sync of `unsynced` by the caller, has something to do.
     var hasUnsynced: Bool { !unsynced.isEmpty || failure != nil }
 
-    /// Called after `unsyncedNumbers` were synced, with `made` as the new directories that the syncs cover.
+    /// Called after `unsynced` were synced, with `made` as the new directories that the syncs cover.
     ///
-    /// - Parameter errors: the result for each descriptor, in their order.
+    /// - Parameter errors: the result for each directory, in their order.
     func finish(_ errors: some Sequence<SystemError?>) throws(Failure) {
         if let failure { throw failure }
         if let error = errors.lazy.compactMap(\.self).first { throw fail(error) }
@@ -150,7 +147,7 @@ final class BatchDirectories {
     }
 
     private func sync(_ holders: [DirectoryHandle], since failures: Int) throws(Failure) {
-        for case let error? in committer.commit(holders.map(\.number), since: failures, making: made) {
+        for case let error? in committer.commit(holders, since: failures, making: made) {
             throw fail(error)
         }
         unsynced.removeAll { handle in holders.contains { $0 === handle } }

@@ -3,7 +3,7 @@ import Glibc
 import TransferSystem
 
 /// An open directory. Every name below it is a single component, so no call through it can leave it.
-final class DirectoryHandle: Sendable {
+final class DirectoryHandle: SyncableFile, Sendable {
     let disk: Disk
     private let descriptor: Descriptor
 

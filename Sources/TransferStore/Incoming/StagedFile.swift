@@ -9,7 +9,7 @@ import TransferSystem
 ///
 /// `@unchecked Sendable`: several threads may write at once, each to its own range, which changes only `written`. One
 /// thread publishes or discards, after all of them have ended.
-package final class StagedFile: StagedContent, @unchecked Sendable {
+package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable {
     /// Where an upload's bytes are until it is published.
     enum Place {
         /// A file without a name (O_TMPFILE): it disappears if the process dies.

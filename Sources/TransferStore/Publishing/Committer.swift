@@ -5,6 +5,14 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
+/// An open file or directory that can be synced, whose descriptor is open for as long as the object lives.
+///
+/// A committer gets the objects and not their descriptors: the optimizer may release an array of objects before a sync of their
+/// descriptors, and another file may have one of the numbers by then.
+protocol SyncableFile: AnyObject {
+    var number: Int32 { get }
+}
+
 /// Makes files and directories durable, many of them together where that is cheaper.
 ///
 /// A single file is synced by itself. For a few files, writing is started for all of them and then each is synced, so
@@ -102,23 +110,24 @@ final class Committer: Sendable {
     /// bytes (fsync(2), Notes).
     ///
     /// - Parameters:
-    ///   - descriptors: open until this returns.
+    ///   - files: files and directories to sync.
     ///   - bytes: the number of bytes written to them. If it is above 0, all of them were staged on this committer's
     ///     file system; pass 0 for directories and for files that were found.
     ///   - failures: the number of failures before the first byte was written.
     ///   - made: new directories whose names these syncs may cover. If a sync fails, they are in doubt before any
     ///     waiting caller continues. If no sync has begun, because the mark could not be set, nothing is lost: the
     ///     names have yet to be written, and the next sync reports on them.
-    /// - Returns: an error for each descriptor; nil if it is durable.
+    /// - Returns: an error for each file; nil if it is durable.
     func commit(
-        _ descriptors: [Int32], bytes: UInt64 = 0, since failures: Int, making made: [RelativePath] = []
+        _ files: [any SyncableFile], bytes: UInt64 = 0, since failures: Int, making made: [RelativePath] = []
     ) -> [SystemError?] {
-        guard let mark, !descriptors.isEmpty else { return descriptors.map { _ in nil } }
+        defer { withExtendedLifetime(files) {} }
+        guard let mark, !files.isEmpty else { return files.map { _ in nil } }
         do throws(SystemError) {
             let number = try mark.begin()
             begun.add(1, ordering: .sequentiallyConsistent)
             let began = monotonicNanoseconds()
-            let errors = sync(descriptors, bytes, since: failures)
+            let errors = sync(files.map(\.number), bytes, since: failures)
             durations.add(monotonicNanoseconds() - began)
             let hasFailed = errors.contains { $0 != nil }
             if hasFailed { directories.doubt(made) }
@@ -128,7 +137,7 @@ final class Committer: Sendable {
             return errors
         } catch {
             leaveUnsynced(made)
-            return descriptors.map { _ in error }
+            return files.map { _ in error }
         }
     }
 

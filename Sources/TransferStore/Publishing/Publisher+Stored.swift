@@ -57,7 +57,7 @@ extension Publisher {
         guard let stored = stored.removeValue(forKey: ObjectIdentifier(publication.staged)) else { return nil }
         if !committer.isInDoubt, let file = try target.file(stored.version) { return (file, stored.moment) }
         try prepare(publication)
-        let errors = committer.commit([publication.staged.number], bytes: publication.size, since: failures)
+        let errors = committer.commit([publication.staged], bytes: publication.size, since: failures)
         if case let error?? = errors.first {
             publication.staged.discard()
             throw Failure(error, doing: "make the content durable")

@@ -110,12 +110,12 @@ extension Publisher {
     /// Called after the names in the trash were synced with the content.
     ///
     /// - Parameters:
-    ///   - numbers: descriptors of the folders in the trash.
+    ///   - folders: the folders in the trash.
     ///   - errors: the results of their syncs, in the same order.
     func finishKeeping(
-        _ numbers: [Int32], _ errors: some Sequence<SystemError?>, for batch: [Publication]
+        _ folders: [DirectoryHandle], _ errors: some Sequence<SystemError?>, for batch: [Publication]
     ) {
-        guard !numbers.isEmpty else { return }
+        guard !folders.isEmpty else { return }
         do throws(Failure) {
             try replaced.finish(errors)
         } catch {

@@ -95,8 +95,8 @@ final class Publisher {
         guard !ready.isEmpty else { return outcomes }
         let bytes = ready.reduce(UInt64(0)) { $0.addingClamped(batch[$1].size) }
         // The names in the trash must be durable before the replaced files lose theirs: one sync covers both.
-        let (numbers, trash) = (ready.map { batch[$0].staged.number }, replaced.unsynced)
-        let errors = committer.commit(numbers + trash, bytes: bytes, since: failures, making: replaced.made)
+        let (files, trash) = (ready.map { batch[$0].staged as any SyncableFile }, replaced.unsynced)
+        let errors = committer.commit(files + trash, bytes: bytes, since: failures, making: replaced.made)
         for (index, error) in zip(ready, errors) {
             guard let error else { continue }
             outcomes[index] = .failure(Failure(error, doing: "make the content durable"))
@@ -126,7 +126,7 @@ final class Publisher {
     }
 
     private func makeNamesDurable() throws(Failure) {
-        let errors = committer.commit(found.map(\.number), since: failures, making: directories.made)
+        let errors = committer.commit(found, since: failures, making: directories.made)
         for case let error? in errors {
             throw Failure(error, doing: "make the content durable")
         }

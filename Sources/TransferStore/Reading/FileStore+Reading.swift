@@ -144,9 +144,8 @@ extension FileStore {
         let opened = files.map { try? $0.get() }
         let places = opened.indices.filter { opened[$0] != nil }
         let errors = incoming.committer.commit(
-            places.compactMap { opened[$0]?.number }, since: incoming.committer.failures)
+            places.compactMap { opened[$0] ?? nil }, since: incoming.committer.failures)
         for case (let place, let error?) in zip(places, errors) { synced[place] = .failure(error) }
-        withExtendedLifetime(opened) {}
         return synced
     }
 

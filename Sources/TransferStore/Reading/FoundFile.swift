@@ -3,7 +3,7 @@ import TransferPorts
 import TransferSystem
 
 /// An open file that has the name and the content of an upload already.
-final class FoundFile: Sendable {
+final class FoundFile: SyncableFile, Sendable {
     private let descriptor: Descriptor
 
     /// From before its content was looked at, so that a change during that look is noticed later.

@@ -57,7 +57,7 @@ package final class StoreRemover: TreeRemover {
         let directories = Dictionary(ended.map { (ObjectIdentifier($0.parent), $0.parent) }) { first, _ in first }
         let committer = store.incoming.committer
         let failures = ended.map(\.moment.failures).min() ?? committer.failures
-        for case let error? in committer.commit(directories.values.map(\.number), since: failures) {
+        for case let error? in committer.commit(Array(directories.values), since: failures) {
             let failure = Failure(error, doing: "make the removal durable")
             failedCommits += 1
             lastError = failure

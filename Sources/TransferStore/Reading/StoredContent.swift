@@ -5,7 +5,7 @@ import TransferPorts
 import TransferSystem
 
 /// A stored file, open to be sent, or to be compared with what was acknowledged.
-final class StoredContent: ScrubContent {
+final class StoredContent: ScrubContent, SyncableFile {
     package let attributes: StoredAttributes
 
     private let name: RelativePath?

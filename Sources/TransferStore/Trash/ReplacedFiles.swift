@@ -231,12 +231,12 @@ final class ReplacedFiles {
 extension ReplacedFiles {
     /// Folders of the trash with names that are not durable, for a caller that syncs them together with something else
     /// and then calls `finish`.
-    var unsynced: [Int32] { directories.unsyncedNumbers }
+    var unsynced: [DirectoryHandle] { directories.unsynced }
 
     /// New ones among them, whose names are not durable either.
     var made: [RelativePath] { directories.made }
 
-    /// - Parameter errors: the result for each descriptor in `unsynced`, in their order.
+    /// - Parameter errors: the result for each folder in `unsynced`, in their order.
     /// - Throws: if a name is not durable; then no file may be replaced.
     func finish(_ errors: some Sequence<SystemError?>) throws(Failure) { try directories.finish(errors) }
 

@@ -75,9 +75,9 @@ import TransferTestSupport
             path: path, durability: .commit, lock: isShared && (try lock.take()) ? try lock.passOn() : nil,
             fileSystem: FileSystem(isMemory: false, syncsAsAWhole: false), disk: Disk())
         let committer = store.incoming.committer
-        #expect(committer.commit([store.directory], since: committer.failures) == [nil])
+        #expect(committer.commit([store.tree.root], since: committer.failures) == [nil])
         try Files.write(Array("another 1 run 2\n".utf8), to: temporary.path("store/.transfer/lock"))
-        let error = try #require(committer.commit([store.directory], since: committer.failures).first)
+        let error = try #require(committer.commit([store.tree.root], since: committer.failures).first)
         #expect((error == nil) == !isShared)
         guard let error else { return }
         let failure = Failure(error, doing: "make the content durable")

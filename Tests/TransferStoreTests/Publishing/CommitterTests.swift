@@ -140,3 +140,15 @@ import TransferTestSupport
         }
     }
 }
+
+private final class NumberedFile: SyncableFile {
+    let number: Int32
+
+    init(_ number: Int32) { self.number = number }
+}
+
+extension Committer {
+    fileprivate func commit(_ numbers: [Int32], bytes: UInt64 = 0, since failures: Int) -> [SystemError?] {
+        commit(numbers.map(NumberedFile.init), bytes: bytes, since: failures)
+    }
+}

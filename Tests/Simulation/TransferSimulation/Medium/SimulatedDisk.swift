@@ -79,6 +79,7 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
     var isInUse = false
     /// Whether something was synced without one.
     private(set) var hasSyncedUnmarked = false
+    private(set) var hasUsedClosed = false
     private var random: SplitMix64
     /// Leaves out syncs of directories and says that they were made: a planted mistake.
     private let forgetsDirectories: Bool
@@ -223,6 +224,7 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
     }
 
     private func make(_ call: DiskCall, _ body: () -> Int) -> Int {
+        if let number = call.descriptor, fcntl(number, F_GETFD) < 0 { hasUsedClosed = true }
         switch call {
         case .sync(let number), .checkWritten(let number):
             if medium.takeLoss(of: number) {
@@ -241,6 +243,7 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
             if let refusal = namingCall(call).flatMap(medium.refusal) { return -Int(refusal) }
             let result = body()
             if result >= 0 { note(call, result) }
+            if result == -Int(EBADF) { hasUsedClosed = true }
             return result
         }
     }

@@ -16,6 +16,8 @@ protocol SimulatedStorage: AnyObject {
     var hasKeptSomething: Bool { get }
     /// Whether something was synced without a mark that says so.
     var hasSyncedUnmarked: Bool { get }
+    /// Whether a call was made on a descriptor that is closed.
+    var hasUsedClosed: Bool { get }
 
     /// The store of a server that starts.
     func open(at path: String, _ limits: SpaceLimits, syncsAsAWhole: Bool) throws -> any ServerStore
@@ -67,6 +69,7 @@ final class SimulatedMemory: SimulatedStorage, @unchecked Sendable {
     let failedSyncs = 0
     let hasKeptSomething = false
     let hasSyncedUnmarked = false
+    let hasUsedClosed = false
 
     init(_ memory: MemoryMedium, _ mirror: Medium, trace: Trace) {
         (self.memory, self.mirror, self.trace) = (memory, mirror, trace)

@@ -9,6 +9,7 @@ extension World {
     func check() throws {
         try noteNames()
         if let damage = records.damage { throw Promises.Broken("the catalog was found damaged: \(damage)") }
+        if disk.hasUsedClosed { throw Promises.Broken("a descriptor is used that is closed") }
         if disk.hasSyncedUnmarked { throw Promises.Broken("something is synced, and no mark says so") }
         try checkDoubt()
         try checkTrash()
