@@ -42,6 +42,16 @@ import TransferTestSupport
         #expect(fault(file, home: here.path("home")) == expected)
     }
 
+    /// Clients of a server that stores in one of the folders above could have sent the file.
+    @Test(arguments: ["", "home", "home/.config/transfer"]) func aFileThatClientsCanSendIsNot(served: String) {
+        let folder = served.isEmpty ? here.path : here.path(served)
+        #expect(mkdir("\(folder)/.transfer", 0o700) == 0)
+        #expect(fault(file, home: here.path("home")) == nil)
+        #expect(close(creat("\(folder)/\(FileTrust.lockOfServedDirectory)", 0o600)) == 0)
+        let expected = FileTrust.Fault(path: CanonicalPath(folder).string, isFolder: true, reason: .served)
+        for home in [here.path("home"), nil] { #expect(fault(file, home: home) == expected) }
+    }
+
     /// Each of the folders up to the home; beyond that, and where the file is elsewhere, only the one that it lies in.
     @Test func aFolderThatOthersCanWriteIsNot() {
         let folders = ["home/.config/transfer", "home/.config", "home"]

@@ -93,6 +93,9 @@ extension FileTrust.Fault {
         case .owner(let user): "\(what) belongs to user \(user). Make it your own, or give \(flag)"
         case .unknown: "\(what) cannot be looked at. Put a file in its place, or give \(flag)"
         case .writable: "\(what) can be written by others. Run 'chmod go-w \(shown)', or give \(flag)"
+        case .served:
+            "is not believed: it is in '\(shown)', where a server stores what its clients send. Move it, set HOME to another folder or, "
+                + "if no server uses that folder any more, remove '\(shown)/.transfer'"
         }
     }
 }

@@ -12,6 +12,8 @@ package enum FileTrust {
             case writable
             /// It cannot be looked at.
             case unknown
+            /// A server stores what its clients send in this folder.
+            case served
         }
 
         /// The path of the file itself, or of a folder that contains it.
@@ -27,6 +29,9 @@ package enum FileTrust {
     }
     private static let waived = Atomic(false)
 
+    /// The file that a server keeps locked in the directory that it stores in: `DirectoryLock`, below the path of the directory.
+    package static let lockOfServedDirectory = ".transfer/lock"
+
     /// The flag that sets it.
     package static let flagName = "insecure-permissions"
 
@@ -37,7 +42,9 @@ package enum FileTrust {
     /// - Parameters:
     ///   - path: of a file that was read.
     ///   - home: of this user; nil for one without.
-    /// - Throws: where somebody else can write the file, or put another one in its place.
+    /// A file in a directory that a server stores in is not believed either, because clients of that server could have sent it.
+    ///
+    /// - Throws: if another user or a client of a server can write the file, or put another one in its place.
     package static func check(_ path: String, home: String? = home) throws(Fault) {
         guard !isWaived else { return }
         let top = home.map { CanonicalPath($0) }
@@ -52,6 +59,17 @@ package enum FileTrust {
         let place = CanonicalPath(path).string
         try check(place, isFolder: false)
         try checkFolders(of: place, within: top?.string, top)
+        try checkIsNotServed(place)
+    }
+
+    private static func checkIsNotServed(_ path: String) throws(Fault) {
+        var folder = path
+        repeat {
+            folder = OwnFile.folder(of: folder)
+            if access("\(folder)/\(lockOfServedDirectory)", F_OK) == 0 {
+                throw Fault(path: folder, isFolder: true, reason: .served)
+            }
+        } while folder != "/" && folder != "."
     }
 
     /// The folder that something lies in, and those above it up to the home of this user: as they are written, each of which may be a link.

@@ -58,6 +58,22 @@ import TransferTestSupport
         #expect(try Finished(push, surroundings).end == .exited(0))
     }
 
+    /// A client of the server could have sent the file, to give itself more rights.
+    @Test func aFileThatClientsCanSendIsNotBelieved() throws {
+        let server = try Program(
+            ["serve", "--dir", home.path, "--listen", "127.0.0.1:0", "--plaintext", "--no-supervise"])
+        _ = try RunningServer.address(server)
+        server.signal(SIGTERM)
+        #expect(try server.wait() == .exited(0))
+        let list = ["access", "list", "--dir", home.path]
+        #expect(try Finished(list, surroundings).end == .exited(0))
+        try write("[access.pair]\nallow-remove = true\n")
+        let refused = try Finished(list, surroundings)
+        #expect(refused.end == .exited(2) && refused.output.isEmpty)
+        #expect(refused.errors.contains("\(file): is not believed: it is in '"), "\(refused.errors)")
+        #expect(try Finished(list + ["--insecure-permissions"], surroundings).end == .exited(0))
+    }
+
     /// Nor is one with the keys of servers: who can write it can be any of them.
     @Test func aListOfServersThatOthersCanWriteIsNotBelieved() throws {
         let list = home.path("config/transfer/known_servers")

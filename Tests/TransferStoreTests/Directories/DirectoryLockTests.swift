@@ -69,6 +69,10 @@ import TransferTestSupport
         #expect(throws: SystemError.self) { try lock.isHeld() }
     }
 
+    @Test func theLockIsWhereFileTrustLooksForIt() {
+        #expect(FileTrust.lockOfServedDirectory == "\(RelativePath.reservedName)/\(DirectoryLock.name)")
+    }
+
     @Test(arguments: [false, true]) func nothingIsDurableWithoutTheLock(isShared: Bool) throws {
         let lock = try open()
         let store = try FileStore(
