@@ -100,7 +100,7 @@ package final class CommitPipeline {
     private static let mostUnsigned = (uploads: 1024, bytes: UInt64(8 << 20))
 
     /// Bytes of paths and notes at which uploads are published or signed.
-    private static let mostNames = 256 << 10
+    static let mostNames = 256 << 10
 
     private let intake: Intake
     private var verified: [VerifiedUpload] = []

@@ -7,7 +7,7 @@ import TransferSystem
 /// content from the store when it is not needed. Shared by all connections. Safe to call from any thread.
 package final class MailDelivery: Sendable {
     /// The most mails in doubt that are remembered; each has a name and a note of some KiB.
-    private static let mostDoubtful = 1024
+    static let mostDoubtful = 1024
 
     /// The mailboxes; nil if the server has none.
     package let mailroom: Mailroom?

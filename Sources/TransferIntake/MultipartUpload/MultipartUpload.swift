@@ -380,7 +380,7 @@ package final class MultipartUpload: Sendable {
 
     /// The most pieces of blocks in one upload. Each is remembered with its connection, until one connection has
     /// completed the block. A push has some hundreds of them, at the ends of files.
-    private static let mostPieces = 32_768
+    static let mostPieces = 32_768
 
     /// Gives up a claim.
     ///

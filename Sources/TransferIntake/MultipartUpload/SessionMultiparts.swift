@@ -7,7 +7,7 @@ import TransferPorts
 /// after each request, because the next request may come over another connection.
 struct SessionMultiparts {
     /// The most multipart uploads that one connection may have under way; each holds a descriptor and a file.
-    private static let most = 64
+    static let most = 64
 
     private let intake: Intake
     private let connection: IntakeSession.Connection

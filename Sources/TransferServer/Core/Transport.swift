@@ -66,7 +66,7 @@ final class Transport: Sendable {
     /// Chunks whose memory is kept when they have left; with 516 KiB each, 4 MiB. Others take memory of their own.
     private static let chunkCount = 8
 
-    private static let unsentLimit = 64 << 20
+    static let unsentLimit = 64 << 20
 
     /// - Parameter threads: of the pool for work that blocks.
     init(_ configuration: ServerConfiguration, _ identity: Identity, _ gate: AccessGate?, threads: Int) {

@@ -5,7 +5,7 @@ import TransferSystem
 struct Turn {
     /// Nanoseconds that it may last while others wait: many times what a change of thread costs, and little of what anybody
     /// notices.
-    private static let longest: Int64 = 4_000_000
+    static let longest: Int64 = 4_000_000
 
     private let pool: BlockingPool
     private let began = monotonicNanoseconds()

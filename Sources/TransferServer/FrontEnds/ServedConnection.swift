@@ -148,7 +148,7 @@ extension ServedSession {
 /// The client of one connection: where it comes from, what of the server serves it, and what it pays with. A session has one.
 final class ServedClient {
     /// Bytes of answers that may wait for a client that doesn't read them; then it isn't read either.
-    private static let mostUnsent = 256 << 10
+    static let mostUnsent = 256 << 10
 
     /// The same, while as much waits for all clients together as may.
     private static let mostUnsentWhenCrowded = 1

@@ -21,7 +21,7 @@ struct ContentComparison {
     private var allowance: Allowance?
 
     /// How many files of the upload's size may be read to their ends.
-    private static let mostWhole: UInt64 = 4
+    static let mostWhole: UInt64 = 4
 
     /// The most bytes that are read opposite holes: enough to recognise copies of moderate size whose holes were
     /// filled.

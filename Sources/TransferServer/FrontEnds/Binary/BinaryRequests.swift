@@ -10,7 +10,7 @@ import TransferProtocol
 /// what waits for it; `end` once, behind all of them.
 final class BinaryRequests {
     /// Chunks that may wait, however little is in each.
-    private static let mostChunks = 3
+    static let mostChunks = 3
 
     /// The pool's side.
     let worker: RequestWorker

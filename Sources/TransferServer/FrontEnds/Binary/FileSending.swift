@@ -48,7 +48,7 @@ final class FileSending {
     private static let leastData = 4 << 10
 
     /// Bytes that are only digested before others have their turn: some milliseconds.
-    private static let prefixStep: UInt64 = 16 << 20
+    static let prefixStep: UInt64 = 16 << 20
 
     /// Bytes of holes that are sent before others have their turn, for the same reason.
     private static let holeStep: UInt64 = 16 << 20

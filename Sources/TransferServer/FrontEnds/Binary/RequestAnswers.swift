@@ -63,7 +63,7 @@ package struct RequestOutcome: Sendable {
 /// What a step of a worker does with the content that it sends, and what came of that.
 package struct AnswerCompression: Sendable {
     /// Bytes of content of one file in a chunk, however small they become: some 8 ms of a thread.
-    private static let mostContent = 1 << 20
+    static let mostContent = 1 << 20
 
     private let choice: CompressionGovernor.Choice
     private let compressors: CompressorPool

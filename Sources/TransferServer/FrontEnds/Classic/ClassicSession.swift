@@ -136,7 +136,7 @@ final class ClassicSession: ServedSession {
 
 extension ClassicSession {
     /// Uploads that may wait for their results. A client that sends more of them is not read; each is a name and some numbers.
-    private static let mostUnanswered = 4096
+    static let mostUnanswered = 4096
 
     var expectsContent: Bool { true }
 

@@ -35,7 +35,7 @@ final class HTTPRequest: Sendable {
 
     /// Bytes of content in a file up to which it is waited for: a record of TLS. Each byte that comes alone costs a copy of those
     /// before it.
-    private static let mostGathered: UInt64 = 16 << 10
+    static let mostGathered: UInt64 = 16 << 10
 
     /// How long the content is, where the request is to be looked at together with all of it: a small file that comes in two
     /// pieces costs one change of threads, and not two. Whoever wants an answer before the content has one.
