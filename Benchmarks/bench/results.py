@@ -176,6 +176,11 @@ class Results:
             if series.failure
         ]
 
+    def series(self) -> Iterator[Series]:
+        """All series of all comparisons, in the order of the report."""
+        for _, comparison in self._comparisons():
+            yield from comparison.series
+
     def _comparisons(self) -> Iterator[tuple[str, Comparison]]:
         """All of them, each with where it is: the set, and the work if there are several."""
         for name, sections in self.sections.items():

@@ -9,7 +9,7 @@ from ..results import Comparison, Grid, Missing, Series
 def header(grid: Grid) -> list[str]:
     """What the columns are."""
     line = ["at the line rate"] if grid.line_rate else []
-    return ["work, in seconds", *line, *_programs(grid), f"{names.TRANSFER_TLS} against the fastest other"]
+    return ["seconds for", *line, *_programs(grid), "lead"]
 
 
 def rows(grid: Grid) -> list[list[str]]:
@@ -20,17 +20,11 @@ def rows(grid: Grid) -> list[list[str]]:
 def seconds(series: Series) -> str:
     """The median, and the fastest and the slowest run if there are several; or why there is nothing of this."""
     if series.over is not None:
-        return f"over {series.over:g}"
+        return f">{series.over:g}"
     if not series.samples:
         return "failed"
     low, high = series.range
     return f"{series.wall:.2f}" + (f" ({low:.2f}–{high:.2f})" if len(series.samples) > 1 else "")
-
-
-def promises(grid: Grid) -> str:
-    """What has been made sure of when each program ends with success, as a sentence."""
-    each = [f"{series.name}: {series.promise}" for series in grid.works[0].series] if grid.works else []
-    return f"Success means for {'; for '.join(each)}."
 
 
 def _programs(grid: Grid) -> list[str]:
@@ -44,6 +38,6 @@ def _row(grid: Grid, work: Comparison) -> list[str]:
 
 def _lead(work: Comparison) -> str:
     try:
-        return f"{work.speed_against_fastest(names.TRANSFER_TLS):.2f} ×"
+        return f"{work.speed_against_fastest(names.TRANSFER_TLS):.2f}×"
     except Missing:
         return "–"

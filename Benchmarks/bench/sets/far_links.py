@@ -110,9 +110,8 @@ def _runs(bench: Bench) -> int:
 def _note(bench: Bench) -> str:
     rclone = "" if Rclone.is_there() else " rclone is not installed here."
     return (
-        f"The link is emulated between two network namespaces. {medians(_runs(bench))} without a warm-up, of the "
-        f"one short file medians of {_SHORT_RUNS}; the first result is compared byte for byte. Who has not ended after {_LIMIT:g} s is ended, is not run again, and "
-        f"counts as if it had ended then. rsync and rclone send in plaintext.{rclone}"
+        f"Links are emulated between two network namespaces. {medians(_runs(bench))} without a warm-up, medians of "
+        f"{_SHORT_RUNS} for the one short file. A program that has not ended after {_LIMIT:g} s is ended. rsync and rclone send in plaintext.{rclone}"
     )
 
 

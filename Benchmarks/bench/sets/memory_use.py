@@ -41,7 +41,7 @@ def memory(bench: Bench) -> None:
     each = _idle(bench, works[0][1])
     bench.say(f"  {each:.1f} KiB for each idle connection")
     notes = [
-        f"Each of {_CONNECTIONS:,} connections that had said hello and were idle took {each:.1f} KiB of the server."
+        f"Each of {_CONNECTIONS:,} idle connections took {each:.1f} KiB of the server."
     ]
     bench.add("memory", Table("Maximum resident memory, in KiB", ["work", "server", "client"], rows, notes))
 

@@ -31,7 +31,7 @@ def single(bench: Bench) -> None:
     for row in rows:
         bench.say(f"  {row[0]:<42}{row[1]:>8} ms")
     header = ["client", "ms, median", "ms, 90th percentile"]
-    notes = [f"{_REPETITIONS} pushes each, in turn. The servers run all the time; the clients are started anew."]
+    notes = [f"{_REPETITIONS} pushes each, in turn, each by a new client."]
     bench.add("single", Table("One file of 4 KiB, from the start of the client to its end", header, rows, notes))
     bench.results.figures["single.curl"] = statistics.median(walls[0])
     bench.results.figures["single.transfer"] = statistics.median(walls[1])

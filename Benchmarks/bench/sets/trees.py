@@ -34,8 +34,7 @@ def trees(bench: Bench) -> None:
     """100,000 files."""
     _check(bench, _COUNT)
     runs = bench.options.runs
-    note = f"{medians(runs)}, after one that warms up and whose result is compared byte for byte."
-    _measure(bench, "trees", _COUNT, runs, note)
+    _measure(bench, "trees", _COUNT, runs)
 
 
 def trees_million(bench: Bench) -> None:
@@ -72,7 +71,7 @@ def _check(bench: Bench, count: int) -> None:
         raise Skipped(reason)
 
 
-def _measure(bench: Bench, name: str, count: int, runs: int, note: str, peaks: Peaks | None = None) -> None:
+def _measure(bench: Bench, name: str, count: int, runs: int, note: str | None = None, peaks: Peaks | None = None) -> None:
     title = f"{count:,} files of 1 KiB in {count // _IN_DIRECTORY:,} directories"
     bench.say(f"{name}: {title}")
     tree, output = bench.source / "tree", bench.directory / "output"
@@ -80,7 +79,8 @@ def _measure(bench: Bench, name: str, count: int, runs: int, note: str, peaks: P
     output.mkdir()
     courses = _courses(bench, output, peaks)
     run_courses(courses, tree, runs, bench.say, warms_up=peaks is None)
-    grid = Grid(title, [], [note, f"On {workspace.filesystem(bench.directory)}. rsync sends in plaintext."])
+    where = f"On {workspace.filesystem(bench.directory)}. rsync sends in plaintext."
+    grid = Grid(title, [], [note, where] if note else [where])
     for step in STEPS:
         grid.works.append(Comparison(step, count, count * _SIZE, [course.series[step] for course in courses]))
         bench.say(f"  {step}")
