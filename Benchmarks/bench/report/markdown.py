@@ -26,7 +26,7 @@ program.
 
 
 def page(results: Results, charts: list[tuple[str, str]]) -> str:
-    """The whole report. Each chart is the name of its file and what it shows."""
+    """The whole report. Charts are pairs: the name of a file, and what it shows."""
     parts = [_INTRODUCTION.format(command=results.command, runs=results.runs)]
     parts += [f"![{what}]({chart})\n" for chart, what in charts]
     parts.append(table(["machine", ""], [list(row) for row in results.machine]))
