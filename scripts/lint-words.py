@@ -122,7 +122,8 @@ def short_comments(file: Path) -> Iterator[tuple[int, str]]:
             near.strip().startswith("///") for near in (lines[index - 1 : index] + lines[index + 1 : index + 2])
         ):
             continue
-        if len(text[4:].split()) < FEWEST_WORDS:
+        # A manual page says what there is to say of a call.
+        if len(text[4:].split()) < FEWEST_WORDS and not re.search(r"\w\(\d\)", text):
             yield index + 1, text[4:]
 
 

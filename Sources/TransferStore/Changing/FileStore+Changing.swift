@@ -29,7 +29,7 @@ extension FileStore {
 
     /// Syncs the names in the folders of these paths, and in those above.
     ///
-    /// - Returns: false if that fails, and if a folder exists and is in doubt: a sync of its parent proves nothing
+    /// - Returns: false if that fails, and if a folder exists and is in doubt: syncing its parent proves nothing
     ///   then.
     package func confirmNames(of paths: [RelativePath]) -> Bool {
         let moment = incoming.committer.moment

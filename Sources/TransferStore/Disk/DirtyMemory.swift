@@ -2,14 +2,14 @@ internal import CLinux
 import Glibc
 import TransferSystem
 
-/// How much the machine has yet to write to its disks, from all programs together.
+/// Reads how many bytes of all programs the machine has yet to write to its disks.
 final class DirtyMemory: Sendable {
     private let file: Descriptor
 
-    /// Bytes of /proc/meminfo to look at; the lines in question are in its first 600.
+    /// Bytes of /proc/meminfo to read; the lines in question are in its first 600.
     private static let readSize = 2048
 
-    /// - Returns: nothing where the kernel does not tell.
+    /// - Returns: nil if /proc/meminfo cannot be opened.
     init?() {
         let number = clinux_openat(AT_FDCWD, "/proc/meminfo", O_RDONLY | O_CLOEXEC, 0)
         guard number >= 0 else { return nil }

@@ -14,7 +14,7 @@ extension Disk {
             })
     }
 
-    /// As `open`, for paths of several components.
+    /// Does the same for paths of several components.
     ///
     /// - Parameter resolve: what openat2(2) must not do on the way.
     func open(_ directory: Int32, path: String, flags: Int32, resolve: UInt64) throws(SystemError) -> Descriptor {
@@ -29,7 +29,7 @@ extension Disk {
         try run("mkdirat", .makeDirectory(directory: directory, name: name)) { mkdirat(directory, name, mode) }
     }
 
-    /// Of the name itself, also where it is a symbolic link.
+    /// The status of the name itself; symbolic links are not followed.
     func status(_ directory: Int32, _ name: String) throws(SystemError) -> stat {
         var status = stat()
         try run("fstatat", .status(directory: directory, name: name)) {
@@ -39,7 +39,7 @@ extension Disk {
         return status
     }
 
-    /// The same for a name that need not be a string.
+    /// The status of a name that may not be valid UTF-8.
     func status(_ directory: Int32, _ name: [UInt8]) throws(SystemError) -> stat {
         var status = stat()
         let shown = String(decoding: name, as: UTF8.self)
@@ -61,7 +61,7 @@ extension Disk {
         }
     }
 
-    /// - Parameter name: of the file; the empty one for the file that `file` stands for.
+    /// - Parameter name: the path of the file; empty to link the open `file`.
     func link(_ file: Int32, _ name: String, flags: Int32, to target: (directory: Int32, name: String))
         throws(SystemError)
     {
@@ -70,7 +70,7 @@ extension Disk {
         }
     }
 
-    /// Gives what has a name another one. A symbolic link is not followed.
+    /// Gives the file or link at a name another name. A symbolic link is not followed.
     func link(
         from directory: Int32, _ name: String, to target: (directory: Int32, name: String)
     ) throws(SystemError) {
@@ -85,7 +85,7 @@ extension Disk {
         try run("renameat", call) { renameat(directory, name, target.directory, target.name) }
     }
 
-    /// Fails with EEXIST when the name is taken, and with EINVAL where the file system cannot.
+    /// Fails with EEXIST if the name is taken, and with EINVAL if the file system does not support it.
     func renameToFreeName(
         _ directory: Int32, _ name: String, to target: (directory: Int32, name: String)
     ) throws(SystemError) {
@@ -96,7 +96,7 @@ extension Disk {
         }
     }
 
-    /// Lets two names change what they stand for, in one step. Fails with EINVAL where the file system cannot.
+    /// Exchanges two names in one step. Fails with EINVAL if the file system does not support it.
     func exchange(
         _ directory: Int32, _ name: String, with other: (directory: Int32, name: String)
     ) throws(SystemError) {
@@ -114,27 +114,27 @@ extension Disk {
     }
 }
 
-/// The calls for content, and those that make it and names durable.
+/// The calls for content and for syncs.
 extension Disk {
-    /// - Returns: bytes that were read; none at the end.
+    /// - Returns: the number of bytes read; 0 at the end.
     func read(_ file: Int32, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
         try run("read", .read(file)) { Glibc.read(file, buffer.baseAddress, buffer.count) }
     }
 
-    /// As above, at a place.
+    /// Does the same at an offset.
     func read(
         _ file: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
     ) throws(SystemError) -> Int {
         try run("pread", .read(file)) { pread(file, buffer.baseAddress, buffer.count, off_t(clamping: offset)) }
     }
 
-    /// Lets a file share all content of another one.
+    /// Makes a file share all content of another one.
     func clone(_ source: Int32, into file: Int32) throws(SystemError) {
         try run("ioctl", .clone(file, from: source)) { clinux_clone(file, source) }
     }
 
     /// - Parameter whence: SEEK_DATA or SEEK_HOLE.
-    /// - Returns: where the next of these begins.
+    /// - Returns: the offset at which the next data or hole begins.
     func seek(_ file: Int32, from offset: UInt64, _ whence: Int32) throws(SystemError) -> UInt64 {
         UInt64(max(0, try run("lseek", .seek(file)) { lseek(file, off_t(clamping: offset), whence) }))
     }
@@ -146,7 +146,7 @@ extension Disk {
         return status
     }
 
-    /// What tells a file from another, and from what it was before; nothing where that cannot be said.
+    /// The version of an open file; nil if it cannot be examined.
     func version(_ file: Int32) -> ContentVersion? {
         var status = stat()
         guard fstat(file, &status) == 0 else { return nil }
@@ -158,29 +158,28 @@ extension Disk {
         try run("ftruncate", .truncate(file, size: size)) { ftruncate(file, off_t(clamping: size)) }
     }
 
-    /// - Returns: bytes that were written, maybe not all.
+    /// - Returns: the number of bytes written, which may be fewer than all.
     func write(_ file: Int32, _ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(SystemError) -> Int {
         try run("pwrite", .write(file, bytes: bytes, offset: offset)) {
             pwrite(file, bytes.baseAddress, bytes.count, off_t(clamping: offset))
         }
     }
 
-    /// Reserves space behind what the file's size says.
+    /// Reserves space without changing the file's size.
     func reserve(_ file: Int32, size: off_t) throws(SystemError) {
         try run("fallocate", .reserve(file, size: UInt64(size))) {
             clinux_fallocate(file, FALLOC_FL_KEEP_SIZE, 0, size)
         }
     }
 
-    /// Gives back what is reserved of a range that holds nothing.
+    /// Releases the space reserved for a range without content.
     func release(_ file: Int32, _ range: Range<UInt64>) throws(SystemError) {
         try run("fallocate", .release(file)) { Self.punch(file, range) }
     }
 
-    /// Makes a range zeros that take no room, as far as it lies in the file: of what lies behind its end, some file systems
-    /// keep what is reserved.
+    /// Punches a hole into a range of the file. Beyond the end of the file, some file systems keep reserved space.
     ///
-    /// - Throws: EOPNOTSUPP where the file system cannot.
+    /// - Throws: EOPNOTSUPP if the file system does not support it.
     func clear(_ file: Int32, _ range: Range<UInt64>) throws(SystemError) {
         try run("fallocate", .clear(file, range)) { Self.punch(file, range) }
     }
@@ -197,7 +196,7 @@ extension Disk {
         return status
     }
 
-    /// - Parameter times: of the last access and of the last change (futimens(3)).
+    /// - Parameter times: the times of the last access and of the last modification (futimens(3)).
     func setTimes(_ file: Int32, _ times: (timespec, timespec)) throws(SystemError) {
         _ = try withUnsafeBytes(of: times) { (times) throws(SystemError) in
             try run("futimens", .setTimes(file)) {
@@ -210,19 +209,19 @@ extension Disk {
         try run("fchmod", .setPermissions(file)) { fchmod(file, permissions) }
     }
 
-    /// Makes one file or directory durable: content, attributes, names.
+    /// Syncs one file or directory: content, attributes, names.
     func sync(_ number: Int32) throws(SystemError) {
         try run("fsync", .sync(number)) { fsync(number) }
     }
 
-    /// Makes all of the file system durable that the descriptor is on.
+    /// Syncs the file system of the descriptor.
     func syncAll(_ number: Int32) throws(SystemError) {
         try run("syncfs", .syncAll(number)) { clinux_syncfs(number) }
     }
 
-    /// Waits for what is on its way to the disk already, and says whether any of a file or directory was lost that this
-    /// descriptor has not been told of (sync_file_range(2), SYNC_FILE_RANGE_WAIT_BEFORE). Unlike `sync` it makes nothing
-    /// durable, and the disk has nothing to do. Where the call is refused, `sync` does it.
+    /// Waits for writes that have been started, and fails if any write of the file or directory was lost that this
+    /// descriptor has not reported (sync_file_range(2), SYNC_FILE_RANGE_WAIT_BEFORE). Unlike `sync` it makes nothing
+    /// durable and costs the disk nothing. If the call is refused, `sync` does it.
     func checkWritten(_ number: Int32) throws(SystemError) {
         do throws(SystemError) {
             try run("sync_file_range", .checkWritten(number)) {
@@ -234,9 +233,8 @@ extension Disk {
         }
     }
 
-    /// Starts to write what has been written to a file so far, without waiting for it. Says nothing: that writing failed
-    /// is told by the sync that has to follow, because nothing else takes the error away (errseq, in the kernel's
-    /// documentation).
+    /// Starts writing a file's content to the disk, without waiting. Errors are ignored: the sync that must follow
+    /// reports them, because nothing else clears them (errseq, in the kernel's documentation).
     func startWriting(_ file: Int32) {
         _ = try? run("sync_file_range", .startWriting(file)) {
             clinux_sync_file_range(file, 0, 0, clinux_sync_file_range_write)

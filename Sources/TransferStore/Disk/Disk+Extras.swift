@@ -5,12 +5,12 @@ package import TransferModel
 import TransferPorts
 package import TransferSystem
 
-/// The calls for what a file or folder has beside content, times and permissions.
+/// The calls for owners, extended attributes and links.
 extension Disk {
-    /// Makes an open file or folder what is said of it. The owner comes first, because the kernel takes bits of the permissions
-    /// away with it; extended attributes before the permissions, which may forbid them; and the time last.
+    /// Sets the attributes of an open file or folder. The owner comes first, because changing it clears permission
+    /// bits; extended attributes come before the permissions, which may forbid them; and the time comes last.
     ///
-    /// An owner that this process may not give is left out: only root gives files away.
+    /// The owner is set only by root, because other processes may not give files away.
     func set(
         _ file: Int32, permissions: mode_t?, modified: Timestamp?, _ extra: ExtraAttributes?
     ) throws(SystemError) {
@@ -23,12 +23,12 @@ extension Disk {
         try setTimes(file, (access, change))
     }
 
-    /// Gives a folder the times that it has, so that a sync of it is about all that was done to the links in it before: a link cannot be
-    /// synced by itself, and XFS writes its journal only up to the last change of what is synced (seen by a shutdown of the file system
-    /// behind a sync; ext4 writes all of it).
+    /// Sets a folder's times to their present values, so that a sync of the folder covers previous changes of links in
+    /// it. A link cannot be synced by itself, and XFS writes its journal only up to the last change of what is synced
+    /// (seen by shutting the file system down after a sync; ext4 writes all of it).
     ///
-    /// What another process makes in the folder at this moment may leave it an older time. Of a folder that is somebody else's the
-    /// times cannot be set.
+    /// If another process changes the folder at this moment, the folder may keep an older time. The times of another
+    /// user's folder cannot be set.
     func renewTimes(_ folder: Int32) throws(SystemError) {
         let status = try status(folder)
         do throws(SystemError) {
@@ -42,9 +42,10 @@ extension Disk {
         try run("fchown", .setOwner(file)) { fchown(file, owner.user, owner.group) }
     }
 
-    /// The extended attributes that are kept, in the order of their names; nothing where the file system has none.
+    /// The extended attributes that are kept, in the order of their names; nil if the file system does not support
+    /// them.
     ///
-    /// - Throws: E2BIG where they are more than `ExtraAttributes.mostBytes`.
+    /// - Throws: E2BIG if they exceed `ExtraAttributes.mostBytes`.
     func extended(_ file: Int32) throws(SystemError) -> [ExtraAttributes.Extended]? {
         do throws(SystemError) {
             var found: [ExtraAttributes.Extended] = []
@@ -63,13 +64,13 @@ extension Disk {
         }
     }
 
-    /// Bytes of names that a look at them without the file has room for. Labels of security modules take some 20.
+    /// The size of the buffer for names, in bytes. Labels of security modules take some 20.
     private static let roomForNames = 512
 
-    /// Whether what has a name in a directory has no extended attribute that is kept, where that can be told without opening it
-    /// (listxattrat(2), Linux 6.13): an open file costs more than the look at its names.
+    /// Whether an entry of a directory has no extended attribute to keep, as far as that is known without opening it
+    /// (listxattrat(2), Linux 6.13), which would cost more than reading the names.
     ///
-    /// - Returns: false also where it cannot be told.
+    /// - Returns: false also if it is unknown.
     func keepsNoExtended(_ directory: Int32, _ name: String) -> Bool {
         guard hasListAt.load(ordering: .relaxed) else { return false }
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Self.roomForNames) { names in
@@ -87,17 +88,17 @@ extension Disk {
     }
 
     private func extendedNames(_ file: Int32) throws(SystemError) -> [[UInt8]] {
-        // XATTR_LIST_MAX (linux/limits.h): all names of a file together have no more.
+        // XATTR_LIST_MAX (linux/limits.h): the most bytes of all names of a file.
         let names = try fill(64 << 10, "flistxattr", file) { clinux_flistxattr(file, $0, $1) }
         return Self.kept(names)
     }
 
-    /// Those of a list of names that are kept.
+    /// The names in a list, separated by zero bytes, that are kept.
     private static func kept(_ names: [UInt8]) -> [[UInt8]] {
         names.split(separator: 0).map(Array.init).filter { ExtraAttributes.Extended(name: $0, value: []).isKept }
     }
 
-    /// - Returns: nothing for one that is gone by now.
+    /// - Returns: nil if the attribute is gone.
     private func extendedValue(_ file: Int32, _ name: [UInt8]) throws(SystemError) -> [UInt8]? {
         do throws(SystemError) {
             // XATTR_SIZE_MAX (linux/limits.h).
@@ -110,7 +111,7 @@ extension Disk {
         }
     }
 
-    /// Asks how much there is first: most files have nothing.
+    /// Asks for the size first, because most files have no attributes.
     private func fill(
         _ most: Int, _ call: String, _ file: Int32, _ body: (UnsafeMutablePointer<CChar>?, Int) -> Int
     ) throws(SystemError) -> [UInt8] {
@@ -123,7 +124,7 @@ extension Disk {
         return bytes.prefix(max(0, read)).map { UInt8(bitPattern: $0) }
     }
 
-    /// Makes the kept attributes of a file these: sets those that differ, and takes the others away.
+    /// Replaces the kept attributes of a file: sets those that differ, and removes the others.
     func setExtended(_ file: Int32, _ wanted: [ExtraAttributes.Extended]) throws(SystemError) {
         let present = try extended(file) ?? []
         let gone = present.filter { attribute in !wanted.contains { $0.name == attribute.name } }
@@ -143,10 +144,10 @@ extension Disk {
         }
     }
 
-    /// The kernel asks for the right to write when extended attributes are set, also of whoever has the file open for writing.
-    /// The owner gives it to himself for that long.
+    /// Setting extended attributes requires write permission, even if the file is open for writing. The owner grants it
+    /// temporarily.
     ///
-    /// - Returns: the permissions that it has to get back; nothing where they are as before.
+    /// - Returns: the permissions to restore; nil if they are unchanged.
     private func lendWriting(_ file: Int32) throws(SystemError) -> mode_t? {
         guard !isRoot else { return nil }
         let before = try status(file).st_mode & 0o7777
@@ -154,7 +155,7 @@ extension Disk {
         return try lend(before) { () throws(SystemError) in try setPermissions(file, before | 0o200) }
     }
 
-    /// As above, the right to read what has a name.
+    /// Grants the owner read permission on an entry temporarily.
     func lendReading(_ directory: Int32, _ name: String, _ status: stat) throws(SystemError) -> mode_t? {
         let before = status.st_mode & 0o7777
         guard !isRoot, before & 0o400 == 0 else { return nil }
@@ -166,7 +167,7 @@ extension Disk {
         }
     }
 
-    /// Who is not the owner may have the right in another way, and is told otherwise by what comes next.
+    /// A process that is not the owner may have the permission anyway; otherwise the next call fails.
     private func lend<T>(
         _ before: mode_t, _ give: () throws(SystemError) -> T
     ) throws(SystemError) -> mode_t? {
@@ -190,18 +191,18 @@ extension Disk {
 }
 
 extension ExtraAttributes {
-    /// Those of an open file.
+    /// The attributes of an open file.
     ///
-    /// - Throws: E2BIG where its extended attributes are more than `mostBytes`.
+    /// - Throws: E2BIG if its extended attributes exceed `mostBytes`.
     package init(of file: Int32, wantsOwner: Bool) throws(SystemError) {
         let disk = Disk()
         self.init(owner: wantsOwner ? try disk.status(file).owner : nil, extended: try disk.extended(file))
     }
 }
 
-/// Symbolic links themselves, which no call here follows.
+/// The calls for symbolic links, none of which follows them.
 extension Disk {
-    /// - Throws: EINVAL for what no link can say: nothing, or a zero byte.
+    /// - Throws: EINVAL if the target is empty or has a zero byte.
     func makeLink(_ directory: Int32, _ name: String, to target: [UInt8]) throws(SystemError) {
         guard !target.isEmpty, !target.contains(0) else { throw SystemError(errno: EINVAL, call: "symlinkat") }
         try run("symlinkat", .makeLink(directory: directory, name: name)) {
@@ -209,7 +210,7 @@ extension Disk {
         }
     }
 
-    /// What a link says.
+    /// Reads the target of a symbolic link.
     func readLink(_ directory: Int32, _ name: String) throws(SystemError) -> [UInt8] {
         var bytes = [CChar](repeating: 0, count: Limits.path + 1)
         let count = try run("readlinkat", .readLink(directory: directory, name: name)) {

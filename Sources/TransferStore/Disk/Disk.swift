@@ -2,34 +2,34 @@ import Glibc
 import Synchronization
 import TransferSystem
 
-/// The funnel for the calls with which a store touches the file system. Tests look at each of them, make it fail, or
-/// make it in another way; otherwise it is the call itself, and whether there is somebody to ask costs one comparison.
+/// All system calls with which a store uses the file system. Tests can observe a call, make it fail, or replace it;
+/// without a test, the check for that costs one comparison.
 package final class Disk: Sendable {
-    /// Makes a call, or does not.
+    /// Makes a call, or something else in its place.
     ///
     /// - Parameter body: makes the call.
-    /// - Returns: as `body` does: what the call returned, or the negative of what it left in errno.
+    /// - Returns: the result of the call, or its negative errno, as `body` returns it.
     package typealias Interception = @Sendable (_ call: DiskCall, _ body: () -> Int) -> Int
 
     private let interception: Interception?
     private let amendment: (@Sendable (inout stat) -> Void)?
     private let readDirtyBytes: @Sendable () -> UInt64?
-    /// The present run of the kernel, whose memory is gone with it.
+    /// The boot ID of the kernel, whose page cache does not survive a reboot.
     let boot: String
-    /// Whether calls come one after the other, as whoever intercepts them needs it.
+    /// Whether all calls come from one thread, as the simulator needs it.
     let isSerial: Bool
-    /// Whether permissions do not bind this process, and it may give files away.
+    /// Whether this process has root's privileges, so that permissions do not bind it and it may change owners.
     package let isRoot: Bool
-    /// Whether the kernel has listxattrat(2), as far as is known.
+    /// Whether the kernel has listxattrat(2); true until a call fails.
     let hasListAt = Atomic(true)
 
     /// - Parameters:
-    ///   - interception: is asked for every call; for tests.
-    ///   - dirtyBytes: stands for what the kernel tells; for tests.
-    ///   - amendment: changes what the kernel tells of a file, such as its times; for tests.
-    ///   - boot: stands for the present run of the kernel; for tests.
-    ///   - isSerial: whether calls come one after the other, in an order that is always the same; for tests.
-    ///   - isRoot: stands for whether this process has root's privileges; for tests.
+    ///   - interception: called for every call; for tests.
+    ///   - dirtyBytes: replaces the kernel's count of dirty bytes; for tests.
+    ///   - amendment: changes a file's status, such as its times; for tests.
+    ///   - boot: replaces the boot ID; for tests.
+    ///   - isSerial: whether all calls come from one thread, in a reproducible order; for tests.
+    ///   - isRoot: replaces the check for root's privileges; for tests.
     package init(
         interception: Interception? = nil, dirtyBytes: (@Sendable () -> UInt64?)? = nil,
         amendment: (@Sendable (inout stat) -> Void)? = nil, boot: String? = nil, isSerial: Bool = false,
@@ -46,17 +46,17 @@ package final class Disk: Sendable {
         }
     }
 
-    /// Bytes that the machine has yet to write; nothing when that is not known.
+    /// Bytes that the machine has yet to write; nil if unknown.
     var dirtyBytes: UInt64? { readDirtyBytes() }
 
-    /// Lets whoever simulates a disk say what a file is.
+    /// Lets a test change the status of a file.
     func amend(_ status: inout stat) { amendment?(&status) }
 
-    /// Makes a call, again when a signal interrupted it.
+    /// Makes a call, and repeats it if a signal has interrupted it.
     ///
     /// - Parameters:
-    ///   - name: of the call, as its man page is named.
-    ///   - call: only made up when somebody intercepts.
+    ///   - name: the name of the call, as in its man page.
+    ///   - call: evaluated only for an interception.
     @inline(__always) @discardableResult
     func run<T: SignedInteger & Sendable>(
         _ name: String, _ call: @autoclosure () -> DiskCall, _ body: () -> T

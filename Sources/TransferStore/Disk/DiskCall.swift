@@ -1,24 +1,24 @@
-/// A call with which the store touches the file system: what whoever intercepts it has to know of it. Directories and
-/// files are told by their descriptors, which are open during the call.
+/// A call with which the store uses the file system, for tests that intercept it. Directories and files are identified
+/// by their descriptors, which are open during the call.
 package enum DiskCall {
     /// openat(2) or openat2(2); the result is a descriptor.
     case open(directory: Int32, name: String, flags: Int32)
     case makeDirectory(directory: Int32, name: String)
     /// fstatat(2).
     case status(directory: Int32, name: String)
-    /// fstat(2), and statfs(2) and statvfs(3) by descriptor; listxattrat(2) of what is in a directory.
+    /// fstat(2), fstatfs(2) and fstatvfs(3); listxattrat(2) for an entry of a directory.
     case examine(Int32)
     /// read(2) or pread(2); the result is the number of bytes.
     case read(Int32)
-    /// lseek(2) for what is a hole and what is not; the result is a place in the file.
+    /// lseek(2) with SEEK_DATA or SEEK_HOLE; the result is an offset.
     case seek(Int32)
     /// pwrite(2); the result is the number of bytes.
     case write(Int32, bytes: UnsafeRawBufferPointer, offset: UInt64)
     /// fallocate(2).
     case reserve(Int32, size: UInt64)
-    /// fallocate(2) with FALLOC_FL_PUNCH_HOLE, of what holds nothing.
+    /// fallocate(2) with FALLOC_FL_PUNCH_HOLE for a range without content.
     case release(Int32)
-    /// The same of what may hold something: these bytes of the file are zero afterwards, and take no room.
+    /// fallocate(2) with FALLOC_FL_PUNCH_HOLE for a range that may have content.
     case clear(Int32, Range<UInt64>)
     /// ftruncate(2).
     case truncate(Int32, size: UInt64)
@@ -32,26 +32,26 @@ package enum DiskCall {
     case makeLink(directory: Int32, name: String)
     /// readlinkat(2).
     case readLink(directory: Int32, name: String)
-    /// utimensat(2) or fchownat(2), of a symbolic link itself; fchmodat(3) of what cannot be opened as it is.
+    /// utimensat(2) or fchownat(2) of a symbolic link; fchmodat(3) of a file that cannot be opened.
     case setLink(directory: Int32, name: String)
-    /// ioctl_ficlonerange(2): the file has the content of another one.
+    /// ioctl_ficlonerange(2): the file shares the content of another one.
     case clone(Int32, from: Int32)
     /// sync_file_range(2), without waiting.
     case startWriting(Int32)
-    /// sync_file_range(2), only waiting: takes the error away, as fsync does.
+    /// sync_file_range(2), only waiting: clears the error, as fsync(2) does.
     case checkWritten(Int32)
     /// fsync(2) of a file or directory.
     case sync(Int32)
     /// syncfs(2).
     case syncAll(Int32)
     case link(Int32, directory: Int32, name: String)
-    /// linkat(2) of what has a name, which is not followed.
+    /// linkat(2) of a name; links are not followed.
     case linkName(from: Int32, name: String, directory: Int32, newName: String)
-    /// rename(2), which replaces what has the name unless the flag for renameat2(2) says otherwise.
+    /// rename(2), or renameat2(2) with RENAME_NOREPLACE unless it replaces.
     case rename(from: Int32, name: String, directory: Int32, newName: String, replaces: Bool)
-    /// renameat2(2) with RENAME_EXCHANGE: both names are there, and each stands for what the other one has stood for.
+    /// renameat2(2) with RENAME_EXCHANGE, which exchanges two names.
     case exchange(Int32, name: String, directory: Int32, otherName: String)
     case unlink(directory: Int32, name: String)
-    /// unlinkat(2) of a directory, which has to be empty.
+    /// unlinkat(2) of an empty directory.
     case removeDirectory(directory: Int32, name: String)
 }

@@ -4,16 +4,16 @@ import TransferPorts
 import TransferSystem
 
 extension Failure {
-    /// What was found is there, but may not be on disk. Sent again, it takes the place of what is there.
+    /// The content that was found may not be on disk. Sent again, it replaces what is there.
     static let doubtedContent = Failure(
         .storageFailed,
         "Could not make the content durable: the server's disk failed meanwhile. The upload has to be sent again.")
 
-    /// Decides the wording and the code for a system call that failed: the one place that does.
+    /// The failure for a system call that has failed. Its code and wording are decided here alone.
     ///
     /// - Parameter doing: completes "Could not …".
     init(_ error: SystemError, doing: String) {
-        // What is full here is the room that a file system has for these, most often a few KiB for each file (xattr(7)).
+        // The file system's room for extended attributes is full, often a few KiB for each file (xattr(7)).
         if error.call == "fsetxattr", [ENOSPC, EDQUOT, E2BIG, ERANGE].contains(error.errno) {
             let hint = "the server's file system has no room for its extended attributes."
             self.init(.storageFailed, "Could not \(doing): \(hint)")
@@ -46,7 +46,7 @@ extension Failure {
     }
 }
 
-/// Runs system calls and gives their failure its code and its sentence.
+/// Runs system calls and turns their errors into a `Failure`.
 ///
 /// - Parameter doing: completes "Could not …".
 @discardableResult
@@ -59,7 +59,8 @@ func attempt<T>(_ doing: @autoclosure () -> String, _ body: () throws(SystemErro
 }
 
 extension Failure {
-    /// The same for whoever stores on this machine: what a server would say of its disk, is said of this one.
+    /// The same failure for a command that stores on this machine: the sentence names this machine instead of the
+    /// server.
     package var local: Failure {
         let code: ResultCode = self.code.class == .server ? .targetFailed : self.code
         return Failure(code, Self.replaced(Array("the server's".utf8), Array("this machine's".utf8), in: message))
@@ -81,7 +82,7 @@ extension Failure {
     }
 }
 
-/// Runs what is done on this machine and not on a server's.
+/// Runs an operation on this machine, with failures that name this machine.
 func localized<T>(_ body: () throws(Failure) -> T) throws(Failure) -> T {
     do throws(Failure) { return try body() } catch { throw error.local }
 }

@@ -2,12 +2,12 @@ internal import CLinux
 import Glibc
 import TransferSystem
 
-/// What there is to know about the file system that uploads are written to.
+/// What the store has to know about the file system that uploads are written to.
 package struct FileSystem: Equatable, Sendable {
-    /// Nothing is ever written back, and a sync has nothing to do.
+    /// Whether it is in memory, so that syncs have nothing to do.
     var isMemory: Bool
 
-    /// Whether syncfs(2) on it tells when writing failed, so that it can stand for many fsync(2).
+    /// Whether its syncfs(2) reports failed writes, so that it can replace many fsync(2).
     var syncsAsAWhole: Bool
 
     package init(isMemory: Bool, syncsAsAWhole: Bool) {
@@ -15,18 +15,18 @@ package struct FileSystem: Equatable, Sendable {
         self.syncsAsAWhole = syncsAsAWhole
     }
 
-    /// Looks at the one that the directory is on.
+    /// Examines the file system of a directory.
     init(of directory: DirectoryHandle) throws(SystemError) {
         let type = try directory.disk.fileSystemType(directory.number)
         isMemory = [Int(TMPFS_MAGIC), Int(RAMFS_MAGIC)].contains(type)
         syncsAsAWhole = Self.reportsEverything(type) && Self.isKernel(Self.kernelRelease, atLeast: Self.exactSyncfs)
     }
 
-    /// From here on syncfs(2) fails when the file system could not write its journal; that it fails when content could
-    /// not be written came with 5.8 (syncfs(2), Errors).
+    /// Since this kernel, syncfs(2) fails if the file system could not write its journal. Since 5.8 it fails if content
+    /// could not be written (syncfs(2), Errors).
     private static let exactSyncfs = (5, 17)
 
-    /// Others may be as good. overlayfs for one is not: it does not pass on what the file system below it says.
+    /// Others may be as good, but overlayfs is not: it does not pass on the errors of the file system below.
     private static func reportsEverything(_ type: Int) -> Bool {
         [Int(EXT4_SUPER_MAGIC), Int(XFS_SUPER_MAGIC)].contains(type)
     }

@@ -2,13 +2,13 @@ internal import CLinux
 import Glibc
 import TransferSystem
 
-/// Where a file of a store has holes, which need not be read.
+/// The holes of a store's file, which need not be read.
 struct HolesOnDisk {
     private let disk: Disk
     private let file: Int32
     private var holes: FileHoles
 
-    /// Of an open file. One that cannot be looked at has none.
+    /// The holes of an open file. A file that cannot be examined counts as one without holes.
     init(_ file: Int32, on disk: Disk) {
         (self.disk, self.file) = (disk, file)
         let status = try? disk.status(file)
@@ -18,10 +18,10 @@ struct HolesOnDisk {
         }
     }
 
-    /// Bytes that it takes on its disk, as far as that can be told; nothing where it has no holes.
+    /// The bytes that the file takes on its disk, as far as known; nil if it has no holes.
     var filled: UInt64? { holes.filled }
 
-    /// What begins at an offset.
+    /// The run of data or hole at an offset.
     mutating func run(at offset: UInt64) -> FileHoles.Run {
         holes.run(at: offset) { [disk, file] (position, whence) throws(SystemError) in
             try disk.seek(file, from: position, whence)

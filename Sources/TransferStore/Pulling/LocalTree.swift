@@ -5,35 +5,35 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// A directory of this machine and all that is in it, to be looked at and never changed. Symbolic links in it are told, and not
+/// Reads a directory of this machine and everything in it without changing it. Symbolic links are listed and not
 /// followed.
 package struct LocalTree: Sendable {
-    /// Something in a folder.
+    /// An entry of a folder.
     package enum Found: Sendable {
         case entry(WholeEntry)
-        /// A name that no path can have, as it may be shown, and why.
+        /// A name that cannot be in a path, made safe to show, and the reason.
         case unnameable(String, reason: String)
-        /// A name of Transfer's own, which no path has either.
+        /// A name that Transfer reserves, which cannot be in a path either.
         case reserved(String, isFolder: Bool)
-        /// Neither file nor folder nor link, and what it is.
+        /// Anything other than a file, folder or link, with a word for it.
         case special(RelativePath, String)
-        /// It cannot be looked at.
+        /// An entry that cannot be examined, with the reason.
         case unreadable(RelativePath, reason: String)
     }
 
-    /// What the directory itself is.
+    /// The attributes of the directory itself.
     package struct Top: Equatable, Sendable {
         package let attributes: StoredAttributes
         package let extra: ExtraAttributes
         package let object: FileObject
     }
 
-    /// Bytes read at once.
+    /// Bytes that are read at once.
     private static let readSize = 1 << 20
 
     private let tree: DirectoryTree
 
-    /// - Parameter path: of this machine; a link there is followed.
+    /// - Parameter path: on this machine; a symbolic link is followed.
     /// - Throws: `sourceUnreadable`.
     package init(path: String) throws(Failure) {
         do throws(SystemError) {
@@ -43,7 +43,7 @@ package struct LocalTree: Sendable {
         }
     }
 
-    /// Whether there is nothing under a path of this machine, or a directory with nothing in it.
+    /// Whether a path on this machine does not exist, or is an empty directory.
     package static func isAbsentOrEmpty(_ path: String) -> Bool {
         do throws(SystemError) {
             return try DirectoryStream(try DirectoryHandle(path: path, on: Disk())).next() == nil
@@ -65,9 +65,9 @@ package struct LocalTree: Sendable {
         }
     }
 
-    /// What is in a folder, in no order; in the directory itself for nothing.
+    /// The entries of a folder, in no order; nil stands for the directory itself.
     ///
-    /// - Throws: `sourceUnreadable` when not all of it can be told.
+    /// - Throws: `sourceUnreadable` if the list cannot be complete.
     package func list(_ folder: RelativePath?) throws(Failure) -> [Found] {
         do throws(SystemError) {
             let directory = try tree.open(folder)
@@ -82,7 +82,7 @@ package struct LocalTree: Sendable {
         }
     }
 
-    /// - Returns: nothing for what is gone by now.
+    /// - Returns: nil if the entry is gone.
     private func look(
         at bytes: [UInt8], in directory: DirectoryHandle, _ folder: RelativePath?
     ) throws(SystemError) -> Found? {
@@ -107,7 +107,7 @@ package struct LocalTree: Sendable {
         }
     }
 
-    /// Why a text is no path.
+    /// The reason why a text is not a valid path.
     private static func reason(_ text: String) -> String {
         do throws(RelativePath.Fault) {
             _ = try RelativePath(text)
@@ -129,7 +129,7 @@ package struct LocalTree: Sendable {
         }
     }
 
-    /// Whether nothing at all has the path now; false also when that cannot be found out.
+    /// Whether the path does not exist; false also if that cannot be determined.
     package func isFree(_ path: RelativePath) -> Bool {
         do throws(SystemError) {
             return try tree.open(path.parent).status(String(path.name)) == nil
@@ -138,11 +138,11 @@ package struct LocalTree: Sendable {
         }
     }
 
-    /// Reads a file.
+    /// Reads a file and computes its digest.
     ///
-    /// - Parameter version: that it must have.
-    /// - Returns: nothing where it is another one by now.
-    /// - Throws: where it cannot be read.
+    /// - Parameter version: the version that the file must have.
+    /// - Returns: nil if it is another version by now.
+    /// - Throws: if it cannot be read.
     package func digest(
         of path: RelativePath, _ function: DigestFunction, version: ContentVersion
     ) throws(Failure) -> Digest? {

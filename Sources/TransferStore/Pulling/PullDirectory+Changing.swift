@@ -4,13 +4,13 @@ package import TransferPorts
 import TransferSystem
 
 extension PullDirectory {
-    /// To make folders and links with, and to change what is here.
+    /// An editor that makes folders and links here, and changes existing entries.
     package func editor() -> TreeEditor {
         TreeEditor(tree, incoming, rights: rights) { [self] () throws(Failure) in try notesFolder() }
     }
 
-    /// Makes the directory itself what is said of it, durably. What `tidy` leaves must not be touched afterwards: every name in the
-    /// directory that comes or goes gives it another time.
+    /// Sets the attributes of the directory itself, durably. Call it after `tidy`, because every change of a name in
+    /// the directory changes its time.
     package func setTop(
         permissions: UInt16?, modified: Timestamp?, _ extra: ExtraAttributes?
     ) throws(Failure) {
@@ -31,9 +31,9 @@ extension TreeEditor {
     /// Removes a file or link for good, or a folder that is empty.
     ///
     /// - Parameters:
-    ///   - form: what it has to be; nothing for any of these.
-    ///   - compared: what it has to be still; nothing for anything.
-    /// - Throws: `notFound`; `pathConflict` for a folder with something in it; `sourceChanged` for something else than was compared.
+    ///   - form: the form that it must have; nil for any.
+    ///   - compared: the entry as it must still be; nil for any.
+    /// - Throws: `notFound`; `pathConflict` if a folder is not empty; `sourceChanged` if it is not the compared entry.
     package func remove(
         _ path: RelativePath, of form: FoundObject.Form? = nil, as compared: ComparedFile? = nil
     ) throws(Failure) {
@@ -64,9 +64,9 @@ extension TreeEditor {
 }
 
 extension PullDirectory {
-    /// What has a path here, with all that is kept of it.
+    /// The entry at a path here with all its attributes.
     ///
-    /// - Returns: nothing where there is nothing, or what cannot be looked at.
+    /// - Returns: nil if it does not exist or cannot be examined.
     package func whole(_ path: RelativePath) -> WholeEntry? {
         guard let parent = try? tree.open(path.parent) else { return nil }
         return try? WholeEntry(path, named: String(path.name), in: parent)

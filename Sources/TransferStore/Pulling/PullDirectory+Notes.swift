@@ -4,21 +4,21 @@ package import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// Notes of what was received and is durable here, as long as nobody else may know that: beside the parts of long files, so
-/// that they go with the directory. A note is written once and removed, and one that is damaged or lost says nothing: then
-/// what it was about is fetched again, and found.
+/// Notes of files that were received and are durable here, as long as the server may not know it. They are kept beside
+/// the parts of long files, so that they go with the directory. A note is written once and removed. If it is damaged or
+/// lost, its files are fetched again, and found.
 extension PullDirectory {
     private static let prefix = "received-"
 
-    /// Files in one note at most: as many as a server is told of at once. And bytes of them: paths of which every byte is
-    /// escaped, and the rest.
+    /// The most files in one note: as many as one message to the server has. Below, the most bytes of a note: every
+    /// byte of the paths may be escaped.
     package static let mostNoted = 256
     private static let mostBytes = mostNoted * (6 * Limits.path + ReceivedFile.fixedSize)
 
-    /// Writes down files that are durable.
+    /// Writes a note of durable files.
     ///
-    /// - Parameter files: up to `mostNoted`.
-    /// - Returns: what the note is called; nothing when it could not be written, which only costs time later.
+    /// - Parameter files: at most `mostNoted`.
+    /// - Returns: the name of the note; nil if it could not be written, which only costs time later.
     package func note(_ files: [ReceivedFile]) -> String? {
         guard (1...Self.mostNoted).contains(files.count), let folder = try? notesFolder() else { return nil }
         let name = Self.prefix + UploadID.random().description
@@ -34,7 +34,7 @@ extension PullDirectory {
         }
     }
 
-    /// All files that are written down.
+    /// All notes with their files.
     package func notes() -> [ReceivedNote] {
         guard let folder = try? notesFolder(isMade: false), let names = try? folder.names() else { return [] }
         return names.filter { $0.utf8.starts(with: Self.prefix.utf8) }.map { name in
@@ -44,20 +44,19 @@ extension PullDirectory {
         }
     }
 
-    /// Removes a note.
     package func forget(_ note: String) {
         guard let folder = try? notesFolder(isMade: false) else { return }
         try? folder.unlink(note)
     }
 
-    /// Removes what has come of a delivery that nobody wants any more.
+    /// Removes the part of a delivery that is no longer wanted.
     package func removePart(of id: UploadID) {
         guard let folder = try? notesFolder(isMade: false), let names = try? folder.names() else { return }
         for name in names where StagedFile.upload(ofPart: name) == id { Self.remove(name, in: folder) }
     }
 
-    /// Whether a file that was received is still there as it was then, on disk. Where a sync has failed, or was in flight when
-    /// an earlier process was killed, none is.
+    /// Whether a received file is unchanged and on disk. After a failed sync, or a sync in flight when an earlier
+    /// process was killed, no file counts.
     package func isUnchanged(_ file: ReceivedFile) -> Bool {
         guard !isInDoubt, let found = reader().attributes(at: file.path), !found.isDirectory else { return false }
         return found.version.hasSameContent(as: file.version)
@@ -78,7 +77,7 @@ extension PullDirectory {
 
     private static func read(_ name: String, in folder: DirectoryHandle) throws(SystemError) -> [UInt8] {
         let file = try folder.openFile(name, flags: O_RDONLY | O_NONBLOCK)
-        // In a directory that others can write to, anybody could say that something is here.
+        // In a directory that other users can write to, they could forge a note.
         guard try folder.disk.status(file.number).st_uid == geteuid() else { return [] }
         var content: [UInt8] = []
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)

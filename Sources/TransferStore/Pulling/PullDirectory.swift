@@ -4,32 +4,33 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// Where files of a server arrive: a directory of this machine's user, in which no server stores. Its files are made as a
-/// store makes them: whole, durable and under their names in one step, and never outside the directory.
+/// The directory into which a client fetches files, and in which no server stores. Files are created as in a store:
+/// whole, durable and under their names in one step, and never outside the directory.
 ///
 /// Synchronous and safe to call from any thread; called on a pool.
 package final class PullDirectory: Sendable {
     let tree: DirectoryTree
     let incoming: Incoming
-    /// What is pulled into the directory belongs to one command.
+    /// The command that all files of this directory belong to.
     private let command = StoringCommand(id: .random(in: .min ... .max))
-    /// Where parts of long files are, once there is one.
+    /// The folder of the parts of long files; nil before the first one.
     private let parts = Locked<Incoming?>(nil)
     let umask: mode_t
 
-    /// What this user keeps of what arrives.
+    /// Permissions that this user keeps on fetched files.
     let rights: OwnerRights
 
-    /// The folder in the directory in which parts of long files wait to be gone on with.
+    /// The name of the folder for the parts of long files.
     package static let partsName = RelativePath.partsName
 
     private let partsFolder: PrivateFolder
 
-    /// Opens the directory, making it where it is missing.
+    /// Opens the directory, creating it if it is missing.
     ///
     /// - Parameters:
-    ///   - path: of this machine; its parent must exist.
-    ///   - permissions: those that it is going to have, where it is made: until then it has no more of them, and all of its owner's.
+    ///   - path: on this machine; its parent must exist.
+    ///   - permissions: its final permissions. If it is created, it has these and all permissions for its owner until
+    ///     then.
     /// - Throws: `targetFailed` with a sentence that says why.
     package convenience init(
         path: String, permissions: UInt16? = nil, durability: Durability = .commit, disk: Disk = Disk()
@@ -43,9 +44,9 @@ package final class PullDirectory: Sendable {
         }
     }
 
-    /// Opens the directory to look at what is in it.
+    /// Opens the directory if it exists.
     ///
-    /// - Returns: nothing where it is missing.
+    /// - Returns: nil if it is missing.
     /// - Throws: `targetFailed` with a sentence that says why.
     package convenience init?(present path: String, durability: Durability = .commit) throws(Failure) {
         do throws(SystemError) {
@@ -64,10 +65,10 @@ package final class PullDirectory: Sendable {
         rights = .fetching(isRoot: root.disk.isRoot)
     }
 
-    /// Looks at what is here already.
+    /// A reader that looks up existing files here.
     package func reader() -> any TreeReader { DirectoryReader(tree) }
 
-    /// What is in a folder here; in the directory itself for nothing.
+    /// Lists a folder here; nil stands for the directory itself.
     package func list(_ folder: RelativePath?) throws(Failure) -> any StoredListing {
         try localized { () throws(Failure) in
             try attempt("list the folder") { () throws(SystemError) in
@@ -76,8 +77,8 @@ package final class PullDirectory: Sendable {
         }
     }
 
-    /// Whether the file that has the path has that content. Reads it. Where a sync has failed, or was in flight when an
-    /// earlier fetch was killed, nothing has: what is read may not be on disk, and is fetched again.
+    /// Whether the file at the path has this content; reads it. After a failed sync, or a sync in flight when an
+    /// earlier fetch was killed, no file counts, because the content may not be on disk, and it is fetched again.
     package func has(_ path: RelativePath, size: UInt64, digest: Digest) throws(Failure) -> Bool {
         try localized { () throws(Failure) in
             guard !isInDoubt, let directory = try? tree.open(path.parent) else { return false }
@@ -85,9 +86,9 @@ package final class PullDirectory: Sendable {
         }
     }
 
-    /// A place for the bytes of a file, which goes with whoever holds it.
+    /// A file for the bytes of one fetch, which is removed with its last reference.
     ///
-    /// - Parameter filled: bytes that are not in holes, of content that has any; then nothing is reserved.
+    /// - Parameter filled: bytes that are not in holes; nil for content without holes. With holes, no room is reserved.
     package func stage(size: UInt64, filled: UInt64? = nil, permissions: UInt16) throws(Failure) -> StagedFile {
         try localized { () throws(Failure) in
             let staged = try attempt("make a file") { () throws(SystemError) in
@@ -98,8 +99,8 @@ package final class PullDirectory: Sendable {
         }
     }
 
-    /// Publishes verified files. When this returns, those that succeeded are under the paths it names, durably, and nothing
-    /// is visible of the others.
+    /// Publishes verified files. When this returns, those that succeeded are durable under the returned paths, and the
+    /// others are not visible.
     ///
     /// - Returns: one outcome for each publication, in order.
     package func publish(_ batch: [Publication]) -> [Result<PublicationOutcome, Failure>] {
@@ -110,7 +111,7 @@ package final class PullDirectory: Sendable {
             return publication
         }
         return zip(batch, publisher.publish(batch).outcomes).map { publication, outcome in
-            // What was skipped has no other name, and nobody will want it.
+            // A skipped file has no other name and is not needed.
             if case .success = outcome { publication.staged.discard() }
             return outcome.mapError { error in
                 publication.staged.discardUnlessResumable()
@@ -119,7 +120,7 @@ package final class PullDirectory: Sendable {
         }
     }
 
-    /// Makes a directory, and those above it.
+    /// Creates a directory, and those above it.
     package func makeDirectory(_ path: RelativePath) throws(Failure) {
         try localized { () throws(Failure) in
             let directories = BatchDirectories(tree, incoming.committer)
@@ -133,12 +134,13 @@ package final class PullDirectory: Sendable {
 // MARK: Long files
 
 extension PullDirectory {
-    /// The part of a long file, with what has arrived of it before. Parts of what the file was earlier go.
+    /// The part of a long file, with the bytes that have arrived before. Parts of earlier versions of the file are
+    /// removed.
     ///
-    /// Its room is to be reserved when it is known what it takes.
+    /// The caller reserves room for it once the size is known.
     ///
-    /// - Parameter id: its first half is the file's, its second half that of the version.
-    /// - Returns: nothing when somebody else works on it.
+    /// - Parameter id: its first half identifies the file, its second half the version.
+    /// - Returns: nil if another process works on it.
     package func resume(id: UploadID) throws(Failure) -> StagedFile? {
         try localized { () throws(Failure) in
             let directory = try partsDirectory()
@@ -151,9 +153,9 @@ extension PullDirectory {
         }
     }
 
-    /// The folder for parts, in which notes are as well.
+    /// The folder for parts, which also has the notes.
     ///
-    /// - Parameter isMade: whether it is made where it is missing.
+    /// - Parameter isMade: whether to create it if it is missing.
     func notesFolder(isMade: Bool = true) throws(Failure) -> DirectoryHandle {
         try localized { () throws(Failure) in
             guard !isMade else { return try partsDirectory().directory }
@@ -166,10 +168,10 @@ extension PullDirectory {
         }
     }
 
-    /// Whether what is read here may not be on disk.
+    /// Whether files that are read here may not be on disk.
     package var isInDoubt: Bool { incoming.committer.isInDoubt }
 
-    /// Removes the folder of parts, if nothing is left in it.
+    /// Removes the folder for parts if it is empty.
     package func tidy() {
         incoming.committer.tidy()
         partsFolder.removeIfEmpty()
@@ -177,7 +179,7 @@ extension PullDirectory {
 
     private func partsDirectory() throws(Failure) -> Incoming {
         try parts.withLock { (parts) throws(Failure) in
-            // Whoever finds it empty removes it, also another process.
+            // Another process may have removed the folder because it was empty.
             if let parts, let status = try? parts.directory.disk.status(parts.directory.number), status.st_nlink > 0 {
                 return parts
             }
@@ -192,7 +194,7 @@ extension PullDirectory {
         }
     }
 
-    /// Also parts that a process which was killed was about to sync: nobody goes on with these.
+    /// Removes parts of earlier versions, and parts that a killed process was about to sync, which cannot be resumed.
     private static func removeEarlier(_ id: UploadID, in directory: Incoming) throws(SystemError) {
         for name in try directory.directory.names() {
             let isOver = StagedFile.upload(ofWithdrawn: name) != nil
@@ -201,7 +203,7 @@ extension PullDirectory {
         }
     }
 
-    /// Removes a part, unless somebody is still at it.
+    /// Removes a part, unless another process works on it.
     static func remove(_ part: String, in directory: DirectoryHandle) {
         guard let file = try? directory.openFile(part, flags: O_RDWR) else { return }
         if flock(file.number, LOCK_EX | LOCK_NB) == 0 { try? directory.unlink(part) }
@@ -209,19 +211,19 @@ extension PullDirectory {
 }
 
 extension StagedFile {
-    /// Bytes up to the last one that has arrived.
+    /// The size of the part, up to the last byte that has arrived.
     package var length: UInt64 {
         (try? disk.status(number)).map { UInt64(max(0, $0.st_size)) } ?? 0
     }
 
-    /// Bytes up to the first that have not arrived, as far as the file system can tell them from what has.
+    /// The offset of the first hole, as far as the file system can report it.
     package var firstHole: UInt64 {
         (try? disk.seek(number, from: 0, clinux_seek_hole)).map { min($0, length) } ?? 0
     }
 
-    /// Reads what has arrived, up to a buffer full.
+    /// Reads bytes that have arrived, until the buffer is full.
     ///
-    /// - Returns: bytes; less than a buffer full only at the end.
+    /// - Returns: the number of bytes; less than the buffer's size only at the end.
     package func read(
         into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
     ) throws(Failure) -> Int {
@@ -239,7 +241,7 @@ extension StagedFile {
         }
     }
 
-    /// Throws away what has arrived, to begin anew.
+    /// Discards the bytes that have arrived.
     package func empty() throws(Failure) {
         try localized { () throws(Failure) in
             try attempt("empty the part of a file") { () throws(SystemError) in try disk.truncate(number, to: 0) }

@@ -1,24 +1,24 @@
 package import TransferModel
 import TransferPorts
 
-/// A file that was received from somebody, as it was when it had become durable.
+/// A file that was received from another person, as it was when it had become durable.
 package struct ReceivedFile: Equatable, Sendable {
-    /// What it was received as.
+    /// The ID of the upload that it was received as.
     package let id: UploadID
 
-    /// Below the directory.
+    /// The path below the directory.
     package let path: RelativePath
 
     package let digest: Digest
 
-    /// The file on this machine; it has the size of the content.
+    /// The version of the file on this machine, with the size of the content.
     package let version: ContentVersion
 
-    /// Bytes that travelled; of content that was opened, the bytes of the sealed file.
+    /// Bytes that were received; for unsealed content, the bytes of the sealed file.
     package let travelled: UInt64
 
-    /// SHA-256 of the signed note that the content was found to be what it says, `noteSize` bytes; nil for content that was
-    /// compared with no note.
+    /// SHA-256 of the signed note with which the content was verified, `noteSize` bytes; nil if it was not compared
+    /// with a note.
     package let note: [UInt8]?
 
     package init(
@@ -29,20 +29,20 @@ package struct ReceivedFile: Equatable, Sendable {
         (self.travelled, self.note) = (travelled, note)
     }
 
-    /// Bytes of a SHA-256 digest (FIPS 180-4).
+    /// The size of a SHA-256 digest, in bytes (FIPS 180-4).
     package static let noteSize = 32
 }
 
-/// Files that were written down together.
+/// The files of one note.
 package struct ReceivedNote: Sendable {
-    /// What the note is called.
+    /// The name of the note's file.
     package let name: String
 
     package let files: [ReceivedFile]
 }
 
 extension ReceivedFile {
-    /// One line of a note, without its end.
+    /// The file's line in a note, without the line feed.
     package var line: [UInt8] {
         ByteWriter.bytes(capacity: Self.fixedSize + ByteWriter.longestJSON(of: path.string)) { line in
             line.append("{\"id\":\"")
@@ -71,10 +71,10 @@ extension ReceivedFile {
         }
     }
 
-    /// Bytes of a line without its path are fewer than this.
+    /// An upper bound for the bytes of a line without its path.
     static let fixedSize = 512
 
-    /// - Returns: nothing for what `line` doesn't write.
+    /// - Returns: nil for anything that `line` does not write.
     package init?(line: [UInt8]) {
         guard let node = try? JSONReader.read(line, deepest: 1, mostValues: 16), case .string(let id)? = node["id"],
             let id = UploadID(hexadecimal: id), case .string(let path)? = node["path"],

@@ -4,7 +4,7 @@ package import TransferModel
 import TransferPorts
 package import TransferSystem
 
-/// What a file of the directory is known by.
+/// The version of a file of the directory, made from its status.
 extension ContentVersion {
     package init(_ file: FileIdentity) {
         self.init(object: file.inode, revision: file.modified, touch: file.changed, size: file.size)
@@ -12,20 +12,20 @@ extension ContentVersion {
 
     init(_ status: stat) { self.init(FileIdentity(status)) }
 
-    /// - Parameter descriptor: of the file, open.
+    /// - Parameter descriptor: a descriptor of the open file.
     init(of descriptor: Int32) throws(SystemError) { self.init(try FileIdentity(of: descriptor)) }
 }
 
 extension Publication {
-    /// - Parameter found: what has the path; where nothing has, nothing can be lost.
-    /// - Throws: `pathConflict` when it is another version than the client has seen.
+    /// - Parameter found: the entry at the path; with nil, nothing can be lost.
+    /// - Throws: `pathConflict` if it is not the version that the client has seen.
     func checkVersion(_ found: stat?) throws(Failure) {
         try checkVersion(found.map { ContentVersion($0) })
     }
 }
 
 extension PublicationCondition {
-    /// - Parameter found: what has the path; nil if nothing has it.
+    /// - Parameter found: the entry at the path; nil if the path is free.
     /// - Throws: `conditionFails`, also for links and special files.
     func check(_ found: stat?) throws(Failure) {
         let attributes = found.flatMap { StoredAttributes($0) }
@@ -35,8 +35,8 @@ extension PublicationCondition {
 }
 
 extension ComparedFile {
-    /// - Parameter found: what has the name; where nothing has, nothing can be lost.
-    /// - Throws: `sourceChanged` when it is something else by now.
+    /// - Parameter found: the entry at the name; with nil, nothing can be lost.
+    /// - Throws: `sourceChanged` if it is not the compared one.
     func check(_ found: stat?, _ path: RelativePath) throws(Failure) {
         try check(
             found.map { ContentVersion($0) }, isFolder: found?.isDirectory ?? false,

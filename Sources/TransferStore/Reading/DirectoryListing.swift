@@ -3,14 +3,15 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// What is in one directory, in the order of the file system. Holds two descriptors.
+/// Lists one directory in the order of the file system. Holds two descriptors.
 final class DirectoryListing: StoredListing {
     private let directory: DirectoryHandle
     private let path: RelativePath?
     private let stream: DirectoryStream
 
-    /// Files, folders, and with `nextWhole` links so far that are left out because no path can have their name: it is not UTF-8,
-    /// too long, or one of Transfer's own. What Transfer keeps at the top of the store is not among them.
+    /// The number of files, folders and, with `nextWhole`, links so far that were left out because their names cannot
+    /// be in a path: they are not UTF-8, too long, or reserved. Transfer's own entries at the top of the store do not
+    /// count.
     package private(set) var unlisted: UInt64 = 0
 
     init(_ directory: DirectoryHandle, at path: RelativePath?) throws(SystemError) {
@@ -19,7 +20,8 @@ final class DirectoryListing: StoredListing {
         stream = try DirectoryStream(directory)
     }
 
-    /// The next ones, none at the end. What no client can name is left out, and so are links, devices and the server's own.
+    /// The next entries; none at the end. Entries with names that cannot be in a path, links, devices and the server's
+    /// own entries are left out.
     ///
     /// - Parameter count: how many at most.
     package func next(_ count: Int) throws(Failure) -> [StoredEntry] {
@@ -31,7 +33,7 @@ final class DirectoryListing: StoredListing {
         return entries
     }
 
-    /// The next ones with all that is kept of them, symbolic links among them.
+    /// The next entries with all their attributes, including symbolic links.
     ///
     /// - Parameter count: how many at most.
     package func nextWhole(_ count: Int) throws(Failure) -> [WholeEntry] {
@@ -47,10 +49,10 @@ final class DirectoryListing: StoredListing {
         return entries
     }
 
-    /// Calls `body` with the name of each of the next ones, and what it is.
+    /// Calls `body` with the name and attributes of each of the next entries.
     ///
     /// - Parameter count: how many at most.
-    /// - Returns: how many there were; fewer at the end only.
+    /// - Returns: the number of entries; fewer than `count` only at the end.
     @discardableResult
     package func forEach(
         _ count: Int, _ body: (_ name: String, _ attributes: StoredAttributes) -> Void
@@ -68,7 +70,7 @@ final class DirectoryListing: StoredListing {
         return found
     }
 
-    /// - Returns: nothing for what no path can have; that is counted.
+    /// - Returns: nil if the name cannot be in a path; it is counted in `unlisted`.
     private func name(_ bytes: [UInt8], withLinks: Bool) throws(SystemError) -> String? {
         if let name = String(validating: bytes, as: UTF8.self), RelativePath.accepts(name, in: path) { return name }
         if path == nil, RelativePath.isOwn(String(decoding: bytes, as: UTF8.self)) { return nil }

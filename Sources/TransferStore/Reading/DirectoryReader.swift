@@ -4,10 +4,10 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// Remembers the last directory that it has opened.
+/// Looks up and opens stored files, and keeps the last directory open.
 final class DirectoryReader: TreeReader {
     private let tree: DirectoryTree
-    /// Nil for a directory that is not there.
+    /// The directory is nil if it does not exist.
     private var last: (path: RelativePath?, directory: DirectoryHandle?)?
 
     init(_ tree: DirectoryTree) {
@@ -27,7 +27,7 @@ final class DirectoryReader: TreeReader {
         let (directory, status): (DirectoryHandle, stat?)
         do throws(SystemError) {
             directory = try self.directory(path.parent)
-            // Opening a device can do things.
+            // Check the form first: opening a device can have side effects.
             status = try directory.status(String(path.name))
         } catch {
             throw Failure(error, reading: name)
@@ -57,7 +57,7 @@ final class DirectoryReader: TreeReader {
             last = (path, directory)
             return directory
         } catch {
-            // What else can go wrong may go well the next time.
+            // Other errors may not occur the next time.
             if error.errno == ENOENT { last = (path, nil) }
             throw error
         }

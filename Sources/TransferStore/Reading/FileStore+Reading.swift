@@ -4,11 +4,11 @@ package import TransferModel
 package import TransferPorts
 package import TransferSystem
 
-/// What is stored, for clients that may see it. Every path goes through the same resolver as those of uploads.
+/// Reads stored files for clients that may see them. Paths go through the same resolver as those of uploads.
 extension FileStore {
-    /// What has a path now; the store's directory itself for nothing.
+    /// The attributes of a file or folder; nil stands for the store's directory itself.
     ///
-    /// - Throws: `notFound`, also for what is neither a file nor a directory.
+    /// - Throws: `notFound`, also for anything other than a file or folder.
     package func attributes(at path: RelativePath?) throws(Failure) -> StoredAttributes {
         let status = try reading(path) { () throws(SystemError) in
             guard let path else { return try tree.root.status(".") }
@@ -19,9 +19,9 @@ extension FileStore {
         return attributes
     }
 
-    /// What has a path now, with all that is kept of it; a symbolic link itself, wherever it leads.
+    /// The file, folder or symbolic link at a path with all its attributes. Links are not followed.
     ///
-    /// - Throws: `notFound`, also for what is none of these.
+    /// - Throws: `notFound`, also for anything other than a file, folder or link.
     package func whole(at path: RelativePath) throws(Failure) -> WholeEntry {
         let entry = try reading(path) { () throws(SystemError) in
             try tree.check(path)
@@ -31,9 +31,9 @@ extension FileStore {
         return entry
     }
 
-    /// Whether a folder has the path; a symbolic link is none, wherever it leads.
+    /// Whether the path is a folder. A symbolic link to a folder does not count.
     ///
-    /// - Throws: `notFound`, also for what is no file, folder or link.
+    /// - Throws: `notFound`, also if it is no file, folder or link.
     package func isDirectory(at path: RelativePath) throws(Failure) -> Bool {
         let status = try reading(path) { () throws(SystemError) in
             try tree.check(path)
@@ -43,7 +43,7 @@ extension FileStore {
         return status.isDirectory
     }
 
-    /// What is in a directory; in the store's directory itself for nothing.
+    /// Lists a folder; nil stands for the store's directory itself.
     ///
     /// - Throws: `notFound`; `wrongForm` for a file.
     package func list(_ path: RelativePath?) throws(Failure) -> any StoredListing {
@@ -55,7 +55,7 @@ extension FileStore {
         }
     }
 
-    /// Looks at and opens what is stored now.
+    /// A reader that looks up and opens stored files.
     package func reader() -> any TreeReader { DirectoryReader(tree) }
 
     fileprivate func reading<T>(
@@ -66,11 +66,11 @@ extension FileStore {
 }
 
 extension Failure {
-    /// For a call that was to look at a path, or at what stands there.
+    /// The failure of a call that was to read an entry or its attributes.
     package init(_ error: SystemError, reading path: RelativePath?) {
         let shown = path?.description ?? "the folder"
         switch error.errno {
-        // On the way to it is a file.
+        // ENOTDIR: a component of the path is a file.
         case ENOENT, ENOTDIR: self = .notFound(path)
         case EACCES, EPERM: self.init(.storageFailed, "Could not read \(shown): the server's file system refuses.")
         default: self.init(error, doing: "read \(shown)")
@@ -78,22 +78,22 @@ extension Failure {
     }
 }
 
-/// Files whose content is to be known again, because no upload's version is theirs: those of a copied directory.
+/// Reads the files of a copied directory again, because the catalog does not have their versions.
 extension FileStore {
-    /// Files that are open at once.
+    /// The most files that are open at once.
     private static let mostReread = 32
 
-    /// Bytes read at once.
+    /// Bytes that are read at once.
     private static let readSize = 256 << 10
 
-    /// Reads stored files again, from the disk, once they and their names are as durable as the store is: programs that copy
-    /// mostly do not sync what they write.
+    /// Reads stored files again, after syncing them and their names, because programs that copy files rarely sync them.
     ///
     /// - Parameters:
-    ///   - queries: the files, and the functions that their digests are wanted of.
-    ///   - progress: is told of every piece that was read, in bytes. False ends it, and what was not read by then is `.left`.
+    ///   - queries: the files, with the digest functions to compute.
+    ///   - progress: called with the number of bytes of each piece. Returning false ends the reading; the rest is
+    ///     `.left`.
     /// - Returns: one reading for each query, in their order.
-    /// - Throws: `storageFailed` in doubt, where reading proves nothing.
+    /// - Throws: `storageFailed` if the store is in doubt, because reading proves nothing then.
     package func reread(_ queries: [ContentQuery], progress: (Int) -> Bool) throws(Failure) -> [ContentReading] {
         var readings: [ContentReading] = []
         var rest = queries[...]
@@ -111,7 +111,7 @@ extension FileStore {
         guard !incoming.committer.isInDoubt else { throw .isInDoubt }
         let opened = sync(queries.map { query in Result { () throws(SystemError) in try openStored(query.path) } })
         let areNamesDurable = confirmNames(of: queries.map(\.path))
-        // A sync that had begun before may have been told of what these have lost.
+        // A sync that began earlier may have received the report of bytes that these files have lost.
         guard areNamesDurable, !incoming.committer.isInDoubt(about: moment) else { throw .isInDoubt }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
         defer { buffer.deallocate() }
@@ -124,7 +124,7 @@ extension FileStore {
         }
     }
 
-    /// - Returns: nil where no file has the path any more.
+    /// - Returns: nil if the path has no file any more.
     private func openStored(_ path: RelativePath) throws(SystemError) -> StoredContent? {
         do throws(SystemError) {
             try tree.check(path)
@@ -138,7 +138,7 @@ extension FileStore {
         }
     }
 
-    /// Syncs them together.
+    /// Syncs the opened files together.
     private func sync(_ files: [Result<StoredContent?, SystemError>]) -> [Result<StoredContent?, SystemError>] {
         var synced = files
         let opened = files.map { try? $0.get() }

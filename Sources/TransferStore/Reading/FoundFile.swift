@@ -2,11 +2,11 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// An open file that has the name and the content of an upload already.
+/// An open file that already has the name and content of an upload.
 final class FoundFile: SyncableFile, Sendable {
     private let descriptor: Descriptor
 
-    /// From before its content was looked at, so that a change during that look is noticed later.
+    /// The version before the content was read, so that a change during the reading is noticed later.
     let version: ContentVersion?
 
     var number: Int32 { descriptor.number }

@@ -4,17 +4,17 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// Removes one file, or a directory with all that is in it, a bounded number of names at a time. Symbolic links are removed
-/// and never followed. Belongs to one task at a time.
+/// Removes one file, or a directory with everything in it, a bounded number of names at a time. Symbolic links are
+/// removed, not followed. Belongs to one task at a time.
 final class Removal: TreeRemoval {
     /// A directory that is being emptied.
     private struct Level {
         let path: RelativePath
-        /// What it was when it was first opened: another directory may have the path when it is opened again.
+        /// The status when it was first opened; another directory may have the path when it is opened again.
         let status: stat
-        /// Nil while directories below it have the descriptors.
+        /// Nil while the directory is closed for deeper ones.
         var opened: OpenLevel?
-        /// How often it was gone through and is not empty.
+        /// How often it was read to the end without being empty.
         var rounds = 0
     }
 
@@ -28,20 +28,20 @@ final class Removal: TreeRemoval {
     }
 
     private let remover: StoreRemover
-    /// Where it stands, and has to be made durable that it is gone.
+    /// The directory that contains it, and that has to be synced.
     private let parent: DirectoryHandle
-    /// When it began.
+    /// The counters of failed syncs when the removal began.
     private let moment: StoreRemover.Moment
     private var levels: [Level] = []
     private var removed: [RemovedFile] = []
-    /// Whether the remover knows that all is gone.
+    /// Whether the remover has received the end of this removal.
     private var isTold = false
 
-    /// Directories, the deepest ones, that are open at once, with two descriptors each: a path has up to 2,048 of them (`Limits.path`),
-    /// and all clients share the descriptors.
+    /// How many of the deepest directories are open at once, with two descriptors each: a path has up to 2,048
+    /// directories (`Limits.path`), and all clients share the descriptors.
     static let mostOpened = 16
 
-    /// What others add while a directory is emptied is removed as well, but not for ever.
+    /// How often a directory is read again because others add entries while it is emptied.
     private static let mostRounds = 3
 
     init(
@@ -79,16 +79,16 @@ final class Removal: TreeRemoval {
             if let name { try remove(name, in: opened.directory, level.path) } else { try leave(level, opened) }
         }
         guard levels.isEmpty else { return false }
-        // Not before its owner learns of it: a commit that fails between the two would be the answer to others alone.
+        // Only once the caller learns of the end: a commit that fails in between would only fail other removals.
         if !isTold { remover.ended(in: parent, since: moment) }
         isTold = true
         return true
     }
 
-    /// Opens a directory again that was closed for those below it.
+    /// Opens a directory again that was closed for deeper ones.
     ///
-    /// - Returns: nil if somebody else has removed it.
-    /// - Throws: `busy` if another one has its path.
+    /// - Returns: nil if another process has removed it.
+    /// - Throws: `busy` if another directory has its path.
     private func open(_ index: Int) throws(Failure) -> OpenLevel? {
         let level = levels[index]
         if let opened = level.opened { return opened }
@@ -118,7 +118,7 @@ final class Removal: TreeRemoval {
     private func remove(
         _ bytes: [UInt8], in directory: DirectoryHandle, _ folder: RelativePath
     ) throws(Failure) {
-        // What nobody can name stays, and the directory with it.
+        // An entry whose name cannot be in a path stays, and so does the directory.
         guard let name = String(validating: bytes, as: UTF8.self), let path = RelativePath.child(name, of: folder),
             let status = try Self.attempt(path, { () throws(SystemError) in try directory.status(name) })
         else { return }
@@ -135,7 +135,7 @@ final class Removal: TreeRemoval {
         if highest >= 0 { levels[highest].opened = nil }
     }
 
-    /// The lock keeps away whoever replaces a file, so that what is noted as gone is what is gone.
+    /// Holds the lock for replacements, so that the file that is noted as removed is the one that is removed.
     private func unlink(
         _ path: RelativePath, in parent: DirectoryHandle, of version: FileVersion? = nil
     ) throws(Failure) {
@@ -155,7 +155,7 @@ final class Removal: TreeRemoval {
     }
 
     private func leave(_ level: Level, _ opened: OpenLevel) throws(Failure) {
-        // Without its parent it is gone, too.
+        // If its parent is gone, so is the directory.
         if let parent = levels.count < 2 ? parent : try open(levels.count - 2)?.directory {
             do throws(SystemError) {
                 try parent.disk.removeDirectory(parent.number, String(level.path.name))

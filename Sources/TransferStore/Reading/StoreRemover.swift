@@ -3,24 +3,23 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// Removes what clients ask to be removed. What is gone is durably gone when `commit` has returned. Belongs to one task at
-/// a time.
+/// Removes entries for clients. Removals are durable when `commit` has returned. Belongs to one task at a time.
 package final class StoreRemover: TreeRemover {
-    /// How many syncs had failed: of the whole file system, and of single directories by this remover.
+    /// The numbers of failed syncs: of the file system, and of single directories by this remover.
     struct Moment {
         let failures: Int
         let failedCommits: Int
     }
 
     let store: FileStore
-    /// Directories that what is removed stands in, of this batch.
+    /// The open directories that contain the removed entries of this batch.
     private var parents: [RelativePath?: DirectoryHandle] = [:]
-    /// Where something is gone and that is not durable yet, and when it began to go.
+    /// The directories with finished removals that are not durable yet, with the moments when these began.
     private var ended: [(parent: DirectoryHandle, moment: Moment)] = []
     private var failedCommits = 0
     private var lastError: Failure?
 
-    /// Directories that may be open at once: a batch may name thousands, and descriptors are few.
+    /// The most directories that are open at once: a batch may name thousands, and descriptors are limited.
     private static let mostOpened = 64
 
     init(_ store: FileStore) {
@@ -32,7 +31,7 @@ package final class StoreRemover: TreeRemover {
     package func begin(
         _ path: RelativePath, isRecursive: Bool, of version: FileVersion? = nil
     ) throws(Failure) -> any TreeRemoval {
-        // Removals that have failed leave nothing to sync, and need no folder any more.
+        // Failed removals leave nothing to sync, and need no open directory.
         if ended.isEmpty { parents = [:] }
         let parent: DirectoryHandle
         do throws(SystemError) {
@@ -45,14 +44,15 @@ package final class StoreRemover: TreeRemover {
 
     var moment: Moment { Moment(failures: store.incoming.committer.failures, failedCommits: failedCommits) }
 
-    /// A removal has come to its end.
+    /// Called when a removal has finished.
     func ended(in parent: DirectoryHandle, since moment: Moment) { ended.append((parent, moment)) }
 
     package func commit() throws(Failure) {
         parents = [:]
         let ended = ended
         self.ended = []
-        // The kernel has told that commit of the failure, and tells this one nothing, although the directory is the same.
+        // The kernel has reported the failure to the earlier commit, and will not report it again for the same
+        // directory.
         if let lastError, ended.contains(where: { $0.moment.failedCommits < failedCommits }) { throw lastError }
         let directories = Dictionary(ended.map { (ObjectIdentifier($0.parent), $0.parent) }) { first, _ in first }
         let committer = store.incoming.committer
@@ -67,7 +67,7 @@ package final class StoreRemover: TreeRemover {
 
     private func directory(_ path: RelativePath?) throws(SystemError) -> DirectoryHandle {
         if let open = parents[path] { return open }
-        // A descriptor of its own, because the kernel tells each of a failure once.
+        // A descriptor of its own, because the kernel reports a failure once to each descriptor.
         let opened = path == nil ? try store.tree.root.openDirectory(".") : try store.tree.open(path)
         parents[path] = opened
         return opened
@@ -75,6 +75,6 @@ package final class StoreRemover: TreeRemover {
 }
 
 extension FileStore {
-    /// To remove files and directories with.
+    /// A remover for one batch of removals.
     package func remover() -> any TreeRemover { StoreRemover(self) }
 }

@@ -6,13 +6,13 @@ import TransferPorts
 import TransferSystem
 
 extension StoredAttributes {
-    /// - Returns: nil for what is neither a file nor a directory.
+    /// - Returns: nil for anything other than a file or folder.
     init?(_ status: stat) {
         guard status.isFile || status.isDirectory else { return nil }
         self.init(of: status)
     }
 
-    /// Of a symbolic link, which has no content of its own.
+    /// The attributes of a symbolic link, which has no content.
     init(link status: stat) { self.init(of: status) }
 
     private init(of status: stat) {
@@ -30,13 +30,13 @@ extension StoredAttributes {
 
 extension WholeEntry {
     /// - Parameter name: the last component of the path.
-    /// - Returns: nil for what is gone, or is no file, folder or link.
+    /// - Returns: nil if it is gone, or is no file, folder or link.
     init?(_ path: RelativePath, named name: String, in directory: DirectoryHandle) throws(SystemError) {
         guard let status = try directory.status(name) else { return nil }
         try self.init(path, named: name, status, in: directory)
     }
 
-    /// - Parameter status: of what has the name.
+    /// - Parameter status: the status of the entry.
     init?(
         _ path: RelativePath, named name: String, _ status: stat, in directory: DirectoryHandle
     ) throws(SystemError) {
@@ -58,8 +58,8 @@ extension WholeEntry {
             extra: ExtraAttributes(owner: status.owner, extended: found.extended), isPartial: found.isPartial)
     }
 
-    /// - Returns: nothing where they cannot be read, and where the file system has none: whoever wants them must not take them
-    ///   for none.
+    /// - Returns: nil attributes if they cannot be read or the file system does not support them, so that the caller
+    ///   does not take that for an empty list.
     private static func extended(
         _ name: String, in directory: DirectoryHandle
     ) throws(SystemError) -> (extended: [ExtraAttributes.Extended]?, isPartial: Bool) {
@@ -80,7 +80,7 @@ extension WholeEntry {
         do throws(SystemError) {
             return try body()
         } catch {
-            // Between two looks it was removed, or became something else.
+            // The entry was removed or replaced meanwhile.
             guard [ENOENT, ELOOP, EINVAL, ENXIO, ENOTDIR].contains(error.errno) else { throw error }
             return nil
         }

@@ -4,7 +4,7 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// A stored file, open to be sent, or to be compared with what was acknowledged.
+/// An open stored file, to be sent or compared with its acknowledged digest.
 final class StoredContent: ScrubContent, SyncableFile {
     package let attributes: StoredAttributes
 
@@ -13,18 +13,19 @@ final class StoredContent: ScrubContent, SyncableFile {
     private let disk: Disk
     private lazy var holes = HolesOnDisk(descriptor.number, on: disk)
 
-    /// The descriptor, for as long as the file is held.
+    /// The descriptor, open as long as this object lives.
     var number: Int32 { descriptor.number }
 
-    /// Opens a file by its name. The caller has seen that it is one: opening a device can do things.
+    /// Opens a file by its name. The caller has checked that it is a file, because opening a device can have side
+    /// effects.
     ///
-    /// - Parameter shown: what failures call it; nil where they say only what went wrong.
-    /// - Throws: ENOENT for what is no file any more.
+    /// - Parameter shown: the path in the sentences of failures; nil to leave it out.
+    /// - Throws: ENOENT if it is no file any more.
     init(_ name: String, in directory: DirectoryHandle, as shown: RelativePath?) throws(SystemError) {
         descriptor = try directory.openFile(name, flags: O_RDONLY | O_NONBLOCK)
         disk = directory.disk
         self.name = shown
-        // By now it may be another one.
+        // The name may have another entry by now.
         guard let attributes = StoredAttributes(try disk.status(descriptor.number)), !attributes.isDirectory
         else { throw SystemError(errno: ENOENT, call: "open") }
         self.attributes = attributes
@@ -36,7 +37,7 @@ final class StoredContent: ScrubContent, SyncableFile {
         disk.version(descriptor.number)?.hasSameContent(as: attributes.version) ?? false
     }
 
-    /// Whether nothing of it has changed since it was opened, its names and rights included.
+    /// Whether its content, names and permissions are unchanged since it was opened.
     var isTheSame: Bool { disk.version(descriptor.number) == attributes.version }
 
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Failure) -> Int {
@@ -64,7 +65,7 @@ final class StoredContent: ScrubContent, SyncableFile {
             try disk.clone(descriptor.number, into: staged.number)
             return true
         } catch {
-            // Of another file system, or of one that cannot (ioctl_ficlonerange(2)).
+            // The files are on different file systems, or on one that does not support it (ioctl_ficlonerange(2)).
             guard ![EOPNOTSUPP, ENOTTY, EXDEV, EINVAL, ENOSYS, EPERM, ETXTBSY].contains(error.errno) else {
                 return false
             }
@@ -76,12 +77,12 @@ final class StoredContent: ScrubContent, SyncableFile {
         do throws(SystemError) { try disk.sync(descriptor.number) } catch { throw failure(error) }
     }
 
-    /// Tells the kernel that all of it will be read, one after the other.
+    /// Advises the kernel that the file will be read sequentially.
     package func expectAll() {
         posix_fadvise(descriptor.number, 0, 0, POSIX_FADV_SEQUENTIAL)
     }
 
-    /// The kernel lets go of pages that are on disk and that nobody else has mapped.
+    /// Advises the kernel to drop pages that are on disk and not mapped.
     package func dropMemory() {
         posix_fadvise(descriptor.number, 0, 0, POSIX_FADV_DONTNEED)
     }

@@ -4,19 +4,19 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// What lies below a server's directory, to be read and never changed. Needs no server that stands still: whatever is
-/// found may be gone when it is opened. Safe to call from any thread.
+/// Reads the files of a server's directory without changing them, also beside a running server: a file that was found
+/// may be gone when it is opened. Safe to call from any thread.
 package final class StoredFiles: ScrubStore {
     private let tree: DirectoryTree
     private let own: DirectoryHandle
 
-    /// - Parameter path: of the server's directory, on this machine.
-    /// - Throws: `storageFailed` when it is none.
+    /// - Parameter path: the server's directory on this machine.
+    /// - Throws: `storageFailed` if it is not a server's directory.
     package convenience init(path: String) throws(Failure) {
         try self.init(path: path, disk: Disk())
     }
 
-    /// - Parameter disk: what all calls go through.
+    /// - Parameter disk: makes all system calls.
     init(path: String, disk: Disk) throws(Failure) {
         do throws(SystemError) {
             let root = try DirectoryHandle(path: path, on: disk)
@@ -86,7 +86,7 @@ extension ScrubOpening {
     fileprivate init(_ place: () throws(SystemError) -> (DirectoryHandle, String)) {
         do throws(SystemError) {
             let (directory, name) = try place()
-            // Opening a device can do things.
+            // Check the form first: opening a device can have side effects.
             switch try directory.status(name)?.isFile {
             case nil: self = .absent
             case false?: self = .other
@@ -94,7 +94,7 @@ extension ScrubOpening {
             }
         } catch {
             switch error.errno {
-            // On the way to it are a file or a symbolic link now.
+            // A component of the path is a file or link by now.
             case ENOENT, ENOTDIR, ELOOP: self = .absent
             default: self = .unreadable(reason: error.description)
             }
@@ -106,7 +106,7 @@ extension ScrubOpening {
 
 extension StoredFiles {
     package func isServed() -> Bool {
-        // Shared, and given back at once: who only looks must not keep a server from starting.
+        // Take the lock shared, and release it at once, so that this check does not keep a server from starting.
         guard let lock = try? own.openFile(DirectoryLock.name, flags: O_RDONLY) else { return false }
         guard flock(lock.number, LOCK_SH | LOCK_NB) != 0 else { return false }
         return errno == EWOULDBLOCK

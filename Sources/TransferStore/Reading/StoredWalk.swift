@@ -4,24 +4,24 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// Goes through all directories but Transfer's own, one after the other. Holds the names of one directory, and the paths
-/// of those that are still to be opened.
+/// Walks through all directories except Transfer's own, one after the other. Holds the names of one directory, and the
+/// paths of those still to be opened.
 struct StoredWalk: Sendable {
-    /// What the walk comes across.
+    /// An entry that the walk finds.
     enum Item: Sendable {
         case file(Place)
-        /// A file under a name that no upload can have. The path is repaired where it is not UTF-8.
+        /// A file with a name that no upload can have. Bytes of the path that are not UTF-8 are replaced.
         case foreign(path: String, size: UInt64)
-        /// A directory, or something in one, that cannot be looked at.
+        /// A directory, or an entry of one, that cannot be examined.
         case unreadable(path: String, reason: String)
-        /// Neither a file nor a directory that uploads can be in.
+        /// Anything other than a file, or a directory that can contain uploads.
         case other
     }
 
-    /// Where a file is.
+    /// A file that was found, with its directory.
     struct Place: Sendable {
         let path: RelativePath
-        /// Bytes.
+        /// The size of the file in bytes.
         let size: UInt64
         let directory: DirectoryHandle
     }
@@ -30,7 +30,7 @@ struct StoredWalk: Sendable {
     private var waiting: [RelativePath?]
     private var current: (directory: DirectoryHandle, path: RelativePath?, names: [[UInt8]])?
 
-    /// - Parameter folder: where to begin; all of the directory for nothing.
+    /// - Parameter folder: the folder to begin at; nil for the whole directory.
     init(_ tree: DirectoryTree, from folder: RelativePath? = nil) {
         self.tree = tree
         waiting = [folder]
@@ -54,7 +54,7 @@ struct StoredWalk: Sendable {
         }
     }
 
-    /// - Returns: nothing for what is gone, what is Transfer's own, or a directory to be opened later.
+    /// - Returns: nil if the entry is gone, is Transfer's own, or is a directory to be opened later.
     private mutating func item(_ name: [UInt8]) -> Item? {
         guard let (directory, parent, _) = current else { return nil }
         let last = String(decoding: name, as: UTF8.self)
