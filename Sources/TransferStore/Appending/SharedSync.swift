@@ -49,7 +49,8 @@ final class SharedSync: Sendable {
         monitor.state.isRunning = true
         monitor.unlock()
         let errors = committer.commit(
-            batch.flatMap { $0.request.files as [any SyncableFile] }, bytes: batch.reduce(0) { $0.addingClamped($1.request.bytes) },
+            batch.flatMap { $0.request.files as [any SyncableFile] },
+            bytes: batch.reduce(0) { $0.addingClamped($1.request.bytes) },
             since: batch.map(\.request.failures).min() ?? 0)
         monitor.lock()
         var rest = errors[...]
