@@ -125,7 +125,7 @@ extension World {
     }
 
     /// Files of which the catalog says nothing but that they are where they are not: a server was killed when something had taken their
-    /// paths and they were in the trash, and had not recorded it (docs/design/store.md, What gives way).
+    /// paths and they were in the trash, and had not recorded it (docs/design/store.md, The trash).
     private func findMisplaced() -> Set<Medium.Object> {
         let names = disk.medium.seenPaths.merging(disk.medium.trashedPaths) { a, _ in a }
         let paths = Dictionary(grouping: names.keys) { names[$0] }
