@@ -1,44 +1,45 @@
 import TransferSystem
 
-/// Tells how long something has been in a server's directory, by moments of UTC that were written down when it came, and whatever the
-/// machine's clock was set to since: forward, which would make all too old at once, or back, which would make nothing too old for years.
+/// Tells how long something has been in a server's directory. Files have the UTC of the moment at which they arrived, and the machine's
+/// clock may have been set since: forward, which would make everything too old at once, or back, which would make nothing too old for
+/// years.
 ///
-/// The clock of its own goes as the machine's does, as long as nobody sets that. While no server looks, it goes as the machine's clock
-/// goes, a day at most.
+/// This clock runs with the machine's clock, except when that is set. While no server runs, it advances as the machine's clock does, but by
+/// a day at most.
 struct DirectoryClock: Equatable {
-    /// A time in which nobody has set the machine's clock.
+    /// A period in which the machine's clock was not set.
     private struct Span: Equatable {
         /// UTC, in seconds since 1970.
         var first: Int64
         var last: Int64
-        /// What is added to UTC for the clock of its own.
+        /// Seconds that are added to UTC for the time of this clock.
         let offset: Int64
 
         func has(_ moment: Int64) -> Bool { (first...max(first, last)).contains(moment) }
     }
 
-    /// Seconds by which the machine's clock may differ from what has passed, without having been set.
+    /// Seconds by which the machine's clock may differ from the time that has passed and still counts as not set.
     private static let tolerance: Int64 = 60
 
-    /// Seconds that pass at most while no server looks.
+    /// Most seconds by which the clock advances while no server runs.
     private static let mostUnseen: Int64 = 86_400
 
-    /// Times that the clock was set are remembered for so many spans.
+    /// Most spans that are kept; the oldest are forgotten.
     private static let mostSpans = 64
 
     private var spans: [Span] = []
-    /// The run of the kernel in which somebody has looked last, and its age then, in seconds.
+    /// The boot ID at the last look, and the seconds since that boot.
     private var boot = ""
     private var age: Int64 = 0
 
     init() {}
 
-    /// Notes what the machine's clock says.
+    /// Notes the time of the machine's clock.
     ///
     /// - Parameters:
     ///   - utc: seconds since 1970.
-    ///   - boot: which run of the kernel this is.
-    ///   - age: its age in seconds, suspended time included.
+    ///   - boot: ID of the current boot.
+    ///   - age: seconds since that boot, including time in suspension.
     mutating func look(utc: Int64, boot: String, age: Int64) {
         defer { (self.boot, self.age) = (boot, age) }
         guard let last = spans.last else {
@@ -56,9 +57,9 @@ struct DirectoryClock: Equatable {
         if spans.count > Self.mostSpans { spans.removeFirst() }
     }
 
-    /// Seconds for which something has been there. Where it may have come at several moments, at the last of them.
+    /// Seconds since something arrived. If the moment occurs in several spans, because the clock was set back, the last of them counts.
     ///
-    /// - Parameter moment: when it came, by the machine's clock: seconds since 1970.
+    /// - Parameter moment: when it arrived, by the machine's clock: seconds since 1970.
     func age(of moment: Int64) -> Int64 {
         guard let first = spans.first, let last = spans.last else { return 0 }
         let now = last.last.addingClamped(last.offset)
@@ -69,22 +70,22 @@ struct DirectoryClock: Equatable {
         let known = spans.lazy.filter { $0.has(moment) }.map { moment.addingClamped($0.offset) }.max()
         if let known { return known }
         if moment < first.first { return moment.addingClamped(first.offset) }
-        // Nobody has seen that moment. It was before the next one that somebody has seen.
+        // No span contains that moment, because no server looked then. It was before the next span began.
         let next = spans.filter { $0.first > moment }.min { $0.first < $1.first }
         return next.map { $0.first.addingClamped($0.offset) } ?? .max
     }
 }
 
-// MARK: Written down
+// MARK: Stored form
 
 extension DirectoryClock {
-    /// A line with the run of the kernel and its age, and one for each span.
+    /// The first line has the boot ID and the seconds since that boot; one line for each span follows.
     var text: String {
         let lines = spans.map { "\($0.first) \($0.last) \($0.offset)" }
         return (["\(boot.isEmpty ? "unknown" : boot) \(age)"] + lines).joined(separator: "\n") + "\n"
     }
 
-    /// - Returns: nil for a text that is not one.
+    /// - Returns: nil if the text does not have this form.
     init?(_ text: String) {
         let lines = text.utf8.split(separator: UInt8(ascii: "\n")).map { line in
             line.split(separator: UInt8(ascii: " ")).map { String(Substring($0)) }

@@ -6,19 +6,19 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// What a server is told anew while it runs.
+/// New settings for a running server.
 package struct ServerReload: Sendable {
     let configuration: ServerConfiguration
     let logFormat: Log.Format
     let logLevel: LogEvent.Level
 
-    /// The names of settings that take effect.
+    /// Names of the settings that take effect.
     let changes: [String]
 
-    /// The names of those that would take a restart.
+    /// Names of changed settings that need a restart.
     let fixed: [String]
 
-    /// Called when all of it holds.
+    /// Called when all new settings are in effect.
     let whenDone: @Sendable () -> Void
 
     package init(
@@ -31,12 +31,12 @@ package struct ServerReload: Sendable {
 }
 
 extension Server {
-    /// Takes over what can change while the server runs, and reads its certificate again. Connections go on as they are. When
-    /// anything of it is wrong, the log says so and nothing changes.
+    /// Applies the settings that can change while the server runs, and reads its certificate again. Open connections continue. If any
+    /// setting is wrong, the log says so and nothing changes.
     ///
     /// - Parameters:
-    ///   - read: finds out what is wanted; called on the pool.
-    ///   - whenShown: called on the pool with the key that clients see from now on.
+    ///   - read: reads the new settings; called on the pool.
+    ///   - whenShown: called on the pool with the key that clients see from now on; returns events to log.
     package func reload(
         _ read: @escaping @Sendable () throws(ServerError) -> ServerReload,
         whenShown: @escaping @Sendable (KeyFingerprint) -> [LogEvent]
@@ -58,7 +58,7 @@ extension Server {
 }
 
 extension ServerCore {
-    /// - Returns: nothing where the server shows no certificate from a file.
+    /// - Returns: nil if the server shows no certificate from a file.
     fileprivate func renewedTLS() throws(ServerError) -> TLSContext? {
         guard case .certificate(let certificate, let key) = configuration.security else { return nil }
         do throws(TLSError) {
@@ -70,9 +70,9 @@ extension ServerCore {
         }
     }
 
-    /// Shows another certificate to whoever connects from now on.
+    /// Shows another certificate to clients that connect from now on.
     ///
-    /// - Returns: its key.
+    /// - Returns: the fingerprint of the certificate's key.
     fileprivate func show(_ tls: TLSContext) -> KeyFingerprint? {
         transport.security.withLock { $0 = tls }
         return tls.key.map { KeyFingerprint(of: $0.bytes) }

@@ -5,7 +5,7 @@ import TransferPorts
 import TransferSystem
 
 extension Server {
-    /// Makes the socket, while that can still be done. A server that cannot tell how it is still serves.
+    /// Makes the status socket, before the process is confined. A server that cannot make it still serves.
     func bindStatusSocket() {
         guard core.configuration.tellsStatus else { return }
         do throws(SystemError) {
@@ -15,7 +15,7 @@ extension Server {
         }
     }
 
-    /// Answers from now on.
+    /// Starts to answer on the status socket.
     func tellStatus() {
         do throws(SystemError) {
             try statusSocket?.serve { [weak core] in core.map { $0.status().json.text + "\n" } ?? "" }

@@ -10,10 +10,10 @@ import TransferReceipts
 import TransferPorts
 import TransferSystem
 
-/// The server: owns the loops, the listeners and all connections. What serves them is in `core`.
+/// The server: owns the loops, the listeners and all connections. `core` has what sessions need to serve clients.
 ///
-/// `init` opens the directory and starts the loops; `start` listens; `reload` reads the settings again; `shutDown` lets what is
-/// under way finish, and `stopConnections` ends what has not.
+/// `init` opens the directory and starts the loops; `start` listens; `reload` reads the settings again; `shutDown` lets running uploads
+/// finish, and `stopConnections` ends the connections that remain.
 package actor Server {
     package nonisolated let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -21,22 +21,22 @@ package actor Server {
     nonisolated let core: ServerCore
     private let loops: [EventLoop]
     private let permits: Permits
-    /// Tells programs of the same user what the server does.
+    /// Answers programs of the same user that ask for the server's status.
     var statusSocket: ControlSocket?
-    /// Lets clients find the server.
+    /// Answers clients that look for the server on their network.
     var discovery: DiscoveryService?
-    /// What to say of it when the server starts to listen.
+    /// Events about the server's key and state folder, logged when the server starts to listen.
     private let identity: [LogEvent]
     private var listeners: [Listener] = []
     private var connections: [Int: AcceptedConnection] = [:]
     private var connectionNumber = 0
     private var isStopping = false
-    /// Jobs on the pool that no connection waits for.
+    /// Number of jobs on the pool that no connection waits for.
     private var backgroundJobs = 0
-    /// Fired when a connection or a background job is over.
+    /// Fired when a connection or a background job has ended.
     private let ended = Signal()
 
-    /// Opens the directory and starts the loops; nothing is accepted yet.
+    /// Opens the directory and starts the loops; accepts no connection yet.
     ///
     /// - Throws: `ServerError` with a sentence that says what to do.
     package init(_ configuration: ServerConfiguration, log: Log) throws(ServerError) {
@@ -50,7 +50,7 @@ package actor Server {
         } catch {
             throw ServerError(error.message)
         }
-        // Behind the lock: two servers would make it twice.
+        // After the store has its lock: two servers at once would make the folder twice.
         let state = try StateFolder(configuration.stateDirectory, of: configuration.directory, makes: true)
         let identity = try Identity(configuration, foundations.frontEnds(configuration.http))
         self.identity = identity.events + (state.hasLostRecords ? [.newState(state.path)] : [])
@@ -59,7 +59,7 @@ package actor Server {
         try core.checkCatalog()
         try core.checkChat()
         core.resolveIntended()
-        // Behind what says which paths files have.
+        // After the store is open and changes of names are resolved, because those decide which paths files have.
         core.intake.adoption.begin()
         core.expire(leftovers: true)
         permits = Permits(configuration.maximumConnections)
@@ -73,7 +73,7 @@ package actor Server {
         }
     }
 
-    /// The server is over when nobody holds it any more; its loops end with it.
+    /// The server ends when the last reference to it is released; its loops end with it.
     deinit {
         for loop in loops { loop.stop() }
         core.transport.pool.close()
@@ -82,10 +82,10 @@ package actor Server {
         discovery?.stop()
     }
 
-    /// Listens on every endpoint and accepts from now on.
+    /// Listens on every endpoint and begins to accept.
     ///
-    /// - Returns: the addresses, with the port that the system chose where 0 was asked for.
-    /// - Throws: `ServerError`; nothing is listened on then.
+    /// - Returns: the addresses, with the ports that the system chose for port 0.
+    /// - Throws: `ServerError`; then no listener is open.
     @discardableResult
     package func start() async throws(ServerError) -> [Endpoint] {
         let bound: [Endpoint]
@@ -105,7 +105,7 @@ package actor Server {
             if core.configuration.isConfined { core.confine() }
         }
         if core.store.isInDoubt { core.observability.log.write([.inDoubt]) }
-        // Who is started again in place of another has nothing new to say.
+        // A worker that replaces another one would only repeat what that one has logged.
         if !core.configuration.isRestart {
             core.observability.log.write(identity + announcements + listening)
         }
@@ -119,13 +119,12 @@ package actor Server {
         await core.transport.pool.run { [core] in core.logCatalog() }
         tellStatus()
         beDiscovered()
-        // Who was faster waits in the kernel's queue.
+        // Clients that connected before this wait in the kernel's queue.
         for number in listeners.indices { Task(executorPreference: loop) { await self.acceptLoop(number) } }
         return bound
     }
 
-    /// Stops accepting, lets running uploads finish within the grace period, tells clients, and returns when all
-    /// connections are over.
+    /// Stops accepting, lets running uploads finish within the grace period, informs clients, and returns when all connections are over.
     package func shutDown() async {
         guard !isStopping else { return stopConnections() }
         isStopping = true
@@ -133,7 +132,7 @@ package actor Server {
         closeListeners()
         discovery?.stop()
         core.observability.log.write([.stopping(connections: connections.count)])
-        // One connection may wait for an upload that ends on another.
+        // A connection may wait for a multipart upload that ends on another connection.
         core.transport.whenMultipartEnds.withLock { [loop] in
             $0 = { [weak self] in Task(executorPreference: loop) { await self?.drainConnections() } }
         }
@@ -170,12 +169,12 @@ package actor Server {
         }
     }
 
-    /// Returns when every loop has done what it had to do until now.
+    /// Returns when every loop has finished the work that it had at the time of the call.
     package func visitLoops() async {
         for loop in loops { await Task(executorPreference: loop) {}.value }
     }
 
-    /// Connections that are open.
+    /// Number of open connections, including refused ones that still receive their answer.
     package var connectionCount: Int { connections.count }
 }
 
@@ -199,7 +198,8 @@ extension Server {
         return listeners.filter { $0.use == nil }.map(\.socket.endpoint)
     }
 
-    /// Another worker binds it again: who asks for numbers can wait, and asks again.
+    /// Binds the address for metrics itself, instead of taking a handed-over socket: a restarted worker binds it again, and monitoring
+    /// programs ask again.
     private func listenForProbes() async throws(ServerError) {
         guard case .listener(let endpoint) = core.configuration.metrics else { return }
         let bound = await core.transport.pool.run { Result { () throws(ServerError) in try endpoint.boundForProbes() } }
@@ -225,7 +225,7 @@ extension Server {
         }
     }
 
-    /// What the log says of where it listens.
+    /// Events for the log with the addresses of all listeners.
     private var listening: [LogEvent] {
         listeners.map { listener in
             let address = listener.socket.address
@@ -238,13 +238,13 @@ extension Server {
         }
     }
 
-    /// Where it listens for programs that watch over it.
+    /// Addresses for monitoring programs that read metrics.
     package var probeEndpoints: [Endpoint] { listeners.filter(\.isForProbes).map(\.socket.endpoint) }
 
-    /// Where it listens for clients of the classic framings, in the order of the configuration.
+    /// Addresses for clients of the classic framings, in the order of the configuration.
     package var classicEndpoints: [Endpoint] { listeners.filter { $0.use?.classic != nil }.map(\.socket.endpoint) }
 
-    /// Where it listens for proxies, in the order of the configuration.
+    /// Addresses for proxies, in the order of the configuration.
     package var plainHTTPEndpoints: [Endpoint] { listeners.filter { $0.use?.http != nil }.map(\.socket.endpoint) }
 
     private func closeListeners() {
@@ -256,10 +256,10 @@ extension Server {
 // MARK: Accepting
 
 extension Server {
-    /// How long to wait before accepting again when the process has no descriptors left.
+    /// Times to wait before accepting again when the process has no descriptors left.
     private static let exhaustionBackoff = (first: Interval.milliseconds(10), longest: Interval.seconds(1))
 
-    /// - Parameter number: of the listener, which may be closed by the time that this starts.
+    /// - Parameter number: index of the listener, which may be closed before this starts.
     private func acceptLoop(_ number: Int) async {
         guard listeners.indices.contains(number) else { return }
         let listener = listeners[number]
@@ -272,7 +272,7 @@ extension Server {
 
     /// Waits for one connection.
     ///
-    /// - Returns: its descriptor, the caller's to close; nothing when the listener is closed.
+    /// - Returns: its descriptor, which the caller has to close; nil when the listener is closed.
     private func acceptOne(
         _ socket: ListeningSocket, _ backoff: inout Backoff, _ generator: inout SystemRandomNumberGenerator
     ) async -> (Int32, SocketAddress)? {
@@ -295,7 +295,7 @@ extension Server {
         return nil
     }
 
-    /// Takes a newcomer in, when there is a place; or turns it away.
+    /// Admits a new connection if there is a place, or refuses it.
     private func seat(_ descriptor: Int32, _ peer: SocketAddress, on terms: Listener.Terms) async {
         let origin = PeerOrigin(peer, core.configuration)
         connectionNumber += 1
@@ -316,7 +316,7 @@ extension Server {
         }
     }
 
-    /// - Parameter refusal: what the client is told instead of being served.
+    /// - Parameter refusal: what the client receives instead of service; nil if it is served.
     private func begin(
         _ number: Int, _ descriptor: Int32, from origin: PeerOrigin, on terms: Listener.Terms,
         refusal: ProtocolFault? = nil
@@ -331,8 +331,8 @@ extension Server {
         Task(executorPreference: loop) { await connection.run(descriptor) }
     }
 
-    /// Ends a connection for a newcomer. Its place is free at once, and its descriptor is when this returns: otherwise a
-    /// flood would be accepted faster than closed.
+    /// Ends a connection to make room for a new one. Its place is free at once, and its descriptor is closed when this returns: otherwise a
+    /// flood of connections would be accepted faster than closed.
     private func evict(_ victim: ConnectionLimits.Victim) async {
         count(victim.shortage)
         permits.release()
@@ -356,7 +356,7 @@ extension Server {
         }
     }
 
-    /// Runs a job on the pool, unless the server is stopping. The directory is not given up before it is done.
+    /// Runs a job on the pool, unless the server is stopping. `shutDown` keeps the directory's lock until the job has ended.
     private func runInBackground(_ job: @escaping @Sendable (ServerCore) -> Void) {
         guard !isStopping else { return }
         backgroundJobs += 1
@@ -369,13 +369,14 @@ extension Server {
         ended.fire()
     }
 
-    /// - Parameter descriptor: of one that is not taken in.
+    /// - Parameter descriptor: of a connection that is not admitted after all; it is closed.
     private func leave(_ number: Int, closing descriptor: Int32? = nil) {
         if let descriptor { close(descriptor) }
         if core.transport.limits.withLock({ $0.leave(number) }) { permits.release() }
     }
 
-    /// Looks after desertion whether the parts of an upload are still nobody's.
+    /// Schedules a check, after `keepParts`, whether multipart uploads that lost their last connection are still without one, and removes
+    /// those from memory.
     private func letPartsGo() {
         guard !core.intake.multiparts.isEmpty, !isStopping else { return }
         let deserted = MonotonicTime.now
@@ -387,11 +388,11 @@ extension Server {
         }
     }
 
-    /// How often a server looks whether another machine has taken its directory. Nothing is acknowledged in between that another one does
-    /// not know of: what is synced is looked after, too (`Committer`).
+    /// How often a server checks whether another machine has taken its directory. In between, nothing is acknowledged that the other server
+    /// does not know of: `Committer` checks after each sync as well.
     private static let lockInterval = Interval.seconds(1)
 
-    /// A server whose directory another one has taken must not touch it any more, and lets no upload end.
+    /// Ends the process if another machine has taken the directory: this server must not touch it any more, and cannot finish any upload.
     private func watchLock() {
         guard core.isHeld != nil else { return }
         _ = loop.schedule(at: (MonotonicTime.now + Self.lockInterval).nanoseconds) { [weak self] in
@@ -402,7 +403,7 @@ extension Server {
         }
     }
 
-    /// How often old unfinished uploads are looked for: the longest and the shortest time between two looks.
+    /// How often the server looks for old unfinished uploads, deliveries and trash: the longest and the shortest interval.
     private static let expiryInterval = (longest: Interval.seconds(3600), shortest: Interval.seconds(10))
 
     private func scheduleExpiry() {

@@ -8,50 +8,50 @@ package import TransferProtocol
 package import TransferPorts
 package import TransferSystem
 
-/// What the operator of a server can choose.
+/// The settings that the operator of a server can choose.
 package struct ServerConfiguration: Sendable {
-    /// Where to store; made if missing, its parent must exist.
+    /// Path of the directory to store in. It is made if it is missing; its parent must exist.
     package var directory: String
 
-    /// Where the catalog and the mailboxes are; nil for the server's own folder in the directory.
+    /// Path of the folder with the catalog and the mailboxes; nil for the server's own folder in the directory.
     package var stateDirectory: String?
 
-    /// A descriptor of the directory's lock, which this process or its supervisor has taken and may lose to another machine; it becomes
-    /// the server's. Nil where the server takes the lock itself.
+    /// A descriptor of the directory's lock, which this process or its supervisor has taken and may lose to another machine. The server
+    /// owns it from then on. Nil if the server takes the lock itself.
     package var lock: Int32?
 
-    /// Where to listen; at least one.
+    /// Addresses to listen on; at least one.
     package var endpoints: [Endpoint]
 
-    /// Where clients of the classic framings come in.
+    /// Listeners for the classic framings.
     package var classic: [ClassicListener] = []
 
-    /// Whether these may listen where others can reach them.
+    /// Whether listeners for the classic framings may use addresses that other machines can reach.
     package var isClassicBeyondThisMachine = false
 
     /// Whether HTTP is spoken at `endpoints`.
     package var http = HTTPUse.off
 
-    /// Where proxies bring what is asked over HTTP, without encryption.
+    /// Listeners for reverse proxies, which forward HTTP requests without encryption.
     package var plainHTTP: [PlainHTTPListener] = []
 
-    /// Whether these may listen where others can reach them.
+    /// Whether listeners for proxies may use addresses that other machines can reach.
     package var isPlainHTTPBeyondThisMachine = false
 
-    /// Who is believed when he says whom he asks for.
+    /// The proxies that are believed when they say for which client they ask.
     package var trustedProxies: [TrustedProxy] = []
 
-    /// Where programs that watch over the server find its numbers.
+    /// Where monitoring programs can read the server's metrics.
     package var metrics = MetricsUse.off
 
-    /// Sockets that somebody else has bound, to accept on in place of those.
+    /// Sockets that another process has bound. The server accepts on them instead of binding its own.
     package var sockets: [ServerSocket] = []
 
-    /// What a supervised server is told; nothing where nobody starts it again.
+    /// What the supervisor passes to its worker; nil if no supervisor starts this server again.
     package var supervision: Supervision?
 
     package struct Supervision: Sendable {
-        /// Workers that a signal has ended before this one. What they have said at their start isn't said again.
+        /// Number of workers before this one that a signal has ended. This worker does not log again what they logged at their start.
         package let restarts: Int
 
         package init(restarts: Int) {
@@ -59,27 +59,27 @@ package struct ServerConfiguration: Sendable {
         }
     }
 
-    /// Whether it takes the place of one that a signal has ended.
+    /// Whether this server replaces a worker that a signal has ended.
     var isRestart: Bool { (supervision?.restarts ?? 0) > 0 }
 
-    /// How clients find it on their network; nothing for a server that nobody is to find.
+    /// How clients find the server on their network; nil if they cannot.
     package var discovery: DiscoveryOptions?
 
-    /// The address under which clients reach it, where its operator has said so; only told to whoever asks for the status.
+    /// The address under which clients reach the server, as its operator states it. Only the status shows it.
     package var advertised: String?
 
-    /// How connections are protected.
+    /// How connections are encrypted, and how the server proves its identity.
     package enum Security: Sendable {
-        /// TLS with the server's own key, which clients know or learn.
+        /// TLS with the server's own key, which clients know already or learn at the first connection.
         case identity
-        /// TLS with a certificate that others vouch for; paths of PEM files.
+        /// TLS with a certificate of a certificate authority; paths of PEM files.
         case certificate(String, key: String)
-        /// Not at all.
+        /// No encryption.
         ///
-        /// - Parameter beyondThisMachine: also on addresses that others can reach.
+        /// - Parameter beyondThisMachine: whether to listen also on addresses that other machines can reach.
         case plaintext(beyondThisMachine: Bool)
 
-        /// Without protection, where only this machine can connect.
+        /// No encryption, and only this machine can connect.
         package static let plaintext = Security.plaintext(beyondThisMachine: false)
 
         package var isEncrypted: Bool {
@@ -87,106 +87,107 @@ package struct ServerConfiguration: Sendable {
         }
     }
 
-    /// How connections are protected.
+    /// The encryption of the usual listeners.
     package var security = Security.identity
 
-    /// Who may come in. Without TLS nobody can tell, so then everybody may.
+    /// Which clients may connect. Without TLS the server cannot distinguish clients, so every client may.
     package enum Access: Sendable {
-        /// Who shows a key or a token that the lists of the directory have; and from this machine, who has this key.
+        /// Clients with a key or a token from the lists of the directory; from this machine, also the client with the key `owner`.
         case listed(owner: PublicKey?)
         case everyone
     }
 
-    /// Who may come in.
+    /// Which clients may connect, where connections are encrypted.
     package var access = Access.listed(owner: nil)
 
-    /// A server that is bound to its addresses and has accepted nobody yet.
+    /// A server that has bound its addresses and has not yet accepted a connection.
     package struct Bound: Sendable {
-        /// With the ports that the system chose where 0 was asked for.
+        /// The bound addresses, with the ports that the system chose for port 0.
         package let endpoints: [Endpoint]
 
-        /// What clients know it by; nothing without TLS.
+        /// The fingerprint by which clients recognise the server; nil without TLS.
         package let key: KeyFingerprint?
     }
 
-    /// Called on the pool when the addresses are known and before the process is confined: the last moment for files that
-    /// are not in the directory. It may block, and says what is to be logged.
+    /// Called on the pool after the addresses are bound and before the process is confined: the last moment to write files outside the
+    /// directory. It may block, and returns events to log.
     package var whenBound: @Sendable (Bound) -> [LogEvent] = { _ in [] }
 
     /// What acknowledgements promise about a crash of the machine.
     package var durability = Durability.commit
 
-    /// How much of the disk uploads may take.
+    /// Limits for the disk space that uploads may use.
     package var space = SpaceLimits()
 
-    /// Bytes of the largest upload that is taken.
+    /// Largest upload that is accepted, in bytes.
     package var maximumUpload = Limits.uploadSize
 
-    /// Connections at once; more wait in the kernel's queue.
+    /// Most connections at the same time; more wait in the kernel's queue.
     package var maximumConnections = 4096
 
-    /// Connections at once from one IPv4 address or IPv6 /64; more are turned away. Eight users behind one address can
-    /// have 32 lanes each, as over a line that loses much, and sixteen addresses are needed to take all places. This
-    /// machine's own addresses are not counted.
+    /// Most connections at the same time from one IPv4 address or IPv6 /64; more are refused. Eight users behind one address can have 32
+    /// lanes each, as on a connection that loses many packets, and only sixteen addresses together can take all places. Connections from
+    /// this machine's own addresses are not counted.
     package var maximumPerNetwork = 256
 
-    /// Whom a connection is counted for, nothing for nobody; another one for tests, which have this machine's addresses
-    /// only.
+    /// The network for which a connection is counted; nil if it is not counted. Tests replace it, because they only have this machine's
+    /// addresses.
     package var network: @Sendable (SocketAddress) -> PeerNetwork? = { $0.network }
 
-    /// Connections whose handshake is not done; a newcomer takes the place of the one that has waited longest. Each costs
-    /// some 6 KiB, and with a round trip of 200 ms so many let 2,500 clients in each second.
+    /// Most connections whose handshake is not done; a new connection replaces the one that has waited longest. Each costs about 6 KiB.
+    /// With a round trip of 200 ms, 512 of them let 2,500 clients connect in each second.
     package var maximumPending = 512
 
     package var timeouts = Liveness.Timeouts()
 
-    /// How long running uploads may go on after the server was told to stop.
+    /// How long running uploads may continue after the server was asked to stop.
     package var drain = Interval.seconds(30)
 
-    /// How long what is known of an unfinished upload stays in memory when every connection that worked on it has gone.
-    /// Whoever comes back later has it read from the disk again.
+    /// How long an unfinished upload stays in memory after its last connection has gone. If a client continues the upload later, its state
+    /// is read from the disk.
     package var keepParts = Interval.seconds(300)
 
-    /// How long what has arrived of an unfinished upload stays on disk when nothing is added to it.
+    /// How long the received parts of an unfinished upload stay on the disk when no client adds to them.
     package var keepUnfinished = Interval.seconds(7 * 86_400)
 
-    /// Whether clients are told that files get the owners that they say; only root can give files away (chown(2)).
+    /// Whether the server offers clients to set the owners of files; only root can give files away (chown(2)).
     package var offersOwners = Privileges.areRoots
 
-    /// Whether clients are told which directory of this machine the server stores in. No two runs of the kernel say the same.
+    /// Whether the server tells clients on the same machine which directory it stores in. The identity that it states changes with each
+    /// boot of the machine.
     package var tellsDirectory = true
 
-    /// Whether all that clients remove goes to the trash, and not only what they want to have there, and what gives way to something
-    /// else. Nil for what the directory had before; a new one has it.
+    /// Whether everything that clients remove or replace goes to the trash. If false, only what a client asks to keep there does. Nil for
+    /// the directory's earlier setting; a new directory has true.
     package var trash: Bool?
 
-    /// How long something stays in the trash.
+    /// How long removed files stay in the trash.
     package var keepTrash = Interval.seconds(30 * 86_400)
 
-    /// Uploads in parts that are worked on at once, over all connections. Each holds a descriptor.
+    /// Most multipart uploads at the same time, over all connections. Each holds a descriptor.
     package var maximumMultiparts = 1024
 
-    /// Whether the whole process gives up what a server doesn't need before it accepts anybody: see `Confinement`. Only for
-    /// a process that does nothing else.
+    /// Whether the process gives up all rights that a server does not need before it accepts connections; see `Confinement`. Only for a
+    /// process that has no other work.
     package var isConfined = false
 
-    /// Whether what is for somebody is kept for him. Only where clients have names.
+    /// Whether uploads that are addressed to a person wait in a mailbox. This takes effect only if clients have names.
     package var keepsMail = true
 
-    /// Bytes that may wait for one person; of these, one sender may fill half.
+    /// Most bytes that may wait for one person; one sender may use half of them.
     package var mailboxQuota: UInt64 = 10 << 30
 
-    /// How long something waits for somebody who doesn't come.
+    /// How long a delivery waits for a person who does not fetch it.
     package var keepMail = Interval.seconds(30 * 86_400)
 
-    /// Files beside those of `security` that are read again while the server runs.
+    /// Files that are read again while the server runs, besides those of `security`.
     package var rereadFiles: [RereadFile] = []
 
-    /// A file that a confined process can still read.
+    /// A file that a confined process may still read.
     package struct RereadFile: Sendable {
         package let path: String
 
-        /// Whether another file may take its place. Then everything in its folder can be read.
+        /// Whether the file may be replaced by another one of the same name. Then the process can read everything in its folder.
         package let isReplaceable: Bool
 
         package init(_ path: String, isReplaceable: Bool) {
@@ -194,23 +195,23 @@ package struct ServerConfiguration: Sendable {
         }
     }
 
-    /// Whether programs of the same user on this machine may ask what the server does: see `StatusSocket`.
+    /// Whether programs of the same user on this machine may ask for the server's status; see `StatusSocket`.
     package var tellsStatus = false
 
-    /// Threads that run event loops; a session stays on its loop for life.
+    /// Number of threads that run event loops; a session stays on one loop.
     package var loops = 2
 
-    /// Threads for work that blocks.
+    /// Number of threads of the pool for work that blocks.
     package var blockingThreads = 8
 
-    /// Threads that read what has arrived of an unfinished upload before; it is as fast as memory with one for each core.
+    /// Threads that read the received content of an unfinished upload again. With one for each core, reading is as fast as the memory.
     package var digestThreads = 4
 
-    /// Uploads of one connection that are published together at most. Each holds a descriptor until then, and what
-    /// arrives at once can complete thousands.
+    /// Most uploads of one connection that are published together. Each holds a descriptor until then, and one received buffer can complete
+    /// thousands of uploads.
     package var filesAtOnce = 256
 
-    /// The program and its version, as told to clients.
+    /// Program and version, as the server states them to clients.
     package var agent = ""
 
     package init(directory: String, endpoints: [Endpoint]) {
@@ -220,25 +221,25 @@ package struct ServerConfiguration: Sendable {
     }
 }
 
-/// Whether HTTP is spoken where a server listens, beside its own protocol.
+/// Whether a listener speaks HTTP beside the server's own protocol.
 package enum HTTPUse: String, CaseIterable, Sendable {
     case on, off
-    /// And nothing else.
+    /// HTTP and no other protocol.
     case only
 }
 
-/// Where a server tells of itself in numbers.
+/// Where a server shows its metrics.
 package enum MetricsUse: Equatable, Sendable {
     case off
-    /// Where HTTP is spoken, to clients that may see everything.
+    /// On the listeners that speak HTTP, to clients that may see everything.
     case on
-    /// To whoever reaches this address, where nothing else is answered.
+    /// On an address of its own, where nothing else is answered, to every client that reaches it.
     case listener(Endpoint)
 }
 
-/// Why a server could not start.
+/// The reason why a server could not start.
 package struct ServerError: Error, Equatable, Sendable {
-    /// A sentence that says what to do.
+    /// A sentence for the operator that says what to do.
     package let message: String
 
     package init(_ message: String) {
@@ -247,13 +248,13 @@ package struct ServerError: Error, Equatable, Sendable {
 }
 
 extension ServerConfiguration {
-    /// Whether everybody is let in.
+    /// Whether every client may connect.
     var isOpen: Bool {
         if case .everyone = access { return true }
         return !security.isEncrypted
     }
 
-    /// Decides who may come in by these lists; nil where no client can be told from another.
+    /// - Returns: what admits clients by these lists; nil if connections are not encrypted, so that the server cannot distinguish clients.
     func authenticator(_ open: (ServerConfiguration) -> any AccessLists) -> Authenticator? {
         guard security.isEncrypted else { return nil }
         return switch access {
@@ -264,8 +265,8 @@ extension ServerConfiguration {
 }
 
 extension ServerConfiguration {
-    /// What the server is called, as far as this machine knows it without asking the network, in lower case: names, and
-    /// addresses in digits. For its certificate, and to know whether it is the one that a browser means.
+    /// The server's names, as far as this machine knows them without asking the network, in lower case: host names, and addresses in
+    /// digits. They are for its certificate, and to decide whether a browser means this server.
     var ownNames: [String] {
         var names = ["localhost", "127.0.0.1", "::1"] + hostNames
         let hosts = (endpoints + [advertised.flatMap { Endpoint($0, defaultPort: 0) }].compactMap(\.self))
@@ -280,7 +281,7 @@ extension ServerConfiguration {
         }
     }
 
-    /// The machine's name, and what neighbours call it (RFC 6762).
+    /// The machine's name, and its name in multicast DNS (RFC 6762).
     private var hostNames: [String] {
         guard let name = HostName.own else { return [] }
         return name.utf8.contains(UInt8(ascii: ".")) ? [name] : [name, name + ".local"]
@@ -290,7 +291,7 @@ extension ServerConfiguration {
 
     private static func isEverything(_ host: String) -> Bool { host == "*" || IPAddress(host)?.isUnspecified ?? false }
 
-    /// IPv4 only: many machines take new IPv6 addresses every day, and each would need another certificate.
+    /// IPv4 only: many machines get new IPv6 addresses every day, and each would need another certificate.
     private static var addresses: [String] {
         let interfaces = (try? NetworkInterface.all()) ?? []
         return interfaces.filter { $0.address.family == IPAddress.ipv4Loopback.family }.compactMap(\.address.text)
@@ -298,7 +299,7 @@ extension ServerConfiguration {
 }
 
 extension Endpoint {
-    /// Without a zone, which belongs to this machine.
+    /// The host without the zone, which means something on this machine only.
     fileprivate var host: String? {
         guard case .internet(let host, _) = self else { return nil }
         return String(Substring(host.utf8.prefix { $0 != UInt8(ascii: "%") }))
@@ -306,10 +307,10 @@ extension Endpoint {
 }
 
 extension ServerConfiguration {
-    /// The sockets to accept on: those that were handed over, and new ones for what these don't serve. Blocks.
+    /// The sockets to accept on: those that were handed over, and new ones for the endpoints that they do not serve. Blocks.
     ///
-    /// - Returns: the caller's to close.
-    /// - Throws: `ServerError`; then none is open.
+    /// - Returns: sockets that the caller has to close.
+    /// - Throws: `ServerError`; then all sockets are closed.
     package func bind() throws(ServerError) -> [ServerSocket] {
         var bound = sockets
         do throws(ServerError) {
@@ -326,14 +327,14 @@ extension ServerConfiguration {
         }
     }
 
-    /// Where to listen, as far as no socket for it was handed over.
+    /// The endpoints for which no socket was handed over.
     var unserved: [(Endpoint, use: ListenerUse?)] {
         let usual = endpoints.map { ($0, nil as ListenerUse?) }
         let others = specialUses.map { ($0.endpoint, $0 as ListenerUse?) }
         return (usual + others).filter { _, use in !sockets.contains { $0.use?.name == use?.name } }
     }
 
-    /// What there are listeners for beside the usual ones.
+    /// The uses of listeners that do not have the usual front ends.
     package var specialUses: [ListenerUse] { classic.map { .classic($0) } + plainHTTP.map { .http($0) } }
 
     private static func resolve(_ endpoint: Endpoint) throws(ServerError) -> [SocketAddress] {
@@ -368,7 +369,7 @@ extension ServerConfiguration {
         }
     }
 
-    /// Neither the classic framings nor what proxies bring is encrypted.
+    /// Neither classic framings nor proxies' requests are encrypted.
     private func checkReach(
         of address: SocketAddress, _ endpoint: Endpoint, _ use: ListenerUse?
     ) throws(ServerError) {

@@ -11,23 +11,23 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// What a server is made of. Its sessions get what they need of it: the intake, the transport, and what is observed.
+/// The parts of a server that its sessions use: the intake, the transport, and what is observed. `Server` makes it.
 final class ServerCore: Sendable {
     let configuration: ServerConfiguration
-    /// For what expires in the directory.
+    /// Tells the age of what expires in the directory.
     let directoryClock = Locked(DirectoryClock())
     let store: any ServerStore
     let folders: OpenedStore.Folders
     let state: StateFolder
 
-    /// Whether no other machine has taken the store; nil where none can.
+    /// Whether this machine still has the store and no other machine has taken it; nil if no machine can take it.
     let isHeld: (@Sendable () throws -> Bool)?
     var space: any StoreSpace { store }
 
-    /// Whether what is removed and replaced goes to the trash.
+    /// Whether removed and replaced files go to the trash.
     let trashes: Bool
 
-    /// Why the catalog could not be opened; nil when it could.
+    /// Why the catalog could not be opened; nil if it is open.
     private let catalogFault: RecordsError?
 
     /// Takes uploads in and acknowledges them.
@@ -36,19 +36,19 @@ final class ServerCore: Sendable {
     let transport: Transport
     let observability: Observability
 
-    /// What may be spoken with clients.
+    /// The protocols that the usual listeners speak.
     let frontEnds: FrontEnds
 
-    /// Nothing for a server without TLS, or with a certificate of others.
+    /// The server's own certificates; nil without TLS, or with a certificate of a certificate authority.
     let ownTLS: OwnTLS?
 
-    /// What requests over HTTP are judged by.
+    /// Decides how each HTTP request has reached the server.
     let ways: HTTPWays
 
-    /// What connections share on which HTTP is spoken.
+    /// What all HTTP connections share.
     let http: HTTPShared
 
-    /// Clients that have names and cannot prove them.
+    /// Names of clients that have a name but cannot prove it.
     let chatNames = ChatNames()
 
     init(
@@ -86,7 +86,7 @@ final class ServerCore: Sendable {
         http = HTTPShared(observability.connections, foundations.router)
     }
 
-    /// A catalog that cannot be used is no reason not to start.
+    /// Opens the catalog. The server also starts with a catalog that cannot be used.
     private static func openCatalog(
         _ state: StateFolder, _ store: any ServerStore, _ log: Log, on foundations: ServerFoundations
     ) -> any UploadRecords {
@@ -95,7 +95,7 @@ final class ServerCore: Sendable {
         }
     }
 
-    /// Mailboxes that cannot be used are no reason not to start: everything else works.
+    /// Opens the mailboxes. The server also starts if they cannot be used: everything else works.
     private static func openMailroom(
         _ configuration: ServerConfiguration, _ state: StateFolder, _ store: any ServerStore, _ log: Log,
         _ gate: AccessGate?,
@@ -113,17 +113,17 @@ final class ServerCore: Sendable {
         return mailroom
     }
 
-    /// What a newer program has acknowledged is not for this one to acknowledge, count, or forget.
+    /// Refuses a catalog that a newer program has written, because this one cannot acknowledge, count or forget its uploads.
     ///
-    /// - Throws: `ServerError` where the catalog is of a newer program.
+    /// - Throws: `ServerError` if the catalog is of a newer program.
     func checkCatalog() throws(ServerError) {
         guard let catalogFault, catalogFault.reason == .unknownVersion else { return }
         throw ServerError(catalogFault.message)
     }
 
-    /// Those who speak to one another over this server have nothing else here.
+    /// Checks that clients of a chat have their mailboxes; this server offers them nothing else.
     ///
-    /// - Throws: `ServerError` where there are no mailboxes for them.
+    /// - Throws: `ServerError` if the mailboxes cannot be opened.
     func checkChat() throws(ServerError) {
         guard let chat = configuration.chat, let mailroom = intake.mailroom else { return }
         do throws(RecordsError) {
@@ -133,7 +133,7 @@ final class ServerCore: Sendable {
         }
     }
 
-    /// Says what the catalog knows, or why it cannot be used.
+    /// Logs how many uploads the catalog has, or why it cannot be used.
     func logCatalog() {
         do throws(RecordsError) {
             let uploads = try intake.known.count()
@@ -144,7 +144,7 @@ final class ServerCore: Sendable {
     }
 }
 
-/// Where nobody is in any list.
+/// People for the mailroom of a server that has no lists of clients.
 private struct Nobody: MailPeople {
     var people: [MailPerson] { [] }
 
@@ -152,10 +152,10 @@ private struct Nobody: MailPeople {
 }
 
 extension ServerConfiguration {
-    /// The path of the server's own folder, and of the catalog in it.
+    /// Path of the server's own folder in the directory.
     var ownFolder: String { "\(directory)/\(RelativePath.reservedName)" }
 
-    /// What clients speak to one another over this server, under names that they cannot prove; nil where none do.
+    /// The framing that clients use to chat over this server, with names that they cannot prove; nil without chat.
     fileprivate var chat: ClassicFraming? { classic.lazy.map(\.framing).first(where: \.isChat) }
 }
 
@@ -167,12 +167,12 @@ extension Intake.Configuration {
     }
 }
 
-/// A copy of a directory keeps what was acknowledged in the original: its files are read again, beside all else.
+/// Adoption: in a copy of a directory, acknowledgements stay valid after the files have been read again, which happens in the background.
 extension ServerCore {
-    /// Nanoseconds between two steps where there is nothing to be done now.
+    /// Nanoseconds between two steps while there is nothing to do.
     private static let pause: Int64 = 1_000_000_000
 
-    /// Adopts on a thread of its own until all is adopted, or the server is over. It costs nothing where nothing is to be adopted.
+    /// Adopts on its own thread until everything is adopted or the server is over. Returns at once if there is nothing to adopt.
     func adopt() {
         guard intake.adoption.isOpen else { return }
         do throws(SystemError) {
@@ -180,7 +180,7 @@ extension ServerCore {
                 while let pause = self?.adoptSome() { sleepFor(nanoseconds: pause) }
             }
         } catch {
-            // What clients ask for is adopted all the same, and the next server goes on.
+            // Files that clients ask for are adopted all the same, and the next server continues.
             observability.log.write([.notAdopting(error)])
         }
     }
@@ -200,13 +200,13 @@ extension ServerCore {
     }
 }
 
-/// How fast files are read that no client waits for: half of the time where there are clients, so that they have at least the other
-/// half of the disk.
+/// How fast files are read that no client waits for. While there are clients, half of the time is spent in pauses, so that clients have at
+/// least half of the disk.
 struct ReadPace {
-    /// Bytes between two pauses.
+    /// Bytes that are read between two pauses.
     private static let stride = 4 << 20
 
-    /// Nanoseconds of the longest pause: a disk that stands still for others must not stop all reading.
+    /// Nanoseconds of the longest pause: a disk that stalls because of other programs must not stop all reading.
     private static let longest: Int64 = 500_000_000
 
     private var bytes = 0
@@ -214,7 +214,7 @@ struct ReadPace {
 
     init(now: Int64 = monotonicNanoseconds()) { since = now }
 
-    /// - Parameter isShared: whether there are clients; asked only where a pause is due.
+    /// - Parameter isShared: whether there are clients; called only if a pause is due.
     /// - Returns: nanoseconds to wait.
     mutating func pause(after count: Int, now: Int64 = monotonicNanoseconds(), isShared: () -> Bool) -> Int64 {
         bytes += count
@@ -234,23 +234,23 @@ private func sleepFor(nanoseconds: Int64) {
 
 /// What the process may still do while it serves.
 extension ServerCore {
-    /// Ends the process at once where another machine has taken the store.
+    /// Ends the process at once if another machine has taken the store.
     func endUnlessHeld() {
-        // What cannot be read now is looked at again in a second.
+        // If the lock cannot be read now, the next check is in a second.
         guard let isHeld, let isStill = try? isHeld(), !isStill else { return }
         observability.log.write([.lockLost(configuration.directory)])
         observability.log.finish()
         _exit(EXIT_FAILURE)
     }
 
-    /// Confines the process to the directory, to removing its Unix sockets when it stops, and to reading again what can be
-    /// renewed. Everything else must be open: streams and sockets. Where the kernel cannot, one line says so.
+    /// Confines the process to the directory, to removing its Unix sockets when it stops, and to reading renewed files again. Everything
+    /// else must be open already: streams and sockets. If the kernel cannot do it, the log has one line about it.
     func confine() {
         do throws(SystemError) {
             let confinement = Confinement()
             try confinement.allowFiles(below: folders.directory)
             if configuration.stateDirectory != nil { try confinement.allowFiles(below: state.path) }
-            // Whoever has bound a socket removes its file.
+            // A process removes the files of the Unix sockets that it has bound.
             for case (.unix(let path), _) in configuration.unserved {
                 try confinement.allowRemoving(below: Self.folder(of: path))
             }
@@ -258,7 +258,7 @@ extension ServerCore {
                 try confinement.allowRemoving(below: Self.folder(of: path))
             }
             for file in rereadFiles {
-                // What cannot be allowed cannot be read again. That is no reason to leave the rest unconfined.
+                // A file that cannot be allowed cannot be read again. That is no reason to leave the process unconfined.
                 try? confinement.allowReading(file.path, isReplaceable: file.isReplaceable)
             }
             switch try confinement.enforce() {
@@ -273,7 +273,8 @@ extension ServerCore {
         }
     }
 
-    /// Opens now what a confined process cannot open any more. What does not do as it must is told: all is slower without it.
+    /// Opens libraries that a confined process can no longer open. A library that fails its test is logged: the server is slower without
+    /// it.
     func openLibraries() {
         var refusals = SharedLibraries.open()
         if transport.tls != nil, let refusal = TLSContext.wideAESRefusal {
@@ -282,7 +283,7 @@ extension ServerCore {
         for case (let file, .unfit(let reason)) in refusals { observability.log.write([.unfitLibrary(file, reason)]) }
     }
 
-    /// Certificates are renewed by others, who put new files in place of the old ones.
+    /// Other programs renew certificates by putting new files in place of the old ones.
     private var rereadFiles: [ServerConfiguration.RereadFile] {
         guard case .certificate(let certificate, let key) = configuration.security else {
             return configuration.rereadFiles
@@ -290,9 +291,9 @@ extension ServerCore {
         return configuration.rereadFiles + [certificate, key].map { .init($0, isReplaceable: true) }
     }
 
-    /// Gives the program its last chance to touch anything else.
+    /// Calls `whenBound`, the program's last chance to use other files.
     ///
-    /// - Returns: what it wants to have logged.
+    /// - Returns: events to log.
     func announce(_ endpoints: [Endpoint]) -> [LogEvent] {
         let key = transport.tls?.key.map { KeyFingerprint(of: $0.bytes) }
         return configuration.whenBound(ServerConfiguration.Bound(endpoints: endpoints, key: key))
@@ -304,17 +305,17 @@ extension ServerCore {
     }
 }
 
-/// Unfinished uploads don't stay for ever.
+/// Expiry: removes unfinished uploads, trash and deliveries that are too old.
 extension ServerCore {
-    /// Lets the catalog know what came of the last server's changes of names; before anything else is changed.
+    /// Records in the catalog which name changes of the last server took effect; to be called before anything else changes.
     func resolveIntended() {
         let changes = intake.known.resolveIntended(in: store)
         if changes > 0 { observability.log.write([.changesSettled(changes)]) }
     }
 
-    /// Removes those that are too old, and says what is left.
+    /// Removes what is too old, and logs what remains of unfinished uploads.
     ///
-    /// - Parameter leftovers: whether to remove what nobody can resume, which is only known before the first upload.
+    /// - Parameter leftovers: whether to remove files that no client can resume, which the server only knows before the first upload.
     func expire(leftovers: Bool) {
         let clock = lookAtClock()
         do throws(Failure) {
@@ -329,8 +330,8 @@ extension ServerCore {
         expireMail(leftovers: leftovers)
     }
 
-    /// Looks at the machine's clock, and writes down for the next server what it says. Where that cannot be written, a clock that is
-    /// set while no server runs is taken as it is.
+    /// Reads the machine's clock, and writes the clock's state for the next server. If it cannot be written, the next server cannot notice
+    /// whether the machine's clock was set in the meantime.
     private func lookAtClock() -> DirectoryClock {
         let path = "\(configuration.directory)/\(RelativePath.reservedName)/clock"
         return directoryClock.withLock { clock in
@@ -345,7 +346,7 @@ extension ServerCore {
         }
     }
 
-    /// What was removed is gone for good some time.
+    /// Deletes batches of the trash that are older than `keepTrash`.
     private func expireTrash(by clock: DirectoryClock) {
         let keep = transport.settings.keepTrash.nanoseconds / 1_000_000_000
         let files = ConnectionFiles(WorkerResources(self))
@@ -358,7 +359,7 @@ extension ServerCore {
                 while !isOver, !intake.isStopping.load(ordering: .relaxed) {
                     isOver = try files.goOn(removal, gone: &gone)
                 }
-                // The next server goes on.
+                // The next server continues with the rest.
                 guard isOver else { return }
                 try files.commitRemovals()
                 observability.log.write([.trashExpired(batch, gone)])
@@ -368,11 +369,11 @@ extension ServerCore {
         }
     }
 
-    /// What waits in mailboxes doesn't stay for ever, either.
+    /// Deletes deliveries that are older than `keepMail`.
     private func expireMail(leftovers: Bool) {
         guard intake.mailroom?.isOpen ?? false else { return }
         do throws(RecordsError) {
-            // The ledger of a state folder may not be the only one of the directory: what it does not name may wait in another one's.
+            // The ledger of a state folder may not be the directory's only one: content that it does not name may belong to another ledger.
             let orphans = leftovers && configuration.stateDirectory == nil ? try intake.mail.sweep() : 0
             let expired = try intake.mail.expire(after: transport.settings.keepMail.nanoseconds)
             observability.log.write(expired.map { .mailExpired($0) })
@@ -383,8 +384,8 @@ extension ServerCore {
     }
 }
 
-/// What the server does now. Nobody is asked: all of it lies where sessions and workers have left it, so it costs them
-/// nothing, and can be told when a loop no longer answers.
+/// The current status of the server. It is read from what sessions and workers have noted, so it costs them nothing and is available even
+/// when a loop no longer answers.
 extension ServerCore {
     func status() -> ServerStatus {
         let now = monotonicNanoseconds()
@@ -420,7 +421,7 @@ extension ServerCore {
                 whole.append(ServerStatus.Upload(current, connection, rate, at: now))
                 continue
             }
-            // What is published or was given up is no longer in progress.
+            // An upload that is published or given up is no longer in progress.
             guard let multipart = intake.multiparts[current.id], !multipart.isFinished else { continue }
             if var known = inParts[current.id] {
                 known.add(current, rate)
@@ -444,7 +445,7 @@ extension ServerStatus.Connection {
 }
 
 extension ServerStatus.Upload {
-    /// - Parameter multipart: where it comes in parts.
+    /// - Parameter multipart: the multipart upload that the current upload is a part of; nil for a whole upload.
     fileprivate init(
         _ current: ConnectionProgress.Current, _ connection: ConnectionProgress.State, _ rate: Double,
         of multipart: MultipartUpload? = nil, at now: Int64
@@ -456,7 +457,7 @@ extension ServerStatus.Upload {
             seconds: Double(max(0, now - started)) / 1e9)
     }
 
-    /// What another connection has of it.
+    /// Adds what another connection sends of the same upload.
     fileprivate mutating func add(_ current: ConnectionProgress.Current, _ rate: Double) {
         received = min(received.addingClamped(current.received), size ?? .max)
         self.rate += rate

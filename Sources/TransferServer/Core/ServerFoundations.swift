@@ -5,22 +5,23 @@ import TransferModel
 import TransferPorts
 import TransferStore
 
-/// A store, with the folders of this machine in which it and its server keep what is theirs.
+/// An open store, and the folders on this machine that the store and its server use for themselves.
 struct OpenedStore: Sendable {
     let store: any ServerStore
 
-    /// Descriptors, the store's, open for as long as it is.
+    /// Descriptors of folders. The store owns them and keeps them open for its lifetime.
     struct Folders: Sendable {
-        /// The directory that the process may touch when it is confined.
+        /// The directory that a confined process may use.
         let directory: Int32
 
-        /// The server's own folder.
+        /// The folder in the directory that the server keeps for itself.
         let own: Int32
     }
 
     let folders: Folders
 
-    /// Whether no other machine has taken the store from this one; throws where that cannot be said now. Nil where none can take it.
+    /// Whether this machine still has the store and no other machine has taken it; throws if that cannot be found out now. Nil if no
+    /// machine can take it.
     var isHeld: (@Sendable () throws -> Bool)?
 
     init(_ store: any ServerStore, _ folders: Folders) { (self.store, self.folders) = (store, folders) }
@@ -31,14 +32,14 @@ struct OpenedStore: Sendable {
     }
 }
 
-/// Opens what a server stands on. Tests put others in their place.
+/// Opens the parts that a server is built on. Tests replace them.
 struct ServerFoundations: Sendable {
     var frontEnds = FrontEnds(BinaryFrontEnd())
 
-    /// What is answered over HTTP.
+    /// The routes of HTTP requests.
     var router = HTTPRouter.standard
 
-    /// What may be spoken where a server listens.
+    /// The protocols that the usual listeners speak.
     func frontEnds(_ http: HTTPUse) -> FrontEnds {
         switch http {
         case .off: frontEnds
@@ -56,34 +57,35 @@ struct ServerFoundations: Sendable {
             mayBeTaken: configuration.lock != nil)
     }
 
-    /// Is given the path of the database, whether it has to survive a crash of the machine, and who is told of damage.
+    /// Its arguments: the path of the database, whether it has to survive a crash of the machine, and a function to report damage to.
     var openCatalog: @Sendable (String, Bool, @escaping @Sendable (RecordsDamage) -> Void) -> any UploadRecords = {
         path, isDurable, report in Catalog(path: path, isDurable: isDurable, report: report)
     }
 
-    /// Is given the path of the ledger of mailboxes, whether it has to survive a crash of the machine, and whether there is content
-    /// that only it knows the recipients of.
+    /// Its arguments: the path of the ledger of mailboxes, whether it has to survive a crash of the machine, and whether there is content
+    /// whose recipients only the ledger knows.
     var openMail: @Sendable (String, Bool, Bool) throws(RecordsError) -> any MailRecords = {
         (path, isDurable, mustExist) throws(RecordsError) in
         try MailLedger(path: path, isDurable: isDurable, mustExist: mustExist)
     }
 
-    /// Opens the lists of keys and tokens. Clients of a list that cannot be read are refused, and the list tells its faults when it is asked.
+    /// Opens the lists of keys and tokens. If a list cannot be read, its clients are refused, and the list reports its faults on request.
     var openAccess: @Sendable (ServerConfiguration) -> any AccessLists = { AccessFolder(of: $0.directory) }
 }
 
 extension StateFolder {
-    /// The database with what was acknowledged.
+    /// Path of the database of acknowledged uploads.
     var catalogPath: String { "\(path)/\(Catalog.fileName)" }
 
-    /// The database with what waits in mailboxes.
+    /// Path of the database of deliveries that wait in mailboxes.
     var mailPath: String { "\(path)/\(MailLedger.fileName)" }
 
-    /// Names of what moves between a server's own folder and another one, without what SQLite has beside them.
+    /// Names of the databases that an operator moves between the server's own folder and a state folder, without the suffixes of SQLite's
+    /// other files.
     static let records = [Catalog.fileName, MailLedger.fileName]
 }
 
 extension LogEvent {
-    /// What the database with what waits in mailboxes is called in the server's own folder.
+    /// Name of the database of mailboxes in the server's own folder.
     static var mailFileName: String { MailLedger.fileName }
 }

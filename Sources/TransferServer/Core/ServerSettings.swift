@@ -2,10 +2,10 @@ package import TransferModel
 package import TransferProtocol
 package import TransferPorts
 
-/// What of a configuration can change while a server runs. Connections that there are keep their time-outs.
+/// The settings of a configuration that can change while a server runs. Open connections keep their timeouts.
 package struct ServerSettings: Equatable, Sendable {
     package let maximumUpload: UInt64
-    /// Whether there is a quota at all cannot change.
+    /// Its limits can change; whether there is a quota at all cannot.
     package let space: SpaceLimits
     package let maximumPerNetwork: Int
     package let timeouts: Liveness.Timeouts

@@ -2,25 +2,26 @@ import Glibc
 import TransferModel
 import TransferSystem
 
-/// The folder with a server's records: its catalog and the ledger of its mailboxes. By default it is the server's own folder. Another one is
-/// named where the directory is on a file system on which a database with a write-ahead log must not lie. The two folders then have the
-/// same token: a server refuses the records of another directory, and refuses to start when the folder is not named.
+/// The folder with a server's records: the catalog and the ledger of mailboxes. By default it is the server's own folder in the
+/// directory. The operator names another one if the directory is on a file system that cannot hold a database with a write-ahead log. Both
+/// folders then contain the same token, so that a server refuses the records of another directory, and refuses to start when the folder is
+/// not named.
 package struct StateFolder: Sendable {
     package let path: String
 
-    /// Whether it has no records yet, though the directory has had some elsewhere.
+    /// Whether the folder has no records yet, although the directory had records in another folder.
     package let hasLostRecords: Bool
 
-    /// In the server's own folder, where its records are elsewhere.
+    /// Name of the token's file in the server's own folder; it exists if the records are elsewhere.
     private static let ownToken = "state"
 
-    /// In the folder with the records.
+    /// Name of the token's file in the folder with the records.
     private static let token = "directory"
 
     /// - Parameters:
-    ///   - path: of this machine; nil for the server's own folder.
-    ///   - directory: the server's.
-    ///   - makes: whether the folder and what is missing in it are made; otherwise it has to be there.
+    ///   - path: the folder on this machine; nil for the server's own folder.
+    ///   - directory: the server's directory.
+    ///   - makes: whether the folder and the token are made if they are missing; otherwise they must exist.
     /// - Throws: `ServerError`, with a sentence that says what to do.
     package init(_ path: String?, of directory: String, makes: Bool) throws(ServerError) {
         let own = "\(directory)/\(RelativePath.reservedName)"
@@ -55,7 +56,7 @@ package struct StateFolder: Sendable {
 
     private static var moved: String { records.map { "\($0)*" }.joined(separator: " and ") }
 
-    /// Lets both folders have one token: the server's own first, so that a server that is killed in between goes on here.
+    /// Writes the token into both folders: first into the server's own, so that a server that is killed in between can continue here.
     private static func mark(_ path: String, _ own: String, _ expected: String?, _ makes: Bool) throws(ServerError) {
         guard makes else { throw ServerError("'\(path.escapedForDisplay)' has no catalog of the directory.") }
         let token = expected ?? String(UInt64.random(in: .min ... .max), radix: 16)
@@ -92,7 +93,7 @@ package struct StateFolder: Sendable {
         }
     }
 
-    /// - Returns: nil where there is no such file.
+    /// - Returns: nil if the file does not exist.
     private static func read(_ path: String) throws(ServerError) -> String? {
         do throws(SystemError) {
             guard let file = try OwnFile(reading: path, atMost: 64) else { return nil }

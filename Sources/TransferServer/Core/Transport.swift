@@ -6,69 +6,69 @@ import TransferKeys
 import TransferModel
 import TransferSystem
 
-/// What connections share to be served: threads, buffers, limits, and who may come in.
+/// What all connections share: threads, buffers, limits, and the decision which clients may connect.
 final class Transport: Sendable {
-    /// For content and the catalog; its threads are shared by `accounts`.
+    /// For work on content and on the catalog; `accounts` distributes its threads among clients.
     let pool: BlockingPool
 
-    /// Decides which clients may come in, and never waits for content. `HashingQueue` blocks 26 threads at most, so known clients find a
-    /// free thread at all times.
+    /// For the decision which clients may connect; its jobs never wait for content. `HashingQueue` blocks at most 26 threads, so known
+    /// clients always find a free one.
     let accessPool = BlockingPool(name: "transfer-access", threads: 32)
 
     let accounts = ClientAccounts()
     let buffers: BufferPool
     let chunks: BufferPool
 
-    /// What answers are compressed with; on threads of `pool`, so never more than those are at work.
+    /// Compressors for answers. They are used on threads of `pool`, so there are never more in use than threads.
     let compressors = CompressorPool()
 
-    /// Bytes that wait for clients to take them, over all connections.
+    /// Bytes of answers that clients have not taken yet, over all connections.
     let unsent = Atomic(0)
 
-    /// Asked by the server when somebody comes and goes, and told by sessions on any loop.
+    /// The server uses it when connections begin and end; sessions use it from any loop.
     let limits: Locked<ConnectionLimits>
 
     let security: Locked<TLSContext?>
 
     let currentSettings: Locked<ServerSettings>
 
-    /// Called when an upload in parts is over on a server that has to go.
+    /// Called when a multipart upload ends on a server that is stopping.
     let whenMultipartEnds = Locked<(@Sendable () -> Void)?>(nil)
 
-    /// Nothing where everybody may come in.
+    /// Nil if every client may connect.
     let gate: AccessGate?
 
-    /// What keeps the uploads of clients apart.
+    /// The secret that separates the uploads of different clients.
     let uploadSecret: Bytes32
 
-    /// What the server calls itself.
+    /// Program and version of the server.
     let agent: String
 
-    /// Threads that may read what an upload has already, where nobody else waits.
+    /// Most threads that may read the received content of an upload again while no other client waits.
     let digestThreads: Int
 
-    /// Bytes read from a socket at once and handed to the pool at once: large enough that the hop costs nothing, small
-    /// enough to stay in the cache between receiving and writing.
+    /// Bytes that are received at once and handed to the pool at once. Large enough that the hop to the pool costs little, small enough to
+    /// stay in the cache between receiving and writing.
     static let bufferSize = 256 << 10
 
-    /// Buffers for all sessions together; with 256 KiB each, 16 MiB.
+    /// Number of buffers for all sessions together; with 256 KiB each, 16 MiB.
     static let bufferCount = 64
 
-    /// Bytes of content in one chunk of answers: so many that the hop to the pool and back costs little.
+    /// Bytes of content in one chunk of answers. Large enough that the hop to the pool and back costs little.
     static let chunkSize = 512 << 10
 
-    /// Bytes of answers that may wait for one client before more are made, a chunk and what is left of the one before it, and bytes of
-    /// content in one chunk: half of the usual size costs a tenth more. Less of both where too much waits for all clients together.
+    /// Bytes of answers that may wait for one client before more are made (a chunk and the rest of the one before it), and bytes of content
+    /// in one chunk. Half of the usual size costs 10 % more. Both are smaller while too much waits for all clients together.
     var answerRoom: (ahead: Int, chunk: Int) {
         isCrowded ? (1, 32 << 10) : (3 * Self.chunkSize / 2, Self.chunkSize)
     }
 
-    /// Chunks whose memory is kept when they have left; with 516 KiB each, 4 MiB. Others take memory of their own.
+    /// Number of sent chunks whose memory is kept; with 516 KiB each, 4 MiB. Further chunks allocate their own memory.
     private static let chunkCount = 8
 
     static let unsentLimit = 64 << 20
 
-    /// - Parameter threads: of the pool for work that blocks.
+    /// - Parameter threads: number of threads of `pool`.
     init(_ configuration: ServerConfiguration, _ identity: Identity, _ gate: AccessGate?, threads: Int) {
         security = Locked(identity.tls)
         currentSettings = Locked(ServerSettings(configuration))
@@ -85,14 +85,14 @@ final class Transport: Sendable {
                     pending: configuration.maximumPending)))
     }
 
-    /// For connections with TLS; nothing where there is none.
+    /// The TLS context of new connections; nil without TLS.
     var tls: TLSContext? { security.withLock { $0 } }
 
-    /// What can change while the server runs.
+    /// The current values of the settings that can change while the server runs.
     var settings: ServerSettings { currentSettings.withLock { $0 } }
 
-    /// Whether so much waits that nobody is read whose own results wait. Each connection may hold 256 KiB, and thousands
-    /// that don't read would hold gigabytes.
+    /// Whether so many answers wait that no connection is read whose client has not taken its answers. Each connection may hold 256 KiB,
+    /// and thousands of clients that do not read would hold gigabytes.
     var isCrowded: Bool { unsent.load(ordering: .relaxed) >= Self.unsentLimit }
 
     func multipartEnded(of intake: Intake) {
