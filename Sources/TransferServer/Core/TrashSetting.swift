@@ -4,8 +4,8 @@ import TransferSystem
 
 /// Whether the trash of a directory keeps everything that is removed and replaced. `ServerCore` decides once, at the start.
 ///
-/// A directory that an older server has used has no such trash until its operator asks for one: replaced files would take room that nobody
-/// has planned for. The setting is in a file beside the catalog, so a copy of the directory includes it.
+/// A directory that an older server has used has no such trash until its operator asks for one: replaced files would take room that the
+/// operator has not planned for. The setting is in a file beside the catalog, so a copy of the directory includes it.
 enum TrashSetting {
     static let fileName = "trash-setting"
 

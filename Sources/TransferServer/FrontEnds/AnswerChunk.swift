@@ -3,34 +3,34 @@ import TransferIO
 import TransferModel
 import TransferProtocol
 
-/// Answers on their way to a client, in memory of their own: content is read into its place and not copied on the way to the
-/// socket.
+/// Answers on their way to a client, in their own memory: content is read into place and is not copied again before the socket. Workers
+/// fill chunks; `WireConnection` sends them.
 ///
-/// `@unchecked Sendable`: the pool fills it, then hands it over and never touches it again.
+/// `@unchecked Sendable`: the pool fills a chunk, then hands it over and never touches it again.
 package final class AnswerChunk: OutboundChunk, @unchecked Sendable {
     private let bytes: UnsafeMutableRawBufferPointer
-    /// Whose memory it is; nil for memory of its own.
+    /// The buffer that the memory belongs to; nil if the chunk has allocated it.
     private let buffer: BlockBuffer?
-    /// Bytes that `room` leaves free for what goes around content.
+    /// Bytes that `room` does not count, for headers and messages around content.
     private let reserve: Int
 
     package private(set) var count = 0
 
-    /// Bytes of content in data frames, as it is in files.
+    /// Bytes of content in data frames, before compression.
     private(set) var contentCount = 0
 
     /// The turn of the thread that fills the chunk; nil if the chunk may be filled without a time limit.
     var turn: Turn?
 
-    /// Where the data frame begins that was appended last.
+    /// Offset of the last data frame.
     private var lastData = 0
     private var scratch: [UInt8] = []
 
     /// - Parameters:
-    ///   - room: bytes that it has to hold.
-    ///   - reserve: bytes beside them that `room` does not count.
-    ///   - pool: where its memory comes from, if there is enough: to take new memory for each chunk is to have the kernel
-    ///     clear it.
+    ///   - room: bytes that the chunk has to hold.
+    ///   - reserve: bytes in addition, which `room` does not count.
+    ///   - pool: provides the memory, if it has a free buffer that is large enough. The kernel would have to clear newly allocated memory
+    ///     for each chunk.
     init(room: Int, reserve: Int = 0, from pool: BufferPool? = nil) {
         let size = room + reserve
         self.reserve = reserve
@@ -44,7 +44,7 @@ package final class AnswerChunk: OutboundChunk, @unchecked Sendable {
 
     package var filled: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[..<count]) }
 
-    /// Bytes of content that it can still take.
+    /// Bytes of content that still fit.
     var room: Int { max(0, bytes.count - count - reserve) }
 
     func append(_ more: [UInt8]) {
@@ -54,17 +54,19 @@ package final class AnswerChunk: OutboundChunk, @unchecked Sendable {
         count += more.count
     }
 
-    /// Takes back what came last.
+    /// Removes what was appended last.
+    ///
+    /// - Parameter count: an earlier value of the property `count`.
     func shorten(to count: Int) {
         // Trap: the caller gives what `count` was before.
         precondition(count <= self.count, "a chunk only becomes shorter")
         self.count = count
     }
 
-    /// Appends what `body` puts into memory of that size.
+    /// Appends what `body` writes into memory of the given size.
     ///
-    /// - Parameter body: returns how many bytes it has put there. If these are fewer, they are not added.
-    /// - Returns: the content; nil if it was less.
+    /// - Parameter body: returns how many bytes it has written. If that is less than `length`, nothing is added.
+    /// - Returns: the content; nil if `body` wrote less.
     func append<E: Error>(
         _ length: Int, _ body: (UnsafeMutableRawBufferPointer) throws(E) -> Int
     ) throws(E) -> UnsafeRawBufferPointer? {
@@ -80,28 +82,28 @@ package final class AnswerChunk: OutboundChunk, @unchecked Sendable {
 // MARK: Frames
 
 extension AnswerChunk {
-    /// Bytes for what goes around content: headers, the beginning of the answer, a digest, and an end that may have a
-    /// sentence (`Limits.text`).
+    /// Bytes for what surrounds content: headers, the beginning of the answer, a digest, and an end that may have a sentence
+    /// (`Limits.text`).
     private static let aroundContent = 2 << 10
 
-    /// A chunk of frames.
+    /// Makes a chunk of frames.
     ///
-    /// - Parameter room: bytes of content that it has to hold.
+    /// - Parameter room: bytes of content that the chunk has to hold.
     convenience init(frames room: Int, from pool: BufferPool? = nil) {
         self.init(room: room, reserve: Self.aroundContent, from: pool)
     }
 
-    /// Whether a message of any kind still fits, and its turn is not over.
+    /// Whether a message of any kind still fits, and the turn is not over.
     var takesMessage: Bool {
         bytes.count - count >= Limits.controlBody + FrameHeader.shortSize && turn?.isOver != true
     }
 
-    /// - Precondition: it fits.
+    /// - Precondition: the message fits; see `takesMessage`.
     func append(_ message: Message) {
         encode { message.encode(into: &$0) }
     }
 
-    /// Appends a data frame that only says how many zeros there are.
+    /// Appends a data frame that has only the number of zeros.
     func append(_ hole: Hole) {
         encode { hole.encode(into: &$0) }
     }
@@ -112,10 +114,10 @@ extension AnswerChunk {
         append(scratch)
     }
 
-    /// Appends a data frame whose content `body` puts into the memory that it gets.
+    /// Appends a data frame whose content `body` writes.
     ///
-    /// - Parameter body: returns how much it has put there. If that is less, the frame is not added.
-    /// - Returns: the content; nil if it was less.
+    /// - Parameter body: returns how many bytes it has written. If that is less than `length`, the frame is not added.
+    /// - Returns: the content; nil if `body` wrote less.
     func appendData<E: Error>(
         _ length: Int, _ body: (UnsafeMutableRawBufferPointer) throws(E) -> Int
     ) throws(E) -> UnsafeRawBufferPointer? {
@@ -130,9 +132,9 @@ extension AnswerChunk {
         return content
     }
 
-    /// Puts a shorter body in the place of that of the data frame that was just appended.
+    /// Replaces the body of the data frame that was just appended by a shorter one.
     ///
-    /// - Parameter body: outside this memory.
+    /// - Parameter body: memory outside this chunk.
     func replaceData(by body: UnsafeRawBufferPointer, _ encoding: BodyEncoding) {
         let end = count
         count = lastData

@@ -1,35 +1,34 @@
-/// One way to talk to the server: how its conversations are recognised, and who leads them. It has no state; what one
-/// conversation needs is in its session.
+/// The server's side of one wire: how clients of it are recognised, and which session serves them. It has no state; the state of a
+/// connection is in its session.
 protocol FrontEnd: Sendable {
-    /// For logs.
+    /// Name of the protocol in the log.
     var name: String { get }
 
-    /// What its conversations are called where TLS tells what runs above it (ALPN, RFC 7301), the preferred name first.
+    /// The protocol's names in TLS (ALPN, RFC 7301), the preferred one first.
     var protocols: [String] { get }
 
-    /// Bytes that decide in any case whether a client means this front end.
+    /// Number of first bytes that always suffice to decide whether a client means this front end.
     var openingSize: Int { get }
 
-    /// Whether a client that begins like this means this front end. Once it is `yes` or `no`, more bytes don't change it.
+    /// Whether a client that begins with these bytes means this front end. Once the answer is `yes` or `no`, more bytes do not change it.
     ///
-    /// - Parameter opening: the first bytes of a connection, none of them at the beginning.
+    /// - Parameter opening: the first bytes of a connection; empty at the beginning.
     func recognise(_ opening: [UInt8]) -> Recognition
 
-    /// Makes the connection with the session of this front end. A client that is to be turned away hears why in the words of this
-    /// front end.
+    /// Makes the connection with the session of this front end. A client that is refused learns the reason in this protocol.
     func connection(for handover: Handover, of core: ServerCore) -> any ServedConnection
 }
 
-/// What a front end makes of the first bytes of a connection.
+/// Whether the first bytes of a connection belong to a front end.
 enum Recognition: Equatable, Sendable {
     case yes
     case no
     case needsMore
 }
 
-/// What may be spoken on a listener.
+/// The front ends that a listener offers.
 struct FrontEnds: Sendable {
-    /// Answers whoever means none of them.
+    /// Serves clients that mean none of the front ends.
     let usual: any FrontEnd
 
     let others: [any FrontEnd]
@@ -38,44 +37,41 @@ struct FrontEnds: Sendable {
         (self.usual, self.others) = (usual, others)
     }
 
-    /// What may run above TLS, the preferred name first.
+    /// The names to offer in TLS (ALPN), the preferred one first.
     var protocols: [String] { usual.protocols + others.flatMap(\.protocols) }
 }
 
-/// Decides which front end a client means: by what both sides agreed on in TLS, or else by the client's first bytes, however
-/// these are cut. Neither reads nor waits itself.
+/// Decides which front end a client means: by what both sides agreed on in TLS, or else by the client's first bytes, in whatever pieces
+/// they arrive. It neither reads nor waits itself.
 ///
-/// Where there is one front end, or all others are out of the question, nothing is waited for: this side may have to talk
-/// first.
+/// If there is only one front end, or all others are ruled out, it waits for no bytes: the server may have to speak first.
 struct FrontEndChoice {
     private let frontEnds: FrontEnds
 
-    /// What the client has said first.
+    /// The first bytes from the client.
     private(set) var opening: [UInt8] = []
 
-    /// Whether it will say no more, or is not waited for any longer.
+    /// Whether the client sends no more, or the server no longer waits for more.
     private var isComplete = false
 
     init(_ frontEnds: FrontEnds) {
         self.frontEnds = frontEnds
     }
 
-    /// - Parameter name: of what both sides agreed to run above TLS.
-    /// - Returns: nothing where that doesn't decide it.
+    /// - Parameter name: of the protocol that both sides agreed on in TLS.
+    /// - Returns: nil if the name does not decide it.
     func frontEnd(named name: String?) -> (any FrontEnd)? {
         guard let name else { return nil }
         return ([frontEnds.usual] + frontEnds.others).first { $0.protocols.contains(name) }
     }
 
-    /// What the first bytes say.
-    ///
-    /// - Returns: nothing while more of them are needed.
+    /// The front end by the first bytes; nil while more bytes are needed.
     var frontEnd: (any FrontEnd)? {
         guard let possible = frontEnds.others.first(where: { recognition($0) != .no }) else { return frontEnds.usual }
         return switch recognition(frontEnds.usual) {
         case .yes: frontEnds.usual
         case .needsMore: nil
-        // The ones behind it don't count before this one is out of the question.
+        // The front ends after `possible` count only when it is ruled out.
         case .no: recognition(possible) == .yes ? possible : nil
         }
     }
@@ -86,13 +82,13 @@ struct FrontEndChoice {
         return isComplete || opening.count >= frontEnd.openingSize ? .no : .needsMore
     }
 
-    /// Bytes that may be received before it is decided in any case.
+    /// Most bytes to receive before a decision is certain.
     var room: Int {
         let longest = frontEnds.others.map(\.openingSize).reduce(frontEnds.usual.openingSize, max)
         return max(0, longest - opening.count)
     }
 
-    /// What the client has said first, to be kept by somebody else from now on.
+    /// Removes the first bytes and returns them to the caller.
     mutating func takeOpening() -> [UInt8] {
         defer { opening = [] }
         return opening
@@ -102,7 +98,7 @@ struct FrontEndChoice {
         opening += bytes
     }
 
-    /// Nothing more is waited for.
+    /// Notes that no more bytes are waited for.
     mutating func complete() {
         isComplete = true
     }

@@ -8,61 +8,60 @@ import TransferProtocol
 import TransferPorts
 import TransferSystem
 
-/// A connection of which the server knows what its client speaks, on the loop of the connection. `run` is called once; the rest may be
-/// called at any time.
+/// A connection whose protocol the server knows, on the connection's loop. `run` is called once; the other methods may be called at any
+/// time.
 protocol ServedConnection: Actor {
-    /// Lives through the whole conversation, or until its client rests.
+    /// Serves the client until the conversation ends or the client rests.
     ///
-    /// - Returns: what is left of the conversation with a client that rests, whose socket is open; nil where that is closed.
+    /// - Returns: the state of a resting client, whose socket is open; nil if the socket is closed.
     func run() async -> (any RestingSession)?
 
-    /// Lets what is under way finish, takes nothing else, and says goodbye.
+    /// Lets what is under way finish, accepts nothing else, and says goodbye.
     func drain()
 
-    /// Waits for nothing more; the client is told, so that it can go on elsewhere or later.
+    /// Stops waiting and ends the connection; the client is informed, so that it can continue elsewhere or later.
     func stop()
 
-    /// Ends at once, because others need the place. The socket is closed afterwards.
+    /// Ends at once, because another connection needs the place. The caller closes the socket afterwards.
     ///
-    /// - Parameter fault: what the client is told, where its wire can say it.
+    /// - Parameter fault: what the client receives, if its wire can express it.
     func evict(for fault: ProtocolFault)
 }
 
-/// What is kept of a conversation whose client says nothing: as little as it takes to go on, because thousands may rest.
+/// The state of a conversation whose client is silent. It is small, because thousands of clients may rest.
 protocol RestingSession: Sendable {
-    /// Makes the connection that goes on with it.
+    /// Makes the connection that continues the conversation.
     func connection(for handover: Handover, of core: ServerCore) -> any ServedConnection
 }
 
-/// A connection of which is known how both sides talk and which front end leads the conversation.
+/// An accepted connection whose protocol is known, as a front end receives it.
 ///
-/// `@unchecked Sendable`: the accepting side makes it on the loop and touches the driver no more; the session lives on the same
-/// loop.
+/// `@unchecked Sendable`: the accepting side makes it on the loop and does not use the driver afterwards; the session is on the same loop.
 struct Handover: @unchecked Sendable {
-    /// Of the connection; they grow.
+    /// Number of the connection; later connections have greater numbers.
     let number: Int
 
     let origin: PeerOrigin
     let loop: EventLoop
 
-    /// Has the socket, and the times since the client came: its handshake has one deadline over all of it.
+    /// Has the socket, and the time of accepting: the deadline of the handshake counts from then.
     let driver: ConnectionDriver
 
-    /// What can be seen of the connection from elsewhere.
+    /// What the status shows of the connection.
     let progress: ConnectionProgress
 
-    /// As they were when the client came.
+    /// The settings at the time of accepting.
     let settings: ServerSettings
 
-    /// What the client has said already.
+    /// Bytes that the client has sent already.
     let received: [UInt8]
 
-    /// What the client is told, and then nothing else; nil for a client that is to be served.
+    /// The only thing that the client receives; nil for a client that is served.
     let refusal: ProtocolFault?
 
-    /// Makes the connection of a session, which belongs to the connection from then on.
+    /// Makes the connection of a session, which owns the session from then on.
     ///
-    /// - Parameter ending: why the session serves nothing; nil where it does.
+    /// - Parameter ending: why the session serves nothing; nil if it serves.
     func connection<Session: ServedSession>(
         ending: SessionEnding? = nil, _ session: sending Session
     ) -> any ServedConnection {
@@ -72,37 +71,37 @@ struct Handover: @unchecked Sendable {
     }
 }
 
-/// Why a session with a client reads no more.
+/// Why a session reads no more from its client.
 enum SessionEnding: Equatable {
     /// The client said goodbye or closed between uploads.
     case done
     /// The connection broke, ended inside an upload, or was not used for too long.
     case lost(String)
-    /// The client may not come in, or not any more, or the server cannot serve it.
+    /// The client may not connect, or no longer may, or the server cannot serve it.
     case refused(Refusal)
-    /// The client broke the rules of what is spoken, or was given up.
+    /// The client broke the rules of the protocol, or the server gave it up.
     case fault(ProtocolFault)
-    /// The server is going.
+    /// The server is stopping and has ended the connection.
     case shutdown
 }
 
 // MARK: Sessions
 
-/// The server's side of a wire on one connection. Its client pays for what it makes the server hold, whatever is spoken: what waits for
-/// the client is bounded and counted, and a client that doesn't take it isn't read.
+/// The server's side of a wire on one connection. Its client is charged for what it makes the server hold, on any wire: what waits for the
+/// client is bounded and counted, and a client that does not take it is not read.
 protocol ServedSession: WireSession where Ending == SessionEnding, Remainder == (any RestingSession)? {
     var client: ServedClient { get }
 
-    /// Nothing that is under way is waited for any more.
+    /// Stops waiting for everything that is under way.
     func abandon()
 
-    /// What a client hears whose connection is closed at once, where its wire can say it.
+    /// The last bytes for a client whose connection is closed at once; empty if its wire cannot say why.
     func farewell(for fault: ProtocolFault) -> [UInt8]
 }
 
 extension WireConnection: ServedConnection where Session: ServedSession {
     func stop() {
-        // Also where the connection is ending already.
+        // Also if the connection is ending already.
         session.abandon()
         end(.shutdown)
     }
@@ -122,7 +121,7 @@ extension ServedSession {
 
     func holds(unsent count: Int) { client.count(unsent: count) }
 
-    /// A server waits for no answers.
+    /// False: a server waits for no answers.
     func isOwedAnswer(on connection: isolated Connection) -> Bool { false }
 
     func sendingFailed(_ error: StreamError, on connection: isolated Connection) {
@@ -132,28 +131,29 @@ extension ServedSession {
 
     func lost(_ reason: String, on connection: isolated Connection) { connection.end(.lost(reason)) }
 
-    /// From the moment on when nobody can connect any more, though this session may hear of that a little later.
+    /// True as soon as the server accepts no more connections, even if this session learns of that a little later.
     func isStopping(on connection: isolated Connection) -> Bool {
         connection.isDraining || client.intake.isStopping.load(ordering: .relaxed)
     }
 
-    /// The pool works for the client, which pays for it.
+    /// Runs work on the pool; the client is charged for it.
     func onPool<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
         await client.transport.pool.run(for: client.account, body)
     }
 }
 
-// MARK: What the client pays with
+// MARK: The client's account
 
-/// The client of one connection: where it comes from, what of the server serves it, and what it pays with. A session has one.
+/// The client of one connection: its address, the parts of the server that serve it, and the account that it is charged on. Each session
+/// has one.
 final class ServedClient {
-    /// Bytes of answers that may wait for a client that doesn't read them; then it isn't read either.
+    /// Most bytes of answers that may wait for a client; above that the client is not read.
     static let mostUnsent = 256 << 10
 
-    /// The same, while as much waits for all clients together as may.
+    /// The same limit, while too many answers wait for all clients together.
     private static let mostUnsentWhenCrowded = 1
 
-    /// Number of the connection; they grow.
+    /// Number of the connection; later connections have greater numbers.
     let number: Int
 
     let origin: PeerOrigin
@@ -161,21 +161,21 @@ final class ServedClient {
     let transport: Transport
     let observability: Observability
 
-    /// As they were when the client came.
+    /// The settings at the time of accepting.
     let settings: ServerSettings
 
-    /// What can be seen of the connection from elsewhere.
+    /// What the status shows of the connection.
     let progress: ConnectionProgress
 
     private(set) var holder: AccountHolder
 
-    /// The holder's. It pays for work on the pool, and for buffers.
+    /// The account of `holder`, which is charged for work on the pool and for buffers.
     private(set) var account: PoolAccount
 
-    /// Bytes that `Transport.unsent` counts for this connection.
+    /// Bytes that `Transport.unsent` includes for this connection.
     private var counted = 0
 
-    /// - Parameter holder: nil for a client that has not said who it is, whose address pays.
+    /// - Parameter holder: who is charged; nil for a client that has not said who it is: then its address is.
     init(_ handover: Handover, _ core: ServerCore, holder: AccountHolder? = nil) {
         (number, origin, settings) = (handover.number, handover.origin, handover.settings)
         (intake, transport, observability) = (core.intake, core.transport, core.observability)
@@ -184,9 +184,9 @@ final class ServedClient {
         account = transport.accounts.enter(self.holder)
     }
 
-    /// Has somebody else pay from now on.
+    /// Charges another holder from now on.
     ///
-    /// - Returns: whether that is another one than before.
+    /// - Returns: whether the holder has changed.
     func pay(as holder: AccountHolder) -> Bool {
         guard holder != self.holder else { return false }
         transport.accounts.leave(self.holder)
@@ -195,18 +195,18 @@ final class ServedClient {
         return true
     }
 
-    /// The connection is over: it pays for nothing any more.
+    /// The connection is over and is charged for nothing more.
     func leave() { transport.accounts.leave(holder) }
 
-    /// The deadline of the handshake no longer counts.
+    /// Ends the handshake: its deadline no longer applies.
     func establish() { transport.limits.withLock { $0.establish(number) } }
 
-    /// Whether more may be made that waits for the client.
+    /// Whether more answers may be made for the client.
     func hasRoom(behind unsent: Int) -> Bool {
         unsent < (transport.isCrowded ? Self.mostUnsentWhenCrowded : Self.mostUnsent)
     }
 
-    /// Tells how much waits for this client.
+    /// Updates how many bytes wait for this client.
     func count(unsent: Int) {
         transport.unsent.wrappingAdd(unsent - counted, ordering: .relaxed)
         counted = unsent
@@ -214,7 +214,7 @@ final class ServedClient {
 
     func log(_ event: LogEvent) { observability.log.write([event]) }
 
-    /// Says in the log why the session ends.
+    /// Logs why the session ends.
     func log(_ ending: SessionEnding?) {
         let peer = origin.name
         switch ending {
@@ -236,9 +236,9 @@ extension StreamSocket {
 }
 
 extension Sender {
-    /// The client of a connection, which has gone when the end of what it sends has come.
+    /// The client of a connection. It counts as gone when the end of the stream has arrived.
     ///
-    /// - Returns: nil where the socket is closed already.
+    /// - Returns: nil if the socket is closed already.
     init?(_ handover: Handover) {
         guard let end = handover.driver.socket?.peerEnd else { return nil }
         self.init(connection: handover.number, isGone: { end.hasCome })

@@ -4,33 +4,33 @@ import TransferIO
 import TransferModel
 import TransferProtocol
 
-/// What clients ask of the files: the pool makes one chunk of answers while the one before it leaves.
+/// The requests of one client for files: the pool makes one chunk of answers while the previous one is sent.
 ///
-/// Part of a `BinarySession`. `admit` and `cancel` are called for what the client says, in order; `flushed` whenever it has taken some of
-/// what waits for it; `end` once, behind all of them.
+/// Part of a `BinarySession`. `admit` and `cancel` are called for the client's messages, in order; `flushed` whenever the client has taken
+/// some of the waiting bytes; `end` once, after all others.
 final class BinaryRequests {
-    /// Chunks that may wait, however little is in each.
+    /// Most chunks that may wait, however small they are.
     static let mostChunks = 3
 
-    /// The pool's side.
+    /// Answers the requests on the pool.
     let worker: RequestWorker
 
-    /// Decides whether content is compressed for the client; not at all before it has said what it takes.
+    /// Decides whether content is compressed for the client. Before the client has stated its formats, nothing is.
     private var governor = CompressionGovernor(.none)
     private var answers = AnswersOnTheirWay()
     private var waiting: (requests: [Request], cancelled: [UInt32]) = ([], [])
     /// Whether a task has the pool work on requests.
     private(set) var isServing = false
-    /// Whether the worker has more to do than what waits here.
+    /// Whether the worker has work besides what is in `waiting`.
     private var isBusy = false
-    /// Fired when the client has taken some of what waits for it.
+    /// Fired when the client has taken some of the bytes that wait for it.
     private let roomForAnswers = Signal()
 
     init(_ worker: RequestWorker) {
         self.worker = worker
     }
 
-    /// The client has said what it can read.
+    /// Sets the formats that the client can decompress.
     func compress(as formats: Set<CompressionFormat>) {
         if !formats.isEmpty { governor = CompressionGovernor(.auto, formats: formats) }
     }
@@ -84,7 +84,7 @@ final class BinaryRequests {
         connection.driver.wake.fire()
     }
 
-    /// Sends in a task of its own, so that the pool can begin with the next chunk before that.
+    /// Sends in a separate task, so that the pool can begin with the next chunk before that.
     private func queue(_ chunk: AnswerChunk, _ epoch: Int, on connection: isolated BinarySession.Connection) {
         guard chunk.count > 0, !connection.driver.isOver else { return }
         connection.session.client.progress.answered(chunk.count)
@@ -101,7 +101,7 @@ final class BinaryRequests {
         if compression.before > 0 { governor.compressed(before: compression.before, after: compression.after) }
     }
 
-    /// Tells the governor what has left, and whether the client's link is what holds up the rest.
+    /// Tells the governor what was sent, and whether the client's link holds up the rest.
     func flushed(_ outbound: borrowing Outbound<AnswerChunk>) {
         let now = MonotonicTime.now
         for (content, epoch) in answers.left(upTo: outbound.appended - outbound.count) {
@@ -111,7 +111,7 @@ final class BinaryRequests {
         roomForAnswers.fire()
     }
 
-    /// Lets the work on requests come to an end.
+    /// Waits until the work on requests has ended.
     func end(on connection: isolated BinarySession.Connection) async {
         isBusy = false
         roomForAnswers.fire()
@@ -120,7 +120,7 @@ final class BinaryRequests {
     }
 }
 
-/// Which of the bytes that wait for a client are content, and what was decided about them.
+/// Tracks which of the bytes that wait for a client are content, and in which epoch of the governor they were made.
 struct AnswersOnTheirWay {
     private struct Span {
         let bytes: Range<Int>
@@ -129,23 +129,23 @@ struct AnswersOnTheirWay {
         var sent = 0
     }
 
-    /// In the order in which they leave.
+    /// In the order of sending.
     private var spans: [Span] = []
 
-    /// A chunk is appended.
+    /// Notes an appended chunk.
     ///
     /// - Parameters:
-    ///   - bytes: where it lies in all that was ever sent.
-    ///   - content: bytes of content in it, taken as spread evenly.
-    ///   - epoch: the governor's, when it decided about the chunk.
+    ///   - bytes: its range in all bytes of the connection.
+    ///   - content: bytes of content in it; they count as evenly distributed.
+    ///   - epoch: of the governor, when it decided about the chunk.
     mutating func append(_ bytes: Range<Int>, content: Int, epoch: Int) {
         guard content > 0, !bytes.isEmpty else { return }
         spans.append(Span(bytes: bytes, content: content, epoch: epoch))
     }
 
-    /// All up to that place has left.
+    /// Notes that everything up to an offset was sent.
     ///
-    /// - Returns: the content that has left since the last call.
+    /// - Returns: the content that was sent since the last call.
     mutating func left(upTo place: Int) -> [(content: Int, epoch: Int)] {
         var left: [(content: Int, epoch: Int)] = []
         while let span = spans.first, place > span.bytes.lowerBound {

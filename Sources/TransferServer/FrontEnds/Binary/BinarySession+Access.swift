@@ -9,9 +9,10 @@ import TransferPorts
 import TransferProtocol
 import TransferSystem
 
-/// Whether the client may come in. Until that is known nothing behind its `hello` is looked at.
+/// Deciding whether the client may connect. Until then nothing after its `hello` is parsed.
 extension BinarySession {
-    /// Decides about the client that has said hello. Afterwards it has its welcome, or the session is ending.
+    /// Decides whether the client that has sent `hello` may connect. Afterwards it has its welcome, or the session is
+    /// ending.
     func decide(_ hello: Hello, on connection: isolated Connection) async {
         guard let gate = client.transport.gate else { return welcome(hello, on: connection) }
         let began = MonotonicTime.now
@@ -37,14 +38,14 @@ extension BinarySession {
     }
 
     private func welcome(_ hello: Hello, on connection: isolated Connection) {
-        // Before the first upload, so that no thread is in the worker yet.
+        // Before the first upload no thread is in the worker, so its properties can be set.
         worker.intake.run = hello.run
         requests.worker.run = hello.run
         let caller = worker.intake.caller
         client.progress.established(client: caller.grant.source == .everyone ? nil : caller.sender)
         client.establish()
         connection.driver.liveness.established(now: .now)
-        // From here other deadlines count, and they may come before that of the handshake.
+        // Other deadlines count from here, and they may be earlier than that of the handshake.
         connection.armTimer()
         if hello.features.contains(.receipts) { worker.intake.giveReceipts() }
         requests.worker.takesHoles = hello.features.contains(.holes)
@@ -72,13 +73,13 @@ extension BinarySession {
             directory: resources.directoryIdentity, features: features)
     }
 
-    /// Work on the pool is the client's from now on.
+    /// Charges the client for the work on the pool from now on.
     private func pay(as holder: AccountHolder) {
         guard client.pay(as: holder) else { return }
         (worker.uploads.account, worker.intake.accountHolder) = (client.account, holder)
     }
 
-    /// Not at once, so that a client cannot try many secrets.
+    /// Refuses the client after a delay, so that it cannot try many secrets.
     private func refuse(_ refusal: Refusal, since began: MonotonicTime, on connection: isolated Connection) async {
         let end = began + refusal.delay
         if connection.ending == nil { await connection.loop.wait(until: end.nanoseconds) }
@@ -94,14 +95,14 @@ extension BinarySession {
 }
 
 extension Features {
-    /// What a client takes content compressed as.
+    /// The formats in which the client takes compressed content.
     fileprivate var compressionFormats: Set<CompressionFormat> {
         Set(CompressionFormat.allCases.filter { contains($0 == .zlib ? .zlib : .zstd) })
     }
 }
 
 extension UploadResult {
-    /// Tells a client why it may not come in.
+    /// The result that tells a client why it may not connect.
     init(_ refusal: Refusal) {
         self.init(
             id: .none, code: refusal.code, message: refusal.message,
@@ -110,6 +111,6 @@ extension UploadResult {
 }
 
 extension Interval {
-    /// As the protocol carries it; zero would tell a client to wait for ever.
+    /// The value on the wire; at least 1, because 0 would tell a client to wait for ever.
     fileprivate var wireMilliseconds: UInt32 { max(1, UInt32(clamping: nanoseconds / 1_000_000)) }
 }

@@ -9,9 +9,9 @@ import TransferProtocol
 import TransferPorts
 import TransferSystem
 
-/// The front end of Transfer's own protocol: frames, as docs/reference/protocol.md has them.
+/// The front end of the binary protocol, which docs/reference/protocol.md specifies.
 struct BinaryFrontEnd: FrontEnd {
-    /// What every frame begins with.
+    /// The first bytes of every frame.
     private static let version = [UInt8(FrameHeader.version >> 8), UInt8(truncatingIfNeeded: FrameHeader.version)]
 
     let name = "frames"
@@ -30,8 +30,8 @@ struct BinaryFrontEnd: FrontEnd {
     }
 }
 
-/// The session of a client that speaks frames. Reads and parses on the loop; what is to be stored goes to the pool in batches, a bounded
-/// number at a time, and what is asked of the files goes there beside it.
+/// The session of a client of the binary protocol. It reads and parses on the loop. Steps of uploads go to the pool in batches, a limited
+/// number at a time; requests go there separately, so that neither waits for the other.
 ///
 /// ```
 ///   bytes ──wire──► batch ──► UploadWorker ──► frames ──┐
@@ -47,11 +47,11 @@ final class BinarySession: ServedSession {
     let mail = MailWatch()
     var wire = BinaryWire()
     private let early = EarlyAnswers()
-    /// Whether something of uploads was found in what came last.
+    /// Whether the last received bytes had steps of uploads.
     private var hasUploads = false
-    /// Fired when the client has taken some of what waits for it.
+    /// Fired when the client has taken some of the bytes that wait for it.
     private let roomForResults = Signal()
-    /// How far the connection's bytes have results in them, counted from its beginning.
+    /// Offset of the end of the last results in all bytes of the connection.
     private var resultsEnd = 0
     private(set) var isAwaitingPeer = false
 
@@ -85,10 +85,10 @@ final class BinarySession: ServedSession {
         connection.send(frame)
     }
 
-    /// Running uploads are finished, those in parts as well. A client that has sent all parts but the last one has nothing open, and
-    /// still is in the middle of an upload. An answer that waits for the client is none yet.
+    /// Ends a draining connection when its uploads and answers are complete, multipart uploads included: a client that has sent all parts
+    /// but the last one has no upload open, and is still in the middle of one. An answer that still waits for the client is not complete.
     func endIfDone(on connection: isolated Connection) {
-        // A connection that ends has a thread in the worker already; that thread leaves the uploads that the worker has entered.
+        // If the connection is ending already, a thread is in the worker, and that thread leaves the uploads.
         guard connection.ending == nil, connection.isDraining, wire.isSettled, connection.pipe.isDrained,
             !requests.isServing, connection.outbound.isEmpty
         else { return }
@@ -100,15 +100,15 @@ final class BinarySession: ServedSession {
 // MARK: Reading
 
 extension BinarySession {
-    /// Bytes for which a hole counts where a rate is expected. It takes the client as long as a MiB of content takes it to digest, and
-    /// has eleven bytes; as many as these would let the client be far slower than the rate.
+    /// Bytes that a hole counts for in the expected rate. Digesting it takes the client as long as 1 MiB of content, but it is transmitted
+    /// in eleven bytes. As eleven bytes, holes would make the client look far slower than the rate.
     private static let worthOfHole = 4 << 10
 
-    /// What comes with a greeting is kept outside the buffers until it is decided whether the client may come in.
+    /// What arrives with the greeting is kept outside the buffers until the client is admitted.
     var mostReceived: Int { wire.isDecided ? .max : Limits.controlBody }
 
-    /// All clients that have not said who they are share an account for buffers, and deciding takes its time. What came behind the
-    /// greeting goes on in a buffer of the client's own.
+    /// All clients that are not admitted yet share an account for buffers, and deciding takes time. What arrives after the greeting
+    /// continues in a buffer of the client's own account.
     var isUndecided: Bool { wire.undecided != nil }
 
     func decide(on connection: isolated Connection) async {
@@ -117,7 +117,7 @@ extension BinarySession {
         wire.decided()
     }
 
-    /// Inside an upload, and behind uploads: a push sends many.
+    /// Inside an upload, and also after uploads, because a push sends many.
     var expectsContent: Bool { hasUploads || wire.isReceiving }
 
     func takesAnswers(on connection: isolated Connection) -> Bool {
@@ -149,9 +149,9 @@ extension BinarySession {
         if let batch = connection.pipe.filling { hasUploads = !batch.isEmpty }
         connection.send(wire.takeAnswers())
         worker.expectMore(connection.pipe.hasMore)
-        // A client that waits for mail has a use for the connection as long as it is heard of.
+        // A client that waits for mail keeps its connection as long as it sends anything.
         if mail.isListening { connection.driver.liveness.active(now: .now) }
-        // The last thing that a stopping server waits for may have been the end of an upload that it refused.
+        // A stopping server may have waited only for the end of an upload that it refused.
         endIfDone(on: connection)
     }
 
@@ -174,7 +174,7 @@ extension BinarySession {
 // MARK: Storing
 
 extension BinarySession {
-    /// Sends what the pool has for the client before it is done with what it works on.
+    /// Sends results that the worker has before its batch is finished.
     private func sendEarly(on connection: isolated Connection) {
         let (frames, settled) = early.take()
         wire.settled(settled)
@@ -182,8 +182,8 @@ extension BinarySession {
         endIfDone(on: connection)
     }
 
-    /// Whether the client has taken enough of the results, and of what was sent before them. Answers to requests that came behind them
-    /// do not count: a long one would keep uploads waiting for as long as it is sent.
+    /// Whether the client has taken enough of the results, and of what was sent before them. Answers to requests that were sent later do
+    /// not count: a long one would keep uploads waiting for as long as it is sent.
     private func takesResults(on connection: isolated Connection) -> Bool {
         let sent = connection.outbound.appended - connection.outbound.count
         return client.hasRoom(behind: max(0, resultsEnd - sent))
@@ -195,7 +195,8 @@ extension BinarySession {
         resultsEnd = connection.outbound.appended
     }
 
-    /// Not before there is room for what comes of it: a client that takes no results has as many bytes of them waiting as it may.
+    /// Waits first until there is room for the results: a client that does not take its results has at most as many bytes of them waiting
+    /// as it may.
     func work(on connection: isolated Connection) async {
         while connection.ending == nil, !connection.driver.isOver, !takesResults(on: connection) {
             isAwaitingPeer = true
@@ -235,7 +236,7 @@ extension BinarySession {
         return frame
     }
 
-    /// Stores what was received whole, says the last words, and closes.
+    /// Stores what was received completely, sends the last words, and closes.
     private func finish(on connection: isolated Connection) async {
         await connection.finishWork()
         await requests.end(on: connection)
@@ -252,7 +253,7 @@ extension BinarySession {
         case .fault(let fault): send(.result(UploadResult(fault)), on: connection)
         case .refused(let refusal): send(.result(UploadResult(refusal)), on: connection)
         case .shutdown:
-            // What was begun and has no result, has this one.
+            // This is the result of uploads that were begun and are not settled.
             let goodbye = Goodbye(.shuttingDown, Failure.serverStopping.message)
             send(wire.isSettled ? .goodbye(goodbye) : .result(.stopping), on: connection)
         case .lost, .done, nil: break
@@ -261,12 +262,13 @@ extension BinarySession {
 }
 
 extension UploadResult {
-    /// About a connection on which something was still open.
+    /// The last result on a connection on which an upload was still open.
     fileprivate static let stopping = UploadResult(
         id: .none, code: .shuttingDown, message: Failure.serverStopping.message)
 }
 
-/// Frames that a worker has for its client while it is still at work on something long.
+/// Frames that a worker sends to its client before its batch is finished. The worker calls `send`; the session takes the frames on its
+/// loop.
 package final class EarlyAnswers: Sendable {
     private struct State {
         var frames: [UInt8] = []
@@ -278,12 +280,12 @@ package final class EarlyAnswers: Sendable {
 
     package init() {}
 
-    /// - Parameter notify: called on the worker's thread when there is something to take.
+    /// - Parameter notify: called on the worker's thread when there are frames to take.
     func connect(_ notify: @escaping @Sendable () -> Void) {
         state.withLock { $0.notify = notify }
     }
 
-    /// - Parameter settled: uploads that have their answer with these frames.
+    /// - Parameter settled: uploads that these frames answer.
     func send(_ frames: [UInt8], settled: [UploadID] = []) {
         let notify = state.withLock { state in
             state.frames += frames

@@ -8,7 +8,7 @@ import TransferProtocol
 import TransferPorts
 import TransferSystem
 
-/// The steps of a conversation in frames: uploads, and questions that come before them. Results and answers become frames.
+/// Performs the steps of the binary protocol: uploads, and the questions that precede them. Results and answers become frames.
 ///
 /// Used by one thread at a time, by its `UploadWorker`.
 package final class BinarySteps: StepPerformer {
@@ -18,23 +18,23 @@ package final class BinarySteps: StepPerformer {
 
     private let early: EarlyAnswers
     private let expansion = DataExpansion()
-    /// What the client has asked and nobody has answered whole.
+    /// The client's question that is not completely answered yet.
     private var question: OpenQuestion?
-    /// Bytes of content that were taken in since the session ends before its time.
+    /// Bytes of content taken since the session began to end early.
     private var late: UInt64 = 0
     private var outcome = WorkerOutcome()
     private var lastReport: Int64 = 0
-    /// Bytes of frames that this turn has made, those that were sent early among them.
+    /// Bytes of frames made in this turn, including those that were sent early.
     private var made = 0
 
     /// Nanoseconds between two reports of progress to the client.
     private static let reportInterval: Int64 = 100_000_000
 
-    /// Bytes of content that are still taken in when the session ends before its time: some times what may wait in buffers as it
-    /// was sent. Of what is compressed, or stands for a hole, a few frames can be many times that, and nobody waits for them.
+    /// Bytes of content that are still taken when the session ends early: a few times of what may wait in buffers. Compressed content and
+    /// holes can be many times larger than their frames, and no client waits for them.
     static let mostLate: UInt64 = 16 << 20
 
-    /// - Parameter early: takes what cannot wait for the end of a batch.
+    /// - Parameter early: takes frames that cannot wait for the end of a batch.
     package init(_ uploads: ConnectionUploads, _ early: EarlyAnswers) {
         (self.uploads, self.early) = (uploads, early)
     }
@@ -45,19 +45,19 @@ package final class BinarySteps: StepPerformer {
 
     package var isAnswering: Bool { question != nil }
 
-    /// Bytes of frames from which on a turn is over: the client has to take them first.
+    /// Bytes of frames that end a turn: the client has to take them first.
     static let mostMade = 256 << 10
 
     package var hasRoom: Bool { made < Self.mostMade }
 
-    /// The session ends before its time, and more content than `mostLate` has been taken in since.
+    /// Whether the session ends early and has taken more than `mostLate` bytes of content since.
     package var isOver: Bool { late > Self.mostLate }
 
     package func perform(_ step: BinaryBatch.Operation, _ content: UnsafeRawBufferPointer) {
         switch step {
         case .begin(let begin): start(begin)
         case .resume(let begin): resume(begin)
-        // A client that takes no answers may have been given up with many questions.
+        // A client that takes no answers may have left many questions when it was given up.
         case .lookup(let lookup): question = isAbandoned ? nil : answer(lookup).map { .lookup($0) }
         case .data(let piece):
             settled(uploads.write { (upload) throws(Failure) in try take(piece, content, upload) })
@@ -94,7 +94,7 @@ package final class BinarySteps: StepPerformer {
         if settled.upload.hasEndedMultipart { outcome.hasEndedMultipart = true }
     }
 
-    /// The signature leaves behind the results that it is about.
+    /// Sends the signature after the results that it signs.
     package func signed(_ batch: SignedBatch) { send(.receipts(batch)) }
 
     package func endTurn(leaving left: BatchPipe<BinaryBatch>.Left, refusal: Refusal?) -> WorkerOutcome {
@@ -106,7 +106,7 @@ package final class BinarySteps: StepPerformer {
 
     package func connectionEnded() { question = nil }
 
-    /// Tells the client how far a long upload has come.
+    /// Tells the client how many bytes of a long upload have arrived.
     private func report() {
         guard let upload = uploads.current, upload.isLong else { return }
         let now = monotonicNanoseconds()
@@ -127,12 +127,12 @@ package final class BinarySteps: StepPerformer {
     }
 }
 
-/// What was acknowledged before, for a client that asks before it sends.
+/// Lookups: which uploads were acknowledged before, for a client that asks before it sends.
 extension BinarySteps {
-    /// Answers at once: the client may hold back what it has to send.
+    /// Sends the answer early: the client may be waiting for it before it sends content.
     ///
-    /// - Returns: what is to be answered later: when the client has taken this, or because files are read for it, and others have their
-    ///   turn first.
+    /// - Returns: the ids that are still to be answered: after the client has taken this answer, or after other clients have had their
+    ///   turn, because files have to be read. Nil if none are left.
     private func answer(_ lookup: Lookup) -> Lookup? {
         let found = intake.lookup(
             lookup.ids.map(intake.caller.inner), lookup.digest, room: Self.mostMade - made)
@@ -145,7 +145,7 @@ extension BinarySteps {
                 continue
             }
             let outcome = UploadOutcome.acknowledged(acknowledgement)
-            // The client has named no path and no kind, so it is told both.
+            // The client has stated neither path nor kind, so the answer has both.
             var result = UploadResult(outcome, of: id, askedFor: nil, by: intake.caller)
             result.kind = acknowledgement.kind
             Message.result(result).encode(into: &frames)
@@ -159,21 +159,21 @@ extension BinarySteps {
     }
 }
 
-/// A client's question, as long as it is being answered.
+/// A client's question while it is being answered.
 enum OpenQuestion {
-    /// What there is of an upload.
+    /// Which blocks of an upload the server has.
     case presence(OpenQuery)
 
-    /// What was acknowledged of uploads, the rest of them.
+    /// Which uploads are acknowledged; the ids that are not answered yet.
     case lookup(Lookup)
 }
 
-/// A client's question what there is of an upload.
+/// A client's question which blocks of an upload the server has.
 struct OpenQuery {
     fileprivate var query: PresenceQuery
     fileprivate var report: BlockReport
 
-    /// As the client knows it.
+    /// The upload's ID as the client knows it.
     fileprivate let id: UploadID
 
     fileprivate init(_ query: PresenceQuery, _ id: UploadID) {
@@ -182,9 +182,9 @@ struct OpenQuery {
     }
 }
 
-/// What there is of an upload already.
+/// Resuming: which blocks of an upload the server has.
 extension BinarySteps {
-    /// Begins to answer with the blocks that are there, and `accept`; or answers with a result.
+    /// Begins to answer with the blocks that the server has, then `accept`; or answers with a result.
     private func resume(_ begin: Begin) {
         switch intake.have(UploadIntent(begin, of: intake.caller)) {
         case .ended(let ended): settled(uploads.noted(ended))
@@ -192,7 +192,7 @@ extension BinarySteps {
         }
     }
 
-    /// Reads on for the open question: some blocks or files for each call, because others wait.
+    /// Continues to answer the open question, a few blocks or files in each call, because other clients wait.
     package func goOnAnswering() {
         guard let open = question.take(), !isAbandoned else { return }
         switch open {
@@ -203,7 +203,7 @@ extension BinarySteps {
         }
     }
 
-    /// With all threads only where nobody waits, and no further than the first blocks for a client that has gone.
+    /// Uses all digest threads only if no other client waits, and stops after the first blocks if the client has gone.
     private func goOn(with open: OpenQuery) {
         var open = open
         do throws(Failure) {
@@ -232,7 +232,7 @@ extension BinarySteps {
     }
 }
 
-/// Makes `have` frames of blocks that come in order.
+/// Makes `have` frames of blocks that are added in order.
 struct BlockReport {
     private let id: UploadID
     private let function: DigestFunction
@@ -258,7 +258,7 @@ struct BlockReport {
 }
 
 extension UploadIntent {
-    /// What a `begin` declares, with the server's ids.
+    /// The declarations of a `begin`, with the server's IDs.
     init(_ begin: Begin, of caller: Caller) {
         let extent: Extent =
             switch begin.scope {
@@ -277,12 +277,12 @@ extension UploadIntent {
 }
 
 extension UploadResult {
-    /// Milliseconds after which a client may try again what the server had no room for.
+    /// Milliseconds after which a client may repeat an upload for which the server had no room.
     private static let patience: UInt32 = 1000
 
     /// - Parameters:
-    ///   - id: as the client knows it.
-    ///   - path: that the client asked for, in the server's directory; nothing where it named none.
+    ///   - id: the upload's ID as the client knows it.
+    ///   - path: the path in the server's directory that the client asked for; nil if it named none.
     init(_ outcome: UploadOutcome, of id: UploadID, askedFor path: String?, by caller: Caller) {
         let pause = outcome.retryAfter.map { UInt32(clamping: $0.nanoseconds / 1_000_000) } ?? Self.patience
         self.init(
@@ -298,7 +298,7 @@ extension UploadResult {
 }
 
 extension Caller {
-    /// How a request ended, as the client understands it.
+    /// The outcome of a request, with paths as the client knows them.
     func outer(_ outcome: Outcome) -> Outcome {
         var outcome = outcome
         outcome.message = redacted(outcome.message)

@@ -5,37 +5,37 @@ import TransferIntake
 package import TransferModel
 package import TransferProtocol
 
-/// What a client says in frames, by the rules of the protocol: what is work for the pool becomes steps of a batch, what can be
-/// answered at once is, and the rest is for the session to see to. It neither sends, waits nor works itself.
+/// The server's side of the binary protocol, used by `BinarySession`: turns a client's frames into steps of a batch for the pool, answers
+/// at once what needs no work, and hands the rest to the session as a `Demand`. It neither sends, waits nor works itself.
 ///
 /// ```
 ///   greeting ──hello──► undecided ──decided──► decided
 /// ```
 ///
-/// The order of calls: `step` until it needs more, `takeAnswers` behind that; `settled` and `answered` whenever the pool has results.
+/// Order of calls: `step` until it needs more, then `takeAnswers`; `settled` and `answered` whenever the pool has results.
 package struct BinaryWire {
-    /// What was found, and what it asks of the session.
+    /// What the last frame, or piece of a frame, asks of the session.
     package enum Demand {
         /// More bytes are needed for the next frame.
         case needsMore
-        /// A piece of content; whether it stands for zeros that did not travel.
+        /// A piece of content. It may be a hole: zeros that were not transmitted.
         case content(isHole: Bool)
-        /// Decide whether this client may come in, and look at nothing else before.
+        /// Decide whether this client may connect, before any further frame is parsed.
         case decide(Hello)
-        /// An upload has begun, whose size may be known.
+        /// An upload has begun; its size may be unknown.
         case begun(isSized: Bool)
-        /// The client wants to know what there is of uploads.
+        /// The client asks what the server has of uploads (`resume` or `lookup`).
         case asked
         case answer(Request)
         case cancel(UInt32)
-        /// The client is done.
+        /// The client has said goodbye.
         case close
         case nothing
     }
 
     private enum Greeting {
         case awaited
-        /// The client has said who it is, and the server has not said whether it may come in.
+        /// The client has sent `hello`, and the server has not decided yet.
         case undecided(Hello)
         case decided
     }
@@ -44,32 +44,32 @@ package struct BinaryWire {
     private var machine = ServerConnection()
     private var greeting = Greeting.awaited
 
-    /// For the client, when all that was received is parsed: thousands of pings must not cost a call each.
+    /// Bytes for the client. They are sent when all received bytes are parsed: thousands of pings must not cost a system call each.
     private var answers: [UInt8] = []
 
     package init() {}
 
-    /// What the client says of itself, as long as that is not decided.
+    /// The client's `hello`, until it is decided whether the client may connect.
     package var undecided: Hello? { if case .undecided(let hello) = greeting { hello } else { nil } }
 
-    /// Whether the client was let in, or turned away.
+    /// Whether the client was admitted or refused.
     package var isDecided: Bool { if case .decided = greeting { true } else { false } }
 
-    /// Whether an upload is open, accepted or not.
+    /// Whether an upload is open, accepted or refused.
     package var isReceiving: Bool { machine.isReceiving }
 
-    /// Whether the client says nothing that it has not said whole, and has no upload open.
+    /// Whether no upload is open, and no frame is incomplete.
     package var isBetweenUploads: Bool { !isReceiving && parser.isBetweenFrames }
 
     /// Whether every upload that was begun has its result, and every request its answer.
     package var isSettled: Bool { machine.isSettled }
 
-    /// The session has said whether the client may come in.
+    /// Notes that the session has decided whether the client may connect.
     package mutating func decided() { greeting = .decided }
 
-    /// Takes the next frame, or piece of one, from what is unparsed.
+    /// Takes the next frame, or piece of a frame, from the unparsed bytes.
     ///
-    /// - Parameter isStopping: whether nothing new is taken in.
+    /// - Parameter isStopping: whether nothing new is accepted.
     package mutating func step(
         _ batch: BinaryBatch, isStopping: @autoclosure () -> Bool
     ) throws(ProtocolFault) -> Demand {
@@ -100,7 +100,7 @@ package struct BinaryWire {
             greeting = .undecided(hello)
             return .decide(hello)
         case .begin(let begin):
-            // Whether it is some of an upload that was under way, the worker knows.
+            // Only the worker knows whether this part or end belongs to an upload that is under way.
             guard begin.scope != .whole || !isStopping() else { return refuse(begin) }
             batch.operations.append(.begin(begin))
             return .begun(isSized: begin.size != nil)
@@ -142,22 +142,22 @@ package struct BinaryWire {
         return answers
     }
 
-    /// Uploads have their results.
+    /// Notes that uploads have their results.
     package mutating func settled(_ ids: [UploadID]) {
         for id in ids { machine.settled(id) }
     }
 
-    /// Requests have their whole answers.
+    /// Notes that requests have their complete answers.
     package mutating func answered(_ ids: [UInt32]) {
         for id in ids { machine.answered(id) }
     }
 }
 
-/// One receive buffer on its way to the pool, with what was found in it, in order.
+/// One receive buffer on its way to the pool, with the steps that were found in it, in order.
 ///
 /// `@unchecked Sendable`: the session fills it, then hands it over and never touches it again.
 package final class BinaryBatch: StepBatch, @unchecked Sendable {
-    /// A step of an upload; data lies in the buffer.
+    /// A step of an upload; the content of `data` is in the buffer.
     package enum Operation {
         case begin(Begin)
         case resume(Begin)
@@ -168,17 +168,17 @@ package final class BinaryBatch: StepBatch, @unchecked Sendable {
         case abort
     }
 
-    /// Steps in one batch at most. The smallest frame has 7 bytes, so without a bound a buffer full of them would become
-    /// thirty times as much memory; this many are 128 KiB.
+    /// Most steps in one batch. The smallest frame has 7 bytes, so without a limit a buffer full of them would need thirty times as much
+    /// memory; 1024 steps need 128 KiB.
     static let mostOperations = 1024
 
-    /// Bytes of holes in one batch at most, and of one frame: each is digested, whatever it has taken to send. A client that sends
-    /// nothing else is not read while eight batches of them wait.
+    /// Bytes of holes after which a batch is complete; one frame may have as many. The server digests each of these bytes, although none
+    /// was transmitted. A client that sends only holes is not read while eight such batches wait.
     static let mostHoles = 64 << 20
 
     package var input: ReceiveBuffer
     package var operations: [Operation] = []
-    /// Bytes that its holes stand for.
+    /// Bytes of holes in the batch.
     private var holes = 0
 
     package init(_ buffer: BlockBuffer, carry: [UInt8]) {
@@ -193,7 +193,7 @@ package final class BinaryBatch: StepBatch, @unchecked Sendable {
 
     package var isComplete: Bool { operations.count >= Self.mostOperations || holes >= Self.mostHoles }
 
-    /// Whether it has more than content of what has begun before.
+    /// Whether the batch begins or asks for an upload, rather than continuing one.
     package var hasBeginnings: Bool {
         operations.contains { operation in
             switch operation {
@@ -203,12 +203,12 @@ package final class BinaryBatch: StepBatch, @unchecked Sendable {
         }
     }
 
-    /// Adds a piece whose range counts from the first unparsed byte. What of one frame came in several pieces becomes one
-    /// again: each is a call to the disk.
+    /// Adds a piece, whose range counts from the first unparsed byte. Pieces of one frame are joined again, because each is one call to the
+    /// disk.
     func append(_ piece: DataPiece) {
         var placed = piece
         placed.range = input.placed(piece.range)
-        // One that is none ends its upload before it costs anything.
+        // A malformed hole does not count: it ends its upload before it costs anything.
         if placed.encoding == .hole, let hole = try? Hole(bytes(placed)) { holes += hole.count }
         if case .data(let last)? = operations.last, let joined = last.joined(with: placed) {
             operations[operations.count - 1] = .data(joined)
@@ -224,14 +224,14 @@ package final class BinaryBatch: StepBatch, @unchecked Sendable {
     }
 }
 
-/// What came of a batch: frames for the client and uploads that have their result now.
+/// The results of a batch: frames for the client, and the uploads that are settled now.
 package struct WorkerOutcome: Sendable {
     package var frames: [UInt8] = []
     package var settled: [UploadID] = []
-    /// Whether an upload in parts is over: another connection may have waited for that.
+    /// Whether a multipart upload is over; another connection may wait for that.
     var hasEndedMultipart = false
-    /// What the worker has left to do of what it has already.
+    /// What the worker still has to do with what it has already.
     package var left = BatchPipe<BinaryBatch>.Left.nothing
-    /// Why the client may begin nothing any more.
+    /// Why the client may begin nothing any more; nil if it may.
     package var refusal: Refusal?
 }

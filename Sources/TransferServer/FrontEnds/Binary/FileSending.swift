@@ -6,24 +6,24 @@ import TransferProtocol
 import TransferPorts
 import TransferSystem
 
-/// The answer to a `fetch`: reads a file, digests it on the way and makes frames of it. `RequestWorker` makes one for each request and
-/// has it fill a chunk of frames in each turn, until the content and its digest are said. Used by one thread at a time.
+/// The answer to a `fetch`: reads a file, digests it and makes frames of it. `RequestWorker` makes one for each request and lets it fill a
+/// chunk of frames in each turn, until content and digest are complete. Used by one thread at a time.
 final class FileSending {
     let request: FetchRequest
 
-    /// Where it is in the server's directory. Of a delivery, what its sender calls it.
+    /// Path in the server's directory; for a delivery, the name that its sender gave it.
     let path: RelativePath
 
     /// Nanoseconds of the monotonic clock.
     let started = monotonicNanoseconds()
 
-    /// Bytes of the whole content.
+    /// Bytes of the complete content.
     var size: UInt64 { content.attributes.size }
 
-    /// The delivery whose content this is; nothing for a stored file.
+    /// The delivery whose content this is; nil for a stored file.
     let delivery: Delivery?
 
-    /// The file, should it turn out to be rotten.
+    /// What to record of the file if it turns out to be rotten; nil for a delivery, or if the catalog has no digest.
     var suspect: RottenFile? {
         guard delivery == nil else { return nil }
         return known.map { RottenFile(version: content.attributes.version, digest: $0) }
@@ -31,37 +31,37 @@ final class FileSending {
 
     private let content: any ReadableContent
     private let digester: ContentDigester
-    /// What the catalog says that the digest is.
+    /// The digest of the whole in the catalog; nil if it has none.
     private let known: Digest?
-    /// Where the content begins that is sent.
+    /// Offset of the first byte to send.
     private let first: UInt64
-    /// Where it ends.
+    /// Offset behind the last byte to send.
     private let end: UInt64
-    /// What of it comes next.
+    /// Offset of the next byte to send.
     private var offset: UInt64
-    /// Bytes in front of it that are digested and not sent.
+    /// Bytes before `first` that are still to be digested, because the client has them already.
     private var prefix: UInt64
-    /// Bytes that are not in holes, where there are any and the client takes them.
+    /// Bytes outside holes; nil if the file has no holes or the client does not take them.
     private let filled: UInt64?
 
-    /// Content for which another frame is worth its header.
+    /// Bytes of content that are worth another frame header.
     private static let leastData = 4 << 10
 
-    /// Bytes that are only digested before others have their turn: some milliseconds.
+    /// Bytes that are digested in one turn without being sent; this takes some milliseconds.
     static let prefixStep: UInt64 = 16 << 20
 
-    /// Bytes of holes that are sent before others have their turn, for the same reason.
+    /// Bytes of holes that are sent in one turn, for the same reason.
     private static let holeStep: UInt64 = 16 << 20
 
-    /// Bytes for a hole and the digest of a block.
+    /// Bytes of frames for a hole and the digest of a block.
     private static let holeRoom = 128
     private static let readSize = 256 << 10
 
     /// - Parameters:
-    ///   - known: the digest that is known of the content as it is.
-    ///   - digester: reset.
-    ///   - takesHoles: whether the client does.
-    ///   - delivery: the one whose content this is; nothing for a stored file.
+    ///   - known: the digest of the current content, if it is known.
+    ///   - digester: must be reset.
+    ///   - takesHoles: whether the client accepts holes.
+    ///   - delivery: the delivery whose content this is; nil for a stored file.
     init(
         _ request: FetchRequest, _ path: RelativePath, _ content: any ReadableContent, known: Digest?,
         digester: ContentDigester, takesHoles: Bool, delivery: Delivery? = nil
@@ -78,16 +78,16 @@ final class FileSending {
         if attributes.size > UInt64(Limits.blockSize) { content.expectAll() }
     }
 
-    /// Whether the file is the one that a part of is wanted.
+    /// Whether the file still has the version of which the client wants a part.
     var isWanted: Bool { request.length == nil || content.attributes.fileVersion == request.version }
 
-    /// Whether the content ends with what is sent.
+    /// Whether the sent range ends with the content.
     var isLast: Bool { end == size }
 
-    /// Bytes that `end` is about: of the whole, or of the part that was asked for.
+    /// Bytes that `end` states: of the whole, or of the part that was requested.
     var endSize: UInt64 { request.length == nil ? size : end - first }
 
-    /// What tells the client of what follows.
+    /// The frame before the content, which describes it.
     var beginning: FetchedFile {
         let attributes = content.attributes
         return FetchedFile(
@@ -95,11 +95,11 @@ final class FileSending {
             version: attributes.fileVersion, offset: first, filled: filled)
     }
 
-    /// Fills the chunk as far as it can, or does what there is to do before.
+    /// Fills the chunk as far as possible, or digests the content before `first`.
     ///
     /// - Parameter compression: what is done with the content.
-    /// - Returns: the digest for `end` when all is sent; nothing to go on, with another chunk.
-    /// - Throws: `fileChanged`; `contentLost` when the content is no longer what was acknowledged.
+    /// - Returns: the digest for `end` when everything is sent; nil if another chunk is needed.
+    /// - Throws: `fileChanged`; `contentLost` if the content is no longer what was acknowledged.
     func fill(_ chunk: AnswerChunk, _ compression: inout AnswerCompression) throws(Failure) -> Digest? {
         guard prefix == 0 else {
             try digestPrefix()
@@ -133,7 +133,7 @@ final class FileSending {
         if let block { chunk.append(block) }
     }
 
-    /// - Returns: how many bytes they were.
+    /// - Returns: the number of zeros that the hole has.
     private func sendHole(_ count: UInt64, in chunk: AnswerChunk) -> UInt64 {
         let zeros = ZeroBytes.prefix(Int(count))
         chunk.append(Hole(count: zeros.count))
@@ -141,9 +141,9 @@ final class FileSending {
         return UInt64(zeros.count)
     }
 
-    /// Digests what is sent.
+    /// Digests content that is sent.
     ///
-    /// - Returns: what says the digest of the block that it fills, where it fills one.
+    /// - Returns: the message with the digest of the block that these bytes complete; nil if they complete none.
     private func take(_ bytes: UnsafeRawBufferPointer) -> Message? {
         offset += UInt64(bytes.count)
         var finished: [UInt8]?
@@ -153,7 +153,7 @@ final class FileSending {
         return .block(BlockDigest(index: offset / UInt64(Limits.blockSize) - 1, digest: digest))
     }
 
-    /// The digest of the whole needs what the client has already.
+    /// Digests content that the client has already, because the digest of the whole includes it.
     private func digestPrefix() throws(Failure) {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
         defer { buffer.deallocate() }
@@ -170,7 +170,7 @@ final class FileSending {
     private func finish() throws(Failure) -> Digest {
         guard content.isUnchanged else { throw changed }
         guard request.length == nil else { return digester.finish().digest }
-        // Without its front the digester has another digest.
+        // If the content before `first` was not digested, the digester does not have the digest of the whole.
         guard known == nil || first == 0 else { return known ?? digester.finish().digest }
         let digest = digester.finish().digest
         guard let known, known != digest else { return digest }
@@ -184,7 +184,7 @@ extension LogEvent {
     static func fetched(_ sending: FileSending, _ digest: Digest, peer: String) -> LogEvent {
         let (path, size) = (sending.path.string, sending.size)
         guard sending.request.length == nil else {
-            // A long file goes in hundreds of parts; the last one stands for it.
+            // A long file is sent in hundreds of parts; only the last one is logged at this level.
             return LogEvent(
                 sending.isLast ? .info : .debug, "fetched", "sent \(path.escapedForDisplay), \(size) bytes in parts",
                 [("path", .string(path)), ("size", .unsigned(size)), ("peer", .string(peer))])
@@ -217,7 +217,7 @@ extension LogEvent {
             [("path", .string(path)), ("peer", .string(peer))])
     }
 
-    /// What was made, moved or put into the trash.
+    /// Something was made, moved or put into the trash.
     static func changed(_ request: Request, peer: String) -> LogEvent {
         if case .remove(let remove) = request { return .discarded(remove.path, peer: peer) }
         let path = request.path.escapedForDisplay
@@ -229,7 +229,7 @@ extension LogEvent {
         return LogEvent(.info, name, message, [("path", .string(request.path)), ("peer", .string(peer))])
     }
 
-    /// - Parameter isRepeated: whether the client had the same failure logged before.
+    /// - Parameter isRepeated: whether the same failure of this client was logged before.
     static func requestFailed(_ path: String, _ error: Failure, peer: String, isRepeated: Bool) -> LogEvent {
         let event = LogEvent(
             isRepeated ? .debug : .warning, "requestFailed",

@@ -6,23 +6,23 @@ import TransferModel
 import TransferProtocol
 import TransferPorts
 
-/// The answer to a request, made step by step. Belongs to one task at a time.
+/// The answer to a request, which `RequestWorker` makes step by step. Used by one task at a time.
 protocol RequestAnswer {
-    /// Of the request.
+    /// ID of the request that this answers.
     var id: UInt32 { get }
 
-    /// What the log calls it.
+    /// Names the request in the log.
     var subject: String { get }
 
-    /// Whether the client wants to hear of what comes later.
+    /// Whether the client wants to be notified of later deliveries.
     var watches: Bool { get }
 
-    /// Fills the chunk as far as it can, or does as much as is to be done in one turn.
+    /// Fills the chunk as far as possible, or does the work of one turn.
     ///
-    /// - Returns: how it ended, when that was all.
+    /// - Returns: the outcome when the answer is complete; nil if it is not.
     func fill(_ chunk: AnswerChunk) throws(Failure) -> Outcome?
 
-    /// What there is to say of it in the log, when all is done.
+    /// Events to log when the answer is complete.
     func events(peer: String) -> [LogEvent]
 }
 
@@ -32,61 +32,61 @@ extension RequestAnswer {
     func events(peer: String) -> [LogEvent] { [] }
 }
 
-/// What came of some work on requests.
+/// The results of one step of a `RequestWorker`.
 package struct RequestOutcome: Sendable {
-    /// For the client.
+    /// The frames that this step has made for the client.
     package var chunk: AnswerChunk
 
-    /// What was done with the content in it.
+    /// What was done with the content in the chunk.
     package var compression: AnswerCompression
 
-    /// Whether content begins in it, of which nothing is known.
+    /// Whether other content begins in the chunk, so that what the governor has measured no longer applies.
     package var beginsContent = false
 
-    /// Requests that have their whole answer with it.
+    /// Requests whose answers are complete with this chunk.
     package var answered: [UInt32] = []
 
-    /// Whether there is more to do.
+    /// Whether the worker has more to do.
     package var isBusy = false
 
-    /// Whether the client wants to hear of its mail from now on.
+    /// Whether the client wants to be notified of new mail from now on.
     package var watches = false
 
-    /// Why the client may ask for nothing any more.
+    /// Why the client may ask for nothing any more; nil if it may.
     package var refusal: Refusal?
 
-    /// Between two steps.
+    /// The placeholder between two steps.
     static let nothing = RequestOutcome(
         chunk: AnswerChunk(frames: 0), compression: AnswerCompression(.plain, CompressorPool()))
 }
 
-/// What a step of a worker does with the content that it sends, and what came of that.
+/// What a step does with the content that it sends, and its measurements.
 package struct AnswerCompression: Sendable {
-    /// Bytes of content of one file in a chunk, however small they become: some 8 ms of a thread.
+    /// Most bytes of one file's content in a chunk before compression; they take about 8 ms of a thread.
     static let mostContent = 1 << 20
 
     private let choice: CompressionGovernor.Choice
     private let compressors: CompressorPool
 
-    /// What the methods did that were to be measured.
+    /// Measurements of the methods that were to be measured.
     package private(set) var figures: [CompressionFigures] = []
 
-    /// Bytes of content that were to be compressed, and what they take now.
+    /// Bytes of content that were to be compressed, and their size after compression.
     package private(set) var (before, after) = (0, 0)
 
     init(_ choice: CompressionGovernor.Choice, _ compressors: CompressorPool) {
         (self.choice, self.compressors) = (choice, compressors)
     }
 
-    /// Bytes of content that another data frame is worth, and may hold.
+    /// Bytes of content that are worth another data frame, and that one may hold.
     func contentSizes(in chunk: AnswerChunk, usual: (least: Int, most: Int)) -> (least: Int, most: Int) {
         guard case .compress = choice else { return usual }
         guard chunk.contentCount < Self.mostContent else { return (usual.most, 0) }
-        // What is left of a chunk is no place for a frame that would be far larger in another.
+        // A frame that would be far larger in the next chunk is not begun in the rest of this one.
         return (chunk.contentCount > 0 ? FrameCompressor.mostContent : usual.least, FrameCompressor.mostContent)
     }
 
-    /// Compresses the data frame that was just appended to the chunk, or measures what that would have done.
+    /// Compresses the data frame that was just appended to the chunk, or measures compression.
     mutating func apply(to content: UnsafeRawBufferPointer, in chunk: AnswerChunk) {
         switch choice {
         case .plain: break
@@ -103,13 +103,13 @@ package struct AnswerCompression: Sendable {
     }
 }
 
-/// The answer to a `compare`: some files for each turn, because a folder may have any number of them.
+/// The answer to a `compare`: looks at some files in each turn, because a folder may have any number of them.
 final class FolderAnswer: RequestAnswer {
-    /// What is compared with the client's digest.
+    /// What the client's digest is compared with.
     enum Subject {
-        /// What was acknowledged.
+        /// Uploads that were acknowledged, by the catalog.
         case uploads(FolderComparison, isDurable: Bool)
-        /// What is there.
+        /// Entries of the folder on disk.
         case entries(any StoredListing)
     }
 
@@ -118,7 +118,7 @@ final class FolderAnswer: RequestAnswer {
     private var entries = FolderDigester()
     private var isSame = false
 
-    /// Files and folders looked at in one turn.
+    /// Files and folders that are looked at in one turn.
     private static let entriesAtOnce = 512
 
     init(_ request: CompareRequest, _ subject: Subject) {
@@ -137,14 +137,14 @@ final class FolderAnswer: RequestAnswer {
         return Outcome(id: id, code: .alreadyStored, isDurable: isDurable, count: UInt64(request.digest.count))
     }
 
-    /// - Returns: whether it is the same, once that is known.
+    /// - Returns: whether both digests are the same; nil while that is not known.
     private func step() throws(Failure) -> Bool? {
         switch compared {
         case .uploads(let comparison, _): return comparison.step()
         case .entries(let listing):
             let found = try listing.forEach(Self.entriesAtOnce) { name, attributes in entries.add(name, attributes) }
             guard found < Self.entriesAtOnce else { return entries.count > request.digest.count ? false : nil }
-            // The client has nothing that it could be the same as.
+            // Entries without a valid path are not in the digest, and a client cannot have them.
             return listing.unlisted == 0 && entries.digest == request.digest
         }
     }
@@ -155,44 +155,44 @@ final class FolderAnswer: RequestAnswer {
     }
 }
 
-/// The answer to a `list`: goes through a folder page by page. Belongs to one task at a time.
+/// The answer to a `list`: reads a folder page by page. Used by one task at a time.
 final class FolderListing {
     let request: ListRequest
     private let listing: (any StoredListing)?
     private let known: KnownUploads
-    /// Parts of the trash that are still to be looked at.
+    /// Parts of the trash that are not listed yet.
     private var batches: ArraySlice<TrashBatch> = []
     private var waiting: ArraySlice<ListedEntry> = []
 
-    /// Entries that were sent.
+    /// Number of entries sent so far.
     private(set) var count: UInt64 = 0
 
-    /// What was left out because no path can have its name.
+    /// Number of entries that are left out because their names are not valid in paths.
     var unlisted: UInt64 { listing?.unlisted ?? 0 }
 
-    /// Entries looked at together: each page is one turn at the catalog.
+    /// Entries that are looked up together; each page is one query of the catalog.
     private static let pageSize = 128
 
-    /// - Parameter listing: nothing for a folder that is not there yet.
+    /// - Parameter listing: nil for a folder that does not exist yet.
     init(_ request: ListRequest, _ listing: (any StoredListing)?, _ known: KnownUploads) {
         (self.request, self.listing, self.known) = (request, listing, known)
     }
 
-    /// The answer to a question about one path.
+    /// Answers a question about one path.
     init(_ request: ListRequest, about entry: ListedEntry, _ known: KnownUploads) {
         (self.request, listing, self.known) = (request, nil, known)
         waiting = [entry]
     }
 
-    /// The answer to a question about the trash itself.
+    /// Answers a question about the trash itself.
     init(_ request: ListRequest, _ batches: [TrashBatch], _ known: KnownUploads) {
         (self.request, listing, self.known) = (request, nil, known)
         self.batches = batches[...]
     }
 
-    /// Fills the chunk as far as it can.
+    /// Fills the chunk as far as possible.
     ///
-    /// - Returns: whether that was all.
+    /// - Returns: whether the answer is complete.
     func fill(_ chunk: AnswerChunk) throws(Failure) -> Bool {
         while chunk.takesMessage {
             if waiting.isEmpty { waiting = try nextPage()[...] }
@@ -239,13 +239,13 @@ extension FolderListing {
 }
 
 extension ListedEntry {
-    /// A part of the trash, as a folder. Its time is in its name.
+    /// A part of the trash, shown as a folder. Its time is in its name.
     init(_ batch: TrashBatch) {
         self.init(
             .directory, name: batch.name, size: 0, modified: Timestamp(seconds: 0, nanoseconds: 0), permissions: 0o700)
     }
 
-    /// - Parameter known: its entry in the catalog.
+    /// - Parameter known: its entry in the catalog; nil if it has none.
     init(_ entry: WholeEntry, _ known: CatalogEntry?) {
         self.init(String(entry.path.name), entry.attributes, known)
         if entry.target != nil { form = .symbolicLink }
@@ -253,7 +253,7 @@ extension ListedEntry {
             names: entry.names, attributes: entry.extra, target: entry.target ?? [], isPartial: entry.isPartial)
     }
 
-    /// - Parameter known: its entry in the catalog.
+    /// - Parameter known: its entry in the catalog; nil if it has none.
     init(_ name: String, _ attributes: StoredAttributes, _ known: CatalogEntry?) {
         self.init(
             attributes.isDirectory ? .directory : .file, name: name, size: attributes.size,
@@ -264,7 +264,7 @@ extension ListedEntry {
 }
 
 extension KnownUploads {
-    /// What the catalog knows of files as they are now: an entry counts only for the file that was acknowledged.
+    /// Entries of the catalog for files; an entry counts only if the file still has the version that was acknowledged.
     func details(of files: [(path: RelativePath, attributes: StoredAttributes)]) -> [CatalogEntry?] {
         zip(files, entries(at: files.map(\.path.string))).map { file, entries in
             entries.last { $0.version == file.attributes.version }

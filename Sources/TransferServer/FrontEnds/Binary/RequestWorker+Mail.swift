@@ -8,7 +8,7 @@ import TransferReceipts
 import TransferSealing
 import TransferPorts
 
-/// Questions about people and mailboxes. A client sees what is for it and what it has sent, and nothing else.
+/// Requests about people and mailboxes. A client sees what is addressed to it and what it has sent, and nothing else.
 extension RequestWorker {
     func begin(_ request: PeopleRequest) throws(Failure) -> PeopleListing {
         let (mailroom, person) = try mailbox(toRead: !request.isAboutItself)
@@ -45,11 +45,12 @@ extension RequestWorker {
         return DoneAnswer(outcome: Outcome(id: request.id, code: .completed), subject: "introduce")
     }
 
-    /// What the client says is true for it: whoever received something has it, and what is delivered can be freed.
+    /// Records the client's verdict, which the server believes: a client that says it has received a delivery has it, and the content of
+    /// ended deliveries is deleted.
     func begin(_ request: SettleRequest) throws(Failure) -> DoneAnswer {
         let (mailroom, person) = try mailbox(toRead: true)
         let state: DeliveryState = request.verdict == .delivered ? .delivered : .declined
-        // What was looked up before has ended now, perhaps.
+        // Deliveries that were looked up before may end now.
         lookedUp.removeAll(keepingCapacity: true)
         let receipts = state == .delivered ? try self.receipts(for: request) : nil
         let settled = try attemptMail { () throws(RecordsError) in
@@ -69,10 +70,10 @@ extension RequestWorker {
             subject: "settle", done: ended.deliveries)
     }
 
-    /// The content of a delivery.
+    /// Begins to send the content of a delivery.
     func begin(_ fetch: FetchRequest, of id: UploadID) throws(Failure) -> FileSending {
         guard let found = try delivery(id), found.state.isOpen else { throw .notForYou }
-        // The name was checked when it came; a ledger that says anything else names nothing.
+        // The name was checked on arrival. If the ledger now has an invalid one, the path of the content is used.
         let name = (try? RelativePath(found.mail.name)) ?? found.mail.path
         let content: any ReadableContent
         do throws(Failure) {
@@ -90,7 +91,7 @@ extension RequestWorker {
         return sending
     }
 
-    /// What the ledger knows of a delivery. It is asked once about this and some that are fetched next.
+    /// Looks up a delivery in the ledger, together with those that the next requests fetch.
     private func delivery(_ id: UploadID) throws(Failure) -> Delivery? {
         let (mailroom, person) = try mailbox(toRead: true)
         if let known = lookedUp[id] { return known }
@@ -104,11 +105,11 @@ extension RequestWorker {
         return lookedUp[id] ?? nil
     }
 
-    /// Deliveries that are looked up together: as many as fit into a chunk or two, so that few are looked up in vain.
+    /// Most deliveries that are looked up together: as many as fit into one or two chunks, so that few lookups are useless.
     private static let lookedUpAtOnce = 64
 
-    /// What a person's machines have published, without those whose keys are in its lines no more: what is sealed for these, a
-    /// machine could read that was thrown out.
+    /// The sealing certificates that a person's machines have published, without those of keys that the person no longer has: a removed
+    /// machine could otherwise read what is sealed for them.
     private func certificates(of name: String, in mailroom: Mailroom) -> [UInt8]? {
         guard let all = mailroom.sealingKey(of: name) else { return nil }
         guard let keys = mailroom.person(name)?.keys else { return all }
@@ -116,17 +117,17 @@ extension RequestWorker {
         return kept.isEmpty ? nil : kept
     }
 
-    /// What somebody waits for is not what was acknowledged: whoever sends it again is not told that it is there.
+    /// Notes that the content of a delivery has changed, so that a client that sends it again is not answered that it is stored.
     func noteRotten(_ delivery: UploadID) { try? resources.intake.mailroom?.ledger.noteRotten(delivery) }
 
-    /// Says of what was sent that it was, all of a step together. Nothing depends on it.
+    /// Records which deliveries were sent in this step. Failing to do so has no consequences.
     func noteFetched() {
         guard !fetched.isEmpty, let mailroom = resources.intake.mailroom else { return }
         defer { fetched.removeAll(keepingCapacity: true) }
         try? mailroom.fetched(fetched)
     }
 
-    /// - Parameter toRead: whether only those who may see something have it.
+    /// - Parameter toRead: whether the client needs the right to read.
     private func mailbox(toRead: Bool) throws(Failure) -> (Mailroom, String) {
         guard let mailroom = resources.intake.mailroom else { throw .noMailboxes }
         guard let person = caller.person else { throw Failure(MailRefusal.noName) }
@@ -148,10 +149,9 @@ extension RequestWorker {
         }
     }
 
-    /// What makes of deliveries what the recipient has signed of them, as their senders get it.
-    ///
-    /// - Returns: nothing for a request without a signature.
-    /// - Throws: `forbidden` when it cannot be the client's.
+    /// - Returns: a closure that makes receipts of deliveries from the recipient's signature, in the form that senders get; nil for a
+    ///   request without a signature.
+    /// - Throws: `forbidden` if the signature cannot be the client's.
     private func receipts(for request: SettleRequest) throws(Failure) -> (([Delivery]) -> [[UInt8]]?)? {
         guard let signature = request.signature else { return nil }
         guard case .key(let key) = caller.grant.source else { throw .badSignature }
@@ -167,7 +167,7 @@ extension RequestWorker {
 }
 
 extension Failure {
-    /// Of a delivery that was never for the client, or that it cannot have any more: it learns no more than that.
+    /// For deliveries that were never addressed to the client, and for those that it cannot have any more: it cannot distinguish them.
     fileprivate static let notForYou = Failure(
         .notFound, "There is no such delivery for this caller, or not any more.")
 
@@ -176,11 +176,11 @@ extension Failure {
 }
 
 extension DeliveryReceipt {
-    /// What the recipient has to have signed.
+    /// Makes the statement that the recipient must have signed.
     ///
     /// - Parameters:
     ///   - time: by the recipient's clock; milliseconds since 1970.
-    ///   - server: the key of the server's receipts; nothing where it gives none.
+    ///   - server: the key of the server's receipts; nil if it gives none.
     fileprivate init(
         _ delivery: Delivery, signed time: Int64, by key: PublicKey, server: [UInt8]?
     ) throws(ReceiptFault) {
@@ -194,7 +194,7 @@ extension DeliveryReceipt {
     }
 }
 
-/// Something that was done at once.
+/// The answer to a request that was performed when it began.
 struct DoneAnswer: RequestAnswer {
     let outcome: Outcome
     let subject: String
@@ -207,7 +207,7 @@ struct DoneAnswer: RequestAnswer {
     func events(peer: String) -> [LogEvent] { done.map { .settled($0, peer: peer) } }
 }
 
-/// What is in a mailbox, page by page.
+/// The answer to a `mail` request: lists a mailbox page by page.
 final class MailListing: RequestAnswer {
     private let request: MailRequest
     private let person: String
@@ -217,7 +217,7 @@ final class MailListing: RequestAnswer {
     private var isOver = false
     private var count: UInt64 = 0
 
-    /// Deliveries looked at together: each page is one turn at the ledger.
+    /// Most deliveries that are read together; each page is one query of the ledger.
     private static let pageSize = 128
 
     init(_ request: MailRequest, for person: String, _ ledger: any MailRecords) {
@@ -279,12 +279,12 @@ extension ListedDelivery {
             digest: mail.digest, queued: mail.queued / 1_000_000, changed: delivery.changed / 1_000_000,
             modified: mail.modified, permissions: mail.permissions, note: mail.note,
             receipt: isSent && withReceipt ? delivery.receipt : nil, isUnproven: !isSent && mail.isUnproven)
-        // Its sender knows what it is, and can do without; a frame that is too long nobody can read.
+        // The recipient can do without the note, but no client can read a frame that is too long.
         if encodedSize > Deliveries.room { note = nil }
     }
 }
 
-/// Who has a mailbox.
+/// The answer to a `people` request: lists people with mailboxes.
 final class PeopleListing: RequestAnswer {
     let id: UInt32
     private var waiting: ArraySlice<ListedPerson>

@@ -7,11 +7,11 @@ package import TransferProtocol
 import TransferPorts
 import TransferSystem
 
-/// The pool's side of a connection's requests: answers them one after the other, a chunk of frames at a time, so that
-/// neither a long file nor a slow client keeps a thread, and memory stays flat.
+/// Answers a connection's requests on the pool, one after the other, a chunk of frames at a time, so that neither a long file nor a slow
+/// client keeps a thread, and memory stays bounded.
 ///
-/// The session calls `step` with the requests that have come, and again for as long as the outcome is busy and the client takes what
-/// was made; `end` when the connection is over. Changes and removals are answered when they are durable, up to 128 together.
+/// The session calls `step` with new requests, and again while the outcome is busy and the client takes what was made; `end` when the
+/// connection is over. Changes and removals are answered when they are durable, up to 128 together.
 ///
 /// ```
 ///   step ──► recheck access ──► begin ──► go on, until the chunk is full or the turn is over ──► make changes durable ──► outcome
@@ -19,14 +19,13 @@ import TransferSystem
 ///                                 └──────────────────────┘
 /// ```
 ///
-/// `@unchecked Sendable`: the session lets it do one step at a time and waits for the outcome, so no two threads are ever
-/// in it.
+/// `@unchecked Sendable`: the session lets it do one step at a time and waits for the outcome, so no two threads use it at once.
 package final class RequestWorker: @unchecked Sendable {
     enum Work {
         case sending(FileSending)
         case listing(FolderListing)
         case removing(RemoveRequest, RelativePath, any TreeRemoval, files: UInt64)
-        /// Any other.
+        /// The answer to any other kind of request.
         case answering(any RequestAnswer)
 
         var id: UInt32 {
@@ -46,33 +45,33 @@ package final class RequestWorker: @unchecked Sendable {
         let files: UInt64
     }
 
-    /// Whose requests these are; set before the first one, and renewed with every step.
+    /// The client that asks. Set before the first request; its rights are rechecked when requests arrive, and while a long answer is made.
     package var caller: Caller
 
-    /// Tells whether the client still waits for what it has asked for; nil for a connection without a socket.
+    /// Tells whether the client still waits for its answers; nil for a connection without a socket.
     var sender: Sender?
 
-    /// Whether the client takes holes in the content that is sent to it; set as `client` is.
+    /// Whether the client accepts holes in content; set when the client is welcomed.
     package var takesHoles = false
 
-    /// The command that the connection is part of, as its client named it.
+    /// ID of the command that the connection is part of, as its client stated it.
     package var run: UInt64? {
         didSet { changes.command = run.map { StoringCommand(id: $0) } }
     }
 
     let resources: WorkerResources
     let peer: String
-    /// Those that are not begun are behind the first ones.
+    /// Received requests; the first `begun` of them have begun.
     private var requests: [Request] = []
     private var begun = 0
-    /// Of them, those that nobody wants answered any more.
+    /// IDs of requests that the client has withdrawn.
     private var cancelled: Set<UInt32> = []
-    /// Why nothing is begun any more.
+    /// Why no request is begun any more; nil if requests are.
     private var refusal: Failure?
     private var work: Work?
     let files: ConnectionFiles
     var outcome = RequestOutcome.nothing
-    /// Deliveries that were looked up in this step; nothing for those that are not for the client.
+    /// Deliveries that were looked up in this step; nil for IDs that are not for the client.
     var lookedUp: [UploadID: Delivery?] = [:]
     /// Deliveries that were sent to the client in this step.
     var fetched: [Delivery] = []
@@ -85,17 +84,17 @@ package final class RequestWorker: @unchecked Sendable {
     private var failures = FailureTally()
     private var access: AccessRecheck
 
-    /// Content that has to fit in a chunk before another request is begun.
+    /// Bytes of content that must fit into the chunk before another request is begun.
     private static let leastRoom = 4 << 10
 
-    /// Removals that are answered together.
+    /// Most removals that are answered together.
     private static let removalsAtOnce = 128
 
     package convenience init(_ resources: WorkerResources, peer: String) {
         self.init(resources, peer: peer, trash: resources.newTrash())
     }
 
-    /// - Parameter trash: where the connection puts things.
+    /// - Parameter trash: the part of the trash for what this connection removes.
     init(_ resources: WorkerResources, peer: String, trash: TrashPart) {
         (self.resources, self.trash) = (resources, trash)
         self.peer = peer
@@ -105,14 +104,14 @@ package final class RequestWorker: @unchecked Sendable {
         caller = Caller(peer: peer)
     }
 
-    /// Works until there is a chunk full of answers, nothing more to do, or it is others' turn.
+    /// Works until the chunk is full of answers, no work is left, or the turn is over.
     ///
     /// - Parameters:
-    ///   - requests: new ones.
-    ///   - cancelled: ids of requests that nobody wants answered any more.
+    ///   - requests: new requests.
+    ///   - cancelled: IDs of requests that the client has withdrawn.
     ///   - room: bytes of content to put into the chunk.
     ///   - compression: what to do with content.
-    ///   - isStopping: whether nothing new is to be begun.
+    ///   - isStopping: whether nothing new is begun.
     package func step(
         _ requests: [Request], cancelled: [UInt32], room: Int, compression: CompressionGovernor.Choice = .plain,
         isStopping: Bool
@@ -144,23 +143,23 @@ package final class RequestWorker: @unchecked Sendable {
         return outcome
     }
 
-    /// Whether the chunk has room for another answer behind those that wait for their sync: each of these may have the longest
-    /// sentence. If the chunk has no such room, those that wait are answered first, and the request comes in the next chunk.
+    /// Whether the chunk has room for another answer besides those that wait for their sync, each of which may have the longest sentence.
+    /// If not, the waiting ones are sent first, and the request is begun for the next chunk.
     private var takesRequest: Bool {
         outcome.chunk.room >= Self.leastRoom + (removed.count + changed.count) * Outcome.mostBytes
     }
 
-    /// The connection ended.
+    /// Drops the work of a connection that has ended.
     package func end() {
         work = nil
         if let repeated = failures.repeated { resources.log.write([.moreFailed(repeated, peer: peer)]) }
     }
 
-    /// - Returns: false when it is others' turn, or nothing is left to do.
+    /// - Returns: false if the turn is over, or no work is left.
     private func goOn() -> Bool {
         guard let work else {
             guard takesRequest, let request = takeNext() else { return false }
-            // Answers come in the order of the requests.
+            // Answers are sent in the order of the requests.
             if isChange(request) { endRemovals() } else { endChanges() }
             if case .remove = request {} else { endRemovals() }
             attempt(request) { () throws(Failure) in
@@ -173,7 +172,7 @@ package final class RequestWorker: @unchecked Sendable {
         return mayGoOn
     }
 
-    /// Whose content is asked for next, some of them.
+    /// IDs of deliveries that the next requests fetch, from at most `count` requests.
     func nextFetched(_ count: Int) -> [UploadID] {
         requests[begun...].prefix(count).compactMap { request in
             if case .fetch(let fetch) = request { fetch.delivery } else { nil }
@@ -263,7 +262,7 @@ extension RequestWorker {
             do throws(Failure) {
                 return FolderListing(list, try resources.tree.list(path), resources.intake.known)
             } catch {
-                // The folder of a client is made when it first sends something.
+                // The folder of a client is made when it first sends something; until then it is empty.
                 guard error.code == .notFound, list.path.isEmpty else { throw error }
                 return FolderListing(list, nil, resources.intake.known)
             }
@@ -280,7 +279,7 @@ extension RequestWorker {
         return FolderListing(list, about: ListedEntry(name, attributes, details), resources.intake.known)
     }
 
-    /// Where what is to be listed is in the server's directory; nothing for the directory itself.
+    /// Path in the server's directory of what is to be listed; nil for the directory itself.
     private func place(of list: ListRequest) throws(Failure) -> RelativePath? {
         guard case .batch(let batch) = list.trash else { return try caller.pathForReading(list.path) }
         return .trash(batch, try caller.pathInTrash(list.path))
@@ -325,7 +324,7 @@ extension RequestWorker {
         return sending
     }
 
-    /// What the catalog says; only worth a look for content of more than a block.
+    /// The digest from the catalog. It is looked up only for content of more than one block: less is digested as fast.
     private func digest(
         of attributes: StoredAttributes, at path: RelativePath, _ function: DigestFunction
     ) -> Digest? {
@@ -353,7 +352,7 @@ extension RequestWorker {
         return true
     }
 
-    /// Answers removals, when they are durable.
+    /// Makes removals durable, then answers them.
     private func endRemovals() {
         guard !removed.isEmpty else { return }
         let ended = removed
@@ -388,7 +387,7 @@ extension RequestWorker {
         }
     }
 
-    /// Where what is to be removed is in the server's directory.
+    /// Path in the server's directory of what is to be removed.
     private func place(of remove: RemoveRequest) throws(Failure) -> RelativePath {
         switch remove.trash {
         case nil: return try caller.pathForRemoving(remove.path)
@@ -413,7 +412,7 @@ extension RequestWorker {
         if changes.mustCommit { endChanges() }
     }
 
-    /// Makes changes and answers them, when they are durable.
+    /// Makes the changes durable, then answers them.
     private func endChanges() {
         guard !changed.isEmpty else { return }
         let ended = changed
@@ -434,7 +433,7 @@ extension RequestWorker {
     }
 }
 
-// MARK: What is not answered well
+// MARK: Failures
 
 extension RequestWorker {
     private func attempt(_ request: Request, _ body: () throws(Failure) -> Void) {
@@ -462,7 +461,7 @@ extension RequestWorker {
         if let delivery = sending.delivery { noteRotten(delivery.mail.id) }
     }
 
-    /// Removals and changes before this one are answered first.
+    /// Answers earlier removals and changes first, then this failure.
     private func failed(_ id: UInt32, _ path: String, _ error: Failure) {
         endRemovals()
         endChanges()
@@ -478,6 +477,6 @@ extension RequestWorker {
 }
 
 extension Failure {
-    /// To whoever begins something on a server that has to go.
+    /// The failure of a request that the client has withdrawn.
     fileprivate static let cancelled = Failure(.aborted, "The client has taken the request back.")
 }

@@ -6,37 +6,37 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// One receive buffer on its way to the pool, with what a classic client has said in it, in order.
+/// One receive buffer on its way to the pool, with the steps that were found in it, in order.
 ///
 /// `@unchecked Sendable`: the session fills it, then hands it over and never touches it again.
 final class ClassicBatch: StepBatch, @unchecked Sendable {
-    /// A step of an upload, or what comes before one.
+    /// A step of an upload, or the client's name.
     enum Operation {
-        /// The client says its name, for the first time.
+        /// The client states its name for the first time.
         case present(String)
         case begin(BegunUpload)
-        /// Content, as it lies in the buffer.
+        /// Content; its range in the buffer.
         case content(Range<Int>)
-        /// Content that did not travel as it is.
+        /// Content that was decoded, and is not in the buffer.
         case decoded([UInt8])
         case end(ClassicEnd)
         case abort
     }
 
-    /// Steps in one batch at most, so that a buffer full of empty uploads does not become many times as much memory.
+    /// Most steps in one batch, so that a buffer full of empty uploads does not need many times as much memory.
     static let mostOperations = 1024
 
-    /// Bytes of decoded content after which a batch takes no more. A few compressed bytes can become a chunk of 48 KiB; without
-    /// a bound a buffer full of them would become hundreds of times as much memory.
+    /// Bytes of decoded content that end a batch. A few compressed bytes can become a chunk of 48 KiB; without a limit, a buffer full of
+    /// them would need hundreds of times as much memory.
     static let mostDecoded = 128 << 10
 
-    /// Where parsing stops for others to have their turn.
+    /// Cost at which parsing stops, so that other clients have their turn.
     static let mostCost = Transport.bufferSize
 
     var input: ReceiveBuffer
     private(set) var operations: [Operation] = []
     private var decoded = 0
-    /// What parsing has cost, as `WireSession.takeParsingCost` counts it.
+    /// Cost of parsing so far, in the unit of `WireSession.takeParsingCost`.
     var cost = 0
 
     init(_ buffer: BlockBuffer, carry: [UInt8]) {
@@ -53,7 +53,7 @@ final class ClassicBatch: StepBatch, @unchecked Sendable {
         operations.count >= Self.mostOperations || decoded >= Self.mostDecoded || cost >= Self.mostCost
     }
 
-    /// Whether it has more than content of what has begun before.
+    /// Whether the batch begins an upload, rather than continuing one.
     var hasBeginnings: Bool {
         operations.contains { if case .begin = $0 { true } else { false } }
     }
@@ -63,8 +63,8 @@ final class ClassicBatch: StepBatch, @unchecked Sendable {
         operations.append(operation)
     }
 
-    /// Adds content whose range counts from the first unparsed byte. What comes right behind other content becomes one piece
-    /// with it: each is a call to the disk.
+    /// Adds content, whose range counts from the first unparsed byte. Adjacent content is joined, because each piece is one call to the
+    /// disk.
     func append(content range: Range<Int>) {
         let placed = input.placed(range)
         if case .content(let last)? = operations.last, last.upperBound == placed.lowerBound {
@@ -79,42 +79,42 @@ final class ClassicBatch: StepBatch, @unchecked Sendable {
     }
 }
 
-/// An upload that a classic client has begun.
+/// An upload that the client has begun.
 struct BegunUpload: Sendable {
     let upload: ClassicUpload
 
-    /// Among the uploads of the connection.
+    /// Index among the uploads of the connection.
     let place: Int
 
-    /// Why it is not taken, as far as that is known before its content.
+    /// Why the upload is refused, if that is known before its content; nil if it is not.
     let refusal: Failure?
 }
 
-/// What came of batches.
+/// The results of the batches of one turn.
 struct ClassicOutcome: Sendable {
-    /// Uploads that have their result now, by their places among those of the connection.
+    /// Results of settled uploads, by place among the uploads of the connection.
     var results: [(place: Int, result: ClassicResult)] = []
-    /// Whether the client may have the name that it has said.
+    /// Whether the client may have the name that it has stated; nil if that was not decided in this turn.
     var signIn: Result<String, Failure>?
-    /// What the worker has left to do of what it has already.
+    /// What the worker still has to do with what it has already.
     var left = BatchPipe<ClassicBatch>.Left.nothing
 }
 
 extension UploadIntent {
-    /// What a classic client declares. Two uploads of one name are two: no id tells a retry from other content, so both are
-    /// kept.
+    /// The declarations of a classic client. Two uploads with the same name are separate: without an ID, a retry cannot be distinguished
+    /// from other content, so both are kept.
     ///
     /// - Parameters:
-    ///   - beginning: of the content, by which a name is made where none travels.
-    ///   - isWhole: whether that is all of it.
+    ///   - beginning: first bytes of the content, from which the name is made if none was transmitted.
+    ///   - isWhole: whether these are all bytes.
     init(_ upload: ClassicUpload, id: UploadID, beginning: [UInt8], isWhole: Bool) {
-        // Nothing speaks against that it is what the client says.
+        // Empty content is the text that the client says it is.
         let isEmptyText = upload.kind == .text && beginning.isEmpty
         let format =
             isEmptyText ? .text : beginning.withUnsafeBytes { ContentFormat(recognising: $0, isWhole: isWhole) }
-        // A text is UTF-8; other bytes are kept as they are, as a file.
+        // A text is UTF-8; other bytes are stored unchanged, as a file.
         let isText = format.kind == .text || format.kind == .location
-        // What is for somebody goes on as what its sender calls it.
+        // An upload for a person keeps the kind that its sender stated.
         let recipients = upload.recipient.map { [$0] } ?? []
         let isFile = upload.kind == .text && !isText && recipients.isEmpty
         let kind = isFile ? ContentKind.file : upload.kind ?? format.kind
@@ -130,7 +130,7 @@ extension UploadIntent {
 }
 
 extension ClassicUpload {
-    /// Why its name cannot be that of a file; nothing where none came with it.
+    /// Why its name cannot be that of a file; nil if it can, or if no name was transmitted.
     var nameFault: Failure? {
         guard let name, ClassicName.told(name) == nil else { return nil }
         let shown = String(decoding: name.prefix(Limits.pathComponent), as: UTF8.self).escapedForDisplay
@@ -139,7 +139,7 @@ extension ClassicUpload {
 }
 
 extension ClassicResult {
-    /// - Parameter path: that the client asked for.
+    /// - Parameter path: the path that the client asked for.
     init(_ outcome: UploadOutcome, askedFor path: String, by caller: Caller) {
         var stored = path
         if case .acknowledged(let acknowledgement) = outcome {

@@ -9,14 +9,14 @@ import TransferProtocol
 import TransferPorts
 import TransferSystem
 
-/// The front end of one of the classic framings, as docs/reference/dialects.md has them, on a listener of its own: nothing else is
-/// spoken there, so nothing has to be recognised.
+/// The front end of one classic framing, see docs/reference/dialects.md. It has its own listener, on which nothing else is spoken, so
+/// clients need not be recognised.
 struct ClassicFrontEnd: FrontEnd {
     let listener: ClassicListener
 
     var name: String { listener.framing.name }
 
-    /// They know no TLS.
+    /// Empty: classic framings do not use TLS.
     var protocols: [String] { [] }
 
     var openingSize: Int { 0 }
@@ -33,8 +33,8 @@ struct ClassicFrontEnd: FrontEnd {
     }
 }
 
-/// Where clients of one classic framing come in, and what they may do there: they can show nothing, so all who reach it are
-/// one client with its own folder, quota and files.
+/// The listener of one classic framing, and what its clients may do. They cannot identify themselves, so all of them count as one client
+/// with one folder, quota and set of files.
 package struct ClassicListener: Sendable {
     package let framing: ClassicFraming
 
@@ -42,7 +42,7 @@ package struct ClassicListener: Sendable {
 
     package let options: AccessOptions
 
-    /// Names in the lists of keys and tokens under which clients may come that cannot show any: for framings with names.
+    /// Names from the lists of keys and tokens that clients may use here without a key or a token; only for framings with names.
     package let people: [String]
 
     package init(
@@ -51,17 +51,17 @@ package struct ClassicListener: Sendable {
         (self.framing, self.endpoint, self.options, self.people) = (framing, endpoint, options, people)
     }
 
-    /// What its clients are called in logs and receipts, and whom their files belong to, also under a later server.
+    /// Name of the listener's clients in logs and receipts. Their files belong to this name, under later servers too.
     package var name: String { "\(framing.name) \(endpoint)" }
 
-    /// What a supervisor calls it.
+    /// The number by which a supervisor identifies the listener.
     package var mark: Int32 { ListenerUse.mark(of: name) }
 
     var grant: Grant { Grant(.listener(name), name: name, options: options) }
 }
 
-/// The session of a client that speaks a classic framing. Parses on the loop; what is to be stored goes to the pool in batches. Answers
-/// leave in the order of the uploads, each when its upload has its result.
+/// The session of a client with a classic framing. It parses on the loop; steps of uploads go to the pool in batches. Answers are sent in
+/// the order of the uploads, each when its upload is settled.
 final class ClassicSession: ServedSession {
     typealias Batch = ClassicBatch
     typealias Chunk = AnswerChunk
@@ -69,7 +69,7 @@ final class ClassicSession: ServedSession {
     let client: ServedClient
     let worker: UploadWorker<ClassicSteps>
     var wire: ClassicWire
-    /// Of a client that has a name and a mailbox; nil in framings that know neither.
+    /// The state of a client that has a name and a mailbox; nil in framings without names.
     var chat: ChatState?
     let bell = MailBell()
     let names: ChatNames
@@ -101,8 +101,8 @@ final class ClassicSession: ServedSession {
         return nil
     }
 
-    /// No client introduces itself here. So a client that has said nothing yet may be idle, as one between two uploads may, and
-    /// is still the first to go where a place is needed.
+    /// Clients of these framings do not introduce themselves. So the deadline for the first bytes is that of an idle connection, and a
+    /// silent client is still the first to be disconnected when a place is needed.
     private func greet(on connection: isolated Connection) {
         let (driver, timeouts) = (connection.driver, client.settings.timeouts)
         driver.liveness.timeouts.handshake = timeouts.idle
@@ -121,7 +121,7 @@ final class ClassicSession: ServedSession {
         connection.end(.shutdown)
     }
 
-    /// Silence inside an upload is a fault; between uploads it is not.
+    /// Silence is a fault inside an upload only, or at any time for a chat client.
     private func expectContent(_ isExpected: Bool, isSized: Bool = false, on connection: isolated Connection) {
         let (driver, timeouts) = (connection.driver, client.settings.timeouts)
         let mayBeSilent = !isExpected && chat == nil
@@ -135,7 +135,7 @@ final class ClassicSession: ServedSession {
 // MARK: Reading
 
 extension ClassicSession {
-    /// Uploads that may wait for their results. A client that sends more of them is not read; each is a name and some numbers.
+    /// Most uploads that may wait for their results; above that the client is not read. Each needs memory for a name and some numbers.
     static let mostUnanswered = 4096
 
     var expectsContent: Bool { true }
@@ -148,7 +148,7 @@ extension ClassicSession {
 
     func takeParsingCost() -> Int { wire.takeParsingCost() }
 
-    /// Uploads without an answer count as much as answers that the client does not take.
+    /// Uploads without an answer count like answers that the client does not take.
     func takesAnswers(on connection: isolated Connection) -> Bool {
         wire.unanswered < Self.mostUnanswered
             && (chat?.takesSentences ?? client.hasRoom(behind: connection.outbound.count))
@@ -161,7 +161,8 @@ extension ClassicSession {
         case .present(let name): try heard(name, in: batch, on: connection)
         case .begin(let upload):
             if let sender = upload.sender { try introduce(sender, in: batch) }
-            // Before others see the client: what they see to be begun is finished by a server that stops.
+            // Determined before the client counts as established: an upload that others have seen to begin is finished by a stopping
+            // server.
             let isLate = isStopping(on: connection)
             if !client.progress.present.isEstablished { establish(as: nil) }
             wire.begin(upload, batch, refusal: isLate ? .serverStopping : upload.nameFault)
@@ -172,7 +173,7 @@ extension ClassicSession {
         return .step
     }
 
-    /// - Parameter name: what the client is called.
+    /// - Parameter name: the client's name; nil in framings without names.
     func establish(as name: String?) {
         client.progress.established(client: name)
         client.establish()
@@ -189,13 +190,12 @@ extension ClassicSession {
         connection.end(isBetweenUploads ? .done : .lost("the client closed the connection"))
     }
 
-    /// The framings have no sign of life that a server could send at any time. A client that takes nothing for as long as this is
-    /// not worth waiting for.
+    /// These framings have no ping from the server. A chat client that takes no bytes for this time is disconnected.
     func sendPing(on connection: isolated Connection) {
         if chat != nil, connection.hasUnsent { connection.end(.fault(.takesNothing)) }
     }
 
-    /// Silence between uploads is no fault, and most framings would take an answer to it for one to the next upload.
+    /// Silence between uploads is no fault, and in most framings an answer to it would look like the answer to the next upload.
     func broke(_ fault: ProtocolFault, on connection: isolated Connection) {
         connection.end(fault.code == .timedOut && !wire.isOwing ? .lost(fault.message) : .fault(fault))
     }
@@ -231,7 +231,7 @@ extension ClassicSession {
 
     func farewell(for fault: ProtocolFault) -> [UInt8] { [] }
 
-    /// Stores what was received whole, says the last words, and closes.
+    /// Stores what was received completely, sends the last words, and closes.
     private func finish(on connection: isolated Connection) async {
         await connection.finishWork()
         await endHandingOn(on: connection)
@@ -244,7 +244,7 @@ extension ClassicSession {
     }
 
     private func sayGoodbye(on connection: isolated Connection) {
-        // Inside a message it would be taken for a part of it.
+        // Inside a message, a sentence would be taken for its content.
         guard chat?.isInMessage != true else { return }
         switch connection.ending {
         case .fault(let fault): connection.send(wire.lastAnswers(for: fault))

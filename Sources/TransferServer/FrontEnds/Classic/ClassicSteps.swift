@@ -9,7 +9,7 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// The steps of a conversation in a classic framing: makes uploads of what its client has said.
+/// Performs the steps of a classic framing: makes uploads of the client's messages.
 ///
 /// Used by one thread at a time, by its `UploadWorker`.
 final class ClassicSteps: StepPerformer {
@@ -17,44 +17,44 @@ final class ClassicSteps: StepPerformer {
 
     private enum State {
         case idle
-        /// So much of the content has come that its name cannot be made yet.
+        /// The upload waits for more content, from which its name is made.
         case opening(BegunUpload, [UInt8])
-        /// With what the content comes to so far, where its sender may say what that should be.
+        /// The upload has begun. The hasher computes the content's SHA-256, if clients may state that.
         case open(BlockHasher?)
     }
 
     let uploads: ConnectionUploads
 
     private let hasDigests: Bool
-    /// Nothing where clients have no names.
+    /// Nil in framings without names.
     private let guests: ChatGuests?
-    /// What the client calls itself, once it may.
+    /// The client's name; nil until it is admitted.
     private var name: String?
-    /// Why nothing is taken from the client.
+    /// Why the client's uploads are refused; nil if they are not.
     private var refusal: Failure?
     private var state = State.idle
-    /// Of the uploads without a result, by the server's ids.
+    /// Places of the unsettled uploads, by the server's IDs.
     private var places: [UploadID: Int] = [:]
     private var outcome = ClassicOutcome()
 
     /// - Parameters:
-    ///   - hasDigests: whether clients can say what the content's SHA-256 is.
-    ///   - guests: gives clients their names, in framings that have any.
+    ///   - hasDigests: whether clients may state the SHA-256 of the content.
+    ///   - guests: admits clients with their names; nil in framings without names.
     init(_ uploads: ConnectionUploads, hasDigests: Bool, guests: ChatGuests? = nil) {
         (self.uploads, self.hasDigests, self.guests) = (uploads, hasDigests, guests)
     }
 
-    /// No answer is longer than a result.
+    /// Answers are short, so none has to be continued in a later turn.
     let (isAnswering, hasRoom, isOver) = (false, true, false)
 
     func perform(_ step: ClassicBatch.Operation, _ content: UnsafeRawBufferPointer) {
         switch step {
         case .present(let name): signIn(name)
-        // Who may not have its name is told so, whatever it has sent.
+        // The client learns that it may not have its name, whatever it has sent.
         case .begin where isRefused: break
         case .begin(let begun):
             state = .opening(begun, [])
-            // Whoever declares too much need not send any of it to hear so.
+            // A client that declares too large an upload gets the refusal before it sends any content.
             if let size = begun.upload.size, size > largest { open(begun, [], isWhole: false) }
         case .content: take(content)
         case .decoded(let bytes): bytes.withUnsafeBytes { take($0) }
@@ -71,7 +71,7 @@ final class ClassicSteps: StepPerformer {
         outcome.results.append((place, ClassicResult(settled.outcome, askedFor: path, by: uploads.intake.caller)))
     }
 
-    /// These framings have no receipts.
+    /// Classic framings have no receipts.
     func signed(_ batch: SignedBatch) {}
 
     func endTurn(leaving left: BatchPipe<ClassicBatch>.Left, refusal: Refusal?) -> ClassicOutcome {
@@ -80,7 +80,7 @@ final class ClassicSteps: StepPerformer {
         return outcome
     }
 
-    /// An upload that waits for its name is begun all the same: it ends at once, and the log has a line for it.
+    /// An upload that waits for its name is begun, so that it ends with a line in the log.
     func connectionEnded() {
         if case .opening(let begun, let head) = state { open(begun, head, isWhole: false) }
     }
@@ -89,7 +89,7 @@ final class ClassicSteps: StepPerformer {
 // MARK: Names
 
 extension ClassicSteps {
-    /// Whether nothing is taken from the client: it may not have its name, or not any more.
+    /// Whether the client's uploads are refused because it may not have its name, or no longer may.
     private var isRefused: Bool {
         if refusal == nil, let guests, let name, !guests.mayKeep(name) {
             refusal = .nameTaken(name)
@@ -98,7 +98,7 @@ extension ClassicSteps {
         return refusal != nil
     }
 
-    /// What the client sends from now on is from whom it says.
+    /// Admits the client under a name, which is the sender of all later uploads.
     private func signIn(_ name: String) {
         guard let guests else { return }
         do throws(Failure) {
@@ -125,7 +125,7 @@ extension ClassicSteps {
         case .idle: break
         case .opening(let begun, let head):
             let head = head + bytes
-            // The name may have to say what the content is.
+            // Without a transmitted name, the content decides the name.
             guard begun.upload.name != nil || head.count >= ContentFormat.sampleSize else {
                 state = .opening(begun, head)
                 return

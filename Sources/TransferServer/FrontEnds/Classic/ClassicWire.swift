@@ -3,48 +3,48 @@ import TransferConnection
 import TransferModel
 import TransferProtocol
 
-/// What a client says in a classic framing: bytes become steps of a batch, results become answers in the order of the uploads. It
-/// neither sends, waits nor works itself.
+/// The server's side of a classic framing, used by `ClassicSession`: turns a client's bytes into steps of a batch, and results into answers
+/// in the order of the uploads. It neither sends, waits nor works itself.
 ///
 /// ```
 ///   between uploads ──begin──► in content ──end, abort──► between uploads
 /// ```
 ///
-/// The order of calls: `step` until it needs more, `begin` for each upload that it finds, `takeReplies` behind that; `settled` whenever
-/// the pool has results; `lastAnswers` once, at the end.
+/// Order of calls: `step` until it needs more, `begin` for each upload that it finds, then `takeReplies`; `settled` whenever the pool has
+/// results; `lastAnswers` once, at the end.
 struct ClassicWire {
-    /// What was found, and what it asks of the session.
+    /// What the last message, or piece of a message, asks of the session.
     enum Demand {
         case needsMore
         case nothing
-        /// The client says its name.
+        /// The client states its name.
         case present(String)
-        /// An upload begins: `begin` is to be called.
+        /// An upload begins; the session has to call `begin`.
         case begin(ClassicUpload)
-        /// No more of the upload comes.
+        /// The upload has no further content.
         case end
-        /// The client is done.
+        /// The client has said goodbye.
         case close
     }
 
     private var conversation: any ClassicConversation
     private var answers = ClassicAnswers()
-    /// For the client, when all that was received is parsed: thousands of signs of life must not cost a call each.
+    /// Bytes for the client. They are sent when all received bytes are parsed: thousands of heartbeats must not cost a system call each.
     private var replies: [UInt8] = []
     private var parsingCost = 0
-    /// Whether the content of an upload is coming.
+    /// Whether an upload is open, whose content follows.
     private var isReceiving = false
-    /// What the client did wrong, in the words of its framing.
+    /// The client's violation of the framing, for an answer in that framing.
     private var fault: ClassicFault?
 
     init(_ framing: ClassicFraming) {
         conversation = framing.conversation()
     }
 
-    /// Whether clients can say what the content's SHA-256 is.
+    /// Whether clients may state the SHA-256 of the content.
     var hasDigests: Bool { conversation.hasDigests }
 
-    /// Uploads without an answer.
+    /// Number of uploads without an answer.
     var unanswered: Int { answers.count }
 
     /// Whether the client is in the middle of an upload, or waits for an answer to one.
@@ -52,7 +52,7 @@ struct ClassicWire {
 
     var isBetweenUploads: Bool { !isReceiving && conversation.isBetweenMessages }
 
-    /// Takes the next step from what is unparsed.
+    /// Takes the next step from the unparsed bytes.
     mutating func step(_ batch: ClassicBatch) throws(ProtocolFault) -> Demand {
         let progress = try next(batch)
         let cost = Self.cost(of: progress.step)
@@ -80,9 +80,9 @@ struct ClassicWire {
         return .end
     }
 
-    /// An upload begins.
+    /// Begins an upload.
     ///
-    /// - Parameter refusal: why it is not taken, as far as that is known before its content.
+    /// - Parameter refusal: why the upload is refused, if that is known before its content; nil if it is not.
     mutating func begin(_ upload: ClassicUpload, _ batch: ClassicBatch, refusal: Failure?) {
         batch.append(.begin(BegunUpload(upload: upload, place: answers.began(upload), refusal: refusal)))
         isReceiving = true
@@ -96,14 +96,16 @@ struct ClassicWire {
         }
     }
 
-    /// - Returns: the same, as what is thrown.
+    /// Keeps the fault for the last answer.
+    ///
+    /// - Returns: the fault to throw.
     mutating func broken(_ fault: ClassicFault) -> ProtocolFault {
         self.fault = fault
         return ProtocolFault(fault.code, fault.message)
     }
 
-    /// Bytes that could be received for as much work. A message of some bytes can be 16 KiB of JSON when it is inflated, and one
-    /// with content, or that is skipped, 128 KiB; none of it takes longer to read than a string of that length.
+    /// Bytes whose receiving would cost as much work as the step. A short message can inflate to 16 KiB of JSON; with content, or if it is
+    /// skipped, to 128 KiB. Parsing takes no longer than reading a string of that length.
     private static func cost(of step: ClassicStep) -> Int {
         switch step {
         case .needsMore, .content: 0
@@ -122,7 +124,7 @@ struct ClassicWire {
         return replies
     }
 
-    /// Uploads have their results.
+    /// Notes the results of uploads.
     ///
     /// - Returns: the answers that can be sent now.
     mutating func settled(_ results: [(place: Int, result: ClassicResult)]) -> [UInt8] {
@@ -132,7 +134,7 @@ struct ClassicWire {
         return bytes
     }
 
-    /// Says why there is no more: about what the client did wrong, or else as the answer to each upload that has none.
+    /// The last bytes for the client: the answer to its violation, or else the same answer to each upload that has none.
     mutating func lastAnswers(for fault: ProtocolFault) -> [UInt8] {
         let rest = self.fault == nil ? answers.takeRest() : []
         guard !rest.isEmpty else {
@@ -143,19 +145,19 @@ struct ClassicWire {
     }
 }
 
-/// The answers that a classic client waits for, in the order of its uploads: some clients tell them apart by nothing else.
+/// The answers that a client waits for, in the order in which it began the uploads: some clients match them by order alone.
 struct ClassicAnswers {
     /// Uploads without an answer, the oldest first.
     private var waiting: [ClassicUpload] = []
-    /// The place of the first of them among the uploads of the connection.
+    /// Place of the oldest of them among the uploads of the connection.
     private var first = 0
-    /// Results of those that others have to be answered before, by their places.
+    /// Results of uploads that have to wait for the answer to an earlier one, by place.
     private var early: [Int: ClassicResult] = [:]
 
-    /// Uploads without an answer.
+    /// Number of uploads without an answer.
     var count: Int { waiting.count }
 
-    /// - Returns: the upload's place.
+    /// - Returns: the upload's place among the uploads of the connection.
     mutating func began(_ upload: ClassicUpload) -> Int {
         waiting.append(upload)
         return first + waiting.count - 1
@@ -163,7 +165,7 @@ struct ClassicAnswers {
 
     mutating func settled(_ place: Int, _ result: ClassicResult) { early[place] = result }
 
-    /// Those that can be answered now, in order.
+    /// Removes and returns the uploads that can be answered now, in order.
     mutating func take() -> [(upload: ClassicUpload, result: ClassicResult)] {
         var ready: [(upload: ClassicUpload, result: ClassicResult)] = []
         while ready.count < waiting.count, let result = early.removeValue(forKey: first + ready.count) {
@@ -174,7 +176,7 @@ struct ClassicAnswers {
         return ready
     }
 
-    /// Those that have no result and will have none.
+    /// Removes and returns the uploads that will have no result.
     mutating func takeRest() -> [ClassicUpload] {
         defer {
             first += waiting.count

@@ -5,13 +5,13 @@ import TransferProtocol
 import TransferPorts
 import TransferSystem
 
-/// What is stored, as the client of one connection reads and removes it, whatever is spoken on it. Whether the client may is
-/// asked before. Used by one thread at a time.
+/// Reading and removing files for the client of one connection, on any wire. The caller has to check the client's rights first. Used by one
+/// thread at a time.
 final class ConnectionFiles {
     private let resources: WorkerResources
     private var reader: (any TreeReader)?
     private let removals: StoredRemovals
-    /// Whether any file is known to be rotten; asked once in a turn.
+    /// Whether any file is known to be rotten; read once in a turn.
     private var hasRotten: Bool?
     private var digesters: [DigestFunction: ContentDigester] = [:]
 
@@ -20,7 +20,7 @@ final class ConnectionFiles {
         removals = StoredRemovals(resources.intake, resources.tree)
     }
 
-    /// To be called at the end of a turn: what was looked up may be something else by the next one.
+    /// To be called at the end of each turn: open folders and lookups may be out of date in the next one.
     func endTurn() { (reader, hasRotten) = (nil, nil) }
 }
 
@@ -33,15 +33,17 @@ extension ConnectionFiles {
         return current
     }
 
-    /// - Parameter name: what failures call it, where that is not the path.
+    /// - Parameter name: the name of the file in failures; nil for its path.
     func open(_ path: RelativePath, as name: RelativePath? = nil) throws(Failure) -> any ReadableContent {
         try currentReader.open(path, as: name ?? path)
     }
 
-    /// - Returns: nothing where there is nothing.
+    /// - Returns: nil if the path does not exist.
     func attributes(at path: RelativePath) -> StoredAttributes? { currentReader.attributes(at: path) }
 
-    /// - Throws: also `contentLost`, for what is known not to be what was acknowledged.
+    /// Opens a file that is not known to be rotten.
+    ///
+    /// - Throws: also `contentLost`, for a file whose content is known to differ from what was acknowledged.
     func openSound(_ path: RelativePath) throws(Failure) -> any ReadableContent {
         let content = try open(path)
         let known = resources.intake.known
@@ -51,10 +53,10 @@ extension ConnectionFiles {
         return content
     }
 
-    /// The digest that was acknowledged of a file, if it is still that file.
+    /// The digest that was acknowledged for a file, if the file still has that version.
     func digest(of attributes: StoredAttributes, at path: RelativePath) -> Digest? { details(at: path)(attributes) }
 
-    /// The same for a path whose file is known later, on any thread.
+    /// Finds the same digest for a path whose attributes become known later; may be called on any thread.
     func details(at path: RelativePath) -> @Sendable (StoredAttributes) -> Digest? {
         { [known = resources.intake.known] attributes in
             known.indexIfNeeded()
@@ -62,7 +64,7 @@ extension ConnectionFiles {
         }
     }
 
-    /// - Returns: reset; there is one for each function.
+    /// The digester of this connection for a function, reset.
     func digester(_ function: DigestFunction) -> ContentDigester {
         let digester = digesters[function] ?? ContentDigester(function)
         digesters[function] = digester
@@ -74,57 +76,57 @@ extension ConnectionFiles {
 // MARK: Removing
 
 extension ConnectionFiles {
-    /// - Parameter version: that a file has to have still; nothing for whatever is there.
+    /// - Parameter version: the version that the file must still have; nil for any.
     func beginRemoval(
         of path: RelativePath, isRecursive: Bool, version: FileVersion? = nil
     ) throws(Failure) -> any TreeRemoval {
         try removals.begin(path, isRecursive: isRecursive, of: version)
     }
 
-    /// Removes some of it.
+    /// Removes some of the files.
     ///
-    /// - Parameter files: is told how many files are gone, also when it fails.
-    /// - Returns: whether all is gone; then `commitRemovals` has to follow.
+    /// - Parameter files: increased by the number of removed files, also if this throws.
+    /// - Returns: whether all are removed; then `commitRemovals` has to follow.
     func goOn(_ removal: any TreeRemoval, gone files: inout UInt64) throws(Failure) -> Bool {
         try removals.goOn(removal, gone: &files)
     }
 
-    /// Whether what was removed has to be made durable before anything else is.
+    /// Whether removals have to be made durable before the next one begins.
     var mustCommitRemovals: Bool { removals.mustCommit }
 
-    /// Makes durable what is gone of removals that have come to their end.
+    /// Syncs the completed removals to the disk.
     func commitRemovals() throws(Failure) { try removals.commit() }
 }
 
-/// Folders, links and names that the client of one connection makes or changes, whatever is spoken on it: what it asks for becomes
-/// a `TreeChange`, if it may. Used by one thread at a time.
+/// Changes of folders, links and names by the client of one connection, on any wire: a request that the client may make becomes a
+/// `TreeChange`. Used by one thread at a time.
 final class ConnectionChanges {
     private let changes: TreeChanges
     private let linksFiles: Bool
-    /// Those that wait to be made together.
+    /// Changes that wait to be made together.
     private var waiting: [TreeChange] = []
 
-    /// Changes that are made together.
+    /// Most changes that are made together.
     private static let mostAtOnce = 128
 
-    /// - Parameter trash: where the connection puts things.
+    /// - Parameter trash: the part of the trash for what this connection replaces or removes.
     init(_ resources: WorkerResources, _ trash: TrashPart) {
         changes = TreeChanges(resources.intake, resources.tree, trash: trash, keepsReplaced: resources.trashes)
         linksFiles = resources.intake.store.abilities.linksFiles
     }
 
-    /// The command of the client that the changes are part of, as far as it has said so.
+    /// The client's command that the changes are part of; nil if the client has not stated it.
     var command: StoringCommand? {
         get { changes.command }
         set { changes.command = newValue }
     }
 
-    /// Whether `commit` has to be called before anything else is asked for.
+    /// Whether `commit` has to be called before the next change.
     var mustCommit: Bool { waiting.count >= Self.mostAtOnce }
 
-    /// Makes all of it, durably, and lets the catalog know.
+    /// Makes all waiting changes, durably, and records them in the catalog.
     ///
-    /// - Returns: one result for each, in the order in which they were asked for.
+    /// - Returns: one result for each, in the order of the requests.
     func commit() -> [Result<TreeChange.Done, Failure>] {
         defer { waiting = [] }
         return changes.perform(waiting)
@@ -142,7 +144,7 @@ extension ConnectionChanges {
             permissions: request.permissions, modified: request.modified, extra: caller.allowed(request.attributes))
         let wanted = hasAttributes ? attributes : nil
         switch request.form {
-        // What is copied is answered by itself: `FileCopy`.
+        // A copy is answered separately, by `FileCopy`.
         case .copy: break
         case .nothing: waiting.append(.set(path, attributes, of: request.version))
         case .directory: waiting.append(.folder(path, replaces: request.replaces, wanted, of: request.version))
@@ -180,17 +182,17 @@ extension ConnectionChanges {
         }
     }
 
-    /// Takes a file, or a folder with all in it, out of sight.
+    /// Puts a file, or a folder with its content, into the trash.
     ///
-    /// - Parameter version: that a file has to have still; nothing for whatever is there.
+    /// - Parameter version: the version that the file must still have; nil for any.
     func discard(_ path: RelativePath, isRecursive: Bool, of version: FileVersion? = nil) {
         waiting.append(.discard(path, isRecursive: isRecursive, of: version))
     }
 }
 
-/// The answer to a `make` of a copy: some of a long file for each turn, unless the file system lets two files share content.
+/// The answer to a `make` of a copy: copies some of a long file in each turn, unless the file system lets two files share content.
 ///
-/// A copy gets its name as an upload does: whole, with the digest that its source was acknowledged with, and on disk.
+/// A copy is published like an upload: complete, durable, and with its source's acknowledged digest.
 final class FileCopy: RequestAnswer {
     private let request: MakeRequest
     private let resources: WorkerResources
@@ -199,11 +201,11 @@ final class FileCopy: RequestAnswer {
     private let target: RelativePath
     private let content: any ReadableContent
     private let extra: ExtraAttributes
-    /// What the catalog knows of the source.
+    /// The catalog's entry of the source; nil if it has none.
     private let known: CatalogEntry?
     private let staged: any StagedContent
     private let digester: ContentDigester
-    /// Whether all of the content is there, without having been read.
+    /// Whether the staged file shares the source's content, so that nothing is read.
     private let isShared: Bool
     private let sender: Sender?
     private let command: StoringCommand?
@@ -215,11 +217,11 @@ final class FileCopy: RequestAnswer {
     private static let readSize = 256 << 10
 
     /// - Parameters:
-    ///   - content: of the source, which the client may see.
-    ///   - sender: the connection that the request came over.
-    ///   - command: that the copy is part of.
-    ///   - trash: where what it replaces goes; nil where that is gone for good.
-    /// - Throws: `uploadTooLarge` for more than the client may store, and what the store does.
+    ///   - content: the source, which the client may read.
+    ///   - sender: the connection of the request.
+    ///   - command: the client's command that the copy is part of.
+    ///   - trash: takes the file that the copy replaces; nil to delete that file.
+    /// - Throws: `uploadTooLarge` for more than the client may store, and the store's failures.
     init(
         _ request: MakeRequest, from source: RelativePath, _ content: any ReadableContent, to target: RelativePath,
         _ resources: WorkerResources, _ caller: Caller, sender: Sender?, command: StoringCommand?, trash: TrashPart?
@@ -240,7 +242,7 @@ final class FileCopy: RequestAnswer {
             id: .random(), size: attributes.size, filled: content.filled, permissions: attributes.permissions,
             quota: resources.intake.quotas.quota(for: caller.grant))
         digester = ContentDigester(known?.digest?.algorithm.function ?? .xxh128)
-        // Whose digest nobody knows has to be read.
+        // Without a known digest the content has to be read.
         isShared = known?.digest == nil ? false : try content.share(with: staged)
         content.expectAll()
     }
@@ -261,7 +263,7 @@ final class FileCopy: RequestAnswer {
         return outcome
     }
 
-    /// - Returns: whether that was all.
+    /// - Returns: whether the end of the source was reached.
     private func copySome() throws(Failure) -> Bool {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
         defer { buffer.deallocate() }
@@ -278,7 +280,7 @@ final class FileCopy: RequestAnswer {
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
             if count > 0 { try staged.write(bytes, at: offset) }
             digester.update(bytes) { _, _ in }
-            // There is room for what it was, and it may grow for ever.
+            // Room is reserved for the first size only, and the file may grow for ever.
             guard digester.size <= content.attributes.size else {
                 throw Failure(.fileChanged, "\(source) changed while it was copied.")
             }
@@ -293,7 +295,7 @@ final class FileCopy: RequestAnswer {
         digester.update(zeros) { _, _ in }
     }
 
-    /// - Returns: the part of the trash that has what it takes the place of.
+    /// - Returns: the part of the trash with the replaced file; nil if no file was replaced.
     private func publish(_ digest: Digest) throws(Failure) -> TrashBatch? {
         let attributes = content.attributes
         var publication = Publication(

@@ -9,59 +9,59 @@ import TransferReceipts
 package import TransferPorts
 import TransferSystem
 
-/// The uploads of one connection, whatever is spoken on it: hands them to the intake one after the other, asks again what
-/// the client may do, and tells the log and the status what became of them. Each call returns the uploads that have their results
-/// with it, in the order in which the client gets them; how results travel is the front end's.
+/// The uploads of one connection, on any wire: hands them to the intake one after the other, rechecks what the client may do, and reports
+/// outcomes to the log and the status. Each call returns the uploads that it has settled, in the order in which the client gets the
+/// results; the front end encodes them.
 ///
-/// Used by one thread at a time, but for `isAbandoned`, in this order:
+/// Used by one thread at a time, except for `isAbandoned`, in this order:
 ///
 /// ```
 ///                  begin                     finish
 ///   recheck ──► idle ──► receiving (write) ──► idle ──► publish ──► acknowledge ──► endTurn
 ///                ▲              │ write fails, abort, or access was taken back
-///                └──────────────┘ what still comes of the upload is ignored
+///                └──────────────┘ further content of the upload is ignored
 /// ```
 package final class ConnectionUploads {
-    /// Who pays, for what is done later.
+    /// The account that later work is charged on.
     private final class Payer: Sendable {
         let account = Locked<PoolAccount?>(nil)
     }
 
-    /// Whether the session ends before its time, so that little else is worked on; set on its loop.
+    /// Whether the session ends early, so that the worker does only what it must; set on the session's loop.
     let isAbandoned = Atomic(false)
 
-    /// The client's way into the intake; who that is, is set before the first upload.
+    /// The client's session with the intake. Its caller is set before the first upload.
     package let intake: IntakeSession
 
-    /// Who pays for the work; set before the first upload.
+    /// The account that is charged for the work; set before the first upload.
     var account: PoolAccount? {
         get { payer.account.withLock { $0 } }
         set { payer.account.withLock { $0 = newValue } }
     }
 
-    /// What is to be logged at the end of the turn.
+    /// Events that are logged at the end of the turn.
     var events: [LogEvent] = []
 
-    /// Where the connection puts what gives way.
+    /// The part of the trash for files that this connection replaces or removes.
     let trash: TrashPart
 
     var peer: String
     let resources: WorkerResources
     private let payer = Payer()
     private let progress: ConnectionProgress
-    /// What others may want to hear of.
+    /// Stored uploads that listeners to events learn of.
     private var news: [UploadNews.Item] = []
     private var failures = FailureTally()
     private var meter: UploadMeter
     private var access: AccessRecheck
-    /// Whether it was asked in this turn what the client may do.
+    /// Whether the client's access was rechecked in this turn.
     private var wasAccessAsked = false
     /// Whether uploads were published in this turn.
     private var hasPublished = false
 
     /// - Parameters:
-    ///   - connection: its number; they grow.
-    ///   - progress: is told what becomes of the uploads.
+    ///   - connection: number of the connection; later connections have greater numbers.
+    ///   - progress: receives the counts of the uploads.
     package init(_ resources: WorkerResources, connection: Int, peer: String, progress: ConnectionProgress) {
         (self.resources, self.peer, self.progress) = (resources, peer, progress)
         meter = UploadMeter(progress)
@@ -74,10 +74,10 @@ package final class ConnectionUploads {
         if resources.trashes { intake.trash = trash }
     }
 
-    /// The upload whose content is coming; nil for none, and for an upload that has its result, of which the rest is ignored.
+    /// The upload whose content is arriving. Nil if no upload is open: while the rest of a settled upload's content is ignored, too.
     var current: OpenUpload? { intake.current }
 
-    /// What was done in one turn goes to the log and the status.
+    /// Reports what happened in the turn to the log, the status, and listeners to events.
     func endTurn() {
         (wasAccessAsked, hasPublished) = (false, false)
         meter.publish(current)
@@ -92,7 +92,7 @@ package final class ConnectionUploads {
         news.removeAll()
     }
 
-    /// The connection ended: what is not complete will not be.
+    /// Ends the uploads of a connection that has ended: incomplete ones fail.
     func leave() {
         if let repeated = failures.repeated { resources.log.write([.moreFailed(repeated, peer: peer)]) }
         if let current { resources.log.write([.lost(current, peer: peer)]) }
@@ -103,16 +103,16 @@ package final class ConnectionUploads {
 // MARK: Access
 
 extension ConnectionUploads {
-    /// Whether an upload is under way, and its access was not asked for lately.
+    /// Whether an upload is under way and a recheck of access is due.
     var mustRecheck: Bool { current != nil && isRecheckDue }
 
-    /// Whether it was not asked lately what the client may do.
+    /// Whether the last check of what the client may do is too old.
     var isRecheckDue: Bool { access.isDue }
 
-    /// Asks what the client may do now, and gives up the upload under way if the client may not send it any more. To be called before
-    /// anything begins, and where `mustRecheck` says so. `publish` calls it for what is complete.
+    /// Checks what the client may do now, and refuses the current upload if the client may no longer send it. To be called before anything
+    /// begins, and if `mustRecheck` is true; `publish` calls it for complete uploads.
     ///
-    /// - Returns: why the client may do nothing any more, and the upload that was given up.
+    /// - Returns: why the client may do nothing any more, and the upload that was refused.
     func recheck() -> (refusal: Refusal?, settled: EndedUpload?) {
         wasAccessAsked = true
         let refusal = access.ask(&intake.caller)
@@ -126,22 +126,22 @@ extension ConnectionUploads {
 // MARK: One upload
 
 extension ConnectionUploads {
-    /// Begins an upload, a part of one, or its end.
+    /// Begins an upload, a part, or the end of a multipart upload.
     ///
-    /// - Parameter mayEnd: whether its sender waits for an answer before the content, which need not come then.
-    /// - Returns: nil if its content is wanted.
+    /// - Parameter mayEnd: whether its sender waits for an answer before it sends the content, and sends none if the upload is settled.
+    /// - Returns: nil if the content is wanted.
     func begin(_ intent: UploadIntent, mayEnd: Bool) -> EndedUpload? {
         let begun = intake.begin(intent, mayEnd: mayEnd)
         return begun.outcome.map { noted(EndedUpload(begun.upload, $0)) }
     }
 
-    /// Says in the log that the upload has begun, where that is worth a line.
+    /// Logs the beginning of an upload that is long enough to be worth a line.
     func noteBeginning() {
         guard let upload = current, upload.opensLongUpload else { return }
         events.append(.begun(upload, peer: peer, isQuiet: failures.isLong))
     }
 
-    /// Gives content, or what is known of it, to the upload that is under way; a failure is its result.
+    /// Gives content, or a digest of content, to the current upload; if that fails, the failure is its result.
     func write(_ body: (OpenUpload) throws(Failure) -> Void) -> EndedUpload? {
         guard let upload = current else { return nil }
         do throws(Failure) {
@@ -154,13 +154,13 @@ extension ConnectionUploads {
         }
     }
 
-    /// All content of the upload that is under way has come. Publishes what is complete where much of it waits.
+    /// Finishes the current upload, all content of which has arrived. Publishes complete uploads if many of them wait.
     func finish(_ end: DeclaredEnd) -> [EndedUpload] {
         let settled = finishCurrent(end).map { [$0] } ?? []
         return intake.hasMuchVerified ? settled + publish() : settled
     }
 
-    /// - Returns: nil for an upload that is to be published.
+    /// - Returns: nil for an upload that is still to be published.
     private func finishCurrent(_ end: DeclaredEnd) -> EndedUpload? {
         guard let upload = current else { return nil }
         do throws(Failure) {
@@ -170,20 +170,20 @@ extension ConnectionUploads {
         }
     }
 
-    /// The sender doesn't want the upload any more.
+    /// Ends the current upload, which its sender has withdrawn.
     func abort() -> EndedUpload? {
         guard let upload = current else { return nil }
         return noted(EndedUpload(upload, intake.abort(upload)))
     }
 
-    /// Gives up the upload that is under way.
+    /// Refuses the current upload, with the error as its result.
     private func refuse(_ upload: OpenUpload, _ error: Failure) -> EndedUpload {
         noted(EndedUpload(upload, intake.refuse(upload, error)))
     }
 
-    /// Tells the log and the status what became of an upload.
+    /// Reports a settled upload to the log and the status.
     ///
-    /// - Returns: the same.
+    /// - Returns: its argument.
     func noted(_ ended: EndedUpload) -> EndedUpload {
         let (upload, result) = (ended.upload, ended.outcome)
         guard result.code != .staged else { return ended }
@@ -202,7 +202,7 @@ extension ConnectionUploads {
     private func count(_ upload: OpenUpload, _ result: UploadOutcome) {
         let duration = monotonicNanoseconds() - upload.began
         progress.settled(result.code, after: duration)
-        // What is for somebody is nobody else's business.
+        // An upload for other people's mailboxes is private to its sender and them.
         guard resources.news != nil, upload.intent.recipients.isEmpty,
             case .acknowledged(let acknowledgement) = result, acknowledgement.code == .committed
         else { return }
@@ -215,9 +215,9 @@ extension ConnectionUploads {
 // MARK: The end
 
 extension ConnectionUploads {
-    /// Publishes what is complete, so that all of it shares its syncs.
+    /// Publishes the complete uploads together, so that they share their syncs.
     ///
-    /// - Returns: uploads that have their results without being acknowledged here.
+    /// - Returns: uploads that are settled without being acknowledged by `acknowledge`.
     func publish() -> [EndedUpload] {
         guard intake.pipeline.verifiedCount > 0 else { return [] }
         let began = monotonicNanoseconds()
@@ -231,62 +231,62 @@ extension ConnectionUploads {
         return settled
     }
 
-    /// Acknowledges all that is published.
+    /// Acknowledges everything that is published.
     ///
-    /// - Returns: these uploads, and the signature of their receipts, where the client wants them, of each batch that was recorded.
+    /// - Returns: for each recorded batch, its uploads, and the signature of their receipts if the client wants receipts.
     func acknowledge() -> [(settled: [EndedUpload], signedBatch: SignedBatch?)] {
         intake.acknowledge().map { ($0.uploads.map(noted), $0.signedBatch) }
     }
 
-    /// Whether acknowledgements may wait for those of a next batch that is there already, to have one signature with them: only
-    /// while each batch completes uploads, so that no client waits for longer than that takes.
+    /// Whether acknowledgements may wait for those of the next batch, which has arrived already, so that one signature covers both. Only
+    /// while each batch completes uploads, so that no client waits longer than one batch takes.
     var mayAcknowledgeLater: Bool { hasPublished && intake.pipeline.canShareSignature }
 }
 
-/// What the workers of a conversation need of the server around them.
+/// What workers need from the server.
 package struct WorkerResources: Sendable {
     let intake: Intake
 
-    /// What clients read and change.
+    /// The directory tree that clients read and change.
     let tree: any TreeChanging
     let log: Log
 
-    /// Nothing where everybody may come in.
+    /// Nil if every client may connect.
     let gate: AccessGate?
 
-    /// Whose threads the workers are on, which others want as well.
+    /// The pool that runs the workers; other connections use it too.
     let pool: BlockingPool
 
-    /// Memory of answers to requests.
+    /// Provides the memory of answers to requests.
     let chunks: BufferPool
 
-    /// What answers are compressed with.
+    /// Compressors for answers of any wire.
     let compressors: CompressorPool
 
-    /// Those who want to hear of what is stored; nothing where nobody can.
+    /// Receives stored uploads for clients that listen to events; nil if the server speaks no HTTP.
     let news: UploadNews?
 
-    /// Whether all that clients remove goes to the trash, and what gives way to something else.
+    /// Whether everything that clients remove or replace goes to the trash.
     let trashes: Bool
 
-    /// Whether clients are told that files get the owners that they say.
+    /// Whether clients may set the owners of files.
     let offersOwners: Bool
 
-    /// Which directory of this machine the server stores in (`ServerStore.identity`); nil where clients are not told.
+    /// Identity of the directory on this machine (`ServerStore.identity`); nil if clients do not learn it.
     let directoryIdentity: [UInt8]?
 
-    /// Threads that may read what an upload has already, where nobody else waits.
+    /// Most threads that may read the received content of an upload again while no other client waits.
     let digestThreads: Int
 
-    /// Runs something for a worker some time soon, on a thread that may wait for the disk.
+    /// Runs a closure later, on a thread that may wait for the disk; the account is charged for it.
     let later: @Sendable (PoolAccount?, @escaping @Sendable () -> Void) -> Void
 }
 
 extension WorkerResources {
-    /// Whether what is answered to be done outlives a crash of the machine.
+    /// Whether a change that is answered as done survives a crash of the machine.
     var isDurable: Bool { intake.store.durability == .commit }
 
-    /// The part of the trash that one connection puts things into.
+    /// Makes the part of the trash for one connection.
     func newTrash() -> TrashPart { TrashPart(utc: { utcNanoseconds() }) }
 
     init(_ core: ServerCore) {
@@ -302,7 +302,7 @@ extension WorkerResources {
         ) { [pool = transport.pool] account, work in pool.submit(for: account, work) }
     }
 
-    /// For whoever drives workers on one thread, without a server: what is to be done later is done at once.
+    /// For tests that drive workers on one thread without a server: `later` runs its closure at once.
     package init(_ intake: Intake, _ tree: any TreeChanging, log: Log) {
         self.init(
             intake: intake, tree: tree, log: log, gate: nil,

@@ -5,11 +5,10 @@ import TransferIO
 package import TransferIntake
 package import TransferModel
 
-/// The pool's side of one connection, whatever is spoken on it: takes batches of steps in order, has them performed for as long as
-/// its turn lasts, and publishes the uploads that they complete together, so that they share their syncs. What a step does is up to
-/// the `StepPerformer` of the wire.
+/// The pool's side of one connection, on any wire: takes batches of steps in order, has them performed for as long as the turn lasts, and
+/// publishes the uploads that they complete together, so that they share their syncs. The `StepPerformer` of the wire performs the steps.
 ///
-/// The session calls `process` with what it has received, and again for as long as the outcome says that there is more to do:
+/// The session calls `process` with what it has received, and again while the outcome says that work is left:
 ///
 /// ```
 ///   process ──► recheck access ──► step, step, … ──► publish ──► acknowledge ──► outcome for the client
@@ -17,35 +16,34 @@ package import TransferModel
 ///      └─────────────────────────────────┴───────────────────────────┘
 ///   cancel, when the connection has ended: acknowledges what is published and gives up the rest
 ///
-///   Access is rechecked where a batch begins something; HTTP asks with each request instead.
+///   Access is rechecked if a batch begins something; HTTP checks each request instead.
 /// ```
 ///
-/// `@unchecked Sendable`: the session hands it one batch at a time and waits for the outcome, so no two threads are ever in it.
+/// `@unchecked Sendable`: the session hands it one batch at a time and waits for the outcome, so no two threads use it at once.
 package final class UploadWorker<Performer: StepPerformer>: @unchecked Sendable {
-    /// What is done for each step.
+    /// Performs the steps of this wire.
     package let steps: Performer
 
-    /// Whether the session has more for this worker already; set on its loop.
+    /// Whether the session has another batch for this worker already; set on its loop.
     private let hasMore = Atomic(false)
 
     private var queue = StepQueue<Performer.Batch>()
 
     package init(_ steps: Performer) { self.steps = steps }
 
-    /// To be told whenever that changes: whether another batch will follow the one that the worker works on. Called on the session's
-    /// loop.
+    /// Notes whether another batch will follow the current one. To be called on the session's loop whenever that changes.
     func expectMore(_ isExpected: Bool) { hasMore.store(isExpected, ordering: .releasing) }
 
-    /// What becomes of the client's uploads.
+    /// The uploads of the client's connection.
     package var uploads: ConnectionUploads { steps.uploads }
 
     package var intake: IntakeSession { uploads.intake }
 
-    /// Whether an upload in parts of this connection, or of another one of its push, is under way. Not to be asked while a
-    /// thread is in the worker.
+    /// Whether a multipart upload of this connection, or of another lane of the same push, is under way. Not to be called while a thread uses
+    /// the worker.
     var hasUnfinished: Bool { intake.hasUnfinished }
 
-    /// Works on batches until all is done or others have to have their turn. What is left is worked on by the next call.
+    /// Works on batches until all is done or other clients must have their turn. The next call continues with the rest.
     package func process(_ batches: [Performer.Batch]) -> Performer.Outcome {
         for batch in batches { queue.append(batch) }
         var refusal: Refusal?
@@ -56,7 +54,7 @@ package final class UploadWorker<Performer: StepPerformer>: @unchecked Sendable 
         }
         work()
         let isBusy = steps.isAnswering || !queue.isEmpty
-        // What is complete is made durable at once for all of it, and does not wait for an answer that takes long.
+        // Complete uploads are made durable together, and do not wait for an answer that takes long.
         if queue.isEmpty || steps.isAnswering { steps.settled(uploads.publish()) }
         let moreFollows = isBusy || hasMore.load(ordering: .acquiring)
         if !moreFollows || !uploads.mayAcknowledgeLater { acknowledge() }
@@ -76,7 +74,7 @@ package final class UploadWorker<Performer: StepPerformer>: @unchecked Sendable 
                 return
             }
         }
-        // Nobody calls again for these: behind a last answer their buffers would be kept for as long as the client likes.
+        // No later call would drop these: after a last answer, their buffers would be kept until the client closes.
         if steps.isOver { dropSteps() }
     }
 
@@ -87,12 +85,12 @@ package final class UploadWorker<Performer: StepPerformer>: @unchecked Sendable 
         }
     }
 
-    /// Performs none of the steps that wait.
+    /// Drops the steps that wait.
     func dropSteps() { queue.removeAll() }
 
-    /// The connection ended: what is not complete will not be.
+    /// Settles the uploads of a connection that has ended; incomplete ones are given up.
     ///
-    /// - Returns: what had its end.
+    /// - Returns: what was settled.
     @discardableResult package func cancel() -> Performer.Outcome {
         dropSteps()
         steps.connectionEnded()
@@ -104,52 +102,52 @@ package final class UploadWorker<Performer: StepPerformer>: @unchecked Sendable 
     }
 }
 
-/// What the steps of one wire do: each becomes calls of `ConnectionUploads`, and results become what the client is to get.
+/// Performs the steps of one wire: each step becomes calls of `ConnectionUploads`, and results become bytes for the client.
 ///
-/// Used by one thread at a time: the worker calls `perform` for each step, `goOnAnswering` while there is an answer that the next
-/// step has to wait for, and `endTurn` when the turn is over.
+/// Used by one thread at a time: the worker calls `perform` for each step, `goOnAnswering` while the next step has to wait for an answer,
+/// and `endTurn` when the turn is over.
 package protocol StepPerformer: AnyObject {
     associatedtype Batch: StepBatch
 
-    /// What came of a turn.
+    /// What the session receives after a turn.
     associatedtype Outcome
 
     var uploads: ConnectionUploads { get }
 
-    /// Whether an answer is being made that comes before the next step.
+    /// Whether an answer is being made that precedes the next step.
     var isAnswering: Bool { get }
 
     /// Whether more answers fit into the outcome of this turn.
     var hasRoom: Bool { get }
 
-    /// Whether no further step is performed on this connection, or none behind the answer that is being made.
+    /// Whether no further step is performed on this connection, at most the answer that is being made.
     var isOver: Bool { get }
 
-    /// - Parameter content: that came with the step, if any.
+    /// - Parameter content: the content of the step; empty if it has none.
     func perform(_ step: Batch.Operation, _ content: UnsafeRawBufferPointer)
 
-    /// Makes the next piece of the answer: as much as can be done while others wait.
+    /// Makes the next piece of the answer, small enough that other clients need not wait long.
     func goOnAnswering()
 
-    /// An upload has its result.
+    /// Takes the result of an upload.
     func settled(_ upload: EndedUpload)
 
-    /// The receipts of the uploads that were settled last have this signature.
+    /// Takes the signature for the receipts of the uploads that were settled last.
     func signed(_ batch: SignedBatch)
 
-    /// The turn is over.
+    /// Ends the turn.
     ///
     /// - Parameters:
-    ///   - left: what the worker has left to do of what it has already.
-    ///   - refusal: why the client may begin nothing any more.
+    ///   - left: what the worker still has to do with what it has already.
+    ///   - refusal: why the client may begin nothing any more; nil if it may.
     func endTurn(leaving left: BatchPipe<Batch>.Left, refusal: Refusal?) -> Outcome
 
-    /// The connection ended, and the client waits for no answer any more.
+    /// Notes that the connection has ended, so that no answer is needed any more.
     func connectionEnded()
 }
 
 extension StepPerformer {
-    /// - Parameter upload: nil if none has its result.
+    /// - Parameter upload: nil if no upload was settled.
     func settled(_ upload: EndedUpload?) {
         if let upload { settled(upload) }
     }
@@ -165,22 +163,22 @@ package protocol StepBatch: PipedBatch {
 
     var operations: [Operation] { get }
 
-    /// Whether it has a step that the client's access is to be rechecked for: more than content of what has begun before.
+    /// Whether the batch has a step before which the client's access is to be rechecked: any but content of what has begun before.
     var hasBeginnings: Bool { get }
 
-    /// Where the content of a step lies in the buffer; nil for a step without content there.
+    /// Range of the step's content in the buffer; nil for a step without content there.
     static func content(of operation: Operation) -> Range<Int>?
 }
 
-/// Steps that a worker was given and has not performed, in order.
+/// The steps that a worker has received and not yet performed, in order.
 private struct StepQueue<Batch: StepBatch> {
     private struct Waiting {
         let steps: [Batch.Operation]
         let hasBeginnings: Bool
-        /// Keeps the receive buffer.
+        /// Keeps the receive buffer while steps may need content from it.
         var batch: Batch?
-        /// The last step with content in the buffer. Behind it the buffer is given back: a client that takes no answers must not
-        /// hold buffers with the requests that wait behind them.
+        /// Index of the last step with content in the buffer. After it the buffer is given back: a client that takes no answers must not
+        /// hold buffers with the requests that follow.
         let lastContent: Int
     }
 
@@ -206,10 +204,10 @@ private struct StepQueue<Batch: StepBatch> {
         nextStep = 0
     }
 
-    /// Takes the next step out of the queue.
+    /// Removes the next step from the queue.
     ///
     /// - Parameter body: gets the step and its content.
-    /// - Returns: whether there was one.
+    /// - Returns: whether there was a step.
     mutating func takeNext(_ body: (Batch.Operation, UnsafeRawBufferPointer) -> Void) -> Bool {
         guard let waiting = batches.first else { return false }
         let step = waiting.steps[nextStep]

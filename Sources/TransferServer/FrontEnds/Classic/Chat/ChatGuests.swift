@@ -6,21 +6,21 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// Lets clients have names that they cannot prove.
+/// Admits clients under names that they cannot prove. Each connection of a framing with names has one.
 struct ChatGuests: Sendable {
     let mailroom: Mailroom
 
-    /// What is said to clients, in the words of their framing.
+    /// The framing, which encodes messages to clients.
     let chat: any ClassicChat.Type
 
-    /// Names of people in the lists who may also come over this wire, because the server's operator says so.
+    /// Names from the lists of keys and tokens that may be used here, because the operator allows it.
     let people: [String]
 
     let grant: Grant
     let scope: UploadScope
     let peer: String
 
-    /// - Returns: nothing for clients of a framing without names, or where there are no mailboxes.
+    /// - Returns: nil for a framing without names, or if there are no mailboxes.
     init?(_ listener: ClassicListener, _ scope: UploadScope?, peer: String, _ mailroom: Mailroom?) {
         guard let chat = listener.framing.chat, let scope, let mailroom else { return nil }
         (self.mailroom, self.chat) = (mailroom, chat)
@@ -28,7 +28,7 @@ struct ChatGuests: Sendable {
         (self.scope, self.peer) = (scope, peer)
     }
 
-    /// Gives a client its name, with the mailbox that belongs to it. Waits for the disk where the name is new.
+    /// Admits a client under a name, with the mailbox of that name. Waits for the disk if the name is new.
     ///
     /// - Throws: `forbidden` for a name that it cannot have; `storageFailed`.
     func admit(_ name: String) throws(Failure) -> Caller {
@@ -50,18 +50,18 @@ struct ChatGuests: Sendable {
         }
         switch refusal {
         case nil: break
-        // Since it was looked for.
+        // The name was taken after the check in `admit`.
         case .unknown: throw .nameTaken(name)
         case .some(let refusal): throw Failure(refusal)
         }
     }
 
-    /// Why nobody can be called that; nothing for a name that somebody can have.
+    /// Why no client can have the name; nil if one can.
     ///
-    /// What is written down under it is shown to others, and may become a part of the name of a file there. So it has nothing
-    /// that cannot be seen: two names that look the same would be taken for one.
+    /// Other clients see the name of a sender, and it may become a part of a file name on their machines. So it has no invisible
+    /// characters: two names that look the same would be confused.
     ///
-    /// - Parameter server: what the server calls itself.
+    /// - Parameter server: the name that the server uses for itself.
     static func fault(of name: String, server: String) -> String? {
         let shown = name.escapedForDisplay
         let bytes = name.utf8
@@ -75,14 +75,14 @@ struct ChatGuests: Sendable {
         return nil
     }
 
-    /// Whether one that has the name may keep it: somebody may have got a key for it meanwhile.
+    /// Whether an admitted client may keep its name: the operator may have given a key for it to another client meanwhile.
     func mayKeep(_ name: String) -> Bool { isAllowed(name) || !mailroom.isTaken(name) }
 
     private func isAllowed(_ name: String) -> Bool { people.contains { $0.hasSameBytes(as: name) } }
 }
 
 extension Unicode.Scalar {
-    /// Whether it takes part in what is seen, as far as Unicode tells; of spaces, only the usual one does.
+    /// Whether the character is visible, as far as Unicode says; the usual space counts as visible.
     fileprivate var isSeen: Bool {
         guard !properties.isDefaultIgnorableCodePoint, !properties.isWhitespace || self == " " else { return false }
         return switch properties.generalCategory {
@@ -101,26 +101,26 @@ extension Failure {
     }
 }
 
-/// Who of the clients without keys is here, over all listeners: a name has one connection, that which came last.
+/// The clients without keys that are connected, over all listeners. A name has one connection, the newest.
 final class ChatNames: Sendable {
     private struct Guest {
         let connection: Int
-        /// Called from any thread.
+        /// Ends the connection; may be called from any thread.
         let displace: @Sendable () -> Void
     }
 
     private struct State {
         var guests: [PathKey: Guest] = [:]
-        /// Numbers of deliveries that were found not to be for this wire.
+        /// Numbers of deliveries that this wire cannot carry.
         var unfit: Set<UInt64> = []
     }
 
-    /// Deliveries that are remembered not to fit. Beyond that they are looked at, and logged, once more.
+    /// Most deliveries in `unfit`. When there are more, all are forgotten, and looked at and logged again.
     static let mostUnfit = 4096
 
     private let state = Locked(State())
 
-    /// Somebody has come. Whoever had the name is told to go.
+    /// Notes a client's connection, and ends the older connection with the same name.
     func enter(_ name: String, _ connection: Int, displace: @escaping @Sendable () -> Void) {
         let older = state.withLock {
             $0.guests.updateValue(Guest(connection: connection, displace: displace), forKey: PathKey(name))
@@ -135,10 +135,10 @@ final class ChatNames: Sendable {
         }
     }
 
-    /// A delivery cannot go over this wire.
+    /// Notes that this wire cannot carry a delivery.
     ///
     /// - Parameter number: of the delivery.
-    /// - Returns: whether that is news.
+    /// - Returns: whether it was not known before.
     func noteUnfit(_ number: UInt64) -> Bool {
         state.withLock { state in
             if state.unfit.count >= Self.mostUnfit { state.unfit = [] }
@@ -150,7 +150,7 @@ final class ChatNames: Sendable {
 }
 
 extension LogEvent {
-    /// All of a message was given to a connection.
+    /// A complete message was handed to a connection.
     static func handedOn(_ delivery: Delivery, peer: String) -> LogEvent {
         LogEvent(
             .debug, "handedOn",
@@ -159,7 +159,7 @@ extension LogEvent {
             fields(of: delivery) + [("peer", .string(peer))])
     }
 
-    /// Something waits for a client whose framing cannot carry it.
+    /// A delivery waits for a client whose framing cannot carry it.
     static func unfit(_ delivery: Delivery) -> LogEvent {
         let mail = delivery.mail
         let what = mail.note == nil ? "a \(mail.kind.name) of \(mail.size) bytes" : "a sealed upload"
@@ -170,7 +170,7 @@ extension LogEvent {
             fields(of: delivery))
     }
 
-    /// What waits for a client cannot be read.
+    /// The content of a client's delivery cannot be read.
     static func notHandedOn(_ delivery: Delivery, _ error: Failure) -> LogEvent {
         LogEvent(
             .error, "notHandedOn",

@@ -6,33 +6,34 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// The session's side of a client that has a name and a mailbox: what it is sent, and what it has.
+/// The session's state of a client that has a name and a mailbox: what was sent to it, and what it has received. `ClassicSession` uses it
+/// on its loop.
 ///
 /// ```
-///   unnamed ──introduce──► named ──enter──► resting ⇄ working        the client, and the worker that hands on to it
-///   empty ──mailCame──► news ──order──► empty ──took──► empty, news, inMessage        what waits for it
+///   unnamed ──introduce──► named ──enter──► resting ⇄ working        the client, and the worker that makes its messages
+///   empty ──mailCame──► news ──order──► empty ──took──► empty, news, inMessage        its mailbox
 /// ```
 struct ChatState {
     private enum Client {
-        /// It has not said what it calls itself.
+        /// The client has not stated its name.
         case unnamed
-        /// The pool decides whether it may have its name.
+        /// The pool decides whether the client may have the name.
         case named(String)
-        /// It is handed what waits for it, and nothing is being made for it.
+        /// The client is admitted, and the pool makes no messages for it now.
         case resting(ChatWorker)
         case working(ChatWorker)
     }
 
     private enum Mailbox {
-        /// All that waits was looked at.
+        /// No delivery waits that was not looked at.
         case empty
-        /// Something may wait that was not looked at.
+        /// Deliveries may wait that were not looked at.
         case news
-        /// The connection ends inside a message, so that nothing but the rest of it may follow.
+        /// The last bytes are part of a message, so only its rest may follow.
         case inMessage(hasNews: Bool)
     }
 
-    /// Bytes of the server's own sentences that may wait; a client that makes more of them isn't read.
+    /// Most bytes of the server's own sentences that may wait; a client that causes more of them is not read.
     static let mostSaid = 64 << 10
 
     let guests: ChatGuests
@@ -40,20 +41,20 @@ struct ChatState {
     private var client = Client.unnamed
     private var mailbox = Mailbox.empty
 
-    /// Sentences of the server's own, which cannot go inside a message.
+    /// The server's own sentences, which have to wait for the end of a message.
     private(set) var said: [UInt8] = []
 
     private var deliveries = ChatDeliveries()
-    /// Those that the ledger was not told of.
+    /// Received deliveries that the ledger does not know of yet.
     private var received: [UploadID] = []
-    /// Bytes that the connection was given.
+    /// Bytes handed to the connection so far.
     private var given: UInt64 = 0
 
     init(_ guests: ChatGuests) {
         self.guests = guests
     }
 
-    /// Hands on what waits for the client; nil until it has its name.
+    /// Makes messages of the client's deliveries; nil until the client is admitted.
     var worker: ChatWorker? {
         switch client {
         case .unnamed, .named: nil
@@ -65,7 +66,7 @@ struct ChatState {
 
     var isInMessage: Bool { if case .inMessage = mailbox { true } else { false } }
 
-    /// Whether something may wait that was not looked at.
+    /// Whether deliveries may wait that were not looked at.
     private(set) var hasNews: Bool {
         get {
             switch mailbox {
@@ -76,18 +77,18 @@ struct ChatState {
         set { mailbox = isInMessage ? .inMessage(hasNews: newValue) : newValue ? .news : .empty }
     }
 
-    /// Whether the server's own sentences leave room for more of them.
+    /// Whether there is room for more of the server's own sentences.
     var takesSentences: Bool { said.count < Self.mostSaid }
 
-    /// Whether a heartbeat means anything but that the client is there.
+    /// Whether a heartbeat can prove that something was received.
     var awaitsHeartbeat: Bool { !deliveries.isEmpty }
 
-    /// Whether nothing is to be told to the ledger, and no message is under way.
+    /// Whether no delivery is to be settled, and no message is under way.
     var isAtRest: Bool { !isWorking && !isInMessage && received.isEmpty }
 
-    /// The client says its name.
+    /// Notes the name that the client states.
     ///
-    /// - Returns: whether it does so for the first time.
+    /// - Returns: whether the client states it for the first time.
     /// - Throws: `ClassicFault` for a second name.
     mutating func introduce(_ name: String) throws(ClassicFault) -> Bool {
         let known: String
@@ -104,10 +105,10 @@ struct ChatState {
         return false
     }
 
-    /// The client has its name.
+    /// Notes that the client is admitted.
     mutating func enter(_ worker: ChatWorker) { client = .resting(worker) }
 
-    /// - Returns: whether the worker has begun to work, which it does once at a time.
+    /// - Returns: whether the worker may begin; false if it is at work already, or the client is not admitted.
     mutating func beginWork() -> Bool {
         guard case .resting(let worker) = client else { return false }
         client = .working(worker)
@@ -118,12 +119,12 @@ struct ChatState {
         if case .working(let worker) = client { client = .resting(worker) }
     }
 
-    /// Something has come for the client.
+    /// Notes that a delivery may have arrived for the client.
     mutating func mailCame() { hasNews = true }
 
     mutating func say(_ bytes: [UInt8]) { said += bytes }
 
-    /// The sentences that can be sent now.
+    /// Removes and returns the sentences that can be sent now.
     mutating func takeSaid() -> [UInt8] {
         guard !isInMessage else { return [] }
         defer { said = [] }
@@ -131,12 +132,12 @@ struct ChatState {
         return said
     }
 
-    /// What there is to be done for the client.
+    /// The next work for the client's worker.
     ///
     /// - Parameters:
-    ///   - room: bytes that the connection takes now; 0 for none.
-    ///   - isLast: whether only the message that is under way may go on.
-    /// - Returns: nothing when there is nothing.
+    ///   - room: bytes that the connection takes now; 0 if it takes none.
+    ///   - isLast: whether only the message that is under way may continue.
+    /// - Returns: nil if there is no work.
     mutating func order(room: Int, isLast: Bool) -> ChatWorker.Order? {
         let mayBegin = hasNews && !isLast && !deliveries.isFull
         let room = isInMessage || mayBegin ? room : 0
@@ -146,7 +147,7 @@ struct ChatState {
         return ChatWorker.Order(received: received, room: room, isLast: !mayBegin)
     }
 
-    /// The worker has done that.
+    /// Notes the outcome of the worker's order.
     mutating func took(_ outcome: ChatWorker.Outcome) {
         for (id, offset) in outcome.ends { deliveries.sent(id, end: given + UInt64(offset)) }
         given += UInt64(outcome.chunk?.count ?? 0)
@@ -155,12 +156,12 @@ struct ChatState {
         mailbox = outcome.isInMessage ? .inMessage(hasNews: hasNews) : hasNews ? .news : .empty
     }
 
-    /// A heartbeat has come.
+    /// Notes a heartbeat.
     ///
     /// - Parameters:
-    ///   - arrived: when data last came from the client.
-    ///   - waiting: bytes that the other end's system does not have.
-    /// - Returns: whether there is something to tell the ledger.
+    ///   - arrived: when data last arrived from the client.
+    ///   - waiting: bytes that the client's system has not acknowledged.
+    /// - Returns: whether deliveries are to be settled.
     mutating func heard(at now: MonotonicTime, arrived: MonotonicTime, waiting: Int) -> Bool {
         let waiting = UInt64(clamping: waiting)
         received += deliveries.heard(at: now, arrived: arrived, acknowledged: given - min(given, waiting))
@@ -168,7 +169,7 @@ struct ChatState {
     }
 }
 
-/// The content of a delivery on its way to a client: read, and digested on the way. Belongs to one task at a time.
+/// The content of a delivery on its way to a client: `ChatWorker` has it read and digested chunk by chunk. Used by one task at a time.
 final class ChatContent {
     let delivery: Delivery
 
@@ -176,19 +177,19 @@ final class ChatContent {
     private let digester: ContentDigester
     private var offset: UInt64 = 0
 
-    /// - Parameter digester: reset.
-    /// - Throws: `contentLost` when there is more or less of it than was acknowledged.
+    /// - Parameter digester: must be reset.
+    /// - Throws: `contentLost` if the file is longer or shorter than what was acknowledged.
     init(_ delivery: Delivery, _ content: any ReadableContent, digester: ContentDigester) throws(Failure) {
         (self.delivery, self.content, self.digester) = (delivery, content, digester)
         guard content.attributes.size == delivery.mail.size else { throw .contentLost(delivery.mail.path) }
         if delivery.mail.size > UInt64(Limits.blockSize) { content.expectAll() }
     }
 
-    /// Fills the chunk as far as it can. The last bytes only go into it when all of it is what was acknowledged: the wire has no
-    /// words to take back what was said.
+    /// Fills the chunk as far as possible. The last bytes are only added when the digest of the whole is right: the wire cannot take back
+    /// what was sent.
     ///
-    /// - Returns: whether that was all.
-    /// - Throws: `contentLost`; `storageFailed`. What the chunk has of the message must not be sent then.
+    /// - Returns: whether the content is complete.
+    /// - Throws: `contentLost`; `storageFailed`. The caller must remove from the chunk what it has of the message.
     func fill(_ chunk: AnswerChunk) throws(Failure) -> Bool {
         let length = Int(min(UInt64(chunk.room), delivery.mail.size - offset))
         let path = delivery.mail.path
@@ -202,52 +203,51 @@ final class ChatContent {
     }
 }
 
-/// What a client was sent, and what of it counts as received. The wire has no acknowledgement, so that is decided from what
-/// else is known: a delivery is received when a heartbeat comes at least `proof` after a moment at which the other end's
-/// system had taken all bytes of it. A heartbeat counts from when it came, and not from when it was read: one that has waited here
-/// says nothing about a client that may be dead by now. Sans-IO: times and counts are arguments.
+/// Decides which deliveries count as received. The wire has no acknowledgement, so this is concluded: a delivery is received when a
+/// heartbeat arrives at least `proof` after a moment at which the client's system had all the bytes. A heartbeat counts from when it arrived and not from when it was read: one that has waited here says nothing about a client that may be dead by now. Does no I/O: times
+/// and counts are arguments.
 ///
 /// ```
-///   sent ──a heartbeat comes, and the other end's system has all of it──► taken ──a heartbeat, `proof` later──► received
+///   sent ──a heartbeat, and the client's system has all of it──► taken ──a heartbeat, `proof` later──► received
 /// ```
 struct ChatDeliveries {
     private struct Sent {
         let id: UploadID
-        /// Bytes of the connection up to its end.
+        /// Bytes of the connection up to the end of the message.
         let end: UInt64
     }
 
-    /// So long a client must have been alive with all of a message in its machine. It reads in a loop, and says that it is
-    /// there once a second: a heartbeat that was on its way before counts for nothing.
+    /// How long a client must have been alive with a complete message in its machine. It reads in a loop, and sends a heartbeat once a
+    /// second: one that was on its way before proves nothing.
     static let proof = Interval.seconds(1)
 
-    /// Messages that may be sent without being received; then the next ones wait for a heartbeat.
+    /// Most messages that may be sent and not received; further ones wait for a heartbeat.
     static let most = 1024
 
     private var sent: [Sent] = []
-    /// Of them, those in front that the other end's system has, with the moment at which that was known.
+    /// Counts of messages, from the beginning of `sent`, that the client's system has, with the moment at which that was noticed.
     private var taken: [(count: Int, moment: MonotonicTime)] = []
 
-    /// Messages that are not known to be received.
+    /// Number of messages that do not count as received yet.
     var count: Int { sent.count }
 
     var isEmpty: Bool { sent.isEmpty }
 
     var isFull: Bool { sent.count >= Self.most }
 
-    /// All of a message was given to the connection.
+    /// Notes that a complete message was handed to the connection.
     ///
-    /// - Parameter end: bytes of the connection up to there; not less than for the one before.
+    /// - Parameter end: bytes of the connection up to the end of the message; never less than for an earlier message.
     mutating func sent(_ id: UploadID, end: UInt64) {
         sent.append(Sent(id: id, end: end))
     }
 
-    /// A heartbeat has come.
+    /// Notes a heartbeat.
     ///
     /// - Parameters:
-    ///   - arrived: when data last came from the client; at `now`, or before.
-    ///   - acknowledged: bytes of the connection that the other end's system has now.
-    /// - Returns: what is received by now, in order.
+    ///   - arrived: when data last arrived from the client; `now` or earlier.
+    ///   - acknowledged: bytes of the connection that the client's system has now.
+    /// - Returns: the deliveries that now count as received, in order.
     mutating func heard(at now: MonotonicTime, arrived: MonotonicTime, acknowledged: UInt64) -> [UploadID] {
         var count = 0
         while let oldest = taken.first, oldest.moment + Self.proof <= arrived {

@@ -6,45 +6,44 @@ import TransferMail
 import TransferModel
 import TransferPorts
 
-/// The pool's side of what a client is handed: takes what waits in its mailbox, in order, makes messages of it, and ends
-/// deliveries that the client has.
+/// Makes messages for a client on the pool, from the deliveries in its mailbox, in order, and settles the deliveries that the client has
+/// received.
 ///
-/// `@unchecked Sendable`: the session gives it one order at a time and waits for what comes of it, so no two threads are ever
-/// in it.
+/// `@unchecked Sendable`: the session gives it one order at a time and waits for the outcome, so no two threads use it at once.
 final class ChatWorker: @unchecked Sendable {
-    /// What there is to be done.
+    /// The work of one step.
     struct Order: Equatable, Sendable {
-        /// Deliveries that the client has.
+        /// Deliveries that the client has received.
         var received: [UploadID]
-        /// Bytes of messages that the client can be sent now; 0 for none.
+        /// Bytes of messages that can be sent to the client now; 0 if none can.
         var room: Int
-        /// Whether only the message that is under way may go on.
+        /// Whether only the message that is under way may continue.
         var isLast: Bool
     }
 
-    /// What was done.
+    /// The results of one step.
     struct Outcome: Sendable {
-        /// Whether it was looked whether anything waits.
+        /// Whether the mailbox was looked at.
         var hasLooked = false
-        /// Messages; nothing where none waits.
+        /// Messages for the client; nil if no delivery waits.
         var chunk: AnswerChunk?
-        /// Messages that end in the chunk, with the bytes of the chunk up to there.
+        /// Messages that end in the chunk, with the offset of each end.
         var ends: [(delivery: UploadID, offset: Int)] = []
         /// Whether the chunk ends inside a message.
         var isInMessage = false
-        /// Whether nothing else waits.
+        /// Whether no other delivery waits.
         var isEmpty = false
-        /// Why the connection cannot go on.
+        /// Why the connection has to end; nil if it need not.
         var fault: Failure?
     }
 
-    /// The shortest room that a message is begun in: its head has a name, each byte of which can become six.
+    /// Room in the chunk that a new message needs: its head has a name, each byte of which can become six.
     private static let leastRoom = 4 << 10
 
     /// Deliveries that are looked up at once.
     private static let page = 32
 
-    /// Deliveries that are looked at in one step: thousands may wait that this wire cannot carry, and each takes a query.
+    /// Most deliveries that are looked at in one step: thousands may wait that this wire cannot carry, and each costs a query.
     private static let mostLookedAt = 256
 
     let name: String
@@ -52,12 +51,12 @@ final class ChatWorker: @unchecked Sendable {
     private let guests: ChatGuests
     private let names: ChatNames
     private let resources: WorkerResources
-    /// Waiting deliveries that were looked up, the next one first.
+    /// Open deliveries that were looked up, the next one first.
     private var waiting: [Delivery] = []
-    /// Of the last delivery that was looked up on this connection.
+    /// Number of the last delivery that was looked at on this connection.
     private var last: UInt64 = 0
     private var current: ChatContent?
-    /// Deliveries that have gone out whole in this step.
+    /// Deliveries whose messages were completed in this step.
     private var sent: [Delivery] = []
     private var digesters: [DigestFunction: ContentDigester] = [:]
     private var reader: (any TreeReader)?
@@ -83,7 +82,7 @@ final class ChatWorker: @unchecked Sendable {
         return outcome
     }
 
-    /// What cannot be looked up now may be when the client comes again.
+    /// The connection ends with this failure; when the client connects again, the lookup is tried again.
     private func attempt(_ body: () throws(Failure) -> Void) {
         do throws(Failure) {
             try body()
@@ -104,7 +103,7 @@ final class ChatWorker: @unchecked Sendable {
 // MARK: Handing on
 
 extension ChatWorker {
-    /// Most looks into a mailbox find nothing, and take no memory.
+    /// Looks up deliveries first: most lookups find none, and then no memory is taken.
     private func handOn(_ order: Order) throws(Failure) {
         guard guests.mayKeep(name) else { throw .nameTaken(name) }
         try lookUp()
@@ -134,7 +133,7 @@ extension ChatWorker {
         }
     }
 
-    /// Writes down which messages have gone out whole, though nobody knows whether they arrive. Nothing depends on it.
+    /// Records which deliveries were sent completely, though they may not arrive. Failing to do so has no consequences.
     private func noteSent() {
         guard !sent.isEmpty else { return }
         try? guests.mailroom.fetched(sent)
@@ -156,7 +155,7 @@ extension ChatWorker {
         return delivery
     }
 
-    /// Begins a message; what this wire cannot carry is left where it is.
+    /// Begins a message; a delivery that this wire cannot carry stays in the mailbox.
     private func begin(_ delivery: Delivery, _ chunk: AnswerChunk) throws(Failure) {
         guard !names.isUnfit(delivery.number), !delivery.mail.isRotten, try isWaiting(delivery) else { return }
         let mail = delivery.mail
@@ -177,7 +176,7 @@ extension ChatWorker {
         }
     }
 
-    /// It may have been fetched elsewhere, or have expired, since it was looked up.
+    /// Since it was looked up, the delivery may have been fetched over another connection, or have expired.
     private func isWaiting(_ delivery: Delivery) throws(Failure) -> Bool {
         try attemptMail { () throws(RecordsError) in
             try guests.mailroom.ledger.delivery(of: delivery.mail.id, to: name)?.state.isOpen ?? false
@@ -210,8 +209,8 @@ extension ChatWorker {
         events.append(.handedOn(content.delivery, peer: guests.peer))
     }
 
-    /// What has no content any more stays in the mailbox until its sender brings it again, or until it expires; nobody is sent a part
-    /// of it again and again.
+    /// A delivery with lost content stays in the mailbox until its sender uploads it again or it expires; it is marked, so that no client
+    /// gets a part of it again and again.
     private func lost(_ delivery: Delivery, _ error: Failure) {
         try? guests.mailroom.ledger.noteRotten(delivery.mail.id)
         events.append(.notHandedOn(delivery, error))
@@ -219,8 +218,8 @@ extension ChatWorker {
 }
 
 extension Failure {
-    /// Whether what is stored is not there any more, or is something else. Anything else may be over in a moment, such as too many
-    /// open files: the client comes again, and is sent it then.
+    /// Whether the stored content is missing or changed. Other failures may be temporary, such as too many open files: when the client
+    /// connects again, it gets the delivery.
     fileprivate var isLoss: Bool { code == .notFound || code == .contentLost }
 }
 
@@ -234,7 +233,7 @@ extension ChatWorker {
             resources.intake.mail.free(ended.freed)
             events += ended.deliveries.map { .settled($0, peer: guests.peer) }
         } catch {
-            // They wait, and are sent once more when the client comes again.
+            // They stay in the mailbox, and are sent again when the client connects again.
             events.append(.mailFailed(error))
         }
     }

@@ -8,25 +8,25 @@ import TransferProtocol
 import TransferPorts
 import TransferSystem
 
-/// Clients that have names: each is handed what waits for its name, one message after the other, as fast as it takes them.
+/// Clients with names: each is sent the deliveries for its name, one message after the other, as fast as it takes them.
 extension ClassicSession {
-    /// Bytes of messages that are made at once, also where too much waits for all clients together.
+    /// Bytes of messages that are made at once; `crowded` while too much waits for all clients together.
     private static let room = (usual: Transport.chunkSize / 2, crowded: 16 << 10)
 
-    /// Bytes of messages that may wait for the client before more are made: what the socket takes while the pool makes them.
+    /// Bytes of messages that may wait for the client before more are made: about what the socket takes while the pool makes the next.
     private static let ahead = (usual: Transport.chunkSize / 4, crowded: 1)
 
-    /// A connection is never too long unused where the client says each second that it is there.
+    /// An idle time that never ends: the client sends a heartbeat each second, so its connection is never idle.
     private static let forever = Interval.seconds(100 * 365 * 86_400)
 
-    /// Silence is a fault at any time, and so is taking nothing of what is sent.
+    /// Makes it a fault at any time if the client is silent, or takes no bytes.
     func expectHeartbeats(on driver: ConnectionDriver) {
         driver.liveness.timeouts.heartbeat = client.settings.timeouts.silence
         driver.liveness.timeouts.silence = client.settings.timeouts.silence
         driver.liveness.timeouts.idle = Self.forever
     }
 
-    /// Sends words of the server's own as soon as that is possible.
+    /// Sends the server's own sentences as soon as no message is under way.
     func say(_ bytes: [UInt8], on connection: isolated Connection) {
         guard chat != nil else { return connection.send(bytes) }
         guard !bytes.isEmpty else { return }
@@ -43,7 +43,7 @@ extension ClassicSession {
 // MARK: Names
 
 extension ClassicSession {
-    /// A heartbeat has come: one each second, of thousands of clients.
+    /// Notes a heartbeat. Each of thousands of clients sends one each second.
     func heard(
         _ name: String, in batch: ClassicBatch, on connection: isolated Connection
     ) throws(ProtocolFault) {
@@ -58,7 +58,7 @@ extension ClassicSession {
         if chat?.heard(at: now, arrived: arrived, waiting: waiting) ?? false { handOn(on: connection) }
     }
 
-    /// The client says its name, for the first time or again.
+    /// Notes the name that the client states, for the first time or again.
     func introduce(_ name: String, in batch: ClassicBatch) throws(ProtocolFault) {
         do throws(ClassicFault) {
             if try chat?.introduce(name) ?? false { batch.append(.present(name)) }
@@ -67,7 +67,7 @@ extension ClassicSession {
         }
     }
 
-    /// The pool has decided about the name.
+    /// Continues after the pool has decided about the name.
     func signedIn(_ signIn: Result<String, Failure>, on connection: isolated Connection) {
         switch signIn {
         case .failure(let error): connection.end(.fault(ProtocolFault(error.code, error.message)))
@@ -86,7 +86,7 @@ extension ClassicSession {
         guests.mailroom.watch(name, client.number) { [weak connection, bell] in
             if bell.ring() { connection?.start { $0.session.mailCame(on: $0) } }
         }
-        // What came before the mailroom was watched.
+        // For deliveries that arrived before the mailroom was watched.
         mailCame(on: connection)
     }
 
@@ -118,7 +118,7 @@ extension ClassicSession {
         connection.driver.wake.fire()
     }
 
-    /// Bytes of messages that can be made for the client now.
+    /// Bytes of messages that can be made for the client now; 0 if it has to take others first.
     private func roomForMessages(on connection: isolated Connection) -> Int {
         let isCrowded = client.transport.isCrowded
         let ahead = isCrowded ? Self.ahead.crowded : Self.ahead.usual
@@ -137,7 +137,7 @@ extension ClassicSession {
         saySentences(on: connection)
     }
 
-    /// Lets what is under way come to an end, and gives the name back.
+    /// Waits until the worker has finished, and releases the name.
     func endHandingOn(on connection: isolated Connection) async {
         guard let chat, let name = chat.worker?.name else { return }
         handOn(on: connection)

@@ -7,42 +7,42 @@ import TransferPorts
 import TransferSystem
 
 /// An answer that is made piece by piece, because it is long: `HTTPSteps` asks for the head once, and has the answer fill an outcome in
-/// each turn until it says that this was the end. Used by one thread at a time.
+/// each turn until it is complete. Used by one thread at a time.
 protocol HTTPAnswer: AnyObject {
-    /// As the log calls what it is about.
+    /// Names the subject in the log.
     var path: String { get }
 
-    /// The file, should it turn out to be rotten.
+    /// The file to record as rotten if its content turns out to be; nil if it cannot.
     var suspect: RottenFile? { get }
 
-    /// Whether only the end of the connection says where it ends.
+    /// Whether only the end of the connection marks the end of the answer.
     var endsConnection: Bool { get }
 
-    /// Whether the head can be said before the rest is known.
+    /// Whether the head can be sent before the rest is known.
     var headComesFirst: Bool { get }
 
-    /// Whether it asks itself if the client may still have it.
+    /// Whether the answer itself rechecks the client's access.
     var watchesAccess: Bool { get }
 
-    /// - Parameter isLast: whether the connection is closed behind it.
+    /// - Parameter isLast: whether the connection is closed after the answer.
     func head(isLast: Bool) -> [UInt8]
 
-    /// Adds as much as there is room for.
+    /// Adds as many bytes as there is room for.
     ///
-    /// - Returns: whether that was the end.
+    /// - Returns: whether the answer is complete.
     /// - Throws: why it cannot be completed.
     func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(Failure) -> Bool
 
-    /// Whether it goes on until one of both sides ends it, so that nothing comes behind it.
+    /// Whether the answer continues until one side ends it, so that no answer follows it.
     var isEndless: Bool { get }
 
-    /// What the client gets in its place, when it is made; nil where it is itself what the client gets.
+    /// The answer that the client gets when this one is complete; nil if the client gets this one.
     var successor: (any HTTPAnswer)? { get }
 
-    /// An upload that the answer is about has its result while others have their turn.
+    /// Takes the result of an upload that the answer is about, if it is settled between two turns.
     func settled(_ settled: EndedUpload)
 
-    /// What there is to say of it in the log, when all is made.
+    /// Events to log when the answer is complete.
     func events(peer: String) -> [LogEvent]
 }
 
@@ -56,24 +56,24 @@ extension HTTPAnswer {
     func settled(_ settled: EndedUpload) {}
 }
 
-/// A short answer.
+/// A short answer, whose body is in memory.
 struct HTTPReply {
     var status: Int
     var fields: [(String, String)]
     var body: [UInt8]
-    /// Nil for one without a body.
+    /// Media type of the body; nil without a body.
     var type: String?
 
-    /// Whether the content of the request is not wanted: where much of it may still come, the connection ends behind the answer.
+    /// Whether the content of the request is not wanted: if much of it may still arrive, the connection ends after the answer.
     var rejectsContent = false
 
     init(_ status: Int, _ fields: [(String, String)] = [], _ body: [UInt8] = [], type: String? = nil) {
         (self.status, self.fields, self.body, self.type) = (status, fields, body, type)
     }
 
-    /// Says why a request is not met (RFC 9457).
+    /// Says why a request is refused (RFC 9457).
     ///
-    /// - Parameter client: is told nothing of what is above its own folder.
+    /// - Parameter caller: the client; paths above its own folder are removed from the sentence.
     init(_ refusal: HTTPRefusal, for caller: Caller) {
         if let page = refusal.page {
             self = .page(refusal.status, page, refusal.fields)
@@ -86,7 +86,7 @@ struct HTTPReply {
         rejectsContent = true
     }
 
-    /// - Parameter isLast: whether the connection is closed behind it.
+    /// - Parameter isLast: whether the connection is closed after the answer.
     func bytes(for method: HTTPMethod, isLast: Bool) -> [UInt8] {
         guard body.isEmpty, type == nil else {
             return HTTPAnswers.whole(
@@ -96,27 +96,27 @@ struct HTTPReply {
     }
 }
 
-/// Heads and short bodies of answers.
+/// Makes heads and short bodies of answers.
 enum HTTPAnswers {
-    /// What every answer says. Without any referrer browsers would say `Origin: null` with forms of this server's own pages (Fetch,
-    /// section 3.2.5). What is stored here was sent by others, and must not become a page of this server.
+    /// Fields of every answer. Without any referrer, browsers would send `Origin: null` with forms of this server's own pages (Fetch,
+    /// section 3.2.5). Other clients have sent the stored files, so those must not become pages of this server.
     private static let guarding: [(String, String)] = [
         ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "same-origin"),
         ("Cross-Origin-Resource-Policy", "same-origin"), ("X-Frame-Options", "DENY"),
     ]
 
-    /// Nothing is fetched, run, or sent: by pages of this server, and by what others have stored.
+    /// Policies that forbid to fetch, run or send anything: for pages of this server, and for stored files.
     static let noActiveContent =
         "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'"
     static let sandbox = "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'"
 
-    /// Bytes that most heads have room in.
+    /// Bytes that suffice for most heads.
     private static let usualRoom = 768
 
     /// - Parameters:
-    ///   - isLast: whether the connection is closed behind it.
-    ///   - length: of its body; nothing for one that says itself how long it is, or that has none.
-    ///   - body: stands behind it.
+    ///   - isLast: whether the connection is closed after the answer.
+    ///   - length: bytes of the body; nil if there is no body, or if the body itself marks its end.
+    ///   - body: appended to the head.
     static func head(
         _ status: Int, _ fields: [(String, String)], length: UInt64? = nil, isLast: Bool = false,
         before body: [UInt8] = []
@@ -127,19 +127,19 @@ enum HTTPAnswers {
         for (name, value) in guarding { head.append(name, value) }
         if let length { head.append(length: length) }
         if isLast { head.append("Connection", "close") }
-        // What cannot be said in a field, as a name with a line end, is never put there: see `ContentDisposition`.
+        // Values that a field cannot have, such as names with line ends, are never passed here: see `ContentDisposition`.
         return head.bytes(before: body) ?? Self.unsayable
     }
 
-    /// - Parameter answer: with its head in front, which doesn't speak of the connection.
-    /// - Returns: the same, saying that the connection stays open.
+    /// - Parameter answer: begins with its head, which has no `Connection` field.
+    /// - Returns: the answer, with a field that says that the connection stays open.
     static func keepingOpen(_ answer: [UInt8]) -> [UInt8] { adding("Connection: keep-alive", to: answer) }
 
-    /// - Parameter answer: with its head in front.
-    /// - Returns: the same, which no browser keeps: it may be on a machine that others use later.
+    /// - Parameter answer: begins with its head.
+    /// - Returns: the answer, with a field that forbids browsers to keep it: other people may use the machine later.
     static func forgotten(_ answer: [UInt8]) -> [UInt8] { adding("Cache-Control: no-store", to: answer) }
 
-    /// Adds a field in front of the others.
+    /// Adds a field before the others.
     private static func adding(_ field: String, to answer: [UInt8]) -> [UInt8] {
         guard let end = answer.firstIndex(of: UInt8(ascii: "\n")) else { return answer }
         return answer[...end] + Array("\(field)\r\n".utf8) + answer[(end + 1)...]
@@ -148,7 +148,7 @@ enum HTTPAnswers {
     private static let unsayable = Array(
         "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8)
 
-    /// An answer that has all of its body with it.
+    /// An answer with its complete body.
     static func whole(
         _ status: Int, _ fields: [(String, String)], _ body: [UInt8], type: String, for method: HTTPMethod, isLast: Bool
     ) -> [UInt8] {
@@ -157,7 +157,7 @@ enum HTTPAnswers {
             before: method == .head ? [] : body)
     }
 
-    /// Why a request is not met (RFC 9457).
+    /// The reason why a request is refused (RFC 9457).
     static func problem(
         _ status: Int, _ code: ResultCode, _ detail: String, _ fields: [(String, String)] = [], for method: HTTPMethod,
         isLast: Bool
@@ -167,14 +167,14 @@ enum HTTPAnswers {
             type: ProblemDetails.contentType, for: method, isLast: isLast)
     }
 
-    /// The last words of a connection.
+    /// The last answer on a connection.
     static func last(_ fault: HTTPFault, code: ResultCode) -> [UInt8] {
         problem(fault.status, code, fault.message, for: .get, isLast: true)
     }
 }
 
 extension ProblemDetails {
-    /// Of this server: with its own code.
+    /// Adds this server's result code to the details.
     init(_ status: Int, _ code: ResultCode, _ detail: String) {
         self.init(HTTPFault(status, detail))
         extensions = [("result", .string(code.name))]
@@ -186,7 +186,7 @@ extension HTTPDate {
 }
 
 extension ResultCode {
-    /// What HTTP calls it; successes have statuses of their own.
+    /// The HTTP status of a failure; successes have their own.
     var httpStatus: Int {
         switch self {
         case .authenticationRequired, .authenticationFailed: 401
@@ -205,17 +205,17 @@ extension ResultCode {
     }
 }
 
-/// Why a request is not met.
+/// The reason why a request is refused, with the fields of the answer.
 struct HTTPRefusal: Error {
     let status: Int
     let code: ResultCode
     let message: String
     var fields: [(String, String)] = []
 
-    /// What is shown in place of the problem to people who ask with a browser.
+    /// A page for people with a browser, in place of the problem details; nil for none.
     var page: [UInt8]?
 
-    /// Whether the log has it already.
+    /// Whether the refusal is logged already.
     var isLogged = false
 
     init(_ status: Int, _ code: ResultCode, _ message: String, _ fields: [(String, String)] = []) {
@@ -231,18 +231,18 @@ struct HTTPRefusal: Error {
         self.init(fault.status, .malformedFrame, fault.message)
     }
 
-    /// - Parameter fault: of conditions that cannot be read, or do not hold.
+    /// - Parameter fault: of conditions that cannot be parsed, or do not hold.
     init(conditions fault: HTTPFault) {
         self.init(fault.status, fault.status == 412 ? .pathConflict : .malformedFrame, fault.message)
     }
 
-    /// A browser was led here under the name of another host (RFC 9110, section 15.5.20).
+    /// A browser asked for a host name that is not this server's (RFC 9110, section 15.5.20).
     static let misdirected = HTTPRefusal(
         421, .forbidden,
         "This server doesn't know itself under that name. Ask for its address, or have it told its name with --advertise."
     )
 
-    /// A client that may not come in is told what it could show (RFC 9110, section 11.6.1).
+    /// Tells a client that may not connect which credentials it can show (RFC 9110, section 11.6.1).
     init(_ refusal: Refusal) {
         self.init(refusal.code.httpStatus, refusal.code, refusal.message)
         if status == 401 {

@@ -6,8 +6,8 @@ import TransferReceipts
 import TransferPorts
 import TransferSystem
 
-/// Reads a file for the digest that a client wants to have in the head of the answer, some of it at a time; then it is answered.
-/// Belongs to one task at a time.
+/// Reads a file for the digest that a client wants in the head of the answer, some of it in each turn; then its successor answers. Used by
+/// one task at a time.
 final class HTTPDigesting: HTTPAnswer {
     private enum Hasher {
         case sha256(BlockHasher)
@@ -35,10 +35,10 @@ final class HTTPDigesting: HTTPAnswer {
         }
     }
 
-    /// Bytes read before others have their turn: some milliseconds of a thread.
+    /// Bytes that are read in one turn: some milliseconds of a thread.
     private static let step: UInt64 = 8 << 20
 
-    /// Bytes read at once.
+    /// Bytes that are read at once.
     private static let piece = 256 << 10
 
     let path: String
@@ -51,7 +51,7 @@ final class HTTPDigesting: HTTPAnswer {
     private let makeSuccessor: ([(String, String)]) -> HTTPSending
     private var offset: UInt64 = 0
 
-    /// - Parameter successor: the answer, made with the fields that say what the digest is.
+    /// - Parameter successor: makes the answer; its argument is fields with the digest.
     init(
         _ path: String, _ content: any ReadableContent, _ algorithm: HTTPDigestAlgorithm, _ digests: ReprDigests,
         then successor: @escaping ([(String, String)]) -> HTTPSending
@@ -61,7 +61,7 @@ final class HTTPDigesting: HTTPAnswer {
         content.expectAll()
     }
 
-    /// Not asked for: it has a successor.
+    /// Never sent, because the successor has the head.
     func head(isLast: Bool) -> [UInt8] { [] }
 
     func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(Failure) -> Bool {
@@ -98,8 +98,8 @@ final class HTTPDigesting: HTTPAnswer {
     func events(peer: String) -> [LogEvent] { [] }
 }
 
-/// Digests of stored files that clients have asked for, so that asking again costs no reading. By the versions of files: what is
-/// changed is another one.
+/// Digests of stored files that clients have requested, so that later requests need no reading. They are stored by version: a changed file
+/// has another one.
 final class ReprDigests: Sendable {
     private struct Key: Hashable {
         let version: ContentVersion
@@ -108,13 +108,13 @@ final class ReprDigests: Sendable {
 
     private struct State {
         var digests: [Key: [UInt8]] = [:]
-        /// In the order in which they came.
+        /// Keys in the order of insertion, as a ring.
         var keys: [Key] = []
-        /// Which of the keys goes next.
+        /// Index of the key that is replaced next.
         var oldest = 0
     }
 
-    /// Digests that are kept: less than 1 MiB.
+    /// Most digests that are kept; they need less than 1 MiB.
     private static let most = 4096
 
     private let state = Locked(State())

@@ -4,14 +4,14 @@ import TransferIntake
 import TransferModel
 import TransferPorts
 
-/// The answer to a request for a folder: a page, or JSON. Belongs to one task at a time.
+/// The answer to a request for a folder: a page, or JSON. Used by one task at a time.
 final class HTTPListing: HTTPAnswer {
-    /// How entries are written.
+    /// The format of the entries.
     enum Form {
         case page(ListingPage)
-        /// One array.
+        /// One JSON array of all entries.
         case json
-        /// A line for each.
+        /// JSON, one line for each entry.
         case lines
 
         var type: String {
@@ -23,10 +23,10 @@ final class HTTPListing: HTTPAnswer {
         }
     }
 
-    /// Entries looked at together: each page is one turn at the catalog.
+    /// Entries that are looked up together; each page is one query of the catalog.
     private static let pageSize = 128
 
-    /// Folders with no more entries than these come sorted; larger ones as the file system has them.
+    /// Folders with at most this many entries are sorted; larger ones have the order of the file system.
     private static let mostSorted = 4096
 
     let path: String
@@ -35,7 +35,7 @@ final class HTTPListing: HTTPAnswer {
     private let isChunked: Bool
     private let known: KnownUploads
     private let listing: (any StoredListing)?
-    /// To be written, the next one first.
+    /// Entries to write, the next one first.
     private var entries: ArraySlice<EntryDocument> = []
     private var hasBegun = false
     private var isAtEnd = false
@@ -45,9 +45,9 @@ final class HTTPListing: HTTPAnswer {
     var endsConnection: Bool { !isChunked }
 
     /// - Parameters:
-    ///   - path: as the client knows it; empty for its top.
-    ///   - listing: nil for a folder that is not there yet.
-    ///   - isChunked: whether the client knows chunks; otherwise the end of the connection is that of the answer.
+    ///   - path: as the client knows it; empty for its top folder.
+    ///   - listing: nil for a folder that does not exist yet.
+    ///   - isChunked: whether the client knows chunked encoding; otherwise the connection ends with the answer.
     init(
         _ path: String, _ listing: (any StoredListing)?, _ form: Form, fields: [(String, String)], isChunked: Bool,
         _ known: KnownUploads
@@ -88,7 +88,7 @@ final class HTTPListing: HTTPAnswer {
 
     // MARK: Entries
 
-    /// Takes as many as can be sorted.
+    /// Reads as many entries as can be sorted.
     private func gather() throws(Failure) {
         var first: [EntryDocument] = []
         while !isAtEnd, first.count < Self.mostSorted { first += try page() }
@@ -143,7 +143,7 @@ final class HTTPListing: HTTPAnswer {
 }
 
 extension EntryDocument {
-    /// - Parameter known: its entry in the catalog.
+    /// - Parameter known: its entry in the catalog; nil if it has none.
     fileprivate init(_ path: String, _ attributes: StoredAttributes, _ known: CatalogEntry?) {
         self.init(
             path: path, isDirectory: attributes.isDirectory, size: attributes.size, modified: attributes.modified,
@@ -155,9 +155,9 @@ extension EntryDocument {
     }
 }
 
-/// A folder as a page for people, which works without script.
+/// A folder as a page for people, which works without scripts.
 struct ListingPage {
-    /// What the page says, in one language.
+    /// The texts of the page in one language.
     struct Words {
         let language: String
         let folder: String
@@ -185,7 +185,7 @@ struct ListingPage {
     /// Whether the client may send files.
     let maySend: Bool
 
-    /// Who is signed in, where this is the page of a session.
+    /// Name of the client that is signed in; nil without a session.
     var session: String?
 
     func opening(_ path: String) -> String {
@@ -227,7 +227,7 @@ struct ListingPage {
             """
     }
 
-    /// Works without script: the browser sends what was chosen, and shows the folder again.
+    /// A form that works without scripts: the browser sends the chosen files, and shows the folder again.
     private var form: String {
         """
         <form method="post" enctype="multipart/form-data">
@@ -244,7 +244,7 @@ struct ListingPage {
         let end = entry.isDirectory ? "/" : ""
         let size = entry.isDirectory ? "" : ByteFormat.size(entry.size)
         let time = UTCTime(clamping: entry.modified.seconds).description
-        // Below this page, whatever the name begins with.
+        // The prefix makes the link relative, whatever the name begins with.
         let link = "./" + PercentEncoding.component(name.utf8) + end
         return """
             <tr><td><a href="\(link)">\((name + end).htmlEscaped)</a></td><td class="n">\(size)</td><td class="n">\(time)</td></tr>
@@ -258,7 +258,8 @@ struct ListingPage {
 }
 
 extension String {
-    /// As text of a page, or in quotes. What could steer how it is shown is shown itself.
+    /// The string as text of a page, or as a quoted attribute. Characters that could change the display are shown as
+    /// escapes.
     var htmlEscaped: String {
         var text = ""
         for scalar in escapedForDisplay.unicodeScalars {

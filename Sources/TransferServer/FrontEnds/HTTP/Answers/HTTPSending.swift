@@ -6,10 +6,10 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// The answer to a request for a file: all of it, or ranges (RFC 9110, section 14). What is known to be something else than what was
-/// acknowledged is never completed. Belongs to one task at a time.
+/// The answer to a request for a file: all of it, or ranges (RFC 9110, section 14). It is never completed if the content turns out to
+/// differ from what was acknowledged. Used by one task at a time.
 final class HTTPSending: HTTPAnswer {
-    /// What of the file is sent, and what stands in front of it.
+    /// A range of the file to send, and the bytes before it.
     private struct Run {
         var prefix: [UInt8]
         var range: Range<UInt64>
@@ -22,16 +22,16 @@ final class HTTPSending: HTTPAnswer {
     private let status: Int
     private let length: UInt64
     private var runs: [Run]
-    /// Behind the last of several ranges.
+    /// The bytes after the last of several ranges.
     private var suffix: [UInt8]
-    /// Of content that is sent whole and whose digest is known.
+    /// Digests content that is sent whole and whose digest is known; nil for other content.
     private let digester: ContentDigester?
     private let known: Digest?
     private let started = monotonicNanoseconds()
 
     /// - Parameters:
-    ///   - ranges: none of them empty; nothing for all of it.
-    ///   - known: the digest that was acknowledged.
+    ///   - ranges: none of them empty; nil for the whole file.
+    ///   - known: the acknowledged digest; nil if it is not known.
     init(
         _ path: String, _ place: RelativePath, _ content: any ReadableContent, _ ranges: [Range<UInt64>]?,
         fields: [(String, String)], known: Digest?, digester: ContentDigester?
@@ -90,14 +90,14 @@ final class HTTPSending: HTTPAnswer {
         let bytes = try chunk.append(count) { (place) throws(Failure) in try content.read(into: place, at: offset) }
         guard let bytes else { throw changed }
         digester?.update(bytes) { _, _ in }
-        // Before the last byte leaves: what was promised is not completed with something else.
+        // Checked before the last byte is sent, so that an answer with other content stays incomplete.
         if runs.count == 1, offset + UInt64(count) == runs[0].range.upperBound { try check() }
         return chunk
     }
 
     private var isChecked = false
 
-    /// Whether what was sent is what it is said to be.
+    /// Checks that the sent content is that of the version and the digest.
     private func check() throws(Failure) {
         guard !isChecked else { return }
         isChecked = true
@@ -114,7 +114,7 @@ final class HTTPSending: HTTPAnswer {
 }
 
 extension LogEvent {
-    /// - Parameter size: bytes of what was sent.
+    /// - Parameter size: number of bytes that were sent.
     fileprivate static func fetchedOverHTTP(_ path: String, _ size: UInt64, seconds: Double, peer: String) -> LogEvent {
         LogEvent(
             .info, "fetched",
@@ -126,9 +126,9 @@ extension LogEvent {
     }
 }
 
-/// What files are, by their names: for browsers, which are told not to guess.
+/// Media types by file name. Browsers are not allowed to guess others.
 enum ContentTypes {
-    /// Text is taken to be UTF-8. What a browser could run is text for it: nothing that others have stored here becomes a page.
+    /// Text counts as UTF-8. Types that a browser could run are sent as text: no stored file becomes a page.
     private static let types: KeyValuePairs = [
         "aac": "audio/aac", "avif": "image/avif", "bmp": "image/bmp", "css": text, "csv": "text/csv; charset=utf-8",
         "flac": "audio/flac", "gif": "image/gif", "gz": "application/gzip", "heic": "image/heic", "heif": "image/heif",

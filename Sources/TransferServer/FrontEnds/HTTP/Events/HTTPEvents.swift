@@ -9,7 +9,7 @@ import TransferProtocol
 import TransferPorts
 import TransferSystem
 
-/// `/.transfer/events`.
+/// Answers requests for `/.transfer/events`, the events of stored uploads.
 struct EventsHandler: HTTPHandler {
     let context: HTTPContext
 
@@ -22,20 +22,19 @@ struct EventsHandler: HTTPHandler {
     }
 }
 
-/// The answer to a client that wants to hear of uploads as they are stored: events (HTML, section 9.2), until one of both sides ends it. It holds
-/// nothing but its place among the news; when there are none, it rests. Belongs to one task at a time.
+/// The answer to a client that listens to stored uploads: server-sent events (HTML, section 9.2), until one side ends it. It only keeps its place in the list of events, and waits for new ones. Used by one task at a time.
 final class HTTPEvents: HTTPAnswer {
-    /// Events that are looked at together.
+    /// Events that are read together.
     private static let atOnce = 64
 
-    /// Uploads that progress is told of at once.
+    /// Most uploads whose progress is sent at once.
     private static let mostRunning = 16
 
-    /// Nanoseconds between two words about progress at least, and after which something is said so that everybody between knows that
-    /// the connection is used.
+    /// Nanoseconds. `progress`: least time between two reports of progress. `silence`: time after which a comment is sent, so that proxies
+    /// see that the connection is used.
     private static let intervals = (progress: Int64(900_000_000), silence: Int64(15_000_000_000))
 
-    /// Milliseconds after which a client comes again that has lost the connection.
+    /// Milliseconds after which a client should connect again when it has lost the connection.
     private static let retry = 3000
 
     let path: String
@@ -53,12 +52,12 @@ final class HTTPEvents: HTTPAnswer {
     private var shown: [RunningUploads.Upload] = []
 
     /// - Parameters:
-    ///   - last: the event that the client has seen last, if it says so.
-    ///   - isChunked: whether the client knows chunks; otherwise the end of the connection is that of the answer.
+    ///   - last: the last event that the client has seen; nil if it states none.
+    ///   - isChunked: whether the client knows chunked encoding; otherwise the connection ends with the answer.
     init(_ path: String, _ service: HTTPService, _ uploads: ConnectionUploads, last: EventID?, isChunked: Bool) {
         (self.path, self.service, self.uploads, self.isChunked) = (path, service, uploads, isChunked)
         let news = service.shared.news
-        // What there was under another server is not known any more.
+        // Events of an earlier server are not known any more.
         mustReset = last.map { $0.epoch != news.epoch || $0.number > news.newest } ?? false
         seen = mustReset ? news.newest : last?.number ?? news.newest
     }
@@ -67,7 +66,7 @@ final class HTTPEvents: HTTPAnswer {
         let chunked = isChunked ? [("Transfer-Encoding", "chunked")] : []
         let fields = [
             ("Content-Type", "text/event-stream; charset=utf-8"), ("Cache-Control", "no-store"),
-            // Proxies that collect answers before they pass them on know this.
+            // Tells proxies that buffer answers not to.
             ("X-Accel-Buffering", "no"),
         ]
         return HTTPAnswers.head(200, fields + chunked, isLast: isLast)
@@ -79,7 +78,7 @@ final class HTTPEvents: HTTPAnswer {
         let now = monotonicNanoseconds()
         if !hasBegun { text += "retry: \(Self.retry)\n\n" }
         hasBegun = true
-        // What the client may see is asked before anything is said.
+        // Before any event, the client's access is rechecked.
         let mayGoOn = uploads.recheck().refusal == nil && !service.core.intake.isStopping.load(ordering: .relaxed)
         let hasMore = mayGoOn && tellNews()
         if mayGoOn { tellProgress(at: now) }
@@ -110,12 +109,12 @@ final class HTTPEvents: HTTPAnswer {
     }
 }
 
-// MARK: What is told
+// MARK: Events
 
 extension HTTPEvents {
     private var caller: Caller { uploads.intake.caller }
 
-    /// - Returns: whether there may be more.
+    /// - Returns: whether there may be more events.
     private func tellNews() -> Bool {
         let found = service.shared.news.items(after: seen, limit: Self.atOnce)
         if found.isLost || mustReset {
@@ -131,9 +130,9 @@ extension HTTPEvents {
         return seen < found.newest
     }
 
-    /// As `push --json` has it.
+    /// The event's data, in the form of `push --json`.
     ///
-    /// - Returns: nil for what the client may not know of.
+    /// - Returns: nil if the client may not know of the upload.
     private func document(of item: UploadNews.Item) -> String? {
         let stored = item.acknowledgement
         guard mayKnow(item.client), let path = caller.clientPath(stored.path)?.string else { return nil }
@@ -148,7 +147,8 @@ extension HTTPEvents {
         caller.grant.options.rights.mayRead || caller.id != nil && caller.id == sender
     }
 
-    /// How far the client's own uploads are. Those who cannot be told apart are one, which may see all that it has sent.
+    /// Adds the progress of the client's own uploads. Clients that the server cannot distinguish count as one, which has to be allowed to
+    /// read.
     private func tellProgress(at now: Int64) {
         guard now - max(lastProgress, 0) >= Self.intervals.progress || lastProgress == .min else { return }
         lastProgress = now
@@ -167,36 +167,36 @@ extension HTTPEvents {
     }
 }
 
-/// What a session keeps of an answer that goes on when there is something to tell.
+/// The session's state of an answer that waits for events.
 struct EventWatch {
-    /// Whether something has come since the answer was last worked on.
+    /// Whether there are events since the answer was last continued.
     var hasNews = false
-    /// Whether it will be told at a moment that is set.
+    /// Whether a timer is set that will continue the answer.
     var isDelayed = false
-    /// When it was told last, in nanoseconds of the monotonic clock.
+    /// When the answer was last continued, in nanoseconds of the monotonic clock.
     var lastTold: Int64 = 0
-    /// Seconds for which the client has not taken what it was told.
+    /// Seconds for which the client has not taken the events.
     var stuck = 0
 }
 
-/// Events, which the pool is asked for when there are any: between, nothing waits there, and no thread is held.
+/// Events: the pool continues the answer when there are any. In between, no job waits there and no thread is held.
 extension HTTPSession {
-    /// Nanoseconds between two words: many uploads at once are one.
+    /// Least nanoseconds between two continuations, so that many uploads at once cause one.
     private static let tellingInterval: Int64 = 100_000_000
 
-    /// Bytes that may wait for the client before it is told nothing more. What it misses then stays where it is for a while.
+    /// Bytes waiting for the client above which no further events are sent. They stay in `UploadNews` for a while.
     private static let mostUntold = 64 << 10
 
-    /// Seconds after which a client that takes nothing has no more to expect.
+    /// Seconds after which a client that takes no events is disconnected.
     private static let patience = 30
 
-    /// Between two looks at whether the client may still hear, and how far its uploads are.
+    /// Time between two checks of the client's access and uploads.
     private static let tick = Interval.seconds(1)
 
-    /// Silence of a client that listens: it may say nothing for as long as it likes.
+    /// Silence allowed to a client that listens: as good as unlimited.
     private static let silence = Interval.seconds(365 * 86_400)
 
-    /// The answer rests; it goes on with what is stored from now on, and once a second.
+    /// Waits for events: the answer continues when uploads are stored, and once a second.
     func watch(on connection: isolated Connection) {
         guard watching == nil else { return }
         watching = EventWatch(lastTold: monotonicNanoseconds())
@@ -206,7 +206,7 @@ extension HTTPSession {
         worker.steps.service.shared.news.watch(client.number) { [weak connection, bell] in
             if bell.ring() { connection?.start { $0.session.newsCame(on: $0) } }
         }
-        // It may have come while the answer was made.
+        // There may have been events while the answer was made.
         watching?.hasNews = true
         scheduleTick(on: connection)
     }
@@ -228,7 +228,7 @@ extension HTTPSession {
         }
     }
 
-    /// Lets the answer go on, unless the client has not taken what it was told: then the next look will.
+    /// Continues the answer, unless the client has not taken the last events: then the next tick does.
     func tell(on connection: isolated Connection) {
         bell.heard()
         guard watching != nil, connection.ending == nil, !connection.driver.isOver,
@@ -254,7 +254,7 @@ extension HTTPSession {
     }
 }
 
-/// A place among the events of a server, as clients say it: which server it was, and the number of the event.
+/// The ID of an event: the server that sent it, and the event's number.
 struct EventID: Equatable, Sendable {
     let epoch: UInt64
     let number: UInt64
@@ -263,11 +263,11 @@ struct EventID: Equatable, Sendable {
         (self.epoch, self.number) = (epoch, number)
     }
 
-    /// - Returns: nil for what `text` does not give.
+    /// - Returns: nil if the text is not the `text` of an ID.
     init?(_ text: some Collection<UInt8>) {
         let parts = text.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         guard parts.count == 2, parts.allSatisfy({ (1...20).contains($0.count) }),
-            // A sign would be taken for part of a number.
+            // The parser of numbers would accept a sign.
             !text.contains(UInt8(ascii: "+")),
             let epoch = UInt64(String(decoding: parts[0], as: UTF8.self), radix: 16),
             let number = UInt64(String(decoding: parts[1], as: UTF8.self))

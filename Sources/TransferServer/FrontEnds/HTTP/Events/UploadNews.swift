@@ -2,49 +2,49 @@ import TransferIntake
 import TransferModel
 import TransferSystem
 
-/// What was stored of late, for clients that want to hear of it as it happens. The last ones are kept, so that who was away for a
-/// moment misses nothing; a client has no more of its own here than a place among them.
+/// The uploads that were stored lately, for clients that listen to events. The last ones are kept, so that a client that lost its
+/// connection for a moment misses none; each client only keeps its place among them.
 final class UploadNews: Sendable {
-    /// An upload that has stored something.
+    /// An upload that has stored a file.
     struct Item: Sendable {
-        /// What was acknowledged, with the server's id and path.
+        /// The acknowledgement, with the server's ID and path.
         let acknowledgement: Acknowledgement
-        /// Who has sent it; nothing for one that cannot be told from others.
+        /// The client that sent it; nil if the server cannot distinguish clients.
         let client: UInt64?
-        /// Seconds from its beginning on.
+        /// Seconds from its beginning to its acknowledgement.
         let seconds: Double
     }
 
-    /// What there is behind a place.
+    /// The items after a given number.
     struct Found: Sendable {
         let items: [(number: UInt64, item: Item)]
-        /// Whether some between are no longer there.
+        /// Whether items after the number are no longer kept.
         let isLost: Bool
-        /// The number of the newest item that there is.
+        /// Number of the newest item.
         let newest: UInt64
     }
 
     private struct State {
         var items: [Item] = []
-        /// Of the newest one; they begin with 1.
+        /// Number of the newest item; the first has 1.
         var newest: UInt64 = 0
         var watchers: [Int: @Sendable () -> Void] = [:]
     }
 
-    /// Items that are kept: with the longest paths, 5 MiB.
+    /// Most items that are kept: with the longest paths, 5 MiB.
     static let most = 1024
 
-    /// Tells the numbers of this server from those of others, which ran before it.
+    /// Distinguishes numbers of this server from those of earlier ones.
     let epoch = UInt64.random(in: .min ... .max)
 
     private let state = Locked(State())
 
-    /// Clients that are told.
+    /// Number of clients that listen.
     var watchers: Int { state.withLock { $0.watchers.count } }
 
     var newest: UInt64 { state.withLock { $0.newest } }
 
-    /// Called once for each batch of uploads.
+    /// Adds items; called once for each batch of uploads.
     func post(_ items: [Item]) {
         guard !items.isEmpty else { return }
         let rings = state.withLock { state in
@@ -61,7 +61,7 @@ final class UploadNews: Sendable {
         for ring in rings { ring() }
     }
 
-    /// - Parameter ring: is called from any thread when there is something new; must not block.
+    /// - Parameter ring: called from any thread when there are new items; must not block.
     func watch(_ connection: Int, _ ring: @escaping @Sendable () -> Void) {
         state.withLock { $0.watchers[connection] = ring }
     }
@@ -71,8 +71,8 @@ final class UploadNews: Sendable {
     }
 
     /// - Parameters:
-    ///   - number: that was seen last.
-    ///   - limit: of items.
+    ///   - number: of the last item that was seen.
+    ///   - limit: most items to return.
     func items(after number: UInt64, limit: Int) -> Found {
         state.withLock { state in
             guard number <= state.newest, state.newest - number <= UInt64(Self.most) else {
@@ -90,19 +90,20 @@ final class UploadNews: Sendable {
     private static func place(of number: UInt64) -> Int { Int((number - 1) % UInt64(most)) }
 }
 
-/// What uploads are under way, for clients that want to see how far theirs are. Looked at seldom, however many ask.
+/// The uploads that are under way, for clients that want to see their progress. The connections are read at most twice a second, however
+/// many clients ask.
 final class RunningUploads: Sendable {
     struct Upload: Sendable, Equatable {
-        /// The server's.
+        /// The server's ID of the upload.
         let id: UploadID
         let client: UInt64?
-        /// In the server's directory.
+        /// Path in the server's directory.
         let path: String
         let received: UInt64
         let size: UInt64?
     }
 
-    /// Nanoseconds for which a look counts.
+    /// Nanoseconds for which a list is valid.
     private static let interval: Int64 = 500_000_000
 
     private let latest = Locked((uploads: [Upload](), next: Int64.min))
@@ -123,7 +124,7 @@ final class RunningUploads: Sendable {
 }
 
 extension RunningUploads.Upload {
-    /// Of one in parts, what a connection has of it says nothing of the whole.
+    /// Nil for a part of a multipart upload, which says nothing of the whole.
     fileprivate init?(_ current: ConnectionProgress.Current?) {
         guard let current, !current.isPart else { return nil }
         self.init(

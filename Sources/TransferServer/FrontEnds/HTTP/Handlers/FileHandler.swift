@@ -6,11 +6,11 @@ import TransferIntake
 import TransferModel
 import TransferPorts
 
-/// What is stored, as clients read it (RFC 9110, sections 9.3.1 and 14) and remove it (section 9.3.5).
+/// Reads stored files (RFC 9110, sections 9.3.1 and 14) and removes them (section 9.3.5).
 struct FileHandler: HTTPHandler {
     let context: HTTPContext
 
-    /// GET and HEAD, of files and of folders.
+    /// Answers GET and HEAD of files and folders.
     func read(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) -> HTTPResponse {
         do throws(Failure) {
             let place = try context.caller.pathForReading(target.path)
@@ -22,7 +22,7 @@ struct FileHandler: HTTPHandler {
         }
     }
 
-    /// - Returns: nil for the folder of a client that has sent nothing yet.
+    /// - Returns: nil for the top folder of a client that has sent nothing yet.
     private func attributes(at place: RelativePath?, isTop: Bool) throws(Failure) -> StoredAttributes? {
         do throws(Failure) {
             return try context.resources.tree.attributes(at: place)
@@ -59,7 +59,7 @@ struct FileHandler: HTTPHandler {
         }
     }
 
-    /// - Parameter sending: makes the answer, with fields that say which digest the file has.
+    /// - Parameter sending: makes the answer; its argument is fields with the file's digest.
     private func answer(
         _ request: HTTPRequest, _ content: any ReadableContent, of target: HTTPTarget,
         _ sending: @escaping ([(String, String)]) -> HTTPSending
@@ -74,12 +74,12 @@ struct FileHandler: HTTPHandler {
         return .long(sending([("Repr-Digest", known.text)]))
     }
 
-    /// - Returns: nil where all of it is wanted.
+    /// - Returns: nil if the whole file is wanted.
     private func ranges(
         _ request: HTTPRequest, _ current: Preconditions.Current, size: UInt64
     ) throws(HTTPFault) -> [Range<UInt64>]? {
         let fields = request.head.fields
-        // They mean something for GET alone (RFC 9110, section 14.2).
+        // Ranges have a meaning for GET only (RFC 9110, section 14.2).
         guard request.head.method == .get, let asked = ByteRanges(fields),
             IfRange(fields, now: .now)?.fits(current, now: .now) ?? true
         else { return nil }
@@ -92,7 +92,7 @@ struct FileHandler: HTTPHandler {
 
     private func fieldsOfFile(_ target: HTTPTarget, _ current: Preconditions.Current) -> [(String, String)] {
         let name = target.path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) }
-        // Never later than the answer (RFC 9110, section 8.8.2.1), whatever the clock of its sender said.
+        // `Last-Modified` must not be later than the answer (RFC 9110, section 8.8.2.1), whatever time the file has.
         let now = HTTPDate.now
         return [
             ("ETag", current.tag?.text ?? "\"\""), ("Last-Modified", min(current.modified ?? now, now).text),
@@ -103,7 +103,7 @@ struct FileHandler: HTTPHandler {
         ]
     }
 
-    /// DELETE: a file, or a folder with all that is in it.
+    /// Answers DELETE of a file, or of a folder with its content.
     func remove(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) -> HTTPResponse {
         let files = context.files
         let place: RelativePath
@@ -134,14 +134,14 @@ struct FileHandler: HTTPHandler {
 }
 
 extension Failure {
-    /// The path of a file is written with a slash behind it.
+    /// The path ends with a slash, but is a file.
     fileprivate static func noFolder(_ target: HTTPTarget) -> Failure {
         Failure(.wrongForm, "\(target.path.escapedForDisplay) is a file, and no folder.")
     }
 }
 
 extension HTTPReply {
-    /// - Parameter size: bytes of what was asked about.
+    /// - Parameter size: bytes of the file.
     fileprivate init(_ fault: HTTPFault, size: UInt64) {
         let code: ResultCode =
             fault.status == 416 ? .sizeMismatch : fault.status == 412 ? .pathConflict : .malformedFrame
@@ -152,7 +152,7 @@ extension HTTPReply {
     }
 }
 
-/// The answer to a removal of what has gone to the trash, which is given when that is durable. Belongs to one task at a time.
+/// The answer to a removal into the trash, given when that is durable. Used by one task at a time.
 final class HTTPDiscard: HTTPAnswer {
     let path: String
     let headComesFirst = false
@@ -173,7 +173,7 @@ final class HTTPDiscard: HTTPAnswer {
     func events(peer: String) -> [LogEvent] { [.discarded(path, peer: peer)] }
 }
 
-/// The answer to a removal, which is given when it is durable that all is gone. Belongs to one task at a time.
+/// The answer to a removal, given when it is durable that everything is gone. Used by one task at a time.
 final class HTTPRemoval: HTTPAnswer {
     let path: String
     let headComesFirst = false
@@ -191,7 +191,7 @@ final class HTTPRemoval: HTTPAnswer {
 
     func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(Failure) -> Bool {
         if !isGone { isGone = try files.goOn(removal, gone: &gone) }
-        // A large folder is removed some names at a time, and others have their turn between.
+        // A large folder is removed some names at a time; other clients have their turn in between.
         guard isGone else { return false }
         try files.commitRemovals()
         return true

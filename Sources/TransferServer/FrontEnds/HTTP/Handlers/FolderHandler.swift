@@ -5,17 +5,17 @@ import TransferModel
 import TransferPorts
 import TransferProtocol
 
-/// Folders, which clients look into and make.
+/// Lists folders and makes them.
 struct FolderHandler: HTTPHandler {
     let context: HTTPContext
 
-    /// GET and HEAD of a folder.
+    /// Answers GET and HEAD of a folder.
     ///
-    /// - Parameter isThere: false for the top of a client that has sent nothing yet.
+    /// - Parameter isThere: false for the top folder of a client that has sent nothing yet.
     func list(
         _ request: HTTPRequest, _ target: HTTPTarget, _ place: RelativePath?, isThere: Bool
     ) throws(Failure) -> HTTPResponse {
-        // Links of a page lead from the folder only where its path ends with a slash.
+        // Relative links in a page only work if the folder's path ends with a slash.
         guard target.isFolder || target.path.isEmpty else {
             let query = request.head.resource.utf8.drop { $0 != UInt8(ascii: "?") }
             let location = "/" + PercentEncoding.path(target.path.utf8) + "/" + String(Substring(query))
@@ -55,7 +55,7 @@ struct FolderHandler: HTTPHandler {
         }
     }
 
-    /// PUT of a folder, which is there, durably, when this is answered with success.
+    /// Answers PUT of a folder. After success the folder exists, durably.
     func make(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) -> HTTPResponse {
         guard request.body == .none || request.body == .length(0) else {
             throw HTTPRefusal(
@@ -67,7 +67,7 @@ struct FolderHandler: HTTPHandler {
         } catch {
             throw HTTPRefusal(conditions: error)
         }
-        // A client that may not read learns nothing by the answer.
+        // The answer tells a client that may not read nothing about the path.
         let present = seen.flatMap { context.files.attributes(at: $0) }
         do throws(Failure) {
             guard present?.isDirectory ?? true else {

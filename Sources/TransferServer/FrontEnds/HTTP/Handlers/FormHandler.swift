@@ -5,7 +5,7 @@ import TransferReceipts
 import TransferPorts
 import TransferSystem
 
-/// Files that come in a form (RFC 7578).
+/// Stores files that a form uploads (RFC 7578).
 struct FormHandler: HTTPHandler {
     let context: HTTPContext
 
@@ -16,11 +16,11 @@ struct FormHandler: HTTPHandler {
     }
 }
 
-/// Takes a form, each file of which is an upload of its own.
+/// Takes the content of a form; each file in it is an upload of its own.
 final class FormReceiver: ContentReceiver {
-    /// A file of it.
+    /// A file of the form, and its outcome.
     private struct File {
-        /// As the form calls it.
+        /// File name in the form.
         let name: String
         let id: UploadID
         let began = monotonicNanoseconds()
@@ -28,25 +28,25 @@ final class FormReceiver: ContentReceiver {
         var outcome: UploadOutcome?
     }
 
-    /// Whether its sender wants receipts in the answer.
+    /// Whether the client wants receipts in the answer.
     let wantsReceipts: Bool
 
     private let request: HTTPRequest
     private let target: HTTPTarget
     private let context: HTTPContext
     private let conflict: ConflictPolicy
-    /// Two files of a form may have one name: then the second does not replace the first.
+    /// The command that all files of the form belong to: if two have the same name, the second does not replace the first.
     private let command = StoringCommand(id: .random(in: .min ... .max))
     private var reader: MultipartReader
-    /// What came last and is not complete: at most what the reader wants to see at once.
+    /// Bytes that the reader has not consumed, because more are needed.
     private var carry: [UInt8] = []
     private var files: [File] = []
-    /// Of the files, by the server's ids.
+    /// Indices in `files`, by the server's IDs.
     private var places: [UploadID: Int] = [:]
-    /// Whether what comes is the content of a file.
+    /// Whether the current part is a file.
     private var isInFile = false
 
-    /// - Throws: what speaks against it before its content comes.
+    /// - Throws: why the request is refused before its content.
     init(_ request: HTTPRequest, _ target: HTTPTarget, _ context: HTTPContext) throws(HTTPRefusal) {
         guard target.isFolder || target.path.isEmpty else {
             throw HTTPRefusal(
@@ -84,19 +84,19 @@ final class FormReceiver: ContentReceiver {
         }
     }
 
-    /// - Parameter fault: why it is no form; nil where it is one.
+    /// - Parameter fault: why the content is not a form; nil if it is.
     private func conclude(_ fault: HTTPFault?) -> HTTPReply {
-        // Files before the fault are whole, and their sender has heard nothing of them: they are stored, and the answer says so.
+        // Files before the fault are complete, and the client has no answer about them yet: they are stored, and the answer says so.
         if fault != nil { settled(context.uploads.abort()) }
         publish()
         context.uploads.intake.giveReceipts(false)
         return answer(fault)
     }
 
-    /// What waits for the end of a form would keep its files open for as long as its sender likes.
+    /// Complete files that waited for the end of the form would stay open for as long as the client likes.
     func endTurn() { publish() }
 
-    /// Stores the files that are complete, and keeps their results for the answer.
+    /// Stores the complete files, and keeps their results for the answer.
     private func publish() {
         settled(context.uploads.publish())
         for batch in context.uploads.acknowledge() { settled(batch.settled) }
@@ -104,7 +104,7 @@ final class FormReceiver: ContentReceiver {
 
     private func settled(_ uploads: [EndedUpload]) { uploads.forEach(settled) }
 
-    /// - Parameter upload: nil if no file has its result.
+    /// - Parameter upload: nil if no file was settled.
     private func settled(_ upload: EndedUpload?) {
         if let upload { settled(upload) }
     }
@@ -117,7 +117,7 @@ final class FormReceiver: ContentReceiver {
 
     /// Takes the next bytes of the form.
     ///
-    /// - Throws: why it is none.
+    /// - Throws: why the content is not a form.
     private func read(_ bytes: UnsafeRawBufferPointer, isLast: Bool) throws(HTTPFault) {
         guard !carry.isEmpty else {
             let taken = try work(through: bytes, isLast: isLast)
@@ -130,7 +130,7 @@ final class FormReceiver: ContentReceiver {
         carry = Array(all[taken...])
     }
 
-    /// - Returns: how many bytes were taken.
+    /// - Returns: number of consumed bytes.
     private func work(through bytes: UnsafeRawBufferPointer, isLast: Bool) throws(HTTPFault) -> Int {
         let uploads = context.uploads
         var taken = 0
@@ -155,20 +155,20 @@ final class FormReceiver: ContentReceiver {
         }
     }
 
-    /// Whether HTTP has an address for what is stored under a name (`RequestPath`).
+    /// Whether a file of this name can be addressed over HTTP (`RequestPath`).
     static func isAddressable(_ name: some Sequence<UInt8>) -> Bool { !name.contains(UInt8(ascii: "\\")) }
 
-    /// What has no file name is a field of the form, of which this server knows none. A browser sends an empty one where no
+    /// Begins a file. A part without a file name is a field of the form, which this server ignores. Browsers send an empty file name if no
     /// file was chosen.
     private func begin(_ part: MultipartPart) {
         guard let name = part.filename, !name.isEmpty else { return }
         isInFile = true
         let id = context.caller.inner(.random())
-        // A name that is no UTF-8 is no path, and neither is one that leads elsewhere: the intake says so.
+        // A name that is not UTF-8, or leads out of the folder, is replaced by an invalid path, which the intake refuses.
         let text = Self.isAddressable(name) ? String(validating: name, as: UTF8.self) ?? "\u{0}" : "\u{0}"
         let path = target.path.isEmpty ? text : "\(target.path)/\(text)"
         places[id] = files.count
-        // No longer one can be stored, and all of them are kept until the answer.
+        // A longer name cannot be stored, and all names are kept until the answer.
         files.append(File(name: String(decoding: name.prefix(Limits.pathComponent), as: UTF8.self), id: id))
         let intent = UploadIntent(id: id, path: path, size: nil, kind: .file, conflict: conflict)
         settled(context.uploads.begin(intent, mayEnd: false))
@@ -181,7 +181,7 @@ final class FormReceiver: ContentReceiver {
 extension FormReceiver {
     /// One object for each file, in their order.
     ///
-    /// - Parameter fault: why it is no form; nil where it is one.
+    /// - Parameter fault: why the content is not a form; nil if it is.
     private func answer(_ fault: HTTPFault?) -> HTTPReply {
         let codes = files.map { $0.outcome?.code ?? .aborted }
         let isStored = codes.allSatisfy(\.isSuccess)
@@ -194,7 +194,7 @@ extension FormReceiver {
         let accepted = Negotiation.mediaType(
             request.head.fields.values("accept"), of: ["application/json", "text/html"])
         if isStored, accepted == "text/html" {
-            // A browser shows the folder, and asks for nothing again when it is reloaded (RFC 9110, section 15.4.4).
+            // A redirect: the browser shows the folder, and sends no file again when the page is reloaded (RFC 9110, section 15.4.4).
             return HTTPReply(303, [("Location", location), ("Cache-Control", "no-store")])
         }
         let first = codes.first { !$0.isSuccess }

@@ -5,7 +5,7 @@ import TransferIntake
 import TransferModel
 import TransferPorts
 
-/// Answers programs that watch over the server. It has no row in the table of routes: these need not be let in (`HTTPSteps`).
+/// Answers monitoring programs. It has no row in the table of routes, because these need no credentials (`HTTPSteps`).
 struct ProbeHandler: HTTPHandler {
     let context: HTTPContext
 
@@ -26,7 +26,7 @@ struct ProbeHandler: HTTPHandler {
         }
     }
 
-    /// Its numbers say how much others send: a client that may not see all of that may not see them.
+    /// The metrics. They show how much all clients send, so a client that may not see everything gets none.
     private func metrics(_ request: HTTPRequest) throws(HTTPRefusal) -> HTTPReply {
         if !context.service.isForProbes {
             try context.admit(request.principal.admitted())
@@ -59,7 +59,7 @@ struct ProbeHandler: HTTPHandler {
 }
 
 extension Result<HTTPRequest.Principal, Refusal> {
-    /// - Throws: why the client was not let in.
+    /// - Throws: why the client was not admitted.
     func admitted() throws(HTTPRefusal) -> HTTPRequest.Principal {
         switch self {
         case .success(let principal): return principal
@@ -71,13 +71,13 @@ extension Result<HTTPRequest.Principal, Refusal> {
     }
 }
 
-/// What programs ask that watch over a server.
+/// The requests of monitoring programs.
 enum HTTPProbe: String, CaseIterable, Sendable {
-    /// Whether it is there.
+    /// Whether the server answers at all.
     case health = "/healthz"
-    /// Whether it takes uploads.
+    /// Whether the server accepts uploads now.
     case readiness = "/readyz"
-    /// Its numbers.
+    /// The metrics, for Prometheus and others.
     case metrics = "/metrics"
 
     init?(_ head: RequestHead) {
@@ -87,12 +87,11 @@ enum HTTPProbe: String, CaseIterable, Sendable {
     }
 }
 
-/// HTTP on a listener of its own, for programs that watch over the server: nothing else is answered there, and no client has to
-/// show who it is.
+/// HTTP on its own listener for monitoring programs: only probes are answered there, and no client needs credentials.
 struct ProbesFrontEnd: FrontEnd {
     let name = "probes"
 
-    /// There is no TLS.
+    /// Empty: the listener has no TLS.
     var protocols: [String] { [] }
 
     var openingSize: Int { 0 }
@@ -104,19 +103,19 @@ struct ProbesFrontEnd: FrontEnd {
     }
 }
 
-/// Why a server takes no uploads, as far as it knows.
+/// Why a server accepts no uploads, as far as it knows.
 enum Unreadiness: String, CaseIterable, Sendable {
     case stopping
-    /// A sync has failed since the machine was started, and nothing that was there before is trusted.
+    /// A sync has failed since the machine was started, so nothing that was stored before is trusted.
     case inDoubt
-    /// The file system is mounted so that nothing can be written.
+    /// The file system is mounted read-only.
     case readOnly
-    /// The disk has no room, or less than is to be left free.
+    /// The disk is full, or has less free room than must remain.
     case noRoom
-    /// All that may be stored is.
+    /// The quota of the server is used up.
     case quotaExceeded
 
-    /// What uploads are refused with.
+    /// The code with which uploads are refused.
     var code: ResultCode {
         switch self {
         case .stopping: .shuttingDown
@@ -128,7 +127,7 @@ enum Unreadiness: String, CaseIterable, Sendable {
 }
 
 extension ServerCore {
-    /// Nothing where it takes uploads. Asks the file system, which can block.
+    /// The reasons why the server accepts no uploads; empty if it does. Asks the file system, which may block.
     func unreadiness() -> [Unreadiness] {
         var reasons: [Unreadiness] = []
         if intake.isStopping.load(ordering: .relaxed) { reasons.append(.stopping) }

@@ -5,7 +5,7 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// Files that requests bring in one piece (RFC 9110, section 9.3.4).
+/// Stores files that a request brings in one piece (RFC 9110, section 9.3.4).
 struct PutHandler: HTTPHandler {
     let context: HTTPContext
 
@@ -13,23 +13,23 @@ struct PutHandler: HTTPHandler {
         if target.isFolder, !target.path.isEmpty { return try FolderHandler(context: context).make(request, target) }
         let terms = try FileTerms(request, target, context)
         let receiver = FileReceiver(request, terms, context)
-        // A client that waits for a 100 need not send what has its answer already.
+        // A client that waits for a 100 need not send the content of an upload that is settled already.
         guard receiver.upload.begin(mayEnd: request.head.expectsContinue) else { return .reply(try receiver.answer()) }
         context.uploads.noteBeginning()
         return .receive(receiver)
     }
 }
 
-/// Takes the content of one PUT: writes it, compares it with what its sender says of it, and stores it.
+/// Takes the content of one PUT: writes it, compares it with the client's digests, and stores it.
 final class FileReceiver: ContentReceiver {
     let upload: RequestUpload
     private let terms: FileTerms
     private let context: HTTPContext
     private let began = monotonicNanoseconds()
 
-    /// Of all the content, as it comes: digests of HTTP are of the whole, and the server's own are of its blocks.
+    /// Digests the content as a whole, as HTTP states digests; the server's own digests are of blocks.
     private let hasher = BlockHasher(.sha256)
-    /// For a sender that wants that digest in the answer.
+    /// For a client that wants SHA-512 in the answer; nil otherwise.
     private let longHasher: LongHasher?
     private var digests: DigestField?
 
@@ -58,7 +58,7 @@ final class FileReceiver: ContentReceiver {
         return try answer()
     }
 
-    /// Compares what has come with what its sender says of it, in front of it and behind it.
+    /// Compares the content with the digests in the request's fields and trailers.
     ///
     /// - Throws: `digestMismatch`; `malformedFrame` for trailers that cannot be compared.
     private func compare(_ trailers: HTTPFields) throws(Failure) {
@@ -70,7 +70,7 @@ final class FileReceiver: ContentReceiver {
         }
     }
 
-    /// - Throws: why it is not stored.
+    /// - Throws: why the file is not stored.
     func answer() throws(HTTPRefusal) -> HTTPReply {
         let acknowledgement = try upload.acknowledgement(isOnlyNew: terms.isOnlyNew)
         return StoredReply(path: terms.intent.path, tellsReplacing: terms.maySee, digests: digests, began: began)
@@ -80,30 +80,30 @@ final class FileReceiver: ContentReceiver {
     func settled(_ settled: EndedUpload) { upload.settled(settled) }
 }
 
-/// What a request says of the file that it brings, in one piece or as the first of several.
+/// The declarations of a request that uploads a file, in one piece or as the first request of a resumable upload.
 struct FileTerms {
     let intent: UploadIntent
 
-    /// What the path has to have still when the file is complete.
+    /// Conditions that must still hold when the file is complete.
     let conditions: HTTPConditions
 
-    /// Whether there must be nothing under the path (RFC 9110, section 13.1.2).
+    /// Whether the path must have no file (RFC 9110, section 13.1.2).
     let isOnlyNew: Bool
 
-    /// Whether the sender may know what there was under the path before.
+    /// Whether the client may learn what the path had before.
     let maySee: Bool
 
-    /// What the SHA-256 of all the content has to be.
+    /// The SHA-256 of the content, as the client states it; nil if it does not.
     let sha256: [UInt8]?
 
-    /// - Throws: what speaks against the file before its content comes.
+    /// - Throws: why the request is refused before its content.
     init(_ request: HTTPRequest, _ target: HTTPTarget, _ context: HTTPContext) throws(HTTPRefusal) {
         guard !target.path.isEmpty, !target.isFolder else {
             throw HTTPRefusal(
                 409, .wrongForm, "A file needs a name: put it to the path of a file, without a slash behind it.")
         }
         let fields = request.head.fields
-        // Part of a file is no file (RFC 9110, section 14.5).
+        // A PUT with a range would replace the file by a part of it (RFC 9110, section 14.5).
         guard fields.values("content-range").isEmpty else {
             throw HTTPRefusal(400, .wrongForm, "Part of a file cannot be put.")
         }
@@ -112,7 +112,7 @@ struct FileTerms {
         }
         let place = context.visiblePath(target.path)
         maySee = place != nil
-        // What is put under a path is there afterwards.
+        // After a PUT, the path has the content that was put.
         let conflict = try target.conflictPolicy() ?? .overwrite
         do throws(HTTPFault) {
             let preconditions = try Preconditions(fields, now: .now)
@@ -131,9 +131,9 @@ struct FileTerms {
             conflict: isOnlyNew ? .fail : conflict)
     }
 
-    /// What a request says of all of its content. Both fields mean the same here: nothing is encoded.
+    /// The SHA-256 that the fields state. Both fields mean the same here, because content is never encoded.
     ///
-    /// - Throws: 400 where it cannot be compared, or they say two things.
+    /// - Throws: 400 if it cannot be compared, or if the two fields contradict each other.
     static func sha256(_ fields: HTTPFields) throws(HTTPFault) -> [UInt8]? {
         let ofFile = try DigestField.sha256("repr-digest", of: fields)
         let ofContent = try DigestField.sha256("content-digest", of: fields)
@@ -146,9 +146,9 @@ struct FileTerms {
 }
 
 extension HTTPTarget {
-    /// What happens where another file has the path, as the query says.
+    /// The conflict policy in the query.
     ///
-    /// - Returns: nil where the request says nothing of it.
+    /// - Returns: nil if the query has none.
     func conflictPolicy() throws(HTTPRefusal) -> ConflictPolicy? {
         let asked: String?
         do throws(HTTPFault) {

@@ -3,7 +3,7 @@ import TransferIntake
 import TransferModel
 import TransferReceipts
 
-/// `/.transfer/receipt/ID`, with the client's id of an upload.
+/// Answers `/.transfer/receipt/ID`, with the client's ID of an upload.
 struct ReceiptHandler: HTTPHandler {
     let context: HTTPContext
 
@@ -19,13 +19,13 @@ struct ReceiptHandler: HTTPHandler {
     }
 }
 
-/// Receipts in answers.
+/// Receipts in fields and bodies of answers.
 enum HTTPReceipt {
-    /// Bytes of a receipt that a field may have: those of long paths with many escapes have more than clients read in a field, and
-    /// are to be asked for.
+    /// Most bytes of a receipt in a field. Receipts of long paths with many escapes are larger than clients read in a field; clients have
+    /// to request those.
     private static let longest = 6 << 10
 
-    /// As a client says that it wants one (RFC 7240).
+    /// The preference with which a client requests a receipt (RFC 7240).
     private static let preference = "transfer-receipt"
 
     static func isWanted(_ fields: HTTPFields) -> Bool {
@@ -38,10 +38,10 @@ enum HTTPReceipt {
         return [("Transfer-Receipt", ":\(Base64Text.encode(line)):"), applied]
     }
 
-    /// Says that the client has what it wanted.
+    /// The field that says that the preference was applied.
     static var applied: (String, String) { ("Preference-Applied", preference) }
 
-    /// For the object of one of several files: the line of a receipts file, as a text.
+    /// The member of a file's object if a form has several files: the line of a receipts file, as a string.
     static func member(_ receipt: SignedReceipt?) -> JSONValue {
         receipt.map { .string(String(decoding: $0.jsonBytes, as: UTF8.self)) } ?? .null
     }

@@ -3,14 +3,14 @@ import TransferIntake
 import TransferModel
 import TransferPorts
 
-/// Resumable uploads of the IETF (draft-ietf-httpbis-resumable-upload), interop versions 3 to 9. Any upload becomes one when its
-/// request says whether it is complete.
+/// Resumable uploads of the IETF (draft-ietf-httpbis-resumable-upload), interop versions 3 to 9. Any upload becomes resumable if its
+/// request states whether it is complete.
 struct ResumableHandler: HTTPHandler {
     let context: HTTPContext
 
     private var named: NamedUploads { NamedUploads(context: context) }
 
-    /// Begins one in the place of an upload in one piece, with the same terms.
+    /// Begins a resumable upload, under the same conditions as an upload in one piece.
     func create(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) -> HTTPResponse {
         // Read the head.
         let terms = try FileTerms(request, fileTarget(request, target), context)
@@ -36,7 +36,7 @@ struct ResumableHandler: HTTPHandler {
         return try receiver.begin()
     }
 
-    /// A post to a folder names its file in `Content-Disposition`.
+    /// The path of the upload. A POST to a folder names its file in `Content-Disposition`.
     private func fileTarget(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) -> HTTPTarget {
         guard request.head.method == .post, target.isFolder || target.path.isEmpty else { return target }
         let line = request.head.fields.values("content-disposition").first
@@ -49,7 +49,7 @@ struct ResumableHandler: HTTPHandler {
         return target.file(text)
     }
 
-    /// What is asked of one that there is, below `/.transfer/up`.
+    /// Answers requests for an existing upload, below `/.transfer/up`.
     func answer(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) -> HTTPResponse {
         let address = UploadAddress(target, .up)
         let interop = ResumableInterop(request.head.fields)
@@ -70,7 +70,7 @@ struct ResumableHandler: HTTPHandler {
 
     private static let allowed = "OPTIONS, HEAD, PATCH, DELETE"
 
-    /// How far an upload is.
+    /// The offset and length of an upload.
     private func state(of address: UploadAddress, _ interop: ResumableInterop?) throws(HTTPRefusal) -> HTTPReply {
         let dialect = UploadDialect.resumable(interop)
         var fields: [(String, String)]
@@ -121,7 +121,7 @@ struct ResumableHandler: HTTPHandler {
         return try named.receiver(request, .resumable(interop), unfinished, append, note).begin()
     }
 
-    /// Whether what a request brings can be what it says.
+    /// Whether the request's content can fit the declared lengths.
     private func fits(_ body: BodyFraming, at offset: UInt64, _ total: UInt64?, _ isComplete: Bool) -> Bool {
         guard let total else { return true }
         guard case .length(let length) = body else { return offset <= total }

@@ -3,11 +3,11 @@ import TransferHTTP
 import TransferIntake
 import TransferModel
 
-/// Sessions of browsers: where they begin and end, and what they may not do.
+/// Sessions of browsers: their begin, their end, and which requests may not use them.
 struct SignInHandler: HTTPHandler {
     let context: HTTPContext
 
-    /// Answers a browser that has shown a link. The session has looked at the link before anything else (`HTTPSession`).
+    /// Answers a browser that has opened a sign-in link. `HTTPSession` has checked the link already.
     func conclude(_ outcome: SignInOutcome, of request: HTTPRequest) throws(HTTPRefusal) -> HTTPReply {
         let words = PageWords(request.head)
         var answer: HTTPReply
@@ -30,14 +30,14 @@ struct SignInHandler: HTTPHandler {
         return answer
     }
 
-    /// `/.transfer/out`: ends the session that the request shows.
+    /// Answers `/.transfer/out`: ends the browser's session.
     func signOut(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) -> HTTPResponse {
         guard let session = request.session, let gate = context.resources.gate else {
             throw HTTPRefusal(404, .notFound, "The request shows no session that could end.")
         }
         let uploads = context.uploads
         do throws(AccessFault) {
-            // Another request may have ended it as well.
+            // No error if another request has ended the session already.
             _ = try gate.endSession(session)
         } catch {
             uploads.events.append(.accessFault(error.message))
@@ -49,7 +49,7 @@ struct SignInHandler: HTTPHandler {
         return .reply(answer)
     }
 
-    /// Browsers show a session with whatever they ask for, also when a page of another site has them ask.
+    /// Refuses requests that a page of another site has caused: browsers add the session to those as well.
     static func checkSession(_ request: HTTPRequest) throws(HTTPRefusal) {
         guard request.session != nil else { return }
         let head = request.head
@@ -61,8 +61,7 @@ struct SignInHandler: HTTPHandler {
         throw HTTPRefusal(403, .forbidden, "A page of another site may not use this session.")
     }
 
-    /// Adds what helps a browser that is not let in: a page for a folder that people ask for, and the end of a session that counts
-    /// no more.
+    /// Adds what helps a browser without access: a page, if a person asks for a folder, and the removal of a cookie whose session is over.
     static func guided(_ refusal: HTTPRefusal, _ request: HTTPRequest) -> HTTPRefusal {
         guard refusal.status == 401 else { return refusal }
         var refusal = refusal
@@ -77,21 +76,21 @@ struct SignInHandler: HTTPHandler {
         guard head.method == .get || head.method == .head, let target = try? HTTPTarget(head),
             target.isFolder || target.path.isEmpty
         else { return false }
-        // Programs that take anything get what they always get.
+        // Programs that accept any type get the same answer as ever.
         let offers = [ProblemDetails.contentType, "text/html"]
         return Negotiation.mediaType(head.fields.values("accept"), of: offers)?.hasSameBytes(as: offers[1]) ?? false
     }
 }
 
 extension HTTPRequest {
-    /// The session that a browser asks in, by its id.
+    /// ID of the browser's session; nil without one.
     var session: String? {
         if case .success(let principal) = principal { principal.session } else { nil }
     }
 }
 
 extension HTTPReply {
-    /// A page of this server's own.
+    /// The answer with one of this server's own pages.
     static func page(_ status: Int, _ page: [UInt8], _ fields: [(String, String)] = []) -> HTTPReply {
         HTTPReply(
             status,
@@ -100,11 +99,11 @@ extension HTTPReply {
     }
 }
 
-/// What a browser was given to come in with: `/.transfer/in/SECRET`, where its session begins.
+/// A sign-in link for a browser: `/.transfer/in/SECRET`, where its session begins.
 struct SignInLink: Equatable, Sendable {
     private static let folder = "/\(RelativePath.reservedName)/in/"
 
-    /// As it came.
+    /// The secret as it was received, not checked yet.
     let secret: String
 
     /// - Returns: nil for any other path.
@@ -115,13 +114,13 @@ struct SignInLink: Equatable, Sendable {
         secret = String(names[2])
     }
 
-    /// Each request is asked, and few are: the name begins with a dot, which the client may have encoded.
+    /// A quick check that rules out most requests: the reserved name begins with a dot, which the client may have encoded.
     private static func mayBeReserved(_ head: RequestHead) -> Bool {
         let first = head.resource.utf8.dropFirst().first
         return first == UInt8(ascii: ".") || first == UInt8(ascii: "%")
     }
 
-    /// What a request is about, for the log: without what could be a secret.
+    /// The resource of a request for the log, without a possible secret.
     static func hiding(_ head: RequestHead) -> String {
         let target = head.resource.utf8
         guard target.starts(with: folder.utf8) else {
@@ -131,40 +130,41 @@ struct SignInLink: Equatable, Sendable {
     }
 }
 
-/// What came of a link that a browser has shown.
+/// The outcome of a sign-in link that a browser has opened.
 enum SignInOutcome: Sendable {
-    /// It is good: its page is shown, and nothing has happened.
+    /// The link is valid: its page is shown, and the link is not used up.
     case offered(AccessToken)
-    /// It is used up.
+    /// The link is used up, and a session begins.
     case begun(AccessSecret, AccessToken)
     case refused(Refusal)
-    /// A page of another site had the browser ask.
+    /// A page of another site caused the request.
     case foreign
-    /// Links are looked at and used, and nothing else.
+    /// The method is neither one for viewing nor one for using a link.
     case unknownMethod
 }
 
-/// What a browser shows of its session.
+/// The cookie that has a browser's session.
 enum SessionCookie {
-    /// With the prefix, browsers take it from a host over TLS only, and give it to that one alone (RFC 6265bis, section 4.1.3).
+    /// Names of the cookie. With the prefix of the first, browsers accept it over TLS only, and send it to this host only (RFC 6265bis,
+    /// section 4.1.3).
     private static let names = (secure: "__Host-transfer", other: "transfer")
 
     private static func name(_ way: HTTPWay) -> String { way.isSecure == true ? names.secure : names.other }
 
-    /// - Returns: nil where a request has none.
+    /// - Returns: nil if the request has no such cookie.
     static func value(_ head: RequestHead, _ way: HTTPWay) -> String? {
         CookieField.value(name(way), in: head.fields.values("cookie"))
     }
 
-    /// The fields that give a browser its session.
+    /// The fields that set the cookie.
     static func setting(
         _ secret: AccessSecret, until end: UTCTime, at now: UTCTime, _ way: HTTPWay
     ) -> [(String, String)] {
-        // No time is beyond the year 9999, or before 1970.
+        // Cannot overflow: times are between 1970 and the year 9999.
         fields(secret.text, seconds: end.seconds - now.seconds, way)
     }
 
-    /// The fields that take it back.
+    /// The fields that remove the cookie.
     static func clearing(_ way: HTTPWay) -> [(String, String)] { fields("", seconds: 0, way) }
 
     private static func fields(_ value: String, seconds: Int64, _ way: HTTPWay) -> [(String, String)] {
@@ -173,12 +173,12 @@ enum SessionCookie {
     }
 }
 
-/// What a request shows of its client.
+/// The credentials that a request shows.
 struct ShownCredentials: Equatable, Sendable {
-    /// Values of the field's lines.
+    /// Values of all `Authorization` fields.
     let authorization: [[UInt8]]
 
-    /// Of a browser's session; counts where there is nothing else.
+    /// The secret of a browser's session; only read if there is no `Authorization` field.
     let session: String?
 
     init(_ head: RequestHead, _ way: HTTPWay) {
@@ -188,7 +188,7 @@ struct ShownCredentials: Equatable, Sendable {
 }
 
 extension LogEvent {
-    /// A browser has used a link.
+    /// A browser has used a sign-in link.
     static func sessionBegan(_ client: String, _ id: String, peer: String) -> LogEvent {
         LogEvent(
             .info, "sessionBegan", "a browser at \(peer) is \(client.escapedForDisplay) from now on",

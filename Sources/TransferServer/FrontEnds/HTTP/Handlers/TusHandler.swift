@@ -4,7 +4,7 @@ import TransferIntake
 import TransferModel
 import TransferPorts
 
-/// tus 1.0.0 (https://tus.io/protocols/resumable-upload), with all its extensions, below `/.transfer/tus`.
+/// Resumable uploads of tus 1.0.0 (https://tus.io/protocols/resumable-upload), with the extensions in `extensions`, below `/.transfer/tus`.
 struct TusHandler: HTTPHandler {
     let context: HTTPContext
 
@@ -40,7 +40,8 @@ struct TusHandler: HTTPHandler {
         }
     }
 
-    /// For clients behind something that lets through little (tus 1.0.0, X-HTTP-Method-Override).
+    /// The method of the request, which clients may state in a field, because some proxies let only few methods through (tus 1.0.0,
+    /// X-HTTP-Method-Override).
     private func method(_ request: HTTPRequest) throws(HTTPRefusal) -> HTTPMethod {
         try request.reading { (fields) throws(HTTPFault) in
             guard let name = try fields.only("x-http-method-override") else { return request.head.method }
@@ -92,7 +93,7 @@ extension TusHandler {
         return try receiver.begin()
     }
 
-    /// - Returns: what the intake has to know of the upload, and what is kept with it.
+    /// - Returns: the declarations for the intake, and the note that is stored with the upload.
     private func upload(
         _ fields: HTTPFields, isPiece: Bool, in folder: String, _ policy: ConflictPolicy?
     ) throws(HTTPFault) -> (UploadIntent, UploadNote) {
@@ -102,21 +103,21 @@ extension TusHandler {
         let id = context.caller.inner(.random())
         let path = isPiece ? "\(id)" : try Self.path(metadata, in: folder, else: context.caller.outer(id))
         let preconditions = try Preconditions(fields, now: .now)
-        // A piece is stored under no path, so nothing can be demanded of that.
+        // A piece is not stored under a path, so it has no conditions.
         guard !isPiece else { return (UploadIntent(id: id, path: path, size: nil, conflict: .keepBoth), note) }
         (note.isOnlyNew, note.match) = (preconditions.demandsNothing, UploadNote.match(of: fields))
-        // What a condition names is to be replaced, unless the client says what else to do.
+        // A condition names the file that is to be replaced, unless the client states a policy.
         let conflict = note.isOnlyNew ? .fail : policy ?? (note.match.isEmpty ? .keepBoth : .overwrite)
         return (UploadIntent(id: id, path: path, size: nil, conflict: conflict), note)
     }
 
-    /// The path that the metadata name, as clients of tus call it; without any a name is made.
+    /// The path from the metadata, under the keys that tus clients use; without one, a name is made of the ID.
     private static func path(
         _ metadata: UploadMetadata, in folder: String, else id: UploadID
     ) throws(HTTPFault) -> String {
         var name = "upload-\(id)"
         for key in ["relativePath", "filename", "name"] {
-            // Some say "null" where they have none (Uppy).
+            // Some clients send "null" for a missing value (Uppy).
             guard let text = try metadata.string(key), !text.hasSameBytes(as: "null") else { continue }
             guard FormReceiver.isAddressable(text.utf8) else {
                 throw HTTPFault(400, "A name with a backslash has no address here: say another one.")
@@ -128,17 +129,17 @@ extension TusHandler {
     }
 }
 
-// MARK: Going on
+// MARK: Continuing
 
 extension TusHandler {
-    /// How far an upload is.
+    /// The offset and length of an upload.
     private func state(of address: UploadAddress, _ request: HTTPRequest) throws(HTTPRefusal) -> HTTPReply {
         var fields = UploadDialect.tus.identification + [("Cache-Control", "no-store")]
         switch try named.find(address.id) {
         case .stored(let acknowledgement):
             fields += [("Upload-Offset", "\(acknowledgement.size)"), ("Upload-Length", "\(acknowledgement.size)")]
         case .unfinished(let unfinished, let note) where !note.isPiece && unfinished.offset == unfinished.total:
-            // To clients of tus that says that it is stored: the last request was cut off before it was.
+            // tus clients understand this answer as stored. The last request was cut off before that, so the upload is stored now.
             let append = UploadAppend(at: unfinished.offset, total: unfinished.offset, ending: .atTotal)
             try named.receiver(request, .tus, unfinished, append, note).complete()
             fields += [("Upload-Offset", "\(unfinished.offset)"), ("Upload-Length", "\(unfinished.offset)")]
@@ -181,7 +182,7 @@ extension TusHandler {
 // MARK: Concatenation
 
 extension TusHandler {
-    /// Puts pieces that are complete one behind the other (tus 1.0.0, concatenation).
+    /// Joins complete pieces into one upload (tus 1.0.0, concatenation).
     private func concatenate(
         _ request: HTTPRequest, _ intent: UploadIntent, _ note: UploadNote, _ pieces: [String]
     ) throws(HTTPRefusal) -> HTTPResponse {
@@ -214,8 +215,8 @@ extension TusHandler {
     }
 }
 
-/// The answer to an upload that is made of others: they are put one behind the other, some bytes at a time, and the answer comes when
-/// all of it is stored. Belongs to one task at a time.
+/// The answer to a concatenation: copies the pieces one after the other, some bytes in each turn, and answers when the whole is stored.
+/// Used by one task at a time.
 final class HTTPConcatenation: HTTPAnswer {
     struct Piece {
         let id: UploadID
@@ -223,16 +224,16 @@ final class HTTPConcatenation: HTTPAnswer {
     }
 
     let headComesFirst = false
-    /// The upload that has begun is finished, or given up as any other.
+    /// True: a client that loses its access does not cut the answer off here; the intake refuses the upload.
     let watchesAccess = true
     private let whole: AppendReceiver
     private let context: HTTPContext
     private let caller: Caller
     private var pieces: ArraySlice<Piece>
-    /// Bytes of the first of them that are there.
+    /// Bytes of the first remaining piece that are copied.
     private var taken: UInt64 = 0
 
-    /// Bytes that are put there before others have their turn.
+    /// Bytes that are copied in one turn.
     private static let step: UInt64 = 16 << 20
 
     var path: String { whole.upload.intent.path }
@@ -285,7 +286,7 @@ final class HTTPConcatenation: HTTPAnswer {
 }
 
 extension HTTPRefusal {
-    /// To a client that goes on with an upload from somewhere else than where it is.
+    /// Refuses a request that continues an upload at another offset than its end.
     static func otherOffset(_ offset: UInt64) -> HTTPRefusal {
         HTTPRefusal(
             409, .wrongForm, "The upload has \(offset) bytes: go on there.", [("Upload-Offset", "\(offset)")])

@@ -4,26 +4,26 @@ import TransferIntake
 import TransferModel
 import TransferPorts
 
-/// A request, and who asks. It is a class because it is handed from the session to the worker and its handlers without a copy.
+/// A request and the client that sent it. It is a class so that the session can hand it to the worker and its handlers without a copy.
 final class HTTPRequest: Sendable {
-    /// Who sent a request, as its credentials say.
+    /// The client of a request, according to its credentials.
     struct Principal: Sendable {
         let caller: Caller
 
-        /// Who pays for what the request costs.
+        /// The account that is charged for the request.
         let holder: AccountHolder
 
-        /// The id of the session that the browser has shown; nil for a client without one.
+        /// ID of the session that the browser has shown; nil without one.
         var session: String?
     }
 
     let head: RequestHead
     let body: BodyFraming
     let way: HTTPWay
-    /// Who sent it, or why its credentials were refused.
+    /// The client, or why its credentials were refused.
     let principal: Result<Principal, Refusal>
 
-    /// What came of the sign-in link that the request is about; nil for any other request. Its client is not signed in yet.
+    /// The outcome of the sign-in link that the request is for; nil for any other request. Its client is not signed in yet.
     let signIn: SignInOutcome?
 
     init(
@@ -33,12 +33,11 @@ final class HTTPRequest: Sendable {
         (self.head, self.body, self.way, self.principal, self.signIn) = (head, body, way, principal, signIn)
     }
 
-    /// Bytes of content in a file up to which it is waited for: a record of TLS. Each byte that comes alone costs a copy of those
-    /// before it.
+    /// Most bytes of content that a request waits for: one TLS record. Each piece that arrives alone costs a copy of those before it.
     static let mostGathered: UInt64 = 16 << 10
 
-    /// How long the content is, where the request is to be looked at together with all of it: a small file that comes in two
-    /// pieces costs one change of threads, and not two. Whoever wants an answer before the content has one.
+    /// Length of the content if the request waits for all of it: a small file that arrives in two pieces then costs one change of threads
+    /// instead of two. Nil if the content does not qualify, or if the client wants an answer before it.
     var gatheredLength: Int? {
         guard case .length(let length) = body, length <= Self.mostGathered, case .success = principal,
             head.method == .put, !head.expectsContinue, !head.asksForResumption
@@ -46,12 +45,12 @@ final class HTTPRequest: Sendable {
         return Int(length)
     }
 
-    /// Whether the connection may be used for another one.
+    /// Whether the connection stays open for another request.
     var isPersistent: Bool { head.isPersistent }
 
-    /// Reads what its fields say.
+    /// Reads the fields of the request.
     ///
-    /// - Throws: the fault that `body` finds, as the reason why the request is refused.
+    /// - Throws: the fault that `body` throws, as a refusal.
     func reading<Value>(_ body: (HTTPFields) throws(HTTPFault) -> Value) throws(HTTPRefusal) -> Value {
         do throws(HTTPFault) {
             return try body(head.fields)
@@ -62,23 +61,23 @@ final class HTTPRequest: Sendable {
 }
 
 extension RequestHead {
-    /// Whether it wants an upload that can be gone on with, in the place of one in one piece.
+    /// Whether the request begins or continues a resumable upload, rather than an upload in one piece.
     var asksForResumption: Bool {
         [.put, .post, .patch].contains(method) && (fields.has("upload-complete") || fields.has("upload-incomplete"))
     }
 }
 
-/// What a request is about.
+/// The path and the query of a request.
 struct HTTPTarget {
-    /// As the client knows it, without a slash in front or behind; empty for its top.
+    /// The path as the client knows it, without a slash at either end; empty for the client's top folder.
     let path: String
 
-    /// Whether it is written as a folder.
+    /// Whether the path ends with a slash, as a folder's does.
     let isFolder: Bool
 
     let query: RequestQuery
 
-    /// - Throws: 400 for what cannot be a path.
+    /// - Throws: 400 if the resource is not a valid path.
     init(_ head: RequestHead) throws(HTTPRefusal) {
         do throws(HTTPFault) {
             let path = try RequestPath(head.resource.utf8)
@@ -92,28 +91,28 @@ struct HTTPTarget {
         (self.path, self.isFolder, self.query) = (path, isFolder, query)
     }
 
-    /// The client's top.
+    /// The top folder of the client.
     static let top = HTTPTarget("", isFolder: true, RequestQuery())
 
-    /// A file in this folder.
+    /// The target of a file in this folder.
     func file(_ name: String) -> HTTPTarget {
         HTTPTarget(path.isEmpty ? name : "\(path)/\(name)", isFolder: false, query)
     }
 }
 
-/// What a request that changes something makes itself depend on.
+/// The preconditions of a request that changes something (RFC 9110, section 13).
 struct HTTPConditions {
     private let conditions: Preconditions
     private let place: RelativePath?
 
-    /// - Parameter place: of what they are about; nothing for a client that may not see it, which learns nothing by them.
+    /// - Parameter place: the path that they are about; nil if the client may not read it, so that it learns nothing from them.
     init(_ conditions: Preconditions, on place: RelativePath?) {
         (self.conditions, self.place) = (conditions, place)
     }
 
-    /// Those of the request that created an upload, for the request that completes it.
+    /// Makes the conditions of the request that created an upload, for the request that completes it.
     ///
-    /// - Parameter place: as above.
+    /// - Parameter place: the path that they are about; nil if the client may not read it.
     init(_ note: UploadNote, on place: RelativePath?) throws(HTTPFault) {
         var fields = HTTPFields()
         if !note.match.isEmpty { fields.append(HTTPField(name: "If-Match", value: note.match)) }
@@ -121,13 +120,13 @@ struct HTTPConditions {
         self.init(try Preconditions(fields, now: .now), on: place)
     }
 
-    /// Whether what is there now is what the request demands.
+    /// Whether the conditions hold for what the path has now.
     func hold(_ files: ConnectionFiles) -> Bool {
         conditions.isEmpty || conditions.outcome(of: present(files), isRead: false) == .proceed
     }
 
-    /// Compares them before an upload is published, which spares the sync, and lets the store compare them again when it gets its path.
-    /// Uploads that replace nothing, whatever is there, are compared here alone.
+    /// Checks the conditions before an upload is published, to save the sync, and lets the store check them again when it publishes.
+    /// Uploads that never replace a file are checked here only.
     ///
     /// - Throws: `conditionFails`.
     func demand(of upload: OpenUpload, _ files: ConnectionFiles) throws(Failure) {
@@ -148,11 +147,11 @@ struct HTTPConditions {
         }
     }
 
-    /// - Returns: the version of the file that they hold for; nothing for a folder, or where nothing is demanded.
-    /// - Throws: 412 where they do not hold.
+    /// - Returns: the version of the file for which the conditions hold; nil for a folder, or without conditions.
+    /// - Throws: 412 if they do not hold.
     func version(_ files: ConnectionFiles) throws(HTTPFault) -> FileVersion? {
         guard !conditions.isEmpty else { return nil }
-        // Read before they are looked at: what is stored since has another one.
+        // Read before the conditions are checked: a file that is stored later has another version.
         let version = place.flatMap { files.attributes(at: $0) }?.fileVersion
         guard hold(files) else { throw .conditionsFail }
         return version == FileVersion.none ? nil : version

@@ -8,26 +8,26 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// A request of which is not known who asks.
+/// A request whose client is not known yet.
 struct UndecidedRequest {
     let head: RequestHead
     let body: BodyFraming
     let way: HTTPWay
 
-    /// What the client shows of itself.
+    /// The credentials that the request shows.
     var shown: ShownCredentials { ShownCredentials(head, way) }
 }
 
-/// Who sent the last request on a connection, and the credentials that it came with. A proxy may send requests of several clients over one.
+/// The client of the last request on a connection, and its credentials. A proxy may send requests of several clients over one connection.
 struct KnownClient: Sendable {
     let shown: ShownCredentials
     let origin: PeerOrigin
     let principal: HTTPRequest.Principal
 }
 
-/// Who asks. Until that is known, nothing behind the head of a request is looked at.
+/// Finding out which client sends a request. Until that is known, nothing after the head is parsed.
 extension HTTPSession {
-    /// The request, of a client that has shown the same before.
+    /// Makes the request if its client has shown the same credentials in the last one; nil if it has not.
     func repeated(_ undecided: UndecidedRequest) -> HTTPRequest? {
         guard let known, known.shown == undecided.shown, known.origin == undecided.way.origin,
             SignInLink(undecided.head) == nil
@@ -36,8 +36,8 @@ extension HTTPSession {
             head: undecided.head, body: undecided.body, way: undecided.way, principal: .success(known.principal))
     }
 
-    /// In a task of its own, whose memory goes with it: the one that reads lasts as long as the connection, and keeps what the
-    /// deepest of its calls has taken.
+    /// Runs in a separate task, whose memory is freed afterwards: the task that reads lasts as long as the connection, and keeps as much
+    /// memory as its deepest call has taken.
     func decide(on connection: isolated Connection) async {
         await connection.start { await $0.session.findClient(on: $0) }.value
     }
@@ -45,7 +45,7 @@ extension HTTPSession {
     private func findClient(on connection: isolated Connection) async {
         guard let undecided = wire.undecided else { return }
         if let request = await signedIn(undecided, on: connection) { return wire.decided(request) }
-        // A client that asks whether the server is there need not show anything, and has not tried to come in.
+        // A client that only probes whether the server is there need not show credentials, and has not tried to sign in.
         let isProbe = worker.steps.service.isForAnybody(undecided.head)
         let found = isProbe ? .failure(.nothingShown) : await client(of: undecided, on: connection)
         if case .success(let found) = found {
@@ -56,7 +56,7 @@ extension HTTPSession {
             client.progress.established(client: caller.grant.source == .everyone ? nil : caller.sender)
             establish(on: connection)
         }
-        // There are no handshakes where no client shows anything.
+        // On a listener for probes, no client shows credentials, so the handshake is over.
         if worker.steps.service.isForProbes {
             client.progress.established(client: nil)
             establish(on: connection)
@@ -64,8 +64,8 @@ extension HTTPSession {
         wire.decided(HTTPRequest(head: undecided.head, body: undecided.body, way: undecided.way, principal: found))
     }
 
-    /// From here other deadlines count than that of the handshake. Who may not come in gets his answer, and can show something
-    /// else as long as that one lasts: he holds a place that others may need.
+    /// Ends the handshake, so that its deadline no longer applies. A client that is refused gets its answer, and can show other credentials
+    /// until that deadline: it holds a place that other clients may need.
     private func establish(on connection: isolated Connection) {
         guard handshake == .open else { return }
         handshake = .over
@@ -103,7 +103,7 @@ extension HTTPSession {
             return .success(found)
         case .failure(let refusal):
             client.log(.notAdmitted(peer: peer, refusal))
-            // Not at once, so that nobody can try much. Who has shown nothing has tried nothing: browsers begin like that.
+            // Delayed, so that a client cannot try many credentials. One that has shown none has tried none: browsers begin like that.
             let hasTried = credentials.token != nil || credentials.key != nil || credentials.session != nil
             let end = began + refusal.delay
             if hasTried, connection.ending == nil { await connection.loop.wait(until: end.nanoseconds) }
@@ -113,13 +113,13 @@ extension HTTPSession {
 }
 
 extension Grant {
-    /// What it was given for, where that is a token or a session.
+    /// ID of the token or session of the grant; nil for other grants.
     fileprivate var tokenID: String? { if case .token(let id) = source { id } else { nil } }
 }
 
-/// Links for browsers, which are looked at before anybody is asked who he is: with them he becomes somebody.
+/// Sign-in links for browsers. They are handled before the client is determined, because they sign it in.
 extension HTTPSession {
-    /// Answers a request for a link.
+    /// Answers a request for a sign-in link.
     ///
     /// - Returns: nil for any other request.
     private func signedIn(_ request: UndecidedRequest, on connection: isolated Connection) async -> HTTPRequest? {
@@ -135,7 +135,7 @@ extension HTTPSession {
         let (head, way) = (request.head, request.way)
         let isUse = head.method == .post
         guard isUse || head.method == .get || head.method == .head else { return .unknownMethod }
-        // Otherwise a page of another site could have its reader work here under its own name.
+        // Otherwise a page of another site could sign its reader in here under a name of its own.
         guard !isUse || way.isFromOwnPage(head) else { return .foreign }
         guard let gate = client.transport.gate else { return .refused(.wrongLink) }
         let began = MonotonicTime.now

@@ -9,24 +9,23 @@ import TransferProtocol
 import TransferPorts
 import TransferSystem
 
-/// The front end for HTTP/1.1, as docs/reference/http.md has it: for browsers, curl, and every program that uploads over HTTP.
+/// The front end for HTTP/1.1, see docs/reference/http.md: for browsers, curl, and every program that uploads over HTTP.
 struct HTTPFrontEnd: FrontEnd {
     let name = "http"
 
-    /// RFC 7301, section 6.
+    /// Names in TLS (RFC 7301, section 6).
     static let names = ["http/1.1", "http/1.0"]
 
     var protocols: [String] { Self.names }
 
-    /// Whether clients come over a proxy, on a listener that knows no encryption.
+    /// Whether its listener is for proxies, without encryption.
     var isPlain = false
 
     private static let emptyLine = Array("\r\n".utf8)
 
     let openingSize = emptyLine.count * HTTPLimits.emptyLines + 1
 
-    /// A request begins with its method, and all methods that are in use are upper case letters. Empty lines may stand in front
-    /// (RFC 9112, section 2.2).
+    /// A request begins with its method, and all methods in use are upper case letters. Empty lines may precede it (RFC 9112, section 2.2).
     func recognise(_ opening: [UInt8]) -> Recognition {
         var rest = opening[...]
         for _ in 0..<HTTPLimits.emptyLines where rest.starts(with: Self.emptyLine) {
@@ -41,58 +40,58 @@ struct HTTPFrontEnd: FrontEnd {
     }
 }
 
-/// The session of a client that speaks HTTP/1.1. Parses on the loop, finds out who asks with each request, and has the pool answer: one
+/// The session of a client that speaks HTTP/1.1. It parses on the loop, finds out the client of each request, and has the pool answer one
 /// request after the other, in order.
 ///
 /// ```
-///   bytes ──wire──► head ──who asks?──► request, content ──► HTTPSteps ──► answers ──► the client
+///   bytes ──wire──► head ──which client?──► request, content ──► HTTPSteps ──► answers ──► the client
 ///
-///   awake ──says nothing for a while──► resting: what is left is a `RestingHTTP`
+///   awake ──silent for a while──► resting: only a `RestingHTTP` remains
 /// ```
 final class HTTPSession: ServedSession {
     typealias Batch = HTTPBatch
     typealias Chunk = AnswerChunk
 
-    /// What becomes of the session while its client says nothing.
+    /// Whether the session may end while its client is silent.
     private enum Rest {
         case awake
-        /// Looks again when the client may have said nothing for long.
+        /// A timer is set for the moment at which the client has been silent long enough.
         case due(EventLoop.Timer)
-        /// The session ends without a word, and the connection stays.
+        /// The session ends without a word, and the connection stays open.
         case resting
     }
 
-    /// The deadline of the handshake counts until the client has asked for something that it may have.
+    /// The deadline of the handshake applies until a client was admitted.
     enum Handshake { case open, over }
 
     let client: ServedClient
     let worker: UploadWorker<HTTPSteps>
     var wire: HTTPWire
-    /// Whether clients come over a proxy, without encryption.
+    /// Whether the listener is for proxies, without encryption.
     private let isPlain: Bool
     private let web: HTTPWays
-    /// Who asked last, and what that client showed.
+    /// The client of the last request, and its credentials.
     var known: KnownClient?
     var handshake: Handshake
-    /// Fired when the client has taken some of what waits for it.
+    /// Fired when the client has taken some of the bytes that wait for it.
     let roomForAnswers = Signal()
     private var rest = Rest.awake
     private let began = MonotonicTime.now
-    /// Of an answer that goes on when there is something to tell.
+    /// State of an answer that waits for events; nil without such an answer.
     var watching: EventWatch?
     let bell = MailBell()
 
     /// - Parameters:
-    ///   - isPlain: whether clients come over a proxy, without encryption.
-    ///   - isForProbes: whether only programs that watch over the server are answered.
-    ///   - known: who asked last, where a client has asked before.
+    ///   - isPlain: whether the listener is for proxies, without encryption.
+    ///   - isForProbes: whether only monitoring programs are answered.
+    ///   - known: the client of the last request; nil on a new connection.
     init(
         _ handover: Handover, _ core: ServerCore, isPlain: Bool, isForProbes: Bool = false, known: KnownClient? = nil
     ) {
         client = ServedClient(handover, core, holder: known?.principal.holder)
         (self.isPlain, web, self.known) = (isPlain, core.ways, known)
         handshake = known == nil ? .open : .over
-        // A client that is turned away hears why, whatever it asks for.
+        // A client that is refused gets the reason as an answer, before it has sent a request.
         wire = HTTPWire(owesAnswer: handover.refusal != nil)
         let uploads = ConnectionUploads(
             WorkerResources(core), connection: client.number, peer: client.origin.name, progress: client.progress)
@@ -122,8 +121,8 @@ final class HTTPSession: ServedSession {
         return remainder
     }
 
-    /// Ends where nothing more is to come and all is answered. A connection on which nothing is asked is closed without a word, as
-    /// HTTP has it.
+    /// Ends the session if everything is answered and no more requests are to come. An idle connection is closed without a word, as HTTP
+    /// allows.
     func endIfDone(on connection: isolated Connection) {
         guard connection.ending == nil, connection.outbound.isEmpty else { return }
         switch wire.closing {
@@ -133,12 +132,12 @@ final class HTTPSession: ServedSession {
         }
     }
 
-    /// Whether nothing is asked, as far as was received.
+    /// Whether no request is unanswered, as far as bytes were received.
     private func owesNothing(on connection: isolated Connection) -> Bool {
         wire.owesNothing && connection.pipe.isDrained
     }
 
-    /// Silence while something is asked is a fault; between requests it is not.
+    /// Silence is a fault while a request is under way; between requests it is not.
     private func expectContent(_ isExpected: Bool, on connection: isolated Connection) {
         let (driver, timeouts) = (connection.driver, client.settings.timeouts)
         driver.liveness.timeouts.silence = isExpected ? timeouts.silence : timeouts.idle
@@ -147,7 +146,7 @@ final class HTTPSession: ServedSession {
         connection.armTimer()
     }
 
-    /// Work on the pool is the client's from now on.
+    /// Charges a holder for the work on the pool from now on.
     func pay(as holder: AccountHolder) {
         if client.pay(as: holder) { worker.uploads.account = client.account }
     }
@@ -156,14 +155,14 @@ final class HTTPSession: ServedSession {
 // MARK: Reading
 
 extension HTTPSession {
-    /// A client that has not shown who it is gets no room for more than that.
+    /// Before the client is known, no more than a head is received.
     var mostReceived: Int { known == nil ? Limits.controlBody : .max }
 
     func takesAnswers(on connection: isolated Connection) -> Bool {
         client.hasRoom(behind: connection.outbound.count)
     }
 
-    /// Inside a request that has content, and behind one.
+    /// Inside a request with content, and after one.
     var expectsContent: Bool { wire.expectsContent }
 
     var isUndecided: Bool { wire.undecided != nil }
@@ -182,7 +181,7 @@ extension HTTPSession {
             let undecided = UndecidedRequest(head: head, body: body, way: way)
             wire.ask(undecided)
             expectContent(true, on: connection)
-            // A client that shows the same as before need not be asked about again: the worker looks whether it still may.
+            // A client that shows the same credentials again is not authenticated again: the worker rechecks its access.
             guard let request = repeated(undecided) else { return .lastStep }
             wire.decided(request)
             return .step
@@ -194,7 +193,7 @@ extension HTTPSession {
         endIfDone(on: connection)
     }
 
-    /// Some clients say that they ask for nothing more, and wait for what they have asked for.
+    /// Some clients close their side after their last request, and wait for the answers.
     func peerEnded(on connection: isolated Connection) {
         guard wire.isBetweenRequests, connection.pipe.isParsed, watching == nil else {
             return connection.end(.lost("the client closed the connection"))
@@ -203,7 +202,7 @@ extension HTTPSession {
         endIfDone(on: connection)
     }
 
-    /// HTTP has no sign of life. A client that takes nothing for as long as this is not worth waiting for.
+    /// HTTP has no ping. A client that takes no bytes for this time is disconnected.
     func sendPing(on connection: isolated Connection) {
         if connection.hasUnsent { connection.end(.fault(.takesNothing)) }
     }
@@ -217,7 +216,7 @@ extension HTTPSession {
     func flushed(on connection: isolated Connection) {
         roomForAnswers.fire()
         endIfDone(on: connection)
-        // A client that has taken the last of them slowly may rest from now on.
+        // A client that was slow to take the last answer may rest from now on.
         if connection.outbound.isEmpty, owesNothing(on: connection) { connection.driver.wake.fire() }
     }
 
@@ -226,12 +225,12 @@ extension HTTPSession {
 
 // MARK: Answering
 
-/// Answers, which the pool makes one after the other, and the last words.
+/// Answering on the pool, one request after the other, and the last words.
 extension HTTPSession {
     func work(on connection: isolated Connection) async {
         let transport = client.transport
         while !connection.driver.isOver, connection.outbound.count >= transport.answerRoom.ahead {
-            // Nobody waits for more than what waits already.
+            // The connection is ending, so no further answers are needed.
             guard connection.ending == nil else {
                 _ = connection.pipe.take()
                 // No thread is in the worker now.
@@ -252,7 +251,7 @@ extension HTTPSession {
         connection.pipe.worked(leaving: goesOn && isWorthwhile(outcome, on: connection) ? .work : .nothing)
     }
 
-    /// Whether there is still a client for which the pool can go on.
+    /// Whether a client remains for which the pool should continue.
     private func isWorthwhile(_ outcome: HTTPOutcome, on connection: isolated Connection) -> Bool {
         if outcome.isForClientAlone, case .lost? = connection.ending { return false }
         return !connection.driver.isOver
@@ -294,7 +293,7 @@ extension HTTPSession {
 
     func farewell(for fault: ProtocolFault) -> [UInt8] { [] }
 
-    /// Answers what was received whole. Nothing is left on the pool behind it.
+    /// Answers what was received completely. Afterwards the pool has no work of this session.
     func leave(on connection: isolated Connection) async {
         unwatch()
         await connection.finishWork()
@@ -303,15 +302,14 @@ extension HTTPSession {
         stopWaitingForRest(on: connection)
     }
 
-    /// Says the last words, and closes.
+    /// Sends the last words, and closes.
     func finish(on connection: isolated Connection) async {
         client.log(connection.ending)
         sayGoodbye(on: connection)
         await connection.linger()
     }
 
-    /// A client that has asked has an answer to wait for, and any other client none: an answer that was not asked for would be taken
-    /// for that to the next request.
+    /// Only a client that has sent a request gets a last answer: any other would take it for the answer to its next request.
     private func sayGoodbye(on connection: isolated Connection) {
         guard worker.steps.mayAnswer else { return }
         switch connection.ending {
@@ -328,12 +326,12 @@ extension HTTPSession {
 // MARK: Resting
 
 extension HTTPSession {
-    /// Whether a client that has come in keeps its connection for later: browsers keep several.
+    /// Whether the session of an admitted client can end until the next request, while its connection stays open: browsers keep several.
     func mayRest(on connection: isolated Connection) -> Bool {
         guard known != nil, owesNothing(on: connection), connection.outbound.isEmpty, wire.closing == .open,
             watching == nil, wire.isBetweenRequests, connection.pipe.isParsed
         else { return false }
-        // To make a session costs something: each lasts for a while, though a client may say too little for a request.
+        // Making a session costs time, so each lasts for a while even if too few bytes for a request arrive.
         let due = max(connection.driver.liveness.quietSince, began) + client.settings.timeouts.rest
         if due <= .now {
             stopWaitingForRest(on: connection)
@@ -367,13 +365,13 @@ extension HTTPSession {
     }
 }
 
-/// From where requests come.
+/// How requests reach the server.
 extension HTTPSession {
-    /// - Throws: when a proxy says what cannot be understood; the client is told why.
+    /// - Throws: if a proxy's fields are not understood; the answer says so.
     private func way(of head: RequestHead, on socket: StreamSocket?) throws(ProtocolFault) -> HTTPWay {
         let origin = client.origin
         var way = HTTPWay(origin: origin, isSecure: socket?.isSecure == true ? true : nil)
-        // Whatever comes over a proxy may come from anywhere.
+        // A request through a proxy may come from any machine.
         if isPlain || origin.isProxy { way.origin.isLocal = false }
         if origin.isProxy {
             do throws(HTTPFault) {
@@ -387,7 +385,7 @@ extension HTTPSession {
     }
 }
 
-/// What a server knows of the ways to it over HTTP.
+/// The server's names and trusted proxies, for judging how a request has reached it.
 struct HTTPWays: Sendable {
     let proxies: [TrustedProxy]
     let hosts: OwnHosts
@@ -399,7 +397,7 @@ struct HTTPWays: Sendable {
         network = configuration.network
     }
 
-    /// Of a client whose address a proxy has told: on this machine it is the proxy that is.
+    /// The origin of a client whose address a proxy states. It is never local: only the proxy is on this machine.
     func origin(of address: IPAddress) -> PeerOrigin {
         PeerOrigin(
             name: address.text ?? "unknown", network: network(SocketAddress(address, port: 0)), isLocal: false)

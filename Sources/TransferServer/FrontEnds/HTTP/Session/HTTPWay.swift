@@ -1,21 +1,21 @@
 import TransferHTTP
 package import TransferIO
 
-/// How a request has come here: over its connection alone, or by a proxy that is believed.
+/// How a request reached the server: directly over its connection, or through a trusted proxy.
 struct HTTPWay: Equatable, Sendable {
-    /// Whoever asks, and what he is held against.
+    /// The client's address, which limits and rights are checked against.
     var origin: PeerOrigin
 
-    /// Whether he came over TLS; nothing where nobody has said so.
+    /// Whether the client used TLS; nil if that is not known.
     var isSecure: Bool?
 
-    /// The authority that he asked for, as a proxy says it.
+    /// The host that the client asked for, as a proxy states it; nil without a proxy's statement.
     var host: [UInt8]?
 
-    /// Whether a browser asks for a host that this server doesn't know as itself.
+    /// Whether a browser asked for a host name that is not this server's.
     var isMisdirected = false
 
-    /// Whether a page of this server has the origin (RFC 6454, section 7).
+    /// Whether an origin (RFC 6454, section 7) is that of this server's pages.
     func isOwn(_ origin: [UInt8], _ head: RequestHead) -> Bool {
         let hosts = host.map { [$0] } ?? head.fields.values("host")
         guard hosts.count == 1 else { return false }
@@ -29,7 +29,7 @@ struct HTTPWay: Equatable, Sendable {
         }
     }
 
-    /// A host without the port that the scheme has anyway.
+    /// Removes the port from a host if it is the default port of the scheme.
     private static func without(_ port: [UInt8], _ host: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         host.suffix(port.count).elementsEqual(port) ? host.dropLast(port.count) : host
     }
@@ -39,10 +39,10 @@ extension HTTPWay {
     private static let disagreement = HTTPFault(400, "Two fields of a proxy say different things of the client.")
     private static let noAddress = HTTPFault(400, "The address that a proxy tells is none.")
 
-    /// What a proxy that is believed says of the client: by the last hop from the right that isn't one of those itself.
+    /// Takes over what a trusted proxy states about the client: the last hop from the right that is not itself a trusted proxy.
     ///
-    /// - Parameter origin: makes one of an address.
-    /// - Throws: 400 for what cannot be understood, or says two things.
+    /// - Parameter origin: makes an origin of an address.
+    /// - Throws: 400 if the fields cannot be parsed, or contradict each other.
     mutating func believe(
         _ fields: HTTPFields, _ trusted: [TrustedProxy], origin: (IPAddress) -> PeerOrigin
     ) throws(HTTPFault) {
@@ -57,13 +57,13 @@ extension HTTPWay {
         host = (first.host ?? second.host).map { Array($0.utf8) } ?? host
     }
 
-    /// Where the client stands in what one kind of field says.
+    /// The client according to one kind of field, `Forwarded` or `X-Forwarded-…`.
     private struct Hop {
         let address: IPAddress?
         let isSecure: Bool?
         let host: String?
 
-        /// - Returns: nothing where there is no such field.
+        /// - Returns: nil if there is no such field.
         init?(_ hops: [Forwarded], _ trusted: [TrustedProxy]) throws(HTTPFault) {
             guard var hop = hops.last else { return nil }
             var address = try Self.address(of: hop)
@@ -88,12 +88,12 @@ extension HTTPWay {
     }
 }
 
-/// Under which hosts browsers may ask where everybody may come in. A page of another site can have its own name resolve to this
-/// server's address, and would then be a page of this server to a browser (DNS rebinding). Where one has to show something, such a
-/// page has nothing to show.
+/// Checks host names for a server that every client may use. A page of another site can have its own host name resolve to this server's
+/// address; a browser would then treat it as a page of this server (DNS rebinding). If clients have to show a credential, such a page has
+/// none to show.
 struct OwnHosts: Sendable {
-    /// Browsers send one of these, and programs none. `Accept-Language` comes with every request of theirs, and a page cannot take
-    /// it away; without TLS it may be the only one.
+    /// Fields that browsers send and other programs do not. Every request of a browser has `Accept-Language`, which a page cannot remove;
+    /// without TLS it may be the only one of them.
     private static let marks = ["origin", "sec-fetch-site", "cookie", "referer", "accept-language"]
 
     private let isAsked: Bool
@@ -101,9 +101,9 @@ struct OwnHosts: Sendable {
     private let covers: @Sendable (String) -> Bool
 
     /// - Parameters:
-    ///   - isAsked: whether everybody may come in.
-    ///   - names: of the server, in lower case.
-    ///   - covers: whether the server's certificate is for a name.
+    ///   - isAsked: whether every client may connect; otherwise host names are not checked.
+    ///   - names: the server's names, in lower case.
+    ///   - covers: whether the server's certificate has a name.
     init(isAsked: Bool, names: [String], covers: @escaping @Sendable (String) -> Bool) {
         (self.isAsked, self.covers) = (isAsked, covers)
         self.names = names.map { Array($0.utf8) }
@@ -117,7 +117,7 @@ struct OwnHosts: Sendable {
     }
 
     private func isOwn(_ host: [UInt8]) -> Bool {
-        // An address in brackets; it has been checked that it is one.
+        // An IPv6 address in brackets; the parser has checked it.
         if host.first == UInt8(ascii: "[") { return true }
         var name = host.prefix { $0 != UInt8(ascii: ":") }.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
         if name.last == UInt8(ascii: ".") { name.removeLast() }
@@ -127,11 +127,11 @@ struct OwnHosts: Sendable {
     }
 }
 
-/// Who is believed when he says whom he asks for.
+/// A proxy that is believed when it says for which client it asks.
 package enum TrustedProxy: Hashable, Sendable {
-    /// Whoever connects to a Unix socket.
+    /// Every process that connects to a Unix socket.
     case unix
-    /// An address, or all that begin with so many bits of it.
+    /// An address, or all addresses with the same first bits.
     case network(IPAddress, bits: Int)
 
     /// - Parameter text: `ADDRESS`, `ADDRESS/BITS` or `unix`.
@@ -149,7 +149,7 @@ package enum TrustedProxy: Hashable, Sendable {
             return
         }
         let digits = parts[1]
-        // A prefix of an IPv4 address that is written as an IPv6 one would count from another place.
+        // An IPv4 address in IPv6 form takes no prefix: it would count from another position.
         guard (1...3).contains(digits.count), digits.allSatisfy({ (0x30...0x39).contains($0) }),
             let bits = Int(Substring(digits)), bits <= address.size, address.size == 128 || !first.contains(0x3A)
         else { return nil }
@@ -161,7 +161,7 @@ package enum TrustedProxy: Hashable, Sendable {
         return network.hasPrefix(ofBits: bits, in: address.unmapped)
     }
 
-    /// - Parameter peer: who is connected.
+    /// - Parameter peer: address of the process that is connected.
     func contains(_ peer: SocketAddress) -> Bool {
         guard let address = IPAddress(peer) else { return self == .unix }
         return contains(address)
@@ -169,12 +169,12 @@ package enum TrustedProxy: Hashable, Sendable {
 }
 
 extension IPAddress {
-    /// Bits.
+    /// Length of the address in bits.
     fileprivate var size: Int { if case .ipv4 = self { 32 } else { 128 } }
 
     /// Whether another address begins with the same bits.
     ///
-    /// - Parameter bits: no more than there are.
+    /// - Parameter bits: at most `size`.
     fileprivate func hasPrefix(ofBits bits: Int, in other: IPAddress) -> Bool {
         switch (self, other) {
         case (.ipv4(let a), .ipv4(let b)): (a ^ b) >> UInt32(32 - bits) == 0

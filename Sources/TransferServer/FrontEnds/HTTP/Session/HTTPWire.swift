@@ -4,86 +4,86 @@ import TransferIO
 import TransferModel
 import TransferProtocol
 
-/// What a client says in HTTP/1.1: bytes become requests and their content, as steps of a batch. It neither sends, waits nor works
-/// itself.
+/// The server's side of HTTP/1.1, used by `HTTPSession`: turns bytes into requests and their content, as steps of a batch. It neither
+/// sends, waits nor works itself.
 ///
 /// ```
 ///   between ──head──► undecided ──decided──► decided ──┬──► content ──end──► between
 ///                                                      └──► gathering ──► content
 /// ```
 ///
-/// The order of calls: `step` until it needs more; `ask` for each head that it finds, and `decided` when it is known who asks;
-/// `answered` whenever the pool has answers, `saidLast` and `halfClosed` when one side says no more.
+/// Order of calls: `step` until it needs more; `ask` for each head that it finds, and `decided` when the client is known; `answered`
+/// whenever the pool has answers, `saidLast` and `halfClosed` when one side ends the conversation.
 struct HTTPWire {
-    /// What was found, and what it asks of the session.
+    /// What the last bytes ask of the session.
     enum Demand {
-        /// More bytes are needed; whether they belong to a request, where that is another answer than before.
+        /// More bytes are needed. `isInRequest` says whether they belong to a request; nil if that has not changed.
         case needsMore(isInRequest: Bool?)
         case nothing
-        /// A request begins: `ask` is to be called.
+        /// A request begins; the session has to call `ask`.
         case head(RequestHead, BodyFraming)
-        /// All content of the request has come.
+        /// The content of the request is complete.
         case end
     }
 
-    /// How far the request that came last is.
+    /// How much of the last request has arrived.
     private enum Incoming {
         case between
-        /// It is not known who asks.
+        /// The head has arrived; the client is not known yet.
         case undecided(UndecidedRequest)
-        /// It is known who asks, and the request is in no batch.
+        /// The client is known; the request is in no batch yet.
         case decided(HTTPRequest)
-        /// It goes to the pool together with all of its content, which is short, once that has come.
+        /// The request waits for its content, which is short, and goes to the pool together with it.
         case gathering(HTTPRequest, length: Int)
         case content
     }
 
-    /// Which side says no more.
+    /// Which side has ended the conversation.
     enum Closing {
         case open
-        /// The client asks for nothing more, and waits for what it has asked for.
+        /// The client sends no more requests, and waits for its answers.
         case halfClosed
-        /// The client was told that it has had its last answer.
+        /// The client has received an answer that says it is the last.
         case saidLast
     }
 
     private var reader = RequestReader()
     private var incoming = Incoming.between
     private(set) var closing = Closing.open
-    /// Requests that have no answer yet.
+    /// Number of requests without a complete answer.
     private(set) var unanswered: Int
-    /// Whether more of a request is coming, as the session was told.
+    /// Whether a request is incomplete, as last reported to the session.
     private var isReceiving = false
-    /// Whether there was content in what came last.
+    /// Whether the last received bytes had content.
     private var hasContent = false
-    /// What the client did wrong, in HTTP's words.
+    /// The client's violation of HTTP, for the answer.
     private(set) var fault: HTTPFault?
 
-    /// - Parameter owesAnswer: whether the client has an answer to come before it has asked.
+    /// - Parameter owesAnswer: whether the client gets an answer before it sends a request.
     init(owesAnswer: Bool) {
         unanswered = owesAnswer ? 1 : 0
     }
 
-    /// The request of which is not known who asks.
+    /// The request whose client is not known yet.
     var undecided: UndecidedRequest? { if case .undecided(let request) = incoming { request } else { nil } }
 
-    /// Whether nothing is asked, as far as it was parsed.
+    /// Whether no request is incomplete or unanswered, as far as bytes were parsed.
     var owesNothing: Bool { !isReceiving && unanswered == 0 }
 
-    /// Whether nothing has come of the next request.
+    /// Whether no byte of the next request has arrived.
     var isBetweenRequests: Bool { !isReceiving && reader.isBetweenRequests }
 
-    /// Whether content may come next: inside a request that has some, and behind one.
+    /// Whether content may arrive next: inside a request with content, and after one.
     var expectsContent: Bool { hasContent || isReceiving }
 
-    /// Whether a client waits for an answer that the session can give in the place of the worker. A fault in content whose request has
-    /// its answer already gets none: the client would take it for the answer to the next request.
+    /// Whether the session may answer in place of the worker. A violation inside the content of a request that is answered already gets no
+    /// answer: the client would take it for the answer to the next request.
     var owesAnswer: Bool {
         let isInHead = if case .between = incoming { !reader.isBetweenRequests } else { false }
         return unanswered > 0 || closing != .saidLast && isInHead
     }
 
-    /// Takes the next step from what is unparsed.
+    /// Takes the next step from the unparsed bytes.
     mutating func step(_ batch: HTTPBatch) throws(ProtocolFault) -> Demand {
         switch incoming {
         case .undecided: return .needsMore(isInRequest: nil)
@@ -133,31 +133,33 @@ struct HTTPWire {
         }
     }
 
-    /// - Returns: the same, as what is thrown.
+    /// Keeps the fault for the last answer.
+    ///
+    /// - Returns: the fault to throw.
     mutating func broken(_ fault: HTTPFault) -> ProtocolFault {
         self.fault = fault
         return ProtocolFault(.malformedFrame, fault.message)
     }
 
-    /// A request has come, and it is to be found out who asks.
+    /// Notes a request whose client the session has to find out.
     mutating func ask(_ request: UndecidedRequest) {
         (incoming, isReceiving) = (.undecided(request), true)
         unanswered += 1
     }
 
-    /// It is known who asks.
+    /// Notes that the client of the request is known.
     mutating func decided(_ request: HTTPRequest) { incoming = .decided(request) }
 
-    /// All that was received is parsed, into this batch.
+    /// Notes that all received bytes are parsed into this batch.
     mutating func parsed(_ batch: HTTPBatch) { hasContent = batch.hasContent }
 
-    /// So many requests more have their whole answer.
+    /// Notes that further requests have their complete answers.
     mutating func answered(_ count: Int) { unanswered -= min(unanswered, count) }
 
-    /// The client was told that it has had its last answer.
+    /// Notes that the client has received an answer that says it is the last.
     mutating func saidLast() { closing = .saidLast }
 
-    /// The client says no more.
+    /// Notes that the client sends no more.
     mutating func halfClosed() {
         if closing == .open { closing = .halfClosed }
     }
@@ -169,14 +171,13 @@ struct HTTPWire {
 final class HTTPBatch: StepBatch, @unchecked Sendable {
     enum Operation {
         case request(HTTPRequest)
-        /// Content of the request that came last, as it lies in the buffer.
+        /// Content of the last request; its range in the buffer.
         case content(Range<Int>)
-        /// All content of the request has come, with its trailers.
+        /// The content of the request is complete; the trailers follow it.
         case end(HTTPFields)
     }
 
-    /// Steps in one batch at most, so that a buffer full of short requests, or of chunks of a byte, does not become many times
-    /// as much memory.
+    /// Most steps in one batch, so that a buffer full of short requests, or of chunks of one byte, does not need many times as much memory.
     static let mostOperations = 512
 
     var input: ReceiveBuffer
@@ -198,8 +199,8 @@ final class HTTPBatch: StepBatch, @unchecked Sendable {
 
     func append(_ operation: Operation) { operations.append(operation) }
 
-    /// Adds content whose range counts from the first unparsed byte. What comes right behind other content becomes one piece
-    /// with it: each is a call to the disk.
+    /// Adds content, whose range counts from the first unparsed byte. Adjacent content is joined, because each piece is one call to the
+    /// disk.
     func append(content range: Range<Int>) {
         hasContent = true
         let placed = input.placed(range)
@@ -210,7 +211,7 @@ final class HTTPBatch: StepBatch, @unchecked Sendable {
         }
     }
 
-    /// Access is rechecked for each request, when it is performed.
+    /// False, because access is rechecked for each request when it is performed.
     let hasBeginnings = false
 
     static func content(of operation: Operation) -> Range<Int>? {

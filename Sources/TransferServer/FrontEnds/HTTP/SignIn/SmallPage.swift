@@ -2,7 +2,7 @@ import TransferAccess
 import TransferHTTP
 import TransferModel
 
-/// A page that says one thing to people, and has one button at most. It works without script.
+/// A page with a title, some paragraphs and at most one button. It works without scripts.
 struct SmallPage {
     static let type = "text/html; charset=utf-8"
 
@@ -10,7 +10,7 @@ struct SmallPage {
     let title: String
     let paragraphs: [String]
 
-    /// What its one button says, which posts nothing to the page's own address.
+    /// The button's text; it posts an empty form to the page's own address. Nil for no button.
     var button: String?
 
     var bytes: [UInt8] { Array(text.utf8) }
@@ -43,7 +43,7 @@ struct SmallPage {
     }
 }
 
-/// What pages about coming in say, in the language that a browser wants.
+/// The texts of pages about signing in, in the language that the browser prefers.
 struct PageWords {
     private let language: Negotiation.Language
 
@@ -51,7 +51,7 @@ struct PageWords {
         language = Negotiation.language(head.fields.values("accept-language"))
     }
 
-    /// A link that is good.
+    /// The page of a valid link.
     func offer(_ link: AccessToken) -> [UInt8] {
         let end = link.sessionEnds.map { "\($0)" } ?? ""
         return switch language {
@@ -67,7 +67,7 @@ struct PageWords {
         }
     }
 
-    /// A link that is not good, or not any more.
+    /// The page of a link that is invalid, used or expired.
     var used: [UInt8] {
         switch language {
         case .english:
@@ -79,7 +79,7 @@ struct PageWords {
         }
     }
 
-    /// Nothing can be said of a link now.
+    /// The page if a link cannot be checked now.
     var later: [UInt8] {
         switch language {
         case .english: page("Not now", "The server cannot look at this link now. Try again in a while.")
@@ -87,7 +87,7 @@ struct PageWords {
         }
     }
 
-    /// The end of a session.
+    /// The page after signing out.
     var left: [UInt8] {
         switch language {
         case .english: page("Signed out", "This browser has no access any more. To come in again, ask for a new link.")
@@ -95,7 +95,7 @@ struct PageWords {
         }
     }
 
-    /// Nobody is let in without anything to show.
+    /// The page for browsers that are not signed in.
     var wayIn: [UInt8] {
         switch language {
         case .english:
@@ -114,10 +114,10 @@ struct PageWords {
     }
 }
 
-/// Which page had a browser ask.
+/// Which site's page caused a request.
 extension HTTPWay {
-    /// Whether it was one of this server, as the browser says: by `Origin`, and where that is missing by `Sec-Fetch-Site` (Fetch
-    /// Metadata). Where it says neither, it could have been any.
+    /// Whether a page of this server caused the request, according to the browser: by `Origin`, or if that is missing by `Sec-Fetch-Site`
+    /// (Fetch Metadata). False if the browser sends neither.
     func isFromOwnPage(_ head: RequestHead) -> Bool {
         let origins = head.fields.values("origin")
         guard origins.isEmpty else { return origins.count == 1 && isOwn(origins[0], head) }
@@ -125,7 +125,7 @@ extension HTTPWay {
         return sites.count == 1 && sites[0].elementsEqual("same-origin".utf8)
     }
 
-    /// Whether a page of another site wants something as a part of itself, and not the user to go there.
+    /// Whether a page of another site embeds the resource, rather than linking its user to it.
     static func isPartOfForeignPage(_ fields: HTTPFields) -> Bool {
         let own = ["same-origin", "none"].map { Array($0.utf8) }
         guard !fields.values("sec-fetch-site").allSatisfy(own.contains) else { return false }

@@ -5,17 +5,17 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// A request that begins an upload which can be gone on with, or goes on with one, whether its client speaks tus or as the IETF has
-/// it: takes the content, compares it, and stores the upload where this is its end.
+/// Takes the content of one request that begins or continues a resumable upload, in tus or in the IETF draft: checks it, and stores the
+/// upload if this request completes it.
 ///
 /// ```
-///   begin ──► write ──► … ──► finish        the answer is that more is kept, or that all is stored
-///   complete                                where the last request was cut off before it was stored
+///   begin ──► write ──► … ──► finish        the answer says how much is kept, or that the upload is stored
+///   complete                                if the last request was cut off before the upload was stored
 /// ```
 final class AppendReceiver: ContentReceiver {
     let upload: RequestUpload
 
-    /// Where the upload is, as the client knows it.
+    /// The upload's address, as the client knows it.
     private let address: String
 
     private let request: HTTPRequest
@@ -31,12 +31,12 @@ final class AppendReceiver: ContentReceiver {
     private var told: UInt64
 
     /// - Parameters:
-    ///   - intent: what is known of the upload; its extent is set here.
+    ///   - intent: the declarations of the upload; its extent is set here.
     ///   - append: what this request does.
-    ///   - conditions: what has to hold when it is complete.
-    ///   - tellsReplacing: whether its sender may know that there was something under the path before.
-    ///   - bringsContent: whether what is appended comes with the request; otherwise the server has it.
-    /// - Throws: what speaks against it before its content comes.
+    ///   - conditions: must hold when the upload is complete.
+    ///   - tellsReplacing: whether the client may learn that the path had a file before.
+    ///   - bringsContent: whether the request has the appended content; false if the server has it already.
+    /// - Throws: why the request is refused before its content.
     init(
         _ request: HTTPRequest, _ dialect: UploadDialect, _ intent: UploadIntent, _ append: UploadAppend,
         _ note: UploadNote, _ context: HTTPContext, if conditions: HTTPConditions? = nil,
@@ -61,14 +61,15 @@ final class AppendReceiver: ContentReceiver {
             path: intent.path, tellsReplacing: tellsReplacing, began: monotonicNanoseconds())
     }
 
-    /// Lets the content come.
+    /// Begins to take the content.
     func begin() throws(HTTPRefusal) -> HTTPResponse {
         guard upload.begin(mayEnd: true) else { return .reply(try answer()) }
         context.uploads.noteBeginning()
         return .receive(self, interim: announcement)
     }
 
-    /// Tells where the upload is as soon as it is there, so that a client whose connection is lost can go on.
+    /// An interim answer with the upload's address, so that a client that loses its connection can continue; empty if the client expects
+    /// none.
     private var announcement: [UInt8] {
         guard append.isNew, speaksInterim, let open = context.uploads.current else { return [] }
         open.announce()
@@ -89,7 +90,7 @@ final class AppendReceiver: ContentReceiver {
 
     private var speaksInterim: Bool { dialect.interop != nil && request.head.version == .http11 }
 
-    /// An answer before the final one (104; RFC 9110, section 15.2).
+    /// An interim answer with status 104 (RFC 9110, section 15.2).
     private func interim(_ fields: [(String, String)], _ more: [(String, String)] = []) -> [UInt8] {
         var head = HTTPFields()
         for (name, value) in fields + dialect.identification + more { head.append(name, value) }
@@ -101,9 +102,9 @@ final class AppendReceiver: ContentReceiver {
         return try answer()
     }
 
-    /// Stores an upload of which all is there, and whose last request did not live to do that. This one brings nothing more.
+    /// Stores an upload whose content is complete, and whose last request was cut off before that. This request adds nothing.
     ///
-    /// - Throws: why it is not stored.
+    /// - Throws: why the upload is not stored.
     func complete() throws(HTTPRefusal) {
         if upload.begin(mayEnd: true) { store(HTTPFields()) }
         do throws(HTTPRefusal) {
@@ -121,7 +122,7 @@ final class AppendReceiver: ContentReceiver {
         upload.finish()
     }
 
-    /// Compares what has come with what its sender says of it, and of all of it where this is the end.
+    /// Compares the content with the digests that the client states: of this request, and of the whole if this completes it.
     ///
     /// - Throws: `digestMismatch`.
     private func compare(_ trailers: HTTPFields, _ open: OpenUpload) throws(Failure) {
@@ -132,7 +133,7 @@ final class AppendReceiver: ContentReceiver {
         stored.digests = DigestField(sha256: computed)
     }
 
-    /// Another client may have stored something else since it was begun.
+    /// Checks the conditions of the request that began the upload: another client may have stored a file since.
     ///
     /// - Throws: `conditionFails`.
     func checkConditions(_ open: OpenUpload) throws(Failure) {
@@ -154,7 +155,7 @@ final class AppendReceiver: ContentReceiver {
 // MARK: Answers
 
 extension AppendReceiver {
-    /// - Throws: why nothing is kept of it.
+    /// - Throws: why nothing of the request is kept.
     func answer() throws(HTTPRefusal) -> HTTPReply {
         if case .kept(let offset)? = upload.outcome { return reply(kept: offset) }
         do throws(HTTPRefusal) {
@@ -164,7 +165,7 @@ extension AppendReceiver {
         }
     }
 
-    /// More of the upload is durable.
+    /// The answer if the upload is not complete: its durable offset.
     private func reply(kept offset: UInt64) -> HTTPReply {
         var fields = dialect.fields(offset: offset, isComplete: false) + [("Cache-Control", "no-store")]
         if dialect.isTus {
@@ -177,7 +178,7 @@ extension AppendReceiver {
         return HTTPReply(append.isNew ? 201 : 204, fields)
     }
 
-    /// The upload is stored. What a client of tus has made keeps its address.
+    /// The answer if the upload is stored. An upload of tus keeps its address.
     private func reply(_ acknowledgement: Acknowledgement) -> HTTPReply {
         var reply = stored.reply(acknowledgement, context.caller, upload.receipt(of: acknowledgement))
         reply.fields += dialect.fields(offset: acknowledgement.size, isComplete: true)
@@ -196,17 +197,17 @@ extension AppendReceiver {
         return reply
     }
 
-    /// What a client of this dialect is told in place of a refusal.
+    /// A refusal in the form that clients of this dialect expect.
     private func ofDialect(_ refusal: HTTPRefusal) -> HTTPRefusal {
         guard dialect.isTus, refusal.code == .digestMismatch else { return refusal.identified(dialect) }
-        // It has a status of its own in tus (checksum extension).
+        // tus has its own status for this (checksum extension).
         var own = HTTPRefusal(460, refusal.code, refusal.message)
         own.isLogged = refusal.isLogged
         return own.identified(dialect)
     }
 }
 
-/// Uploads that clients name by their addresses, whatever they speak.
+/// Uploads that clients name by their addresses, in either dialect.
 struct NamedUploads {
     let context: HTTPContext
 
@@ -215,8 +216,8 @@ struct NamedUploads {
         case stored(Acknowledgement)
     }
 
-    /// - Parameter id: as the client knows it; nil for what is no address.
-    /// - Throws: 404 where there is none.
+    /// - Parameter id: as the client knows it; nil if the address is invalid.
+    /// - Throws: 404 if the upload does not exist.
     func find(_ id: UploadID?) throws(HTTPRefusal) -> Found {
         guard let id = id.map(context.caller.inner) else { throw .noSuchUpload }
         let intake = context.uploads.intake
@@ -231,9 +232,9 @@ struct NamedUploads {
         return .stored(acknowledgement)
     }
 
-    /// Forgets an upload that is not complete.
+    /// Deletes an incomplete upload.
     ///
-    /// - Throws: 404 where there is none.
+    /// - Throws: 404 if the upload does not exist.
     func takeBack(_ id: UploadID?) throws(HTTPRefusal) {
         guard let id = id.map(context.caller.inner) else { throw .noSuchUpload }
         do throws(Failure) {
@@ -243,7 +244,7 @@ struct NamedUploads {
         }
     }
 
-    /// A request that goes on with an upload, or ends it.
+    /// Makes the receiver of a request that continues or completes an upload.
     func receiver(
         _ request: HTTPRequest, _ dialect: UploadDialect, _ unfinished: UnfinishedAppend, _ append: UploadAppend,
         _ note: UploadNote
@@ -254,28 +255,28 @@ struct NamedUploads {
         }
     }
 
-    /// What an upload was made to depend on by the request that created it.
+    /// The conditions that the request that created the upload has set.
     func conditions(of intent: UploadIntent, _ note: UploadNote) throws(HTTPFault) -> HTTPConditions {
         try HTTPConditions(note, on: context.visiblePath(intent.path))
     }
 
-    /// - Parameter total: bytes of an upload; nil where they are not known.
+    /// - Parameter total: bytes of an upload; nil if they are not known.
     /// - Throws: 413 for more than the client may send.
     func checkSize(_ total: UInt64?) throws(HTTPFault) {
         let largest = context.largestUpload
         guard total ?? 0 <= largest else { throw HTTPFault(413, "The server takes no more than \(largest) bytes.") }
     }
 
-    /// - Parameter what: the content, in a sentence.
+    /// - Parameter what: names the content in the failure's sentence.
     /// - Throws: 415 for content of another type.
     static func checkType(_ fields: HTTPFields, of what: String, is type: String) throws(HTTPFault) {
         let found = try fields.only("content-type").flatMap { MediaType($0.utf8) }
         guard found?.essence == type else { throw HTTPFault(415, "\(what) has the type \(type).") }
     }
 
-    /// Where a request goes on with an upload.
+    /// The offset at which a request continues an upload.
     ///
-    /// - Throws: 400 where it does not say.
+    /// - Throws: 400 if the field is missing.
     static func offset(_ fields: HTTPFields) throws(HTTPFault) -> UInt64 {
         guard let offset = try UploadNumber.offset(fields) else { throw HTTPFault(400, "Upload-Offset is missing.") }
         return offset
@@ -287,7 +288,7 @@ extension HTTPRefusal {
         404, .notFound, "There is no such upload: it was taken back, has expired, or was never made.",
         [("Cache-Control", "no-store")])
 
-    /// With what all answers of a dialect say, once.
+    /// The refusal with the fields that all answers of a dialect have, each once.
     func identified(_ dialect: UploadDialect) -> HTTPRefusal {
         var refusal = self
         refusal.fields += dialect.identification.filter { field in
@@ -297,17 +298,17 @@ extension HTTPRefusal {
     }
 }
 
-/// What the sender of a piece says that its digest is, in front of it or behind it. Belongs to one task at a time.
+/// The digest of one request's content, as its client states it before or after the content. Used by one task at a time.
 final class PieceChecksum {
     private enum Form {
-        /// `Upload-Checksum` (tus 1.0.0, checksum).
+        /// The field `Upload-Checksum` (tus 1.0.0, checksum).
         case tus
-        /// `Content-Digest` (RFC 9530), of which SHA-256 is compared.
+        /// `Content-Digest` (RFC 9530); only SHA-256 is compared.
         case contentDigest
     }
 
     private let form: Form
-    /// Several where only the trailers tell which it is.
+    /// Several if only the trailers will say which algorithm it is.
     private let hashers: [ChecksumHasher]
     private let declared: (algorithm: ChecksumAlgorithm, digest: [UInt8])?
 
@@ -316,7 +317,7 @@ final class PieceChecksum {
         hashers = algorithms.map { ChecksumHasher($0) }
     }
 
-    /// - Returns: nil where the request says none.
+    /// - Returns: nil if the request states no digest.
     /// - Throws: 400 for an algorithm that this server does not have.
     static func tus(_ fields: HTTPFields) throws(HTTPFault) -> PieceChecksum? {
         if let declared = try tusDigest(fields) { return PieceChecksum(.tus, [declared.0], declared) }
@@ -324,8 +325,8 @@ final class PieceChecksum {
         return PieceChecksum(.tus, ChecksumAlgorithm.allCases, nil)
     }
 
-    /// - Returns: nil where the request says none.
-    /// - Throws: 400 where it says something that cannot be compared.
+    /// - Returns: nil if the request states no digest.
+    /// - Throws: 400 for a digest that cannot be compared.
     static func contentDigest(_ fields: HTTPFields) throws(HTTPFault) -> PieceChecksum? {
         if let digest = try contentSHA256(fields) { return PieceChecksum(.contentDigest, [.sha256], (.sha256, digest)) }
         guard announces(fields, "content-digest") else { return nil }
@@ -336,9 +337,9 @@ final class PieceChecksum {
         for hasher in hashers { hasher.update(bytes) }
     }
 
-    /// Compares what has come with what its sender says of it. To be called once.
+    /// Compares the content with the stated digests. To be called once.
     ///
-    /// - Throws: `digestMismatch`; `malformedFrame` for what cannot be compared.
+    /// - Throws: `digestMismatch`; `malformedFrame` if the trailers have no digest that can be compared.
     func check(_ trailers: HTTPFields) throws(Failure) {
         let behind = try DigestField.read { () throws(HTTPFault) in
             try form == .tus ? Self.tusDigest(trailers) : Self.contentSHA256(trailers).map { (.sha256, $0) }
@@ -372,6 +373,6 @@ final class PieceChecksum {
         fields.list("trailer").contains { HTTPCharacter.areSame($0.utf8, name) }
     }
 
-    /// The value of `Tus-Checksum-Algorithm`.
+    /// The value of `Tus-Checksum-Algorithm`: algorithms, separated by commas.
     static let offer = ChecksumAlgorithm.allCases.map(\.rawValue).joined(separator: ",")
 }

@@ -5,8 +5,8 @@ import TransferReceipts
 import TransferPorts
 import TransferSystem
 
-/// The upload of one request, whether it is put, or appended to by tus or as the IETF has it: hands it to the intake, and keeps
-/// what becomes of it. Nothing else of HTTP but a form stores or acknowledges anything.
+/// The upload of one request, by PUT or by a resumable protocol: hands it to the intake, and keeps its outcome. Besides this, only forms
+/// store and acknowledge uploads over HTTP.
 ///
 /// Used by one thread at a time, in this order:
 ///
@@ -17,7 +17,7 @@ import TransferSystem
 final class RequestUpload {
     let intent: UploadIntent
 
-    /// What has become of it; nil while it is under way.
+    /// The outcome; nil while the upload is under way.
     private(set) var outcome: UploadOutcome?
 
     private let wantsReceipt: Bool
@@ -28,17 +28,17 @@ final class RequestUpload {
         wantsReceipt = HTTPReceipt.isWanted(request.head.fields)
     }
 
-    /// - Parameter mayEnd: whether its sender waits for an answer before the content, which need not come then.
-    /// - Returns: whether its content is wanted.
+    /// - Parameter mayEnd: whether the client waits for an answer before it sends the content, and sends none if the upload is settled.
+    /// - Returns: whether the content is wanted.
     func begin(mayEnd: Bool) -> Bool {
         settled(uploads.begin(intent, mayEnd: mayEnd))
         return outcome == nil
     }
 
-    /// Gives content to it, or compares what has come. A failure is its result.
+    /// Gives content to the upload, or checks it. A failure is its result.
     func write(_ body: (OpenUpload) throws(Failure) -> Void) { settled(uploads.write(body)) }
 
-    /// All content has come: stores it, and acknowledges that.
+    /// Ends the content: stores and acknowledges the upload.
     func finish() {
         guard outcome == nil else { return }
         uploads.intake.giveReceipts(wantsReceipt)
@@ -49,19 +49,19 @@ final class RequestUpload {
         for batch in uploads.acknowledge() { batch.settled.forEach(settled) }
     }
 
-    /// Its sender gives it up.
+    /// Gives the upload up; its content is deleted.
     func abort() { settled(uploads.abort()) }
 
-    /// - Parameter settled: nil if no upload has its result; of another upload it says nothing about this one.
+    /// - Parameter settled: nil if no upload was settled; another upload's result is ignored.
     func settled(_ settled: EndedUpload?) {
         if let settled, settled.upload.intent.id == intent.id { outcome = settled.outcome }
     }
 }
 
-/// What the answer says of it.
+/// The parts of the answer that concern the upload.
 extension RequestUpload {
-    /// - Parameter isOnlyNew: whether the request demands that there is nothing under the path (RFC 9110, section 13.1.2).
-    /// - Throws: why it is not stored.
+    /// - Parameter isOnlyNew: whether the request demands that the path has no file (RFC 9110, section 13.1.2).
+    /// - Throws: why the upload is not stored.
     func acknowledgement(isOnlyNew: Bool) throws(HTTPRefusal) -> Acknowledgement {
         guard let outcome else {
             throw HTTPRefusal(500, .storageFailed, "The server lost track of the upload: send it again.")
@@ -75,7 +75,7 @@ extension RequestUpload {
         throw refusal
     }
 
-    /// - Returns: nil where the request wants no receipt, or there is none.
+    /// - Returns: nil if the request wants no receipt, or if the server gives none.
     func receipt(of acknowledgement: Acknowledgement) -> SignedReceipt? {
         wantsReceipt ? uploads.intake.receipt(of: acknowledgement.id) : nil
     }
@@ -89,16 +89,16 @@ extension UploadOutcome {
 }
 
 extension Failure {
-    /// What has come is not what the request says.
+    /// The content does not have the digest that the request states.
     static let hasOtherDigest = Failure(
         .digestMismatch, "What arrived does not have the SHA-256 that its sender gave: send it again.")
 }
 
 extension DigestField {
-    /// What a field of this name says.
+    /// The SHA-256 in a field of this name.
     ///
-    /// - Returns: nil if there is none.
-    /// - Throws: 400 also where it says something that could not be compared: what is stored would seem to be verified.
+    /// - Returns: nil if there is no such field.
+    /// - Throws: 400, also if the field has only other digests: the client would believe that they were verified.
     static func sha256(_ name: String, of fields: HTTPFields) throws(HTTPFault) -> [UInt8]? {
         guard let field = try DigestField(fields.values(name)) else { return nil }
         guard let digest = field.sha256 else {
@@ -107,9 +107,9 @@ extension DigestField {
         return digest
     }
 
-    /// Reads what stands behind the content, where the upload has to end with a failure.
+    /// Reads trailers of a request whose upload has to end with a failure if they are malformed.
     ///
-    /// - Throws: `malformedFrame` where it cannot be read.
+    /// - Throws: `malformedFrame` if they cannot be parsed.
     static func read<T>(_ trailers: () throws(HTTPFault) -> T) throws(Failure) -> T {
         do throws(HTTPFault) {
             return try trailers()
@@ -124,9 +124,9 @@ extension HTTPFault {
 }
 
 extension Preconditions.Current {
-    /// - Parameter digest: that was acknowledged of it.
+    /// - Parameter digest: the acknowledged digest of the file; nil if it is not known.
     init(_ attributes: StoredAttributes, _ digest: Digest?) {
-        // What changes with the file, where its digest is not known.
+        // Without a digest, the version serves as the tag, because it changes with the file.
         let text = digest.map { EntityTag.opaque($0) } ?? attributes.fileVersion.hexadecimal
         self.init(tag: EntityTag(text.utf8), modified: HTTPDate(clamping: attributes.modified.seconds))
     }
@@ -135,7 +135,7 @@ extension Preconditions.Current {
 extension EntityTag {
     fileprivate static func opaque(_ digest: Digest) -> String { "\(digest.algorithm.name)-\(digest.hexadecimal)" }
 
-    /// As it stands in a field.
+    /// The entity tag as it is written in a field.
     static func text(_ digest: Digest) -> String { "\"\(opaque(digest))\"" }
 
     var text: String { String(decoding: bytes, as: UTF8.self) }
@@ -147,21 +147,21 @@ extension FileVersion {
     }
 }
 
-/// The answer to an upload that is stored, whatever way it came in.
+/// The answer to an upload that is stored, by any kind of request.
 struct StoredReply {
-    /// As its sender has named it.
+    /// The path that the client asked for.
     let path: String
 
-    /// Whether its sender may know that there was something under the path before.
+    /// Whether the client may learn that the path had a file before.
     var tellsReplacing = false
 
-    /// Of all of it, where they were computed.
+    /// Digests of the whole, if they were computed.
     var digests: DigestField?
 
-    /// When it began, in nanoseconds of the monotonic clock.
+    /// When the upload began, in nanoseconds of the monotonic clock.
     let began: Int64
 
-    /// - Parameter receipt: nil where none is wanted, or there is none.
+    /// - Parameter receipt: nil if the request wants no receipt, or if the server gives none.
     func reply(
         _ acknowledgement: Acknowledgement, _ caller: Caller, _ receipt: SignedReceipt? = nil
     ) -> HTTPReply {

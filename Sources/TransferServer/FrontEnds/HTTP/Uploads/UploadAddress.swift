@@ -2,13 +2,13 @@ import TransferHTTP
 import TransferIntake
 import TransferModel
 
-/// Where an upload is that can be gone on with.
+/// The address of a resumable upload, below `/.transfer/tus/` or `/.transfer/up/`.
 struct UploadAddress {
-    /// What its clients speak.
+    /// The protocol of the upload's clients.
     enum Family: String, CaseIterable {
-        /// tus 1.0.0.
+        /// The protocol tus, version 1.0.0.
         case tus
-        /// draft-ietf-httpbis-resumable-upload.
+        /// The IETF draft for resumable uploads, draft-ietf-httpbis-resumable-upload.
         case up
 
         var folder: String { "/\(RelativePath.reservedName)/\(rawValue)/" }
@@ -16,13 +16,13 @@ struct UploadAddress {
 
     let family: Family
 
-    /// As the client knows it; nil for where they are made.
+    /// The upload's ID as the client knows it; nil for the address where uploads are created.
     let id: UploadID?
 
-    /// The folder that it is to be stored in, where it is made; without slashes around it.
+    /// The folder in which a created upload will be stored; without slashes at either end.
     let folder: String
 
-    /// - Parameter target: one below the family's folder, or that itself.
+    /// - Parameter target: the family's folder, or a path below it.
     init(_ target: HTTPTarget, _ family: Family) {
         self.family = family
         let rest = target.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2)
@@ -33,9 +33,9 @@ struct UploadAddress {
     /// - Parameter id: as the client knows it.
     static func text(_ id: UploadID, _ family: Family) -> String { family.folder + id.description }
 
-    /// The upload that a client names by its address, absolute or not (tus 1.0.0, Upload-Concat).
+    /// The upload that a client names by its address, absolute or relative (tus 1.0.0, Upload-Concat).
     ///
-    /// - Returns: nil for what is no address of this server's kind.
+    /// - Returns: nil if the text is not an address of this family.
     static func id(in text: String, _ family: Family) -> UploadID? {
         guard let slash = text.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
         let name = text[text.utf8.index(after: slash)...]
@@ -46,11 +46,11 @@ struct UploadAddress {
     }
 }
 
-/// How clients speak of uploads that can be gone on with.
+/// The protocols for resumable uploads: their fields and checksums.
 enum UploadDialect {
-    /// tus 1.0.0.
+    /// The protocol tus, version 1.0.0.
     case tus
-    /// draft-ietf-httpbis-resumable-upload, in the client's version where that is known.
+    /// The IETF draft, draft-ietf-httpbis-resumable-upload; the client's interop version, if it is known.
     case resumable(ResumableInterop?)
 
     var isTus: Bool {
@@ -63,7 +63,7 @@ enum UploadDialect {
         if case .resumable(let interop) = self { interop } else { nil }
     }
 
-    /// What every answer says.
+    /// Fields that every answer has.
     var identification: [(String, String)] {
         switch self {
         case .tus: [("Tus-Resumable", TusVersion.supported)]
@@ -71,7 +71,7 @@ enum UploadDialect {
         }
     }
 
-    /// - Parameter offset: bytes that are durable.
+    /// - Parameter offset: number of durable bytes.
     func fields(offset: UInt64, isComplete: Bool) -> [(String, String)] {
         let fields = identification + [("Upload-Offset", "\(offset)")]
         guard case .resumable(let interop) = self else { return fields }
@@ -86,22 +86,21 @@ enum UploadDialect {
     }
 }
 
-/// What this front end has to know of an upload later, as it is kept with it: four lines, of which only the last can have line ends
-/// in it.
+/// What a later request needs to know of an upload, stored with it: four lines, of which only the last may contain line ends.
 package struct UploadNote: Equatable {
-    /// Whether it is a piece of another one, which alone is stored (tus 1.0.0, Upload-Concat).
+    /// Whether the upload is a piece of another one, and is not stored itself (tus 1.0.0, Upload-Concat).
     var isPiece = false
 
-    /// What its sender has said that the SHA-256 of all of it is.
+    /// The SHA-256 of the whole, as its client has stated it.
     var sha256: [UInt8]?
 
-    /// Whether the request that made it had `If-None-Match: *`: there must be nothing under its path when it is complete.
+    /// Whether the creating request had `If-None-Match: *`: the path must have no file when the upload is complete.
     var isOnlyNew = false
 
-    /// `If-Match` of the request that made it: what it replaces has to be that still when it is complete.
+    /// `If-Match` of the creating request: the path must still have such a file when the upload is complete.
     var match: [UInt8] = []
 
-    /// `Upload-Metadata`, as it came (tus).
+    /// The field `Upload-Metadata`, unchanged (tus).
     var metadata = ""
 
     package var bytes: [UInt8] {
@@ -112,12 +111,12 @@ package struct UploadNote: Equatable {
 
     init() {}
 
-    /// What `match` is for a request.
+    /// The value of `match` for a request.
     static func match(of fields: HTTPFields) -> [UInt8] {
         Array(fields.values("if-match").joined(separator: Array(", ".utf8)))
     }
 
-    /// What cannot be read says nothing.
+    /// Reads a note; one that is malformed counts as empty.
     package init(_ bytes: [UInt8]) {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 3, omittingEmptySubsequences: false)
         guard lines.count == 4 else { return }

@@ -5,19 +5,19 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// Answers requests about one topic. A route makes one for each request (`HTTPRouter`); its methods return what the answer is.
+/// Answers requests about one topic. A route makes one for each request (`HTTPRouter`); its methods return the answer.
 protocol HTTPHandler: SendableMetatype {
     init(context: HTTPContext)
 }
 
-/// What handlers work with: the client that asks, and what its connection and the server have. Belongs to one task at a time.
+/// What handlers use: the client that asks, its connection, and the server. Used by one task at a time.
 final class HTTPContext {
     let uploads: ConnectionUploads
     let files: ConnectionFiles
     let resources: WorkerResources
     let service: HTTPService
 
-    /// The client that asks; without any rights until it is admitted.
+    /// The client that asks; it has no rights until it is admitted.
     private(set) var caller = Caller(peer: "")
 
     private var random = SecureRandom()
@@ -27,9 +27,9 @@ final class HTTPContext {
         files = ConnectionFiles(resources)
     }
 
-    /// Asks what the client may do now.
+    /// Checks what the client may do now.
     ///
-    /// - Throws: why it may do nothing.
+    /// - Throws: the reason if it may do nothing.
     func admit(_ principal: HTTPRequest.Principal) throws(HTTPRefusal) {
         uploads.intake.caller = principal.caller
         uploads.intake.accountHolder = principal.holder
@@ -37,35 +37,35 @@ final class HTTPContext {
         self.caller = uploads.intake.caller
     }
 
-    /// An id for an upload, as its sender knows it.
+    /// A new upload ID, as the client knows it.
     func newID() -> UploadID { .random(using: &random) }
 
     /// Bytes of the largest upload that the client may send.
     var largestUpload: UInt64 { caller.maximumUpload(of: resources.intake.maximumUpload) }
 
-    /// `Upload-Limit`.
+    /// The field `Upload-Limit` with its value.
     var uploadLimit: [(String, String)] {
         let age = max(0, resources.intake.keepUnfinished / 1_000_000_000)
         return [("Upload-Limit", UploadLimit(maxSize: largestUpload, maxAge: UInt64(age)).text)]
     }
 
-    /// The path that conditions of a request are about; nil for a client that may not read it, which learns nothing by them.
+    /// The path that conditions of a request are about; nil if the client may not read it, so that it learns nothing from them.
     func visiblePath(_ path: String) -> RelativePath? { (try? caller.pathForReading(path)) ?? nil }
 
-    /// What a request makes itself depend on.
+    /// The preconditions of a request.
     ///
-    /// - Parameter place: what it changes.
-    /// - Throws: 400 for conditions that cannot be read.
+    /// - Parameter place: the path that the request changes.
+    /// - Throws: 400 if the conditions cannot be parsed.
     func conditions(_ request: HTTPRequest, on place: RelativePath?) throws(HTTPFault) -> HTTPConditions {
         HTTPConditions(try Preconditions(request.head.fields, now: .now), on: place)
     }
 }
 
-/// What is asked of the server itself, and not of what is stored in it.
+/// Requests about the server itself rather than about stored files.
 struct HTTPService: Sendable {
     let core: ServerCore
 
-    /// Whether nothing else is answered on the connection.
+    /// Whether only probes are answered on the connection.
     let isForProbes: Bool
 
     var shared: HTTPShared { core.http }
@@ -74,22 +74,22 @@ struct HTTPService: Sendable {
         (self.core, self.isForProbes) = (core, isForProbes)
     }
 
-    /// - Returns: nil for a request that is about something else.
+    /// - Returns: nil for a request that is not a probe.
     func probe(_ head: RequestHead) -> HTTPProbe? {
         guard let probe = HTTPProbe(head) else { return nil }
-        // Where they are told elsewhere or not at all, a file may be called so.
+        // If metrics are shown elsewhere or not at all, a file may have this path.
         return probe == .metrics && !isForProbes && core.configuration.metrics != .on ? nil : probe
     }
 
-    /// Whether any client gets the answer, without showing who it is.
+    /// Whether the request is answered without credentials.
     func isForAnybody(_ head: RequestHead) -> Bool {
         isForProbes || probe(head).map { $0 != .metrics } ?? false
     }
 }
 
-/// What all connections of a server share on which HTTP is spoken.
+/// What all HTTP connections of a server share.
 final class HTTPShared: Sendable {
-    /// What requests are answered.
+    /// Finds the handler of each request.
     let router: HTTPRouter
     let digests = ReprDigests()
     let news = UploadNews()

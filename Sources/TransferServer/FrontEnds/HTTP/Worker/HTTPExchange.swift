@@ -2,51 +2,50 @@ import TransferHTTP
 import TransferIntake
 import TransferModel
 
-/// What a handler makes of a request.
+/// A handler's response to a request.
 enum HTTPResponse {
-    /// All of the answer.
+    /// The complete answer, which is short.
     case reply(HTTPReply)
 
-    /// An answer that is made piece by piece. A HEAD gets its head alone.
+    /// An answer that is made piece by piece. HEAD gets only its head.
     case long(any HTTPAnswer)
 
     /// The content of the request is wanted; the answer follows from it.
     ///
-    /// - Parameter interim: an answer that comes before the final one; empty for none.
+    /// - Parameter interim: an answer before the final one; empty for none.
     case receive(any ContentReceiver, interim: [UInt8] = [])
 }
 
-/// What follows from some content.
+/// How a request continues after a piece of content.
 enum ContentProgress {
-    /// - Parameter interim: an answer that comes before the final one; empty for none.
+    /// - Parameter interim: an answer before the final one; empty for none.
     case wantsMore(interim: [UInt8] = [])
 
-    /// The answer to the request. What still comes of its content is ignored.
+    /// The answer to the request. Further content is ignored.
     case answer(HTTPReply)
 }
 
-/// Takes the content of one request, and makes the answer of it. Used by one thread at a time, in this order:
+/// Takes the content of one request, and makes its answer. Used by one thread at a time, in this order:
 ///
 /// ```
-///   write ──► write ──► … ──► finish          each of them may throw, which is the answer, too
+///   write ──► write ──► … ──► finish          each of them may throw; that ends the request with a refusal
 ///         settled, endTurn
 /// ```
 protocol ContentReceiver: AnyObject {
-    /// - Parameter bytes: the next ones.
+    /// - Parameter bytes: the next bytes of the content.
     /// - Throws: why the request is refused.
     func write(_ bytes: UnsafeRawBufferPointer) throws(HTTPRefusal) -> ContentProgress
 
-    /// All of the content has come. What is complete is published before anything else is looked at, because the answer to this
-    /// request is the next one that the client gets.
+    /// Ends the content. A complete upload is published before the next request is handled, because its answer comes first.
     ///
     /// - Throws: why the request is refused.
     func finish(_ trailers: HTTPFields) throws(HTTPRefusal) -> HTTPReply
 
-    /// The worker has settled an upload of the request, and not this receiver: its access was taken back, or it was published at the
-    /// end of the turn.
+    /// Takes the result of an upload of this request that the worker has settled: its access was taken back, or it was published at the end
+    /// of the turn.
     func settled(_ settled: EndedUpload)
 
-    /// Other connections get the thread.
+    /// Called before other connections get the thread.
     func endTurn()
 }
 
@@ -67,25 +66,25 @@ extension ContentReceiver {
 /// ```
 struct HTTPExchange {
     enum State {
-        /// Its handler has not answered.
+        /// The handler has not answered yet.
         case begun
         case receiving(any ContentReceiver)
-        /// A long answer is being made; the requests behind it wait.
+        /// A long answer is being made; later requests wait.
         ///
-        /// - Parameter isLast: whether the connection ends behind it.
+        /// - Parameter isLast: whether the connection ends after it.
         case answering(any HTTPAnswer, isLast: Bool)
-        /// It has its answer. What still comes of its content is ignored.
+        /// The answer is complete. The rest of the content is ignored.
         case answered
-        /// It has the last answer of the connection. Nothing that comes behind it is looked at.
+        /// The last answer of the connection is complete. Everything after it is ignored.
         case over
-        /// The client may have the beginning of an answer, and will not have the rest. Anything that was said now would be taken for
-        /// the rest.
+        /// The client may have the beginning of an answer, and will not get the rest. Nothing may be sent, because the client would take it
+        /// for the rest.
         case cutOff
     }
 
-    /// How far the content of the request is.
+    /// How much of the request's content has arrived.
     private enum Content {
-        /// The client waits for a 100 before it sends its content.
+        /// The client waits for a 100 before it sends the content.
         case withheld
         case coming
         case complete
@@ -95,7 +94,7 @@ struct HTTPExchange {
     private(set) var state = State.begun
     private var content: Content
 
-    /// Bytes of content that are read though they are ignored, so that the connection can be used on.
+    /// Most bytes of content that are read and ignored so that the connection can stay open.
     private static let mostIgnored: UInt64 = 64 << 10
 
     init(_ request: HTTPRequest) {
@@ -103,12 +102,12 @@ struct HTTPExchange {
         content = request.head.expectsContinue && request.body != .none ? .withheld : .coming
     }
 
-    /// The long answer that is being made.
+    /// The long answer that is being made; nil without one.
     var answer: (any HTTPAnswer)? { if case .answering(let answer, _) = state { answer } else { nil } }
 
     var receiver: (any ContentReceiver)? { if case .receiving(let receiver) = state { receiver } else { nil } }
 
-    /// Whether nothing more is looked at on this connection.
+    /// Whether everything further on this connection is ignored.
     var isOver: Bool {
         switch state {
         case .over, .cutOff: true
@@ -124,7 +123,7 @@ struct HTTPExchange {
         }
     }
 
-    /// Gives the result of an upload to what waits for it.
+    /// Passes the result of an upload to the receiver or the answer.
     func settled(_ settled: EndedUpload) {
         switch state {
         case .receiving(let receiver): receiver.settled(settled)
@@ -133,42 +132,42 @@ struct HTTPExchange {
         }
     }
 
-    /// The content goes to a receiver from now on.
+    /// Passes the content to a receiver from now on.
     ///
-    /// - Returns: what the client waits for before it sends the content.
+    /// - Returns: the 100 that the client waits for before it sends the content; empty for none.
     mutating func receive(_ receiver: any ContentReceiver) -> [UInt8] {
         state = .receiving(receiver)
         if content == .withheld { content = .coming }
         return request.head.expectsContinue ? Array("HTTP/1.1 100 Continue\r\n\r\n".utf8) : []
     }
 
-    /// All of the content has come.
+    /// Notes that the content is complete.
     mutating func contentEnded() { content = .complete }
 
-    /// A long answer begins, or takes the place of the one before it.
+    /// Begins a long answer, or replaces the current one.
     mutating func begin(_ answer: any HTTPAnswer, isLast: Bool) { state = .answering(answer, isLast: isLast) }
 
-    /// All of the answer is said.
+    /// Notes that the answer is complete.
     mutating func answered(isLast: Bool) { state = isLast ? .over : .answered }
 
-    /// The rest of a long answer is not made.
+    /// Cuts off a long answer.
     mutating func abandon() { if case .answering = state { state = .cutOff } }
 }
 
-/// What becomes of the connection, and what answers say of it.
+/// Whether the connection ends after an answer, and how the answer says so.
 extension HTTPExchange {
-    /// Whether the connection ends behind a short answer.
+    /// Whether the connection ends after a short answer.
     func endsConnection(behind reply: HTTPReply, isStopping: Bool) -> Bool {
         reply.rejectsContent && hasMuchToCome || endsConnection(isStopping: isStopping)
     }
 
-    /// Whether the connection ends behind a long answer.
+    /// Whether the connection ends after a long answer.
     func endsConnection(behind answer: any HTTPAnswer, isStopping: Bool) -> Bool {
         answer.endsConnection || endsConnection(isStopping: isStopping)
     }
 
-    /// A client that has its answer while it waits for a 100 may send its content or not: whether what follows is that or another
-    /// request cannot be told (RFC 9110, section 10.1.1).
+    /// A client that gets its answer while it waits for a 100 may send its content or not, so the next bytes could be content or another
+    /// request (RFC 9110, section 10.1.1).
     private func endsConnection(isStopping: Bool) -> Bool {
         !request.isPersistent || isStopping || content == .withheld
     }
@@ -182,11 +181,11 @@ extension HTTPExchange {
         }
     }
 
-    /// - Parameter answer: its head, and what stands behind it.
-    /// - Returns: the same, with what the client has to know of the connection.
+    /// - Parameter answer: its head, and the bytes after it.
+    /// - Returns: the answer, with fields about the connection and about caching added.
     func completed(_ answer: [UInt8], isLast: Bool) -> [UInt8] {
         let answer = request.session == nil ? answer : HTTPAnswers.forgotten(answer)
-        // To clients of HTTP/1.0 it has to be said that the connection stays open (RFC 9112, appendix C.2.2).
+        // Clients of HTTP/1.0 need a field if the connection stays open (RFC 9112, appendix C.2.2).
         return request.head.version == .http10 && !isLast ? HTTPAnswers.keepingOpen(answer) : answer
     }
 }

@@ -2,18 +2,18 @@ import TransferHTTP
 import TransferIntake
 import TransferModel
 
-/// What a row of the table is about.
+/// The resources that a route answers for.
 enum HTTPResource: Sendable {
     /// The server as a whole, `*` (RFC 9110, section 9.3.7).
     case server
 
-    /// `/.transfer/NAME`, below the server's own name, which no file can have.
+    /// `/.transfer/NAME`, below the reserved name that no file can have.
     case own(String)
 
-    /// The same, and all below it.
+    /// `/.transfer/NAME`, and all paths below it.
     case below(String)
 
-    /// A file or folder of the client: whatever is none of the others.
+    /// A file or folder of the client: every path that no other resource has.
     case stored
 
     /// - Parameter target: nil for the server as a whole.
@@ -41,16 +41,16 @@ enum HTTPResource: Sendable {
 struct HTTPRoute: Sendable {
     let resource: HTTPResource
 
-    /// What the handler answers; nil where it tells methods apart itself, as tus does with a field.
+    /// The methods that the handler answers; nil if it distinguishes methods itself, as tus does by a field.
     let methods: [HTTPMethod]?
 
-    /// Whether it is for uploads alone that can be gone on with (draft-ietf-httpbis-resumable-upload).
+    /// Whether the row is for resumable uploads only (draft-ietf-httpbis-resumable-upload).
     let isForResumption: Bool
 
     /// Answers a request, or begins to take its content.
     let handle: @Sendable (HTTPContext, HTTPRequest, HTTPTarget) throws(HTTPRefusal) -> HTTPResponse
 
-    /// - Parameter handle: a method of a handler, as `FileHandler.read`.
+    /// - Parameter handle: a method of a handler, such as `FileHandler.read`.
     init<Handler: HTTPHandler>(
         _ resource: HTTPResource, _ methods: [HTTPMethod]? = nil, isForResumption: Bool = false,
         by handle: @escaping @Sendable (Handler) -> (HTTPRequest, HTTPTarget) throws(HTTPRefusal) -> HTTPResponse
@@ -66,12 +66,12 @@ struct HTTPRoute: Sendable {
     }
 }
 
-/// Finds what answers a request. A new endpoint is a file with its handler, and a row of `standard`.
+/// Finds the handler of a request. A new endpoint needs a file with its handler, and a row in `standard`.
 struct HTTPRouter: Sendable {
     /// The first row that fits answers.
     let routes: [HTTPRoute]
 
-    /// What this server answers, once the client is admitted. Probes are answered before that (`ProbeHandler`).
+    /// The routes for admitted clients. Probes are answered before clients are admitted (`ProbeHandler`).
     static let standard = HTTPRouter(routes: [
         HTTPRoute(.server, [.options], by: OptionsHandler.offer),
         HTTPRoute(.own("out"), [.post], by: SignInHandler.signOut),
@@ -87,7 +87,7 @@ struct HTTPRouter: Sendable {
         HTTPRoute(.stored, [.options], by: OptionsHandler.offer),
     ])
 
-    /// Has a request answered by the handler of its route.
+    /// Lets the handler of the request's route answer.
     func answer(_ request: HTTPRequest, _ context: HTTPContext) throws(HTTPRefusal) -> HTTPResponse {
         let head = request.head
         let isOfServer = head.method == .options && head.resource.utf8.elementsEqual("*".utf8)
@@ -96,7 +96,8 @@ struct HTTPRouter: Sendable {
         return try routes[row(for: head, target)].handle(context, request, target ?? .top)
     }
 
-    /// A page of another site must not have a browser write here in its user's name: browsers say whose page it is.
+    /// Refuses writing requests from pages of other sites: they must not make a browser write here in its user's name.
+    /// Browsers state the page's origin.
     private static func checkOrigin(_ request: HTTPRequest) throws(HTTPRefusal) {
         let head = request.head
         let origins = head.fields.values("origin")
@@ -108,7 +109,7 @@ struct HTTPRouter: Sendable {
 
     /// - Parameter target: nil for the server as a whole.
     /// - Throws: 405 with the methods that the resource has (RFC 9110, section 15.5.6).
-    /// - Returns: the position of the row that answers.
+    /// - Returns: the index of the row that answers.
     func row(for head: RequestHead, _ target: HTTPTarget?) throws(HTTPRefusal) -> Int {
         let isOwn = target == nil || routes.contains { $0.resource.isOwn(target) }
         let rows = routes.indices.lazy.filter {
@@ -123,7 +124,7 @@ struct HTTPRouter: Sendable {
     }
 }
 
-/// What can be done with files and folders.
+/// Says what can be done with files and folders (OPTIONS).
 struct OptionsHandler: HTTPHandler {
     let context: HTTPContext
 

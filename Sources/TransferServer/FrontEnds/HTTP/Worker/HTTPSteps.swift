@@ -8,10 +8,10 @@ import TransferReceipts
 import TransferPorts
 import TransferSystem
 
-/// The steps of a connection on which HTTP is spoken: has one request after the other answered by the handler of its route, and makes
-/// long answers piece by piece.
+/// Performs the steps of an HTTP connection: lets the handlers of the routes answer one request after the other, and makes long answers
+/// piece by piece.
 ///
-/// Used by one thread at a time, by its `UploadWorker`, but for `mayAnswer`, which is asked on the session's loop.
+/// Used by one thread at a time, by its `UploadWorker`, except for `mayAnswer`, which is read on the session's loop.
 ///
 /// ```
 ///   beginTurn ──► perform, goOnAnswering, … ──► endTurn
@@ -22,20 +22,20 @@ import TransferSystem
 final class HTTPSteps: StepPerformer {
     typealias Batch = HTTPBatch
 
-    /// What handlers work with.
+    /// The client and the server, as handlers see them.
     private let context: HTTPContext
 
-    /// The request that came last, and how far its answer is; nil before the first.
+    /// The last request, and how far it is answered; nil before the first request.
     private var exchange: HTTPExchange?
 
     private var failures = FailureTally()
     private var isStopping = false
     private var outcome = HTTPOutcome(room: 0)
 
-    /// Whether the client is not in the middle of an answer.
+    /// Whether no answer is incomplete.
     fileprivate let isBetweenAnswers = Atomic(true)
 
-    /// Whether something can be said now that the client takes for an answer.
+    /// Whether the session may send an answer, which the client would not take for a part of another one.
     var mayAnswer: Bool { isBetweenAnswers.load(ordering: .acquiring) }
 
     var uploads: ConnectionUploads { context.uploads }
@@ -45,7 +45,7 @@ final class HTTPSteps: StepPerformer {
     /// The address of the client that asks.
     private var peer: String { uploads.peer }
 
-    /// The long answer that is being made; what comes behind its request waits.
+    /// The long answer that is being made; later requests wait for it.
     private var answer: (any HTTPAnswer)? { exchange?.answer }
 
     init(_ uploads: ConnectionUploads, _ service: HTTPService) {
@@ -60,7 +60,7 @@ extension HTTPSteps {
     ///
     /// - Parameters:
     ///   - room: bytes of answers.
-    ///   - isStopping: whether nothing new is to be begun.
+    ///   - isStopping: whether nothing new is begun.
     fileprivate func beginTurn(room: Int, isStopping: Bool) {
         outcome = HTTPOutcome(room: room)
         self.isStopping = isStopping
@@ -71,7 +71,7 @@ extension HTTPSteps {
 
     var hasRoom: Bool { outcome.room > 0 && outcome.ending == nil }
 
-    /// What comes behind an answer without an end, or without the end that it should have, is never looked at.
+    /// What follows an endless answer, or one that was cut off, is ignored.
     var isOver: Bool { exchange?.isOver == true || answer?.isEndless == true }
 
     func perform(_ step: HTTPBatch.Operation, _ content: UnsafeRawBufferPointer) {
@@ -82,10 +82,10 @@ extension HTTPSteps {
         }
     }
 
-    /// Keeps the result of an upload for the answer to the request that it came with.
+    /// Keeps the result of an upload for the answer to its request.
     func settled(_ settled: EndedUpload) { exchange?.settled(settled) }
 
-    /// A request that wants the receipt of its upload asks the intake for it.
+    /// Does nothing: a request that wants a receipt asks the intake.
     func signed(_ batch: SignedBatch) {}
 
     func endTurn(leaving left: BatchPipe<HTTPBatch>.Left, refusal: Refusal?) -> HTTPOutcome {
@@ -96,13 +96,12 @@ extension HTTPSteps {
         return outcome
     }
 
-    /// Lets the session know whether it may say something. Not asked when the connection ends: an answer that is cut off then was in
-    /// the middle before.
+    /// Updates `mayAnswer`. Not needed when the connection ends: an answer that is cut off then was incomplete before.
     fileprivate func noteWhetherInAnswer() {
         isBetweenAnswers.store(exchange?.isInAnswer != true, ordering: .releasing)
     }
 
-    /// The client waits for nothing more of what it has asked for.
+    /// Notes that the client needs no further answers.
     fileprivate func abandon() { exchange?.abandon() }
 
     func connectionEnded() {
@@ -114,21 +113,21 @@ extension HTTPSteps {
 extension UploadWorker where Performer == HTTPSteps {
     /// - Parameters:
     ///   - room: bytes of answers.
-    ///   - isStopping: whether nothing new is to be begun.
+    ///   - isStopping: whether nothing new is begun.
     func process(_ batches: [HTTPBatch], room: Int, isStopping: Bool) -> HTTPOutcome {
         steps.beginTurn(room: room, isStopping: isStopping)
         defer { steps.noteWhetherInAnswer() }
         return process(batches)
     }
 
-    /// The client waits for nothing more of what it has asked for.
+    /// Drops what waits: the client needs no further answers.
     func abandon() {
         dropSteps()
         steps.abandon()
     }
 }
 
-/// One request, from its head to the end of its content.
+/// One request, from its head to the last byte of content.
 extension HTTPSteps {
     private func begin(_ request: HTTPRequest) {
         exchange = HTTPExchange(request)
@@ -144,9 +143,9 @@ extension HTTPSteps {
         }
     }
 
-    /// Authorizes the client, and has the handler of the request's route answer.
+    /// Authorizes the client, and lets the handler of the request's route answer.
     private func response(to request: HTTPRequest) throws(HTTPRefusal) -> HTTPResponse {
-        // Before all other reasons not to answer: the link may be used up now.
+        // First, whatever else would speak against an answer: the link may be used up now.
         if let signIn = request.signIn {
             return try .reply(SignInHandler(context: context).conclude(signIn, of: request))
         }
@@ -182,9 +181,9 @@ extension HTTPSteps {
     }
 }
 
-/// How the answer to a request is said, at once or piece by piece.
+/// Sending the answer to a request, at once or piece by piece.
 extension HTTPSteps {
-    /// Says why the request is not met. Its content is ignored; where much of it may come, the connection ends with it.
+    /// Sends the reason why the request is refused. Further content is ignored; if much may follow, the connection ends.
     private func refuse(_ refusal: HTTPRefusal) {
         if !refusal.isLogged, let request = exchange?.request {
             uploads.events.append(
@@ -195,7 +194,7 @@ extension HTTPSteps {
         say(HTTPReply(refusal, for: context.caller))
     }
 
-    /// Says all of an answer.
+    /// Sends a short answer, which is complete.
     private func say(_ reply: HTTPReply) {
         guard let exchange else { return }
         let isLast = exchange.endsConnection(behind: reply, isStopping: isStopping)
@@ -203,7 +202,7 @@ extension HTTPSteps {
         answered(isLast: isLast)
     }
 
-    /// Lets an answer begin that is made piece by piece.
+    /// Begins an answer that is made piece by piece.
     private func begin(_ answer: any HTTPAnswer) {
         guard let request = exchange?.request,
             let isLast = exchange?.endsConnection(behind: answer, isStopping: isStopping)
@@ -231,14 +230,14 @@ extension HTTPSteps {
     private func giveUp(_ answer: any HTTPAnswer, _ error: Failure) {
         guard answer.headComesFirst else { return refuse(HTTPRefusal(error)) }
         exchange?.abandon()
-        // Its beginning has gone out: only that it ends too early can tell the client.
+        // Its beginning was sent: only an early end of the connection can inform the client.
         if let rotten = answer.suspect, error.code == .contentLost { resources.intake.known.add(rotten: rotten) }
         uploads.events.append(
             .requestFailed(answer.path, error, peer: peer, isRepeated: failures.add(error.code) > 1))
         outcome.ending = .broken(error.message)
     }
 
-    /// A client that has lost its access gets no more of a long answer.
+    /// Cuts off a long answer to a client that has lost its access.
     private func recheckAnswer() {
         guard let answer, !answer.watchesAccess, uploads.isRecheckDue, let refusal = uploads.recheck().refusal
         else { return }
@@ -260,45 +259,45 @@ extension HTTPSteps {
     }
 }
 
-/// What came of some work on requests.
+/// The results of one turn: answers, and what the worker does next.
 struct HTTPOutcome: Sendable {
     enum Piece: Sendable {
         case bytes([UInt8])
         case chunk(AnswerChunk)
     }
 
-    /// What becomes of the connection behind the answers.
+    /// How the connection ends after the answers.
     enum Ending: Sendable {
-        /// The client was told that this is the last one.
+        /// The last answer says that it is the last.
         case said
-        /// An answer cannot be completed: only the end of the connection says so.
+        /// An answer cannot be completed; only the end of the connection tells the client.
         case broken(String)
     }
 
     /// What the worker does next.
     enum Next: Sendable {
-        /// It rests until there is another batch.
+        /// It waits for another batch.
         case rests
-        /// It goes on with what it has already.
+        /// It continues with what it has already.
         case goesOn
-        /// It goes on with its answer when something has happened.
+        /// It continues with its answer when there is an event.
         case waitsForNews
     }
 
-    /// Answers, in order.
+    /// Bytes and chunks of answers, in order.
     private(set) var pieces: [Piece] = []
 
     /// Bytes that may still be added.
     private(set) var room: Int
 
-    /// Requests that have their whole answer with it.
+    /// Number of requests whose answers are complete with these pieces.
     var answered = 0
 
     private(set) var next = Next.rests
 
     var ending: Ending?
 
-    /// Whether it is of no use to anybody that the pool goes on once the client has gone.
+    /// Whether the remaining work is useless once the client has gone.
     private(set) var isForClientAlone = false
 
     init(room: Int) { self.room = room }
@@ -309,19 +308,19 @@ struct HTTPOutcome: Sendable {
         room -= bytes.count
     }
 
-    /// Others have their turn before an answer goes on that nobody but the client has anything of.
+    /// Ends the turn of an answer that only its client needs, so that other clients have theirs.
     mutating func rest() {
         room = 0
         isForClientAlone = true
     }
 
-    /// There is nothing to add before something happens.
+    /// Ends the turn of an answer that has nothing to add before the next event.
     mutating func wait() {
         rest()
         next = .waitsForNews
     }
 
-    /// - Parameter hasWork: whether there is more to do of what the worker has already.
+    /// - Parameter hasWork: whether the worker still has to do with what it has already.
     mutating func endTurn(hasWork: Bool) {
         if next == .rests, hasWork, ending == nil { next = .goesOn }
     }
