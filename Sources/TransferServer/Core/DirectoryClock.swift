@@ -4,8 +4,8 @@ import TransferSystem
 /// clock may have been set since: forward, which would make everything too old at once, or back, which would make nothing too old for
 /// years.
 ///
-/// This clock runs with the machine's clock, except when that is set. While no server runs, it advances as the machine's clock does, but by
-/// a day at most.
+/// This clock runs with the machine's clock, except when that is set. From one boot to the next, it advances as the machine's clock does,
+/// but by a day at most.
 struct DirectoryClock: Equatable {
     /// A period in which the machine's clock was not set.
     private struct Span: Equatable {
@@ -21,7 +21,7 @@ struct DirectoryClock: Equatable {
     /// Seconds by which the machine's clock may differ from the time that has passed and still counts as not set.
     private static let tolerance: Int64 = 60
 
-    /// Most seconds by which the clock advances while no server runs.
+    /// Most seconds by which the clock advances from the last look of one boot to the first of the next.
     private static let mostUnseen: Int64 = 86_400
 
     /// Most spans that are kept; the oldest are forgotten.

@@ -59,7 +59,7 @@ package actor Server {
         try core.checkCatalog()
         try core.checkChat()
         core.resolveIntended()
-        // After the store is open and changes of names are resolved, because those decide which paths files have.
+        // After changes of names are resolved, which decide the paths of files.
         core.intake.adoption.begin()
         core.expire(leftovers: true)
         permits = Permits(configuration.maximumConnections)
@@ -174,7 +174,7 @@ package actor Server {
         for loop in loops { await Task(executorPreference: loop) {}.value }
     }
 
-    /// Number of open connections, including refused ones that still receive their answer.
+    /// Open connections, including refused ones that still receive an answer.
     package var connectionCount: Int { connections.count }
 }
 
@@ -198,8 +198,7 @@ extension Server {
         return listeners.filter { $0.use == nil }.map(\.socket.endpoint)
     }
 
-    /// Binds the address for metrics itself, instead of taking a handed-over socket: a restarted worker binds it again, and monitoring
-    /// programs ask again.
+    /// Binds the address for metrics. No socket is handed over for it: a restarted worker binds it again.
     private func listenForProbes() async throws(ServerError) {
         guard case .listener(let endpoint) = core.configuration.metrics else { return }
         let bound = await core.transport.pool.run { Result { () throws(ServerError) in try endpoint.boundForProbes() } }
@@ -375,8 +374,7 @@ extension Server {
         if core.transport.limits.withLock({ $0.leave(number) }) { permits.release() }
     }
 
-    /// Schedules a check, after `keepParts`, whether multipart uploads that lost their last connection are still without one, and removes
-    /// those from memory.
+    /// Removes multipart uploads from memory, `keepParts` after their last connection has gone.
     private func letPartsGo() {
         guard !core.intake.multiparts.isEmpty, !isStopping else { return }
         let deserted = MonotonicTime.now

@@ -147,7 +147,7 @@ package struct ServerConfiguration: Sendable {
     /// is read from the disk.
     package var keepParts = Interval.seconds(300)
 
-    /// How long the received parts of an unfinished upload stay on the disk when no client adds to them.
+    /// How long the received content of an unfinished upload stays on the disk when no client adds to it.
     package var keepUnfinished = Interval.seconds(7 * 86_400)
 
     /// Whether the server offers clients to set the owners of files; only root can give files away (chown(2)).

@@ -172,8 +172,8 @@ package final class BinaryBatch: StepBatch, @unchecked Sendable {
     /// memory; 1024 steps need 128 KiB.
     static let mostOperations = 1024
 
-    /// Bytes of holes after which a batch is complete; one frame may have as many. The server digests each of these bytes, although none
-    /// was transmitted. A client that sends only holes is not read while eight such batches wait.
+    /// Bytes of holes after which a batch is complete; its last frame may exceed this. The server digests each of these bytes, although
+    /// none was transmitted. A client that sends only holes is not read while eight such batches wait.
     static let mostHoles = 64 << 20
 
     package var input: ReceiveBuffer

@@ -47,7 +47,7 @@ final class FileSending {
     /// Bytes of content that are worth another frame header.
     private static let leastData = 4 << 10
 
-    /// Bytes that are digested in one turn without being sent; this takes some milliseconds.
+    /// Bytes that are only digested in one turn; this takes some milliseconds.
     static let prefixStep: UInt64 = 16 << 20
 
     /// Bytes of holes that are sent in one turn, for the same reason.

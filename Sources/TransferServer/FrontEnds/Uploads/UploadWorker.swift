@@ -39,8 +39,8 @@ package final class UploadWorker<Performer: StepPerformer>: @unchecked Sendable 
 
     package var intake: IntakeSession { uploads.intake }
 
-    /// Whether a multipart upload of this connection, or of another lane of the same push, is under way. Not to be called while a thread uses
-    /// the worker.
+    /// Whether a multipart upload of this connection, or of another lane of the same push, is under way. Not to be called while a thread
+    /// uses the worker.
     var hasUnfinished: Bool { intake.hasUnfinished }
 
     /// Works on batches until all is done or other clients must have their turn. The next call continues with the rest.

@@ -204,7 +204,8 @@ final class ChatContent {
 }
 
 /// Decides which deliveries count as received. The wire has no acknowledgement, so this is concluded: a delivery is received when a
-/// heartbeat arrives at least `proof` after a moment at which the client's system had all the bytes. A heartbeat counts from when it arrived and not from when it was read: one that has waited here says nothing about a client that may be dead by now. Does no I/O: times
+/// heartbeat arrives at least `proof` after a moment at which the client's system had all the bytes. A heartbeat counts from when it
+/// arrived and not from when it was read: one that has waited here says nothing about a client that may be dead by now. Does no I/O: times
 /// and counts are arguments.
 ///
 /// ```

@@ -22,7 +22,8 @@ struct EventsHandler: HTTPHandler {
     }
 }
 
-/// The answer to a client that listens to stored uploads: server-sent events (HTML, section 9.2), until one side ends it. It only keeps its place in the list of events, and waits for new ones. Used by one task at a time.
+/// The answer to a client that listens to stored uploads: server-sent events (HTML, section 9.2), until one side ends it. It only keeps its
+/// place in the list of events, and waits for new ones. Used by one task at a time.
 final class HTTPEvents: HTTPAnswer {
     /// Events that are read together.
     private static let atOnce = 64

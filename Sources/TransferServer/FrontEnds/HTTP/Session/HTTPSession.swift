@@ -155,7 +155,7 @@ final class HTTPSession: ServedSession {
 // MARK: Reading
 
 extension HTTPSession {
-    /// Before the client is known, no more than a head is received.
+    /// Before the client is known, few bytes are received at once.
     var mostReceived: Int { known == nil ? Limits.controlBody : .max }
 
     func takesAnswers(on connection: isolated Connection) -> Bool {
