@@ -2,22 +2,22 @@ import Synchronization
 package import TransferModel
 import TransferSystem
 
-/// Writes events as lines to a descriptor, those given together as few writes. Safe to call from any thread.
+/// Writes events as lines to a descriptor; events of one call share few writes. May be used from any thread.
 package final class Log: Sendable {
-    /// How a line looks.
+    /// The form of the lines.
     package enum Format: Sendable {
         case text, json
     }
 
     private let sink: LogSink
     private let isJSON: Atomic<Bool>
-    /// The least that is written, as its raw value.
+    /// Raw value of the lowest level that is written.
     private let level: Atomic<Int>
     private let throttle = Locked(LogThrottle(now: .now))
 
     /// - Parameters:
     ///   - descriptor: stays the caller's; 2 for standard error.
-    ///   - patience: how long to wait for somebody who doesn't read the lines.
+    ///   - patience: how long to wait for a reader of the log.
     package init(
         descriptor: Int32 = 2, format: Format = .text, level: LogEvent.Level = .info, patience: Interval = .seconds(1)
     ) {
@@ -26,7 +26,7 @@ package final class Log: Sendable {
         self.level = Atomic(level.rawValue)
     }
 
-    /// Writes other lines from now on.
+    /// Changes the form and the level of later lines.
     package func change(format: Format, level: LogEvent.Level) {
         isJSON.store(format == .json, ordering: .relaxed)
         self.level.store(level.rawValue, ordering: .relaxed)
@@ -40,7 +40,7 @@ package final class Log: Sendable {
         sink.write(lines(wanted, time), count: wanted.count) { lines([.unread($0)], time) }
     }
 
-    /// Says what was left out for want of room. To be called at the end.
+    /// Logs how many lines were left out by the throttle. To be called at the end.
     func finish() {
         if let count = throttle.withLock({ $0.takeLeftOut(now: nil) }) { write([.leftOut(count)]) }
     }
@@ -79,8 +79,8 @@ package final class Log: Sendable {
     }
 }
 
-/// A text that is put together from many pieces. A server writes one for each upload, so the pieces are appended to an array of bytes,
-/// which takes fewer instructions than appending them to a `String`.
+/// A text made of many pieces. A server makes one for each upload; appending to an array of bytes takes fewer instructions than appending
+/// to a `String`.
 struct LogText {
     private var bytes: [UInt8] = []
 
@@ -95,10 +95,10 @@ struct LogText {
 
     mutating func append(_ number: UInt64) { append(number, digits: 1) }
 
-    /// As `Double.shown(decimals:)` says it.
+    /// Appends the number as `Double.shown(decimals:)` shows it.
     mutating func append(_ number: Double, decimals: Int) {
         let scale = UInt64((0..<decimals).reduce(1.0) { product, _ in product * 10 })
-        // Others are few: numbers of bytes and seconds are neither negative nor that large.
+        // Others are rare: numbers of bytes and seconds are neither negative nor that large.
         guard number >= 0, number < 1e12 else { return append(number.shown(decimals: decimals)) }
         let (whole, fraction) = UInt64((number * Double(scale)).rounded()).quotientAndRemainder(dividingBy: scale)
         append(whole)
@@ -106,7 +106,7 @@ struct LogText {
         append(fraction, digits: decimals)
     }
 
-    /// - Parameter digits: with zeros in front, if there are fewer.
+    /// - Parameter digits: least number of digits; shorter numbers get leading zeros.
     private mutating func append(_ number: UInt64, digits: Int) {
         let text = String(number)
         for _ in stride(from: text.utf8.count, to: digits, by: 1) { bytes.append(UInt8(ascii: "0")) }

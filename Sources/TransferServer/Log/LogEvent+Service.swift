@@ -10,8 +10,8 @@ import TransferSystem
 
 extension LogEvent {
     /// - Parameters:
-    ///   - settings: the names of those that have another value now.
-    ///   - certificate: the fingerprint of its key, where it was read again.
+    ///   - settings: names of the settings that have changed.
+    ///   - certificate: fingerprint of the certificate's key; nil if no certificate was read again.
     static func reloaded(_ settings: [String], certificate: KeyFingerprint?) -> LogEvent {
         let parts = settings + [certificate.map { "the certificate, whose key is \($0)" }].compactMap(\.self)
         return LogEvent(
@@ -22,7 +22,7 @@ extension LogEvent {
             ])
     }
 
-    /// - Parameter settings: the names of those that have another value in the configuration and not here.
+    /// - Parameter settings: names of the settings that have changed in the configuration, but not here.
     static func needsRestart(_ settings: [String]) -> LogEvent {
         let names = settings.joined(separator: " ")
         return LogEvent(
@@ -36,7 +36,7 @@ extension LogEvent {
         "a sync failed, or was cut short, since this machine was started: until it is started again, a file that no "
             + "acknowledgement is known of is not taken for stored, and is sent again", [])
 
-    /// - Parameter path: of the folder with the catalog.
+    /// - Parameter path: the folder with the catalog.
     static func newState(_ path: String) -> LogEvent {
         LogEvent(
             .warning, "newState",
@@ -73,17 +73,17 @@ extension LogEvent {
 }
 
 extension LogEvent {
-    /// What the program has to say about how the server was started.
+    /// An event of the program about how the server was started.
     ///
     /// - Parameters:
-    ///   - name: stable, for machines.
-    ///   - text: a sentence without a full stop, for people.
+    ///   - name: a stable name for machines.
+    ///   - text: a sentence for people, without a full stop.
     package static func announcement(_ level: Level, _ name: String, _ text: String) -> LogEvent {
         LogEvent(level, name, text, [("message", .string(text))])
     }
 }
 
-/// Where the server can be reached.
+/// Addresses at which the server can be reached.
 extension LogEvent {
     static func listening(_ address: String) -> LogEvent {
         LogEvent(.info, "listening", "listening on \(address)", [("address", .string(address))])
@@ -200,7 +200,7 @@ extension LogEvent {
             [("message", .string(error.description))])
     }
 
-    /// What was going on with names and attributes when the last server ended.
+    /// Changes of names and attributes that were under way when the last server ended.
     static func changesSettled(_ changes: Int) -> LogEvent {
         LogEvent(
             .info, "changesSettled",
@@ -227,7 +227,7 @@ extension LogEvent {
             + "as they were, and enter the new one when they are pushed again. Keep or delete the old one."
     }
 
-    /// The disk had lost a file, and an upload brought its content again.
+    /// The disk had lost a file, and an upload has stored its content again.
     static func healed(_ path: RelativePath, peer: String) -> LogEvent {
         LogEvent(
             .warning, "healed",
@@ -235,7 +235,7 @@ extension LogEvent {
             [("path", .string(path.string)), ("peer", .string(peer))])
     }
 
-    /// - Parameter unrecorded: uploads that were acknowledged without it since it last worked.
+    /// - Parameter unrecorded: uploads acknowledged without the catalog since it last worked.
     static func catalogFailed(_ error: RecordsError, unrecorded: Int) -> LogEvent {
         LogEvent(
             .error, "catalogFailed",
@@ -244,7 +244,7 @@ extension LogEvent {
             [("message", .string(error.message)), ("unrecorded", .unsigned(UInt64(clamping: unrecorded)))])
     }
 
-    /// - Parameter unrecorded: uploads that were acknowledged without it meanwhile.
+    /// - Parameter unrecorded: uploads acknowledged without the catalog in the meantime.
     static func catalogWorks(unrecorded: Int) -> LogEvent {
         LogEvent(
             .info, "catalogWorks",
@@ -271,14 +271,14 @@ extension LogEvent {
             fields(of: delivery))
     }
 
-    /// - Parameter files: in the mailboxes' folder that no mailbox knows.
+    /// - Parameter files: number of files in the mailboxes' folder that no mailbox has.
     static func mailSwept(_ files: Int) -> LogEvent {
         LogEvent(
             .info, "mailSwept", "removed \(files) uploads for somebody that nobody was told of",
             [("count", .unsigned(UInt64(files)))])
     }
 
-    /// A recipient has said what became of something.
+    /// A recipient has received or declined a delivery.
     static func settled(_ delivery: Delivery, peer: String) -> LogEvent {
         let (sender, recipient) = (delivery.mail.sender.escapedForDisplay, delivery.recipient.escapedForDisplay)
         let verb = delivery.state == .delivered ? "has received" : "has declined"
@@ -298,18 +298,18 @@ extension LogEvent {
 }
 
 extension Log {
-    /// Says that this server begins when another one ends.
+    /// Logs that this server begins when another one ends.
     ///
-    /// - Parameter holder: who has the lock; nil where that is not known.
+    /// - Parameter holder: the process that has the lock; nil if it is not known.
     package func waiting(forLockOf directory: String, holder: String?) {
         write([.waitingForLock(of: directory, holder: holder)])
     }
 
-    /// Says that this process takes the place of one that a signal has ended.
+    /// Logs that this process replaces one that a signal has ended.
     ///
     /// - Parameters:
-    ///   - signal: that ended it.
-    ///   - restarts: how many were ended so.
+    ///   - signal: the signal that ended it.
+    ///   - restarts: number of processes that signals have ended.
     ///   - reports: the folder with a report on each.
     package func restarted(after signal: Int32, restarts: Int, reports: String) {
         write([.restarted(after: signal, restarts: restarts, reports: reports)])

@@ -8,9 +8,9 @@ import TransferReceipts
 import TransferPorts
 import TransferSystem
 
-/// Something that happened, as one line of the log.
+/// One event of the server, written as one line of the log.
 package struct LogEvent: Sendable {
-    /// How much it matters.
+    /// The importance of an event, in ascending order.
     package enum Level: Int, Comparable, CaseIterable, Sendable {
         case debug, info, warning, error
 
@@ -25,7 +25,7 @@ package struct LogEvent: Sendable {
             }
         }
 
-        /// The level of that name, or nothing.
+        /// The level of that name; nil if there is no such level.
         package init?(name: String) {
             guard let level = Self.allCases.first(where: { $0.name == name }) else { return nil }
             self = level
@@ -34,14 +34,13 @@ package struct LogEvent: Sendable {
 
     let level: Level
 
-    /// Stable, for machines.
+    /// A stable name for machines.
     let name: String
 
-    /// Whether clients can cause any number of these at no cost. Then they are limited over all: see `LogThrottle`.
+    /// Whether clients can cause any number of these events at no cost. Their total rate is limited then; see `LogThrottle`.
     var isClientsFault = false
 
-    /// What happened, for people. Made only when it is written, like the fields: a server stores tens of thousands of
-    /// files a second.
+    /// The text for people. Text and fields are made only when the event is written: a server stores tens of thousands of files a second.
     let text: @Sendable () -> String
 
     /// Stable keys with their values, for machines.
@@ -58,7 +57,7 @@ package struct LogEvent: Sendable {
     }
 }
 
-/// The value of a field, turned into JSON only when the log is JSON.
+/// The value of a field. It becomes JSON only if the log is JSON.
 enum LogValue: Sendable {
     case null
     case string(String)
@@ -147,10 +146,10 @@ extension LogEvent {
             ])
     }
 
-    /// Answers to a question about uploads that were acknowledged before and still are what they were. One line for all: a push
-    /// of a tree that has not changed asks about every file of it.
+    /// Lookups found uploads that are acknowledged already. One line for all: a push of an unchanged tree asks about each of the tree's
+    /// files.
     ///
-    /// - Parameter count: at least one.
+    /// - Parameter count: number of these uploads; at least one.
     static func known(_ count: Int, peer: String) -> LogEvent {
         LogEvent(
             .info, "known", "\(count) uploads of \(peer) are here already",
@@ -232,7 +231,7 @@ extension LogEvent {
         ).asClientsFault
     }
 
-    /// - Parameter failures: how many uploads failed for each reason that were not logged one by one.
+    /// - Parameter failures: the number of failed uploads for each reason, without those that have a line of their own.
     static func moreFailed(_ failures: [(code: ResultCode, count: Int)], peer: String) -> LogEvent {
         let total = failures.reduce(0) { $0 + $1.count }
         let reasons = failures.map { "\($0.count) \($0.code)" }.joined(separator: ", ")
@@ -262,7 +261,7 @@ extension LogEvent {
         return event
     }
 
-    /// - Parameter isQuiet: whether the client has had its share of the log.
+    /// - Parameter isQuiet: whether the client has filled its share of the log.
     static func begun(_ upload: OpenUpload, peer: String, isQuiet: Bool) -> LogEvent {
         let (path, id, size) = (upload.intent.path, upload.intent.id, upload.intent.uploadSize)
         return LogEvent(
@@ -286,11 +285,11 @@ extension LogEvent {
     }
 
     /// - Parameters:
-    ///   - id: the server's.
-    ///   - path: where the content is, or was to be.
-    ///   - recipients: the people that it is for, where it is for any.
+    ///   - id: the server's ID of the upload.
+    ///   - path: where the content is, or was to be stored.
+    ///   - recipients: the people that the upload is addressed to; empty for none.
     ///   - began: nanoseconds of the monotonic clock.
-    ///   - isRepeated: whether the client had the same failure logged before.
+    ///   - isRepeated: whether the same failure of this client was logged before.
     static func settled(
         _ result: UploadOutcome, _ id: UploadID, path: String, for recipients: [String] = [], began: Int64,
         peer: String,
@@ -310,7 +309,7 @@ extension LogEvent {
         return isSuccess || isRepeated ? event : event.asClientsFault
     }
 
-    /// Names in one line of the log: an upload may be for a thousand.
+    /// Most names in one line of the log: an upload may have a thousand recipients.
     private static let mostRecipients = 8
 
     private static func recipientsField(_ names: [String]) -> [(key: String, value: LogValue)] {

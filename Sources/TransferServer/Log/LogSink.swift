@@ -2,28 +2,28 @@ import Glibc
 import TransferModel
 import TransferSystem
 
-/// Where lines go. Somebody who keeps a pipe or a terminal open and reads nothing must not stop a server: when there is
-/// no room for a while, lines are left out until there is some again.
+/// Writes lines to a descriptor. A process that keeps a pipe or a terminal open and reads nothing must not stop a
+/// server: when there is no room for a while, lines are left out until there is room again.
 final class LogSink: Sendable {
     private struct State {
-        /// Nobody waits for room any more.
+        /// Whether waiting has failed, so that no thread waits for room any more.
         var isStuck = false
-        /// What was written last ends inside a line.
+        /// Whether the last write ended inside a line.
         var isInLine = false
         var leftOut = 0
     }
 
-    /// Bytes that a pipe takes at once, where poll(2) says that it takes any: PIPE_BUF of limits.h (pipe(7)).
+    /// Bytes that a pipe takes at once if poll(2) says that it takes any: PIPE_BUF of limits.h (pipe(7)).
     private static let step = 4096
 
     private let descriptor: Int32
     private let patience: Interval
-    /// Whether it takes what is written at once, or never: nobody reads it meanwhile.
+    /// Whether the descriptor is a regular file, which takes every write at once or never.
     private let isFile: Bool
     private let state = Locked(State())
 
     /// - Parameters:
-    ///   - descriptor: the caller's.
+    ///   - descriptor: stays the caller's.
     ///   - patience: how long to wait for room.
     init(_ descriptor: Int32, patience: Interval) {
         (self.descriptor, self.patience) = (descriptor, patience)
@@ -31,10 +31,10 @@ final class LogSink: Sendable {
         isFile = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// Writes whole lines. One that cannot be written is lost, and there is nobody to tell.
+    /// Writes whole lines. If a write fails, they are lost, and this is reported nowhere.
     ///
     /// - Parameters:
-    ///   - count: of the lines.
+    ///   - count: number of lines.
     ///   - notice: makes a line that says how many were left out before these.
     func write(_ lines: String, count: Int, notice: (Int) -> String) {
         guard descriptor >= 0 else { return }
@@ -47,7 +47,7 @@ final class LogSink: Sendable {
         }
     }
 
-    /// - Returns: how many lines there was no room for, one of which may have begun.
+    /// - Returns: number of lines for which there was no room; the first of them may be written in part.
     private func write(_ lines: String, _ state: inout State) -> Int {
         var text = state.isInLine ? "\n" + lines : lines
         return text.withUTF8 { bytes in
@@ -59,7 +59,7 @@ final class LogSink: Sendable {
                 }
                 let count = Glibc.write(descriptor, rest.baseAddress, min(rest.count, Self.step))
                 if count < 0, errno == EINTR { continue }
-                // Full or broken: none of these lines will come, now or later.
+                // The disk is full or the pipe is broken: the lines are lost.
                 guard count > 0 else { return 0 }
                 state.isStuck = false
                 state.isInLine = rest[count - 1] != UInt8(ascii: "\n")
@@ -73,7 +73,7 @@ final class LogSink: Sendable {
         guard !isFile else { return true }
         var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         let milliseconds = Int32(clamping: patience.nanoseconds / 1_000_000)
-        // An interrupted wait is a short one.
+        // A wait that a signal interrupts counts as over.
         return poll(&entry, 1, milliseconds) > 0
     }
 }

@@ -1,21 +1,21 @@
 import TransferModel
 
-/// Bounds what clients can make a server write about their faults, however many connections they open, and counts what
-/// was left out. The time is an argument of every call.
+/// Limits what clients can make a server log about their faults, however many connections they open, and counts what
+/// was left out. The time is an argument of each method.
 struct LogThrottle {
-    /// Lines that may come at once: what somebody looking for a cause reads.
+    /// Lines that may be written at once: as many as a person looking for a cause reads.
     static let burst = 100
 
-    /// Lines a second in the long run: 86 MB a day of 100 bytes each.
+    /// Lines a second in the long run: 86 MB a day with 100 bytes each.
     static let rate = 10
 
-    /// Between two lines that say how many were left out.
+    /// Time between two lines that say how many were left out.
     static let summaryInterval = Interval.seconds(10)
 
-    /// Time that a line costs.
+    /// Nanoseconds that a line costs.
     private static let price = Interval.seconds(1).nanoseconds / Int64(rate)
 
-    /// The moment at which all room is free again.
+    /// The moment at which the whole burst is available again.
     private var full: MonotonicTime
     private var leftOut = 0
     private var nextSummary: MonotonicTime
@@ -36,10 +36,10 @@ struct LogThrottle {
         return true
     }
 
-    /// How many lines were left out since it was last told.
+    /// The number of lines that were left out since the last call that returned one.
     ///
-    /// - Parameter now: nothing to be told in any case.
-    /// - Returns: nothing when there are none, or when it was told only just before.
+    /// - Parameter now: nil to ignore when the last number was returned.
+    /// - Returns: nil if none were left out, or if the last number was returned only just before.
     mutating func takeLeftOut(now: MonotonicTime?) -> Int? {
         guard leftOut > 0, now.map({ $0 >= nextSummary }) ?? true else { return nil }
         if let now { nextSummary = now + Self.summaryInterval }

@@ -1,4 +1,4 @@
-/// All that a server tells of itself in numbers; docs/reference/metrics.md has the same list.
+/// All metrics of a server; docs/reference/metrics.md has the same list.
 enum Metric: String, CaseIterable, Sendable {
     case build = "transfer_build"
     case ready = "transfer_ready"
@@ -55,7 +55,7 @@ enum Metric: String, CaseIterable, Sendable {
         return ["seconds", "bytes"].first { unit in name.suffix(unit.utf8.count + 1).elementsEqual("_\(unit)".utf8) }
     }
 
-    /// What a sample is called, without a suffix of histograms.
+    /// Name of the metric's samples, without a suffix of histograms.
     var sampleName: String {
         switch kind {
         case .counter: rawValue + "_total"

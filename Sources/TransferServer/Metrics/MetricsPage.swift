@@ -5,20 +5,20 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// What a server tells of itself in numbers, at a moment.
+/// The metrics of a server at one moment.
 struct MetricsPage {
     private let core: ServerCore
     private let status: ServerStatus
     private let metrics: ServerMetrics
     private var writer: MetricsWriter
 
-    /// Asks the file system and the catalog, which can block.
+    /// Reads figures from the file system and the catalog, which may block.
     init(_ core: ServerCore, _ format: MetricsWriter.Format) {
         (self.core, status, metrics) = (core, core.status(), core.observability.metrics)
         writer = MetricsWriter(format)
     }
 
-    /// - Returns: all of it.
+    /// The whole page in the chosen format.
     mutating func text() -> [UInt8] {
         writeState()
         writeUploads()

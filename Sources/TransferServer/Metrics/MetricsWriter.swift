@@ -1,13 +1,13 @@
 import TransferSystem
 
-/// Writes metrics as Prometheus reads them: its own text format 0.0.4, or OpenMetrics 1.0. Sans-IO.
+/// Writes metrics in the formats that Prometheus reads: its own text format 0.0.4, or OpenMetrics 1.0. Does no I/O.
 ///
-/// A family is begun, then come its samples. Names are the program's own; values of labels are escaped.
+/// A family is begun, then its samples follow. Names are the program's own; values of labels are escaped.
 struct MetricsWriter {
     enum Format: CaseIterable, Sendable {
         case prometheus, openMetrics
 
-        /// As a client asks for it, and as the answer is called.
+        /// The media type, as in `Accept` and `Content-Type`.
         var contentType: String {
             switch self {
             case .prometheus: "text/plain; version=0.0.4; charset=utf-8"
@@ -18,7 +18,7 @@ struct MetricsWriter {
 
     enum Kind: String, Sendable {
         case counter, gauge, histogram
-        /// Facts in labels; for readers of the older format a gauge that is 1.
+        /// Facts in labels; in the older format a gauge with the value 1.
         case info
     }
 
@@ -33,8 +33,8 @@ struct MetricsWriter {
     }
 
     /// - Parameters:
-    ///   - name: without the suffix of its kind.
-    ///   - unit: that the name ends with, if any.
+    ///   - name: without the suffix of the kind.
+    ///   - unit: the unit at the end of the name; nil if it has none.
     mutating func begin(_ name: String, _ kind: Kind, unit: String? = nil, help: String) {
         family = (name, kind)
         let isOpen = format == .openMetrics
@@ -57,7 +57,7 @@ struct MetricsWriter {
         line("_count", labels, "\(reading.count)")
     }
 
-    /// - Returns: all of it. Nothing may come after that.
+    /// - Returns: the whole page; nothing may be written afterwards.
     mutating func finish() -> [UInt8] {
         if format == .openMetrics { text += "# EOF\n" }
         return Array(text.utf8)
@@ -93,7 +93,7 @@ struct MetricsWriter {
         return escaped
     }
 
-    /// As both formats have numbers: Go reads them.
+    /// The number as Go parses it, for both formats.
     private static func text(of value: Double) -> String {
         if value.isNaN { return "NaN" }
         guard value.isFinite else { return value < 0 ? "-Inf" : "+Inf" }

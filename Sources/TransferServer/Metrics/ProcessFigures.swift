@@ -2,19 +2,20 @@ import CLinux
 import Glibc
 import TransferSystem
 
-/// What the kernel says of this process. Its files are opened at the start: a confined process cannot open them later.
+/// The kernel's figures about this process. The files in /proc are opened at the start, because a confined process
+/// cannot open them later.
 final class ProcessFigures: Sendable {
     struct Reading: Sendable {
-        /// Seconds.
+        /// Processor time in seconds, user and system together.
         let processor: Double
-        /// Bytes.
+        /// Bytes; nil if they cannot be read.
         let memory: (virtual: UInt64, resident: UInt64)?
         let descriptors: UInt64?
-        /// Nothing without a limit.
+        /// Nil if there is no limit.
         let maximumDescriptors: UInt64?
     }
 
-    /// Descriptors, -1 for none.
+    /// Descriptors; -1 if the file could not be opened.
     private let memory: Int32
     private let descriptors: Int32
 
@@ -52,7 +53,7 @@ final class ProcessFigures: Sendable {
         return UInt64(limit.rlim_cur)
     }
 
-    /// proc_pid_statm(5): pages.
+    /// Reads pages from proc_pid_statm(5), and returns bytes.
     private static func memory(_ file: Int32) -> (virtual: UInt64, resident: UInt64)? {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 256) { buffer in
             let count = pread(file, buffer.baseAddress, buffer.count, 0)
@@ -65,7 +66,7 @@ final class ProcessFigures: Sendable {
         }
     }
 
-    /// The size of the folder is the number of what is in it (proc_pid_fd(5), since Linux 6.2).
+    /// Number of open descriptors: the size of the folder (proc_pid_fd(5), since Linux 6.2).
     private static func count(_ folder: Int32) -> UInt64? {
         var status = stat()
         guard fstat(folder, &status) == 0, status.st_size > 0 else { return nil }

@@ -2,13 +2,13 @@ import TransferHTTP
 import TransferModel
 import TransferSystem
 
-/// What a server counts of what it does. All labels have few values, and none of them comes from a client.
+/// The counters of a server. All labels have few values, and none of them comes from a client.
 final class ServerMetrics: Sendable {
-    /// What is spoken on a connection.
+    /// The protocol of a connection.
     enum Wire: String, CaseIterable, Sendable {
         case transfer, http, classic
 
-        /// - Parameter name: of a front end.
+        /// - Parameter name: name of a front end.
         init(frontEnd name: String) {
             switch name {
             case "frames": self = .transfer
@@ -18,10 +18,10 @@ final class ServerMetrics: Sendable {
         }
     }
 
-    /// Methods that have a name here.
+    /// Methods that are counted separately.
     static let methods: [HTTPMethod] = [.get, .head, .put, .post, .patch, .delete, .options]
 
-    /// What one wire brings.
+    /// The counters of one protocol.
     struct Traffic: Sendable {
         let received = Counter()
         let sent = Counter()
@@ -32,12 +32,12 @@ final class ServerMetrics: Sendable {
     let uploadDurations = DurationHistogram()
     let commitDurations = DurationHistogram()
     let accepted = Counter()
-    /// Also those that had a place and lost it.
+    /// Includes connections that had a place and lost it.
     let refusedConnections = Dictionary(
         ConnectionLimits.Shortage.allCases.map { ($0, Counter()) }
     ) { first, _ in first }
     let refusedAuthentications = ResultCounters()
-    /// By method and the first digit of the status; the last row is for other methods.
+    /// By method and first digit of the status; the last row is for all other methods.
     private let requests = (0...methods.count).map { _ in (0..<5).map { _ in Counter() } }
 
     /// - Parameter answer: the beginning of the answer, from `HTTP/1.1` on.
@@ -48,7 +48,7 @@ final class ServerMetrics: Sendable {
         requests[row][Int(answer[digit] - UInt8(ascii: "1"))].add()
     }
 
-    /// Those that there were any of.
+    /// Counts of answers that are not 0.
     var answers: [(method: String, status: String, count: UInt64)] {
         requests.enumerated().flatMap { row, classes in
             classes.enumerated().compactMap { digit, counter in
@@ -59,7 +59,7 @@ final class ServerMetrics: Sendable {
     }
 }
 
-/// How often there was each result.
+/// Counts each result of uploads or authentications.
 struct ResultCounters: Sendable {
     private let counters = Dictionary(
         ResultCode.all.map(\.code).map { ($0, Counter()) }
@@ -68,7 +68,7 @@ struct ResultCounters: Sendable {
 
     func add(_ code: ResultCode) { (counters[code] ?? others).add() }
 
-    /// Those that there were any of, and those that are always told.
+    /// Counts that are not 0, and those of the results in `always`.
     func readings(always: [ResultCode] = []) -> [(name: String, count: UInt64)] {
         let known = ResultCode.all.map(\.code).compactMap { code -> (name: String, count: UInt64)? in
             let count = counters[code]?.value ?? 0

@@ -1,6 +1,6 @@
 import TransferSystem
 
-/// All connections that are served, for whoever wants to know.
+/// All connections that are served, for the status and the metrics.
 final class ConnectionList: Sendable {
     private let connections = Locked([Int: ConnectionProgress]())
 
@@ -12,6 +12,6 @@ final class ConnectionList: Sendable {
         connections.withLock { _ = $0.removeValue(forKey: number) }
     }
 
-    /// In the order in which they came.
+    /// The connections in the order of accepting.
     var all: [ConnectionProgress] { connections.withLock { Array($0.values) }.sorted { $0.number < $1.number } }
 }

@@ -2,55 +2,55 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// What can be seen of a connection from outside of its loop and its worker, which write it: the session when the client is
-/// known, the worker once for each batch.
+/// What the status shows of a connection. Its session writes it when the client is known, its worker once for each batch; any thread may
+/// read it.
 package final class ConnectionProgress: Sendable {
-    /// The upload that the connection works on, or a part of it.
+    /// The upload, or the part of one, that the connection works on.
     struct Current: Sendable {
-        /// The server's id of the whole upload.
+        /// The server's ID of the whole upload.
         let id: UploadID
         let path: String
-        /// Who sends it; nothing for one that cannot be told from others.
+        /// The client; nil if the server cannot distinguish clients.
         let client: UInt64?
-        /// Bytes of the whole upload, where they are known.
+        /// Bytes of the whole upload; nil if they are not known.
         let size: UInt64?
-        /// Whether other connections may bring other parts.
+        /// Whether it is a part, so that other connections may send other parts.
         let isPart: Bool
         /// Nanoseconds of the monotonic clock.
         let started: Int64
-        /// Bytes that have come and are not part of what is verified.
+        /// Received bytes that are not in a verified part yet.
         var received: UInt64
     }
 
     struct State: Sendable {
-        /// The address of who asks, where the client is a proxy.
+        /// Address of the client if a proxy is connected; nil otherwise.
         var asking: String?
-        /// Who it is, as soon as that is known.
+        /// Name of the client, as soon as it is known.
         var client: String?
         /// Whether the handshake is done.
         var isEstablished = false
-        /// Whether it is kept with as little memory as that takes, because the client says nothing.
+        /// Whether the client is silent and its session has ended.
         var isResting = false
-        /// Uploads that were acknowledged.
+        /// Uploads that were acknowledged on this connection.
         var stored = 0
-        /// Bytes of content.
+        /// Bytes of content received on this connection.
         var received: UInt64 = 0
         /// Bytes of answers to requests.
         var sent: UInt64 = 0
-        /// Of both.
+        /// Rate of received and sent bytes together.
         var rate: RateEstimate
         var current: Current?
     }
 
     let number: Int
 
-    /// The client's address.
+    /// The client's address and port.
     let peer: String
 
     /// UTC, in nanoseconds since 1970.
     let since = utcNanoseconds()
 
-    /// What is counted over all connections; nothing where nobody counts.
+    /// The counters of all connections; nil in tests without counters.
     private let metrics: ServerMetrics?
     private let traffic = Locked<ServerMetrics.Traffic?>(nil)
 
@@ -62,7 +62,7 @@ package final class ConnectionProgress: Sendable {
         (self.number, self.peer, self.metrics) = (number, peer, metrics)
     }
 
-    /// It is known what is spoken.
+    /// Notes the protocol of the connection.
     func speaks(_ wire: ServerMetrics.Wire) {
         let counted = metrics?.traffic[wire]
         traffic.withLock { $0 = counted }
@@ -70,7 +70,7 @@ package final class ConnectionProgress: Sendable {
 
     var present: State { state.withLock { $0 } }
 
-    /// The client may come in.
+    /// Notes that the client is admitted.
     func established(client: String?) {
         state.withLock { state in
             state.isEstablished = true
@@ -78,17 +78,17 @@ package final class ConnectionProgress: Sendable {
         }
     }
 
-    /// The client says nothing for now, or says something again.
+    /// Notes that the client rests, or that it no longer does.
     func rests(_ isResting: Bool) {
         state.withLock { $0.isResting = isResting }
     }
 
-    /// Somebody asks who may not be the one that is connected.
+    /// Notes the client that asks through a proxy.
     func asks(_ name: String) {
         state.withLock { $0.asking = name }
     }
 
-    /// Answers to requests are on their way.
+    /// Counts answers that are being sent.
     func answered(_ bytes: Int) {
         let (bytes, now) = (UInt64(clamping: bytes), monotonicNanoseconds())
         traffic.withLock { $0 }?.sent.add(bytes)
@@ -98,11 +98,11 @@ package final class ConnectionProgress: Sendable {
         }
     }
 
-    /// A batch was worked on.
+    /// Notes the progress after a batch.
     ///
     /// - Parameters:
-    ///   - bytes: of content in it.
-    ///   - uploads: that were acknowledged since the last batch.
+    ///   - bytes: number of bytes of content in the batch.
+    ///   - uploads: number of uploads acknowledged since the last batch.
     func advance(_ bytes: UInt64, uploads: Int, _ current: Current?) {
         let now = monotonicNanoseconds()
         if bytes > 0 { traffic.withLock { $0 }?.received.add(bytes) }
@@ -114,7 +114,7 @@ package final class ConnectionProgress: Sendable {
         }
     }
 
-    /// An upload has its result.
+    /// Counts an upload that is settled.
     ///
     /// - Parameter duration: nanoseconds since it began.
     func settled(_ code: ResultCode, after duration: Int64) {
@@ -122,8 +122,8 @@ package final class ConnectionProgress: Sendable {
         if code.isSuccess { metrics?.uploadDurations.add(duration) }
     }
 
-    /// Complete uploads were published.
+    /// Counts a publication of complete uploads.
     ///
-    /// - Parameter duration: nanoseconds that this took.
+    /// - Parameter duration: nanoseconds that it took.
     func committed(after duration: Int64) { metrics?.commitDurations.add(duration) }
 }

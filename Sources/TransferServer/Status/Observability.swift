@@ -1,27 +1,27 @@
 import TransferModel
 import TransferSystem
 
-/// What operators see of a server: its log, and what its status is made of.
+/// What operators see of a server: the log, the metrics, and the parts of the status.
 final class Observability: Sendable {
     let log: Log
 
-    /// Those that are served.
+    /// The connections that are served.
     let connections = ConnectionList()
 
-    /// What is known of stored uploads, for whoever asks for the status.
+    /// Totals of stored uploads for the status.
     let figures: StoreFigures
 
-    /// Where the server listens, when it does.
+    /// Addresses of the usual listeners; empty before the server listens.
     let endpoints = Locked([String]())
 
     let started = UTCTime.now
 
     let crashReports: CrashReports
 
-    /// Reports that there were at the start: nobody writes more while this server runs.
+    /// Crash reports that existed at the start; no process writes others while this server runs.
     let crashes: [CrashReports.Entry]
 
-    /// What is counted for as long as the server runs.
+    /// Counters since the start of the server.
     let metrics: ServerMetrics
 
     let process = ProcessFigures()

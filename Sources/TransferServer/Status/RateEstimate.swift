@@ -1,15 +1,13 @@
 import Glibc
 
-/// How fast something grows, of late: what was added counts the less the longer ago it was. Sans-IO; all times in
-/// nanoseconds of one clock.
+/// The recent rate of something that grows: older amounts count less. Does no I/O; all times are nanoseconds of one clock.
 struct RateEstimate {
-    /// What is so old counts as 1/e of what is new: long enough for a number that can be read, short enough to show that
-    /// something stands still.
+    /// After this time an amount counts as 1/e: long enough for a number that can be read, short enough to show that nothing arrives.
     private static let memory = 2e9
 
     private let start: Int64
     private var last: Int64
-    /// Bytes a second.
+    /// The rate at `last`, in bytes a second.
     private var value = 0.0
 
     init(start: Int64) {
@@ -22,9 +20,9 @@ struct RateEstimate {
         last = max(last, now)
     }
 
-    /// Bytes a second.
+    /// The rate in bytes a second.
     func rate(at now: Int64) -> Double {
-        // Of what is younger than the memory nothing is lost yet.
+        // Corrects for the time before the start, which `value` counts as a rate of 0.
         let share = 1 - exp(-Double(max(1, now - start)) / Self.memory)
         return value * fading(until: now) / share
     }

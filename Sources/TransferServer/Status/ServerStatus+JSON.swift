@@ -31,12 +31,12 @@ extension ServerStatus {
         ]
     }
 
-    /// Those that bring something come first, and of these the fastest.
+    /// At most `longestList` connections, the fastest first.
     private var listedConnections: ArraySlice<Connection> {
         connections.sorted { ($1.rate, $0.number) < ($0.rate, $1.number) }.prefix(Self.longestList)
     }
 
-    /// The oldest.
+    /// At most `longestList` uploads, the oldest first.
     private var listedUploads: ArraySlice<Upload> {
         uploads.sorted { $0.seconds > $1.seconds }.prefix(Self.longestList)
     }
@@ -77,7 +77,7 @@ extension ServerStatus {
 
     fileprivate static func optional(_ number: UInt64?) -> JSONValue { number.map { .integer($0) } ?? .null }
 
-    /// Whole bytes a second.
+    /// The rate in whole bytes a second.
     fileprivate static func rate(_ value: Double) -> JSONValue {
         .integer(UInt64(exactly: max(0, value).rounded()) ?? 0)
     }

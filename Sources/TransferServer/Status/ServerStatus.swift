@@ -4,9 +4,9 @@ import TransferModel
 import TransferProtocol
 import TransferPorts
 
-/// What a server does at a moment.
+/// The status of a server at one moment.
 struct ServerStatus: Sendable {
-    /// A connection.
+    /// A connection and its traffic so far.
     struct Connection: Sendable {
         let number: Int
         let peer: String
@@ -17,39 +17,39 @@ struct ServerStatus: Sendable {
         let stored: Int
         let received: UInt64
         let sent: UInt64
-        /// Bytes a second, of both.
+        /// Bytes a second, received and sent together.
         let rate: Double
     }
 
-    /// An upload that somebody works on.
+    /// An upload that at least one connection works on.
     struct Upload: Sendable {
         let path: String
         let client: String?
-        /// Nothing where the client doesn't know it yet.
+        /// Nil if the client does not know the size yet.
         let size: UInt64?
         var received: UInt64
         /// Bytes a second, of all connections together.
         var rate: Double
-        /// Seconds since this server first heard of it.
+        /// Seconds since this server first received some of it.
         let seconds: Double
         var connections = 1
 
-        /// Bytes that are to come, as far as that is known.
+        /// Bytes that are still to arrive; 0 if the size is not known.
         var missing: UInt64 { size.map { $0 - min($0, received) } ?? 0 }
     }
 
-    /// The mailboxes.
+    /// The mailboxes, and how much waits in them.
     struct Mail: Sendable {
-        /// Whether they can be used.
+        /// Whether the mailboxes can be used.
         let isOpen: Bool
-        /// Deliveries that wait, and bytes of their content.
+        /// Number of open deliveries, and bytes of their content.
         let waiting: (count: Int, bytes: UInt64)
         let people: Int
-        /// Those who are connected.
+        /// Number of people who are connected.
         let here: Int
     }
 
-    /// Entries of each list; the longest path in full, escaped, leaves the whole below 5 MiB.
+    /// Most entries of each list; even with the longest paths, escaped, the status stays below 5 MiB.
     static let longestList = 200
 
     let agent: String
@@ -61,7 +61,7 @@ struct ServerStatus: Sendable {
     let endpoints: [String]
     let advertised: String?
     let isEncrypted: Bool
-    /// Whether everybody is let in who reaches it.
+    /// Whether the server admits every client.
     let isOpen: Bool
     let connections: [Connection]
     let uploads: [Upload]
@@ -69,17 +69,17 @@ struct ServerStatus: Sendable {
     let quota: (used: UInt64, limit: UInt64)?
     let minimumFree: UInt64?
     let figures: StoreFigures.Figures
-    /// What waits for people; nothing where nothing is kept for anybody.
+    /// The mailboxes; nil if the server has none.
     var mail: Mail?
     /// Whether a sync has failed, or was cut short, since the machine was started.
     var isInDoubt = false
-    /// How far the comparison of a copied directory is; nil where there is none.
+    /// Progress of the comparison of a copied directory; nil without one.
     var adoption: Adoption.Progress?
-    /// Times that a server that is supervised was started again; nothing for one that isn't.
+    /// Number of restarts by the supervisor; nil without a supervisor.
     var restarts: Int?
     var crashes: [CrashReports.Entry] = []
     var crashFolder = ""
 
-    /// Bytes that uploads of known size still have to bring.
+    /// Bytes that uploads of known size still have to send.
     var reserved: UInt64 { uploads.reduce(0) { $0.addingClamped($1.missing) } }
 }

@@ -1,35 +1,35 @@
 import TransferPorts
 import TransferSystem
 
-/// What is known of stored and unfinished uploads. To find out takes the longer the more there are, so it is looked at so
-/// seldom that it costs the server next to nothing, however often somebody asks.
+/// Totals of stored and unfinished uploads. Counting takes longer the more there are, so it is done so seldom that it costs next to
+/// nothing, however often the status is read.
 final class StoreFigures: Sendable {
     struct Figures: Sendable {
-        /// Nothing when the catalog cannot be read.
+        /// Nil if the catalog cannot be read.
         var catalog: [CatalogEntry.State: CatalogTotals]?
-        /// Nothing when the folder of parts cannot be read.
+        /// Nil if the folder of parts cannot be read.
         var unfinished: UnfinishedContent?
     }
 
     private struct Latest {
         var figures = Figures()
-        /// When to look again, in nanoseconds of the monotonic clock.
+        /// When to count again, in nanoseconds of the monotonic clock.
         var next: Int64 = .min
     }
 
-    /// Nanoseconds between two looks at least, and how many times as long as a look took.
+    /// Least nanoseconds between two counts, and least multiple of the time that a count took.
     private static let interval: Int64 = 1_000_000_000
     private static let patience: Int64 = 50
 
     private let latest = Locked(Latest())
     private let look: @Sendable () -> Figures
 
-    /// - Parameter look: finds them out; may block.
+    /// - Parameter look: counts; may block.
     init(_ look: @escaping @Sendable () -> Figures) {
         self.look = look
     }
 
-    /// - Parameter clock: nanoseconds.
+    /// - Parameter clock: returns nanoseconds of the monotonic clock.
     func present(_ clock: () -> Int64 = monotonicNanoseconds) -> Figures {
         latest.withLock { latest in
             let start = clock()

@@ -2,7 +2,7 @@ import TransferIntake
 import TransferModel
 import TransferProtocol
 
-/// Counts what a worker does and publishes it, once for each batch.
+/// Counts a worker's progress, and publishes it once for each batch.
 struct UploadMeter {
     private let progress: ConnectionProgress
     private var bytes: UInt64 = 0
@@ -13,18 +13,18 @@ struct UploadMeter {
         self.progress = progress
     }
 
-    /// Content has come.
+    /// Counts bytes of content that have arrived.
     mutating func took(_ count: UInt64) { bytes += count }
 
-    /// An upload was acknowledged.
+    /// Counts an upload that was acknowledged.
     mutating func stored() { uploads += 1 }
 
-    /// - Parameter upload: what the worker is in the middle of.
+    /// - Parameter upload: the worker's current upload; nil if it has none.
     mutating func publish(_ upload: OpenUpload?) {
         if let upload {
             current = ConnectionProgress.Current(upload)
         } else if current?.isPart == true {
-            // Another part of it mostly follows, and what came of this one is verified.
+            // Usually another part of the upload follows, and the bytes of this one count as verified.
             current?.received = 0
         } else {
             current = nil
@@ -35,7 +35,7 @@ struct UploadMeter {
 }
 
 extension ConnectionProgress.Current {
-    /// - Returns: nothing for the end of an upload that came in parts.
+    /// - Returns: nil for the end of a multipart upload.
     fileprivate init?(_ upload: OpenUpload) {
         let intent = upload.intent
         switch intent.extent {
