@@ -1,32 +1,32 @@
 import TransferModel
 import TransferSystem
 
-/// How much a server says to whoever sends it datagrams, which costs nothing and can come in any name: so much to each
-/// network, and so much to all. Sans-IO.
+/// Limits what a server answers to datagrams, which cost their sender nothing and can have a forged address: for each network, and over all
+/// networks. Does no I/O.
 struct DiscoveryLimiter {
-    /// What may come at once, and in each second in the long run, in units: see `cost`.
+    /// Units that may be used at once, and in each second in the long run; see `cost`.
     struct Rate: Sendable {
         let burst: Int64
         let perSecond: Int64
 
-        /// How long a unit takes to be free again.
+        /// Nanoseconds until a unit is available again.
         fileprivate var price: Int64 { 1_000_000_000 / perSecond }
     }
 
-    /// Somebody who looks for servers sends a handful of probes. The longest datagram of all costs as much at once.
+    /// A client that looks for servers sends a handful of probes. The longest possible datagram uses the whole burst.
     static let perNetwork = Rate(burst: 64, perSecond: 20)
 
-    /// Half a megabyte a second at most, whatever comes.
+    /// Allows at most half a megabyte a second.
     static let overall = Rate(burst: 512, perSecond: 500)
 
-    /// Networks that are remembered. There are never so many: whoever is remembered has had a unit that is not free again,
-    /// and of these there are some 2,100.
+    /// Most networks that are remembered. There are never so many: a remembered network has used a unit that is not available again, and
+    /// there are about 2,100 such units.
     static let mostNetworks = 4096
 
     /// Bytes that a unit pays for.
     private static let unit = 1024
 
-    /// The moments at which all is free again.
+    /// The moment at which the overall burst is available again.
     private var whole: MonotonicTime
     private var networks: [PeerNetwork?: MonotonicTime] = [:]
 
@@ -34,15 +34,15 @@ struct DiscoveryLimiter {
         whole = now
     }
 
-    /// Networks that it remembers.
+    /// Number of networks that are remembered.
     var count: Int { networks.count }
 
-    /// Units that an answer of so many bytes costs: one, and one for every whole KiB.
+    /// Units for an answer of that many bytes: one, and one more for each whole KiB.
     static func cost(of bytes: Int) -> Int64 { Int64(1 + bytes / unit) }
 
-    /// Whether so much may be said there now; if so, it counts.
+    /// Whether an answer of that size may be sent now; if so, it counts.
     ///
-    /// - Parameter network: nothing for this machine.
+    /// - Parameter network: nil for this machine.
     mutating func admits(_ network: PeerNetwork?, bytes: Int, at now: MonotonicTime) -> Bool {
         let cost = Self.cost(of: bytes)
         guard let all = Self.moment(after: whole, cost, Self.overall, at: now) else { return false }
@@ -58,7 +58,7 @@ struct DiscoveryLimiter {
         return true
     }
 
-    /// - Returns: nothing when that would be too much.
+    /// - Returns: nil if the burst would be exceeded.
     private static func moment(
         after full: MonotonicTime, _ cost: Int64, _ rate: Rate, at now: MonotonicTime
     ) -> MonotonicTime? {

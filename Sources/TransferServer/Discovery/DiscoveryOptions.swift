@@ -1,12 +1,12 @@
 package import TransferIO
 package import TransferProtocol
 
-/// How a server lets itself be found.
+/// How clients can find a server on their network.
 package struct DiscoveryOptions: Sendable {
-    /// What it is called.
+    /// The name that the server answers with.
     package var name: DiscoveryName
 
-    /// Where to wait for datagrams; without any, at the ports that are listened on.
+    /// Where to wait for datagrams; if empty, at the ports of the listeners.
     package var endpoints: [Endpoint] = []
 
     package init(name: DiscoveryName) {

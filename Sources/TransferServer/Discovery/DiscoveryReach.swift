@@ -1,7 +1,7 @@
 import TransferIO
 import TransferModel
 
-/// Where clients can connect to a server, as far as it concerns who may find it: by the same addresses, and by no other.
+/// The addresses at which clients can connect to a server: it can be found at the same ones, and at no others.
 struct DiscoveryReach: Sendable {
     private struct Place: Hashable {
         let address: IPAddress
@@ -10,7 +10,7 @@ struct DiscoveryReach: Sendable {
 
     private let places: [Place]
 
-    /// - Parameter listening: the addresses that it listens on; Unix sockets are nobody's on a network.
+    /// - Parameter listening: the addresses of the listeners; Unix sockets are ignored.
     init(listening: [SocketAddress]) {
         places = listening.compactMap { place in
             guard let address = IPAddress(place), let port = place.port else { return nil }
@@ -18,9 +18,9 @@ struct DiscoveryReach: Sendable {
         }
     }
 
-    /// Where to wait for datagrams when nobody says: at the port of each address that is listened on. Broadcasts come only
-    /// to a socket that is bound to all addresses of its kind, so an address that others reach stands for all of them, and
-    /// `ports` keeps to it. A server that only this machine reaches is bound to nothing else.
+    /// Where to wait for datagrams by default: at the port of each listener's address. Only a socket that is bound to all addresses of a
+    /// family receives broadcasts, so an address that other machines can reach is replaced by all addresses; `ports` then restricts the
+    /// answers. A server that only this machine reaches binds only loopback addresses.
     var usualPlaces: [SocketAddress] {
         var wanted: [Place] = []
         for place in places {
@@ -34,7 +34,7 @@ struct DiscoveryReach: Sendable {
         return wanted.map { SocketAddress($0.address, port: $0.port) }
     }
 
-    /// The ports that are listened on at one of this machine's addresses, or at all of them.
+    /// The ports of listeners at one of this machine's addresses, or at all of them.
     func ports(at address: IPAddress) -> [UInt16] {
         let ports = places.filter { place in
             place.address == address || place.address == Self.unspecified(address.family)
@@ -42,12 +42,12 @@ struct DiscoveryReach: Sendable {
         return ports.enumerated().filter { !ports[..<$0.offset].contains($0.element) }.map(\.element)
     }
 
-    /// The address to answer from, and the ports that are listened on there.
+    /// The address to answer from, and the ports of listeners there.
     ///
     /// - Parameters:
-    ///   - arrival: what came.
-    ///   - interfaces: this machine's; looked at only where the kernel does not say which address was meant.
-    /// - Returns: nothing where nobody could connect.
+    ///   - arrival: the received datagram.
+    ///   - interfaces: this machine's interfaces; read only if the kernel does not say which address was meant.
+    /// - Returns: nil if no client could connect.
     func place(
         for arrival: DatagramArrival, _ interfaces: () -> [NetworkInterface]
     ) -> (address: IPAddress, ports: [UInt16])? {

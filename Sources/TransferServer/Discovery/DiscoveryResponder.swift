@@ -2,29 +2,29 @@ package import TransferModel
 package import TransferProtocol
 package import TransferSystem
 
-/// Decides what is said to a datagram. Sans-IO.
+/// Decides how to answer a datagram. Does no I/O.
 ///
-/// Nothing that it says is ever larger than what came, and nothing that it says is said anything to by another server:
-/// - an answer begins as probes do, and nobody answers or echoes what begins so and is no probe;
-/// - an echo has to be the very bytes that came, so it is marked in the IP header, by a traffic class that nothing else has.
-///   Where something on the way takes the mark off, an echo still has one hop fewer than what it echoes, and a server says
-///   nothing to its own port number, which is that of most other servers, nor to the ports of small services.
+/// No answer is ever larger than the datagram, and no server answers another server's answer:
+/// - an answer begins as probes do, and servers neither answer nor echo a datagram that begins so and is no probe;
+/// - an echo has to have the same bytes as the datagram, so it is marked in the IP header, by a traffic class that nothing else uses. If a
+///   router removes the mark, an echo still has one hop fewer than what it echoes, and a server sends nothing to its own port number, which
+///   most other servers have too, nor to the ports of small services.
 package struct DiscoveryResponder {
-    /// What came, beside its bytes.
+    /// What is known of a datagram besides its bytes.
     package struct Arrival {
-        /// Of whoever sent it.
+        /// UDP port of the sender.
         package var port: UInt16
-        /// Whom it is held against; nothing for this machine.
+        /// The network that limits count it for; nil for this machine.
         package var network: PeerNetwork?
         /// Whether it was sent to several machines.
         package var isForMany = false
-        /// Whether its sender is on the same link, as far as that can be told.
+        /// Whether its sender is on the same link, as far as that is known.
         package var isFromLink = true
-        /// Hops that were left to it; nothing where the kernel doesn't say.
+        /// Hops that it had left; nil if the kernel does not say.
         package var hops: UInt8? = 64
-        /// That of its IP header.
+        /// Traffic class in its IP header; nil if the kernel does not say.
         package var trafficClass: UInt8? = 0
-        /// Where clients could connect, at the address that it came to; none where they could not.
+        /// Ports of listeners at the address that it was sent to; empty if clients could not connect there.
         package var ports: [UInt16]
 
         package init(port: UInt16, network: PeerNetwork?, ports: [UInt16]) {
@@ -32,23 +32,23 @@ package struct DiscoveryResponder {
         }
     }
 
-    /// What to say.
+    /// The decision about one datagram.
     package enum Reply: Equatable {
         case nothing(Silence)
         case answer([UInt8], hops: UInt8)
-        /// The same bytes.
+        /// The bytes of the datagram are sent back.
         case echo(hops: UInt8)
     }
 
-    /// Why nothing is said.
+    /// Why no answer is sent.
     package enum Silence: Equatable {
         case notServed, fromAServer, fromAService, fromOutside, marked, answer, malformed, tooFar, tooMuch
     }
 
-    /// What an answer tells.
+    /// What an answer states about the server.
     package struct Identity: Sendable {
         let name: DiscoveryName
-        /// Random, of this process.
+        /// A random number for this process.
         let instance: UInt64
 
         package init(name: DiscoveryName, instance: UInt64) {
@@ -56,28 +56,28 @@ package struct DiscoveryResponder {
         }
     }
 
-    /// The traffic class of all that is sent: a code point for local use, 000011 (RFC 2474, section 6, pool 2).
+    /// The traffic class of everything that is sent: a code point for local use, 000011 (RFC 2474, section 6, pool 2).
     package static let mark: UInt8 = 0b0000_1100
 
-    /// Ports below are of services, some of which answer whatever comes, such as echo and chargen (RFC 862, RFC 864).
+    /// Lower ports belong to services, some of which answer everything, such as echo and chargen (RFC 862, RFC 864).
     private static let firstPortOfClients: UInt16 = 1024
 
-    /// Hops of what goes to somebody elsewhere, as of most systems.
+    /// Hops of datagrams to other links, as most systems set them.
     static let usualHops: UInt8 = 64
 
     private let identity: Identity
     private let ownPorts: Set<UInt16>
     private var limiter: DiscoveryLimiter
 
-    /// One for all sockets of a server, so that what it says in all is bounded.
+    /// All sockets of a server share one responder, so that all answers together are limited.
     ///
-    /// - Parameter ownPorts: those of the sockets.
+    /// - Parameter ownPorts: the ports of the sockets.
     package init(_ identity: Identity, ownPorts: Set<UInt16>, at now: MonotonicTime) {
         (self.identity, self.ownPorts) = (identity, ownPorts)
         limiter = DiscoveryLimiter(at: now)
     }
 
-    /// - Parameter keyDigest: of the key that the server shows now; nothing without TLS. Asked for only when it is told.
+    /// - Parameter keyDigest: digest of the server's current key; nil without TLS. Called only for an answer that has it.
     package mutating func reply(
         to bytes: ArraySlice<UInt8>, _ arrival: Arrival, keyDigest: () -> [UInt8]?, at now: MonotonicTime
     ) -> Reply {
@@ -106,9 +106,9 @@ package struct DiscoveryResponder {
         return arrival.isForMany && !arrival.isFromLink ? .fromOutside : nil
     }
 
-    /// One fewer than what came had left, so that no circle is without end. What came to many stays on the link.
+    /// One hop fewer than the datagram had left, so that no loop is endless. An echo of a datagram to several machines stays on the link.
     ///
-    /// - Returns: nothing when there are none left, or nobody knows.
+    /// - Returns: nil if no hops are left, or if their number is not known.
     private static func hopsOfEcho(_ arrival: Arrival) -> UInt8? {
         if arrival.isForMany { return 1 }
         guard let hops = arrival.hops, hops > 1 else { return nil }

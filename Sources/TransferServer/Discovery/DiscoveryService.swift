@@ -3,19 +3,19 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Lets a server be found: binds the sockets, and says to each datagram what `DiscoveryResponder` decides. Datagrams have a
-/// thread of their own, so whoever floods it is in nobody's way but that of others who look for the server.
+/// Lets clients find a server: binds the sockets, and answers each datagram as `DiscoveryResponder` decides. Datagrams have their own
+/// thread, so a flood only hinders other clients that look for the server.
 final class DiscoveryService: Sendable {
     private let datagrams: DatagramService
     private let reach: DiscoveryReach
     private let identity: DiscoveryResponder.Identity
     private let networkOf: @Sendable (SocketAddress) -> PeerNetwork?
 
-    /// Binds the sockets; nothing is answered yet. Blocks.
+    /// Binds the sockets; answers nothing yet. Blocks.
     ///
     /// - Parameters:
-    ///   - listening: where the server takes connections.
-    ///   - networkOf: whom an address is held against.
+    ///   - listening: the addresses of the listeners.
+    ///   - networkOf: the network that limits count an address for.
     /// - Throws: `ServerError`.
     init(
         _ options: DiscoveryOptions, listening: [SocketAddress],
@@ -40,15 +40,15 @@ final class DiscoveryService: Sendable {
         }
     }
 
-    /// Where it waits, with the ports that the system chose where 0 was asked for.
+    /// The addresses of the sockets, with the ports that the system chose for port 0.
     var addresses: [SocketAddress] { datagrams.sockets.map(\.address) }
 
-    /// What it is called.
+    /// The name that the server answers with.
     var name: DiscoveryName { identity.name }
 
-    /// Answers from now on.
+    /// Begins to answer.
     ///
-    /// - Parameter keyDigest: of the key that the server shows; nothing without TLS. Called on the thread of the service.
+    /// - Parameter keyDigest: digest of the server's current key; nil without TLS. Called on the thread of the service.
     func run(keyDigest: @escaping @Sendable () -> [UInt8]?) throws(SystemError) {
         let responder = DiscoveryResponder(identity, ownPorts: Set(addresses.compactMap(\.port)), at: .now)
         let state = Locked(State(responder: responder, neighbours: LinkNeighbours { Self.interfaces }))
@@ -57,17 +57,17 @@ final class DiscoveryService: Sendable {
         }
     }
 
-    /// Answers nobody any more, and gives the ports back. Blocks until that is so.
+    /// Stops answering and closes the sockets. Blocks until both is done.
     func close() {
         datagrams.close()
     }
 
-    /// The same, some time soon.
+    /// Stops answering and closes the sockets, without waiting.
     func stop() {
         datagrams.stop()
     }
 
-    /// What the thread of the service has; the lock is never waited for.
+    /// The state of the service's thread; no other thread takes the lock.
     private struct State {
         var responder: DiscoveryResponder
         var neighbours: LinkNeighbours
@@ -92,7 +92,7 @@ final class DiscoveryService: Sendable {
         }
     }
 
-    /// Whom it cannot be sent to does without.
+    /// Sends an answer. If it cannot be sent, the client gets none.
     private func send(
         _ bytes: ArraySlice<UInt8>, _ hops: UInt8, _ socket: DatagramSocket, _ arrival: DatagramArrival,
         from address: IPAddress?
@@ -104,7 +104,7 @@ final class DiscoveryService: Sendable {
             trafficClass: DiscoveryResponder.mark)
     }
 
-    /// None where the process may not look, so that nobody counts as a neighbour.
+    /// Empty if the process may not read them; then no sender counts as a neighbour.
     private static var interfaces: [NetworkInterface] { (try? NetworkInterface.all()) ?? [] }
 }
 
@@ -135,7 +135,7 @@ extension DiscoveryService {
         }
     }
 
-    /// - Parameter own: what this server waits on already, and stands in the way.
+    /// - Parameter own: an address of this server's sockets that overlaps with `place`; nil if another program has the port.
     private static func explanation(_ place: SocketAddress, _ own: SocketAddress?) -> String {
         guard let own else {
             return "Another program has the UDP port. Choose another one with --discover-listen, or drop --discover."
@@ -147,7 +147,7 @@ extension DiscoveryService {
 }
 
 extension SocketAddress {
-    /// Whether one socket alone can be bound to both: they have the same port, and the same address or all.
+    /// Whether only one socket can be bound to both: they have the same port, and the same address, or one is all addresses.
     fileprivate func overlaps(_ other: SocketAddress) -> Bool {
         guard family == other.family, port == other.port, let own = IPAddress(self), let others = IPAddress(other)
         else {

@@ -5,8 +5,8 @@ import TransferProtocol
 import TransferSystem
 
 extension Server {
-    /// Binds the sockets by which the server is found, while that can still be done. One that takes the place of another goes
-    /// on without them if need be: those who know its address need no more.
+    /// Binds the sockets for discovery, before the process is confined. A restarted worker continues without them if they cannot be bound:
+    /// clients that know its address do not need them.
     func bindDiscovery(_ listening: [SocketAddress]) async throws(ServerError) {
         guard let options = core.configuration.discovery else { return }
         let bound = await core.transport.pool.run { [core] in
@@ -22,7 +22,7 @@ extension Server {
         }
     }
 
-    /// Answers from now on.
+    /// Begins to answer clients that look for the server.
     func beDiscovered() {
         guard let discovery else { return }
         do throws(SystemError) {
@@ -39,7 +39,7 @@ extension Server {
 }
 
 extension DiscoveryService {
-    /// What a sandbox takes away.
+    /// Events about what the sandbox forbids.
     fileprivate var shortcomings: [LogEvent] {
         do throws(SystemError) {
             _ = try NetworkInterface.all()

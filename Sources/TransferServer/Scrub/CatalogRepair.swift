@@ -5,27 +5,27 @@ import TransferProtocol
 import TransferPorts
 import TransferSystem
 
-/// Makes the catalog say what is there, as far as that can be: strangers enter it, what was changed gets new entries, and
-/// what is missing leaves. Stored files stay as they are.
+/// Updates the catalog to the files that are stored, as far as possible: unknown files are added, changed files get new entries, and
+/// missing files are removed. Stored files are not touched.
 ///
-/// An upload whose content is gone must not be acknowledged again for it. So entries of changed and missing files go with
-/// their ids. Those of rotten ones stay: they say what would heal the file.
+/// An upload whose content is gone must not be acknowledged by an old entry. So entries of changed and missing files are removed with their
+/// IDs. Entries of rotten files stay: they state which content would heal the file.
 final class CatalogRepair: Sendable {
     private struct State {
         var found: [CatalogEntry] = []
-        /// Files of a copied directory that are what was acknowledged.
+        /// Files of a copied directory that have the acknowledged content.
         var adoptions = Adoptions()
-        /// Paths whose entries have to go.
+        /// Paths whose entries are to be removed.
         var verdicts: [RelativePath: ScrubFinding.Kind] = [:]
-        /// New entries of changed files, which must not go.
+        /// IDs of the new entries of changed files, which stay.
         var own: Set<UploadID> = []
         var done = ScrubSummary.Repairs()
     }
 
-    /// Entries in one transaction.
+    /// Entries that are recorded or adopted in one transaction.
     private static let batchSize = 512
 
-    /// Whether it was lost or damaged.
+    /// Whether the old catalog was lost or damaged.
     let isCatalogNew: Bool
 
     private let catalog: Catalog
@@ -37,12 +37,12 @@ final class CatalogRepair: Sendable {
         state.withLock { $0.done.movedTo = movedTo }
     }
 
-    /// Opens the catalog, a new one in place of one that is lost or damaged. No server may be running.
+    /// Opens the catalog, or a new one in place of one that is lost or damaged. No server may be running.
     static func open(_ path: String) throws(ServerError) -> (CatalogRepair, PathOwners) {
         do throws(RecordsError) {
             let movedTo = try moveDamaged(path)
             let isNew = access(path, F_OK) != 0
-            // Makes it, or brings it up to date.
+            // Creates the database, or updates its schema.
             let catalog = Catalog(path: path, isDurable: true) { _ in }
             _ = try catalog.count()
             return (CatalogRepair(catalog, isNew: isNew, movedTo: movedTo), try PathOwners(path: path))
@@ -51,7 +51,7 @@ final class CatalogRepair: Sendable {
         }
     }
 
-    /// - Returns: where it is now, if it was damaged.
+    /// - Returns: the new path of a damaged catalog; nil if it was not damaged.
     private static func moveDamaged(_ path: String) throws(RecordsError) -> String? {
         do throws(RecordsError) {
             _ = try PathOwners(path: path)
@@ -62,7 +62,7 @@ final class CatalogRepair: Sendable {
         }
     }
 
-    /// - Parameter version: of the file, where there is one.
+    /// - Parameter version: of the file; nil if the path has no file.
     func take(_ finding: ScrubFinding, _ path: RelativePath, _ version: ContentVersion?) throws(RecordsError) {
         let full = state.withLock { state -> [CatalogEntry] in
             switch finding.kind {
@@ -82,9 +82,9 @@ final class CatalogRepair: Sendable {
         try catalog.record(full)
     }
 
-    /// Lets what was acknowledged hold for a file that is the same in a copy of the directory.
+    /// Makes an acknowledgement valid for the same file in a copy of the directory.
     ///
-    /// - Parameter sync: makes names durable; nothing is adopted where it throws.
+    /// - Parameter sync: makes names durable; if it throws, no file is adopted.
     func adopt(_ file: AdoptedFile, sync: () throws(Failure) -> Void) throws(RecordsError) {
         let full = state.withLock { state -> Adoptions in
             state.adoptions.files.append(file)
@@ -102,7 +102,7 @@ final class CatalogRepair: Sendable {
         state.withLock { $0.done.adopted += adoptions.files.count }
     }
 
-    /// Does what has to wait until everything is known.
+    /// Completes the repair when all files are known.
     ///
     /// - Parameter sync: as in `adopt`.
     func finish(sync: () throws(Failure) -> Void) throws(RecordsError) -> ScrubSummary.Repairs {

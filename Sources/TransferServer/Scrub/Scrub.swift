@@ -3,20 +3,20 @@ import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// Reads everything again that is stored below a directory and compares it with the catalog.
+/// Reads everything that is stored below a directory and compares it with the catalog.
 ///
-/// It works beside a running server, which may store, replace and record while it does: so whatever seems wrong is looked at
-/// once more at the end, against the catalog as it is then. What is so new by then that the server may be about to record
-/// it is counted and not judged. What is rotten enters the catalog, with a repair or without.
+/// It works beside a running server, which may store, replace and record files at the same time. So whatever seems wrong is checked again
+/// at the end, against the catalog as it is then. Files so new that the server may still have to record them are only counted. Rotten files
+/// are noted in the catalog, with and without a repair.
 package final class Scrub: Sendable {
     package struct Configuration: Sendable {
-        /// The server's, on this machine: it has the catalog.
+        /// The server's directory on this machine.
         package var directory: String
 
         /// The folder with the catalog; nil for the server's own folder.
         package var stateDirectory: String?
 
-        /// Files read at once.
+        /// Files that are read at the same time.
         package var threads = 4
 
         package var repairsCatalog = false
@@ -32,10 +32,10 @@ package final class Scrub: Sendable {
         var failure: ServerError?
     }
 
-    /// Bytes read at once.
+    /// Bytes that are read at once.
     private static let readSize = 256 << 10
 
-    /// Nanoseconds from the last change of a file to its entry in the catalog, at most.
+    /// Most nanoseconds from the last change of a file to its entry in the catalog.
     private static let recordingTime: Int64 = 10_000_000_000
 
     private let configuration: Configuration
@@ -45,7 +45,7 @@ package final class Scrub: Sendable {
     private let claims: PathOwners?
     private let repair: CatalogRepair?
     private let report: @Sendable (ScrubFinding) -> Void
-    /// From which on what a server does may not be in the catalog yet; nothing without a server.
+    /// Files changed after this time may not be in the catalog yet; nil if no server runs.
     private let newest: Int64?
     private let state = Locked(State())
     private let counters = Locked(ScrubProgress())
@@ -53,8 +53,8 @@ package final class Scrub: Sendable {
     /// Opens the catalog.
     ///
     /// - Parameters:
-    ///   - store: what the catalog is about.
-    ///   - report: is called with every finding, from one thread at a time.
+    ///   - store: the store that the catalog describes.
+    ///   - report: called with every finding, by one thread at a time.
     /// - Throws: `ServerError` with a sentence that says what to do.
     package init(
         _ configuration: Configuration, _ store: any ScrubStore, report: @escaping @Sendable (ScrubFinding) -> Void
@@ -85,13 +85,13 @@ package final class Scrub: Sendable {
         if newest == nil { resolveIntended() }
     }
 
-    /// A server that was killed may have left changes that the catalog does not know of. Whoever may only read the catalog finds
-    /// them in it.
+    /// Records changes of a killed server that the catalog does not know of. Without the right to write the catalog, they are reported as
+    /// findings.
     private func resolveIntended() {
         guard claims != nil, let held = try? lock ?? store.lock() else { return }
         defer { withExtendedLifetime(held) {} }
         keep { [store] (claims) throws(RecordsError) in
-            // The next server has the names synced, and looks once more.
+            // The next server syncs the names, and checks again.
             let resolved = try claims.resolveIntended(keepsNotes: true) { (path) throws(Failure) in
                 try store.object(at: path)
             }
@@ -99,12 +99,12 @@ package final class Scrub: Sendable {
         }
     }
 
-    /// How far it is; to be asked from any thread.
+    /// The progress so far; may be read by any thread.
     package var progress: ScrubProgress { counters.withLock { $0 } }
 
-    /// Does all of it. Call it once.
+    /// Does the whole scrub. To be called once.
     ///
-    /// - Throws: `ServerError` when the catalog can no longer be read or written.
+    /// - Throws: `ServerError` if the catalog can no longer be read or written.
     package func run() throws(ServerError) -> ScrubSummary {
         let expected = try? claims?.totals()
         counters.withLock { $0.expected = expected.map { .init(files: $0.uploads, bytes: $0.bytes) } }
@@ -141,7 +141,7 @@ package final class Scrub: Sendable {
     }
 }
 
-// MARK: The first look
+// MARK: First pass
 
 extension Scrub {
     private func take(_ entry: ScrubEntry, _ buffer: UnsafeMutableRawBufferPointer) {
@@ -154,7 +154,7 @@ extension Scrub {
         }
     }
 
-    /// - Parameter isFinal: whether what is found now is reported.
+    /// - Parameter isFinal: whether findings are reported now, rather than checked again.
     private func inspect(
         _ path: RelativePath, _ opened: ScrubOpening, _ buffer: UnsafeMutableRawBufferPointer, isFinal: Bool
     ) {
@@ -187,7 +187,7 @@ extension Scrub {
         var finding = ScrubFinding(kind: .stranger, path: path.string, size: size, recorded: entry?.digest)
         if repair != nil || entry?.digest != nil {
             do throws(Failure) {
-                // What a copy has, nobody may have synced.
+                // The content of a copied directory may never have been synced.
                 if repair != nil, entry?.isCopied(to: version) ?? false { try content.sync() }
                 finding.found = try digest(content, entry?.digest?.algorithm.function ?? .xxh128, buffer)
             } catch {
@@ -219,7 +219,7 @@ extension Scrub {
         found(finding)
     }
 
-    /// Lets the catalog know which files are rotten, so that a server sends and acknowledges them no more.
+    /// Notes rotten files in the catalog, so that a server no longer sends or acknowledges them.
     private func keep(_ finding: ScrubFinding, _ version: ContentVersion) {
         guard finding.kind == .rotten, let recorded = finding.recorded else { return }
         keep { (claims) throws(RecordsError) in
@@ -227,7 +227,7 @@ extension Scrub {
         }
     }
 
-    /// Whoever may only read the catalog is told what is wrong all the same.
+    /// Without the right to write the catalog, the scrub still reports its findings.
     private func keep(_ body: (PathOwners) throws(RecordsError) -> Void) {
         guard let claims else { return }
         do throws(RecordsError) {
@@ -249,16 +249,16 @@ extension Scrub {
     private func found(_ finding: ScrubFinding) {
         state.withLock { state in
             state.summary.findings[finding.kind, default: .init()].add(finding.size)
-            // Without a catalog all are, which is said once.
+            // Without a catalog all files are unknown, which is reported once.
             if finding.kind != .stranger || !isCatalogLost { report(finding) }
         }
     }
 }
 
-// MARK: The second look
+// MARK: Second pass
 
 extension Scrub {
-    /// Paths that are asked for at once.
+    /// Paths that are read from the catalog at once.
     private static let pageSize = 512
 
     private func lookAgain() throws(ServerError) {
@@ -278,7 +278,7 @@ extension Scrub {
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
-    /// What the walk did not come by: it is missing, unless it came, or could be reached, only later.
+    /// Checks paths of the catalog that the walk did not find: they are missing, unless they exist or can be read by now.
     private func lookForMissing() throws(RecordsError) {
         guard let claims else { return }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
@@ -304,19 +304,19 @@ extension Scrub {
         let entry = try claims.find(text)
         let finding = ScrubFinding(kind: .missing, path: text, size: entry?.size ?? 0, recorded: entry?.digest)
         if let path { try repair?.take(finding, path, nil) }
-        // Keep the mark of rot: the same file may come back to this path, where the catalog still has its entry.
+        // The mark of a rotten file stays: the same file may return to this path, where the catalog still has its entry.
         found(finding)
     }
 }
 
 extension CatalogEntry {
-    /// Whether a file is another one that may be a copy of what this upload has stored.
+    /// Whether the file may be a copy of what this upload has stored.
     fileprivate func isCopied(to file: ContentVersion) -> Bool {
         version.map { $0 != file && $0.hasSameRevision(as: file) } ?? false
     }
 
-    /// Whether somebody has changed the file: that gives it another revision. That it is another object, or was
-    /// touched, alone says little, because a copy of the whole directory has others.
+    /// Whether the file was changed, which gives it another revision. Another object or time alone proves little, because a copy of the
+    /// whole directory has others.
     fileprivate func isTouched(_ file: ContentVersion) -> Bool {
         size != file.size || version.map { !$0.hasSameRevision(as: file) } ?? false
     }

@@ -1,36 +1,36 @@
 package import TransferModel
 
-/// A stored file that is not as the catalog says, or a path where none is.
+/// A stored file that differs from the catalog, or a path of the catalog without a file.
 package struct ScrubFinding: Sendable {
-    /// What is wrong. The names are stable.
+    /// What is wrong with the path. The names are stable.
     package enum Kind: String, CaseIterable, Sendable {
-        /// Nobody has changed it, and yet it has other content: the disk lost it.
+        /// The file was not changed, but has other content: the disk has lost it.
         case rotten
-        /// Somebody has changed it after it was stored.
+        /// The file was changed after it was stored.
         case changed
-        /// It was acknowledged, and is not there.
+        /// The file was acknowledged, and does not exist.
         case missing
-        /// Nobody can say whether it is as it was.
+        /// The file cannot be read, so it cannot be compared.
         case unreadable
-        /// It is there, and the catalog knows nothing of it.
+        /// The file exists, and the catalog has no entry for it.
         case stranger
 
-        /// Whether an acknowledgement no longer holds, or nobody knows.
+        /// Whether an acknowledgement no longer holds, or cannot be checked.
         package var isFailure: Bool { self == .rotten || self == .missing || self == .unreadable }
     }
 
     package var kind: Kind
     package var path: String
 
-    /// Bytes that are there; of one that is missing, that were.
+    /// Bytes of the file; if it is missing, those in the catalog.
     package var size: UInt64
 
-    /// What was acknowledged.
+    /// The acknowledged digest; nil if there is no entry.
     package var recorded: Digest?
 
-    /// What is there, where it was read.
+    /// The digest of the file's content; nil if it was not read.
     package var found: Digest?
 
-    /// Why it cannot be read; empty otherwise.
+    /// Why the file cannot be read; empty otherwise.
     package var reason = ""
 }

@@ -1,6 +1,6 @@
-/// What a scrub came to.
+/// The result of a scrub.
 package struct ScrubSummary: Sendable {
-    /// Files, and their bytes.
+    /// A number of files, and the sum of their bytes.
     package struct Count: Equatable, Sendable {
         package var files = 0
         package var bytes: UInt64 = 0
@@ -16,27 +16,27 @@ package struct ScrubSummary: Sendable {
         }
     }
 
-    /// Files that are as they were acknowledged.
+    /// Files that have the acknowledged content.
     package var intact = Count()
 
     package var findings: [ScrubFinding.Kind: Count] = [:]
 
-    /// Files that a running server may just be storing, too new for anything to be said of them.
+    /// Files too new to judge, because a running server may still have to record them.
     package var recent = Count()
 
-    /// What is neither a file nor a directory that uploads can be in.
+    /// Entries that are neither files nor directories that uploads can be in.
     package var others = 0
 
     /// Parts of uploads that are not complete.
     package var unfinished = Count()
 
-    /// Why there was no catalog to compare with; nothing when there was one.
+    /// Why there was no catalog to compare with; nil if there was one.
     package var catalogFault: String?
 
-    /// Why what is rotten could not be kept in the catalog; nothing when it could.
+    /// Why rotten files could not be noted in the catalog; nil if they could.
     package var keepingFault: String?
 
-    /// Entries that a repair has added, brought up to date, and removed.
+    /// Entries that a repair has added, updated and removed; nil without a repair.
     package var repairs: Repairs?
 
     package struct Repairs: Equatable, Sendable {
@@ -44,10 +44,10 @@ package struct ScrubSummary: Sendable {
         package var updated = 0
         package var removed = 0
 
-        /// Files of a copied directory for which what was acknowledged holds again.
+        /// Files of a copied directory whose acknowledgements are valid again.
         package var adopted = 0
 
-        /// Where the catalog is that was of no more use.
+        /// New path of a catalog that was damaged; nil if it was not.
         package var movedTo: String?
     }
 
@@ -57,12 +57,12 @@ package struct ScrubSummary: Sendable {
     }
 }
 
-/// How far a scrub is.
+/// How much of a scrub is done.
 package struct ScrubProgress: Sendable {
-    /// Files that were looked at, and bytes that were read.
+    /// Number of files that were checked, and of bytes that were read.
     package var files = 0
     package var bytes: UInt64 = 0
 
-    /// What the catalog lets expect.
+    /// Files and bytes according to the catalog.
     package var expected: ScrubSummary.Count?
 }

@@ -2,7 +2,7 @@ package import Glibc
 import TransferModel
 import TransferSystem
 
-/// What is kept about a worker that a signal ended.
+/// The report about a worker that a signal has ended.
 package struct CrashReport: Sendable {
     /// UTC, in seconds since 1970.
     let time: time_t
@@ -10,9 +10,9 @@ package struct CrashReport: Sendable {
     let process: pid_t
     /// The program and its version.
     let agent: String
-    /// How long the worker has lived.
+    /// Seconds that the worker has lived.
     let seconds: Int
-    /// What the worker could write itself; it may be anything.
+    /// What the worker itself has written; these may be any bytes.
     let words: [UInt8]
 
     package init(time: time_t, signal: Int32, process: pid_t, agent: String, seconds: Int, words: [UInt8]) {
@@ -20,10 +20,10 @@ package struct CrashReport: Sendable {
         (self.agent, self.seconds, self.words) = (agent, seconds, words)
     }
 
-    /// In the name of the signal there is no blank: file names are made of it.
+    /// Name of the signal without blanks, for file names.
     var signalName: String { SignalName.of(signal).replacing(" ", with: "-") }
 
-    /// The time for a file's name, which sorts as the times do.
+    /// The time for a file name, which sorts like the times.
     var stamp: String { moment.text(.seconds, .name) }
 
     var text: [UInt8] {

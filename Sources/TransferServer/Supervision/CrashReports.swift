@@ -3,23 +3,23 @@ import Glibc
 import TransferModel
 package import TransferSystem
 
-/// The reports about workers that a signal ended: files in the server's own folder, of which the newest stay. What a list
-/// of them says is in their names, so nobody has to read what a broken process has written.
+/// The reports about workers that signals have ended: files in the server's own folder, of which the newest are kept. A list of them only
+/// uses their names, so that the server need not read what a broken process has written.
 package struct CrashReports: Sendable {
-    /// What is known of one from its name.
+    /// The facts that the name of a report has.
     package struct Entry: Equatable, Sendable {
-        /// As RFC 3339 has it.
+        /// In the format of RFC 3339.
         package let time: String
         package let signal: String
         package let name: String
 
-        /// - Returns: nothing for what is not named like a report.
+        /// - Returns: nil if the name is not that of a report.
         init?(_ name: String) {
             let parts = name.split(separator: "_")
             guard parts.count == 3, parts[0].utf8.count == 20, parts[2].hasSuffix(CrashReports.ending) else {
                 return nil
             }
-            // A character can have several bytes, and somebody else may have put the file there.
+            // A character can have several bytes, and another process may have put the file there.
             let bytes = Array(parts[0].utf8)
             guard bytes.allSatisfy({ $0 < 0x80 }) else { return nil }
             time = [bytes[..<13], bytes[14..<16], bytes[17...]].map { String(decoding: $0, as: UTF8.self) }
@@ -29,15 +29,15 @@ package struct CrashReports: Sendable {
         }
     }
 
-    /// The folder's name in the server's own.
+    /// Name of the folder in the server's own folder.
     static let folder = "crashes"
 
-    /// How many stay: each is 65 KiB at most.
+    /// Most reports that are kept; each has at most 65 KiB.
     static let most = 20
 
     fileprivate static let ending = ".txt"
 
-    /// The server's directory.
+    /// Path of the server's directory.
     private let directory: String
 
     package init(of directory: String) {
@@ -46,7 +46,7 @@ package struct CrashReports: Sendable {
 
     package var path: String { "\(directory)/\(RelativePath.reservedName)/\(Self.folder)" }
 
-    /// The oldest first.
+    /// All reports, the oldest first.
     package var all: [Entry] {
         guard let stream = opendir(path) else { return [] }
         defer { closedir(stream) }
@@ -60,7 +60,7 @@ package struct CrashReports: Sendable {
         return entries.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
 
-    /// Writes a report and removes the oldest beyond those that stay. The folder is made if the server's own is there.
+    /// Writes a report and removes the oldest ones above `most`. Makes the folder if the server's own folder exists.
     package func keep(_ report: CrashReport) throws(SystemError) {
         let own = try Self.open(RelativePath.reservedName, in: Self.open(directory, follows: true))
         let number = own.number

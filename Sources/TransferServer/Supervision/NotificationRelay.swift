@@ -3,18 +3,18 @@ import Glibc
 package import TransferIO
 package import TransferSystem
 
-/// Passes what a worker says on to the service manager, which listens to the process that it has started and to no other.
+/// Passes a worker's messages to the service manager, which only listens to the process that it has started.
 package final class NotificationRelay: Sendable {
-    /// Bytes of one message; what is longer is cut, and none is.
+    /// Most bytes of one message; a longer one would be cut, but none is longer.
     private static let longest = 4096
 
     private let notifier: ServiceNotifier
-    /// Where messages arrive.
+    /// Descriptor on which messages arrive.
     package let number: Int32
     /// The other end, for workers.
     package let workerEnd: Int32
 
-    /// - Parameter notifier: leads to the manager.
+    /// - Parameter notifier: sends to the service manager.
     package init(_ notifier: ServiceNotifier) throws(SystemError) {
         self.notifier = notifier
         var ends: [Int32] = [-1, -1]
@@ -28,10 +28,10 @@ package final class NotificationRelay: Sendable {
         close(workerEnd)
     }
 
-    /// Passes on all that has come.
+    /// Passes on all messages that have arrived.
     ///
-    /// - Parameter isStopping: whether the service ends. A manager that is told so by a worker which somebody else has
-    ///   asked to end would wait for the end of the service, and kill it when that does not come.
+    /// - Parameter isStopping: whether the service ends. If not, a worker's message that it stops is dropped: another process has asked the
+    ///   worker to end. The manager would wait for the end of the service, and kill it when that does not happen.
     package func pass(isStopping: Bool) {
         var message = [UInt8](repeating: 0, count: Self.longest)
         while case let count = recv(number, &message, message.count, 0), count > 0 {
@@ -40,9 +40,9 @@ package final class NotificationRelay: Sendable {
         }
     }
 
-    /// What a message begins with that says so (sd_notify(3)).
+    /// First bytes of the message that a worker stops (sd_notify(3)).
     private static let stopping = Array("STOPPING=1".utf8)
 
-    /// Says something itself.
+    /// Sends a message of the supervisor itself.
     package func say(_ message: String) { notifier.send(Array(message.utf8)[...]) }
 }

@@ -6,19 +6,20 @@ import TransferSystem
 package enum SocketActivation {
     private static let variable = (process: "LISTEN_PID", count: "LISTEN_FDS", names: "LISTEN_FDNAMES")
 
-    /// The number of the first one: SD_LISTEN_FDS_START.
+    /// Number of the first socket: SD_LISTEN_FDS_START.
     private static let first: Int32 = 3
 
-    /// More than anybody listens on; a number from the environment must not become a loop without end.
+    /// More sockets than any server needs; without a limit, a number from the environment could cause an endless loop.
     private static let most: Int32 = 1024
 
     /// Whether sockets are meant for this process.
     package static var isOffered: Bool { number(variable.process) == getpid() && number(variable.count) ?? 0 > 0 }
 
-    /// The sockets that were meant for this process. Those that it starts get no word of them.
+    /// Takes the sockets that were meant for this process, and removes the variables, so that child processes do not
+    /// see them.
     ///
-    /// - Returns: none where there is no such manager.
-    /// - Throws: when one of them is no socket that connections can be accepted on.
+    /// - Returns: empty if no manager has passed sockets.
+    /// - Throws: `ServerError` if one of them is not a listening socket.
     package static func take() throws(ServerError) -> [BoundSocket] {
         defer { for name in [variable.process, variable.count, variable.names] { unsetenv(name) } }
         guard let process = number(variable.process), process == getpid(), let count = number(variable.count) else {

@@ -4,24 +4,24 @@ import TransferModel
 import TransferProtocol
 package import TransferSystem
 
-/// Holds a server's listening sockets and keeps a worker running behind them, which is this program once more. While one
-/// has died and the next one starts, connections wait in the kernel's queue. It has one thread, knows nothing of clients,
-/// and reads no byte of theirs, so what ends a worker leaves it standing.
+/// Holds a server's listening sockets and keeps a worker running behind them, which is another process of this program. While a worker has
+/// died and the next one starts, connections wait in the kernel's queue. The supervisor has one thread and reads no byte from clients, so
+/// that what ends a worker does not end it.
 package struct Supervisor: ~Copyable {
-    /// Why it ends.
+    /// The reason why the supervisor ends.
     package enum End: Equatable, Sendable {
-        /// The worker ended by itself.
+        /// The worker has exited by itself.
         case exited(Int32)
-        /// A signal ended it when it was already told to stop.
+        /// A signal has ended the worker after it was asked to stop.
         case killed(by: Int32)
-        /// It was told to stop while no worker ran.
+        /// The supervisor was asked to stop while no worker ran.
         case stopped
     }
 
-    /// How long to wait before the next worker, after those that died soon.
+    /// Times to wait before the next worker, after workers that died soon.
     private static let waits = (first: Interval.milliseconds(20), longest: Interval.seconds(2))
 
-    /// A worker that has lived so long has not died of how it was started.
+    /// A worker that has lived longer did not die because of how it was started.
     private static let longLife = Interval.seconds(10)
 
     private let sockets: [ServerSocket]
@@ -41,12 +41,12 @@ package struct Supervisor: ~Copyable {
     private var lastSignal: Int32?
 
     /// - Parameters:
-    ///   - sockets: become the supervisor's.
+    ///   - sockets: the supervisor owns them from now on.
     ///   - directory: the server's, for reports.
     ///   - agent: the program and its version.
-    ///   - relay: to the service manager, where there is one.
-    ///   - lock: a descriptor of the directory's lock, for all workers; becomes the supervisor's.
-    /// - Throws: when signals cannot be waited for.
+    ///   - relay: to the service manager; nil without one.
+    ///   - lock: a descriptor of the directory's lock, for all workers; the supervisor owns it from now on.
+    /// - Throws: `SystemError` if signals cannot be waited for.
     package init(
         sockets: [ServerSocket], directory: String, agent: String, relay: NotificationRelay?, lock: Int32? = nil
     ) throws(SystemError) {
@@ -58,9 +58,9 @@ package struct Supervisor: ~Copyable {
         signals = try SignalQueue([SIGTERM, SIGINT, SIGHUP, SIGCHLD])
     }
 
-    /// Supervises until the worker ends by itself, or is told to.
+    /// Supervises until a worker exits by itself, or the supervisor is asked to stop.
     ///
-    /// - Throws: when no worker can be started.
+    /// - Throws: `SystemError` if the first worker cannot be started.
     package mutating func run() throws(SystemError) -> End {
         defer { closeSockets() }
         while true {
@@ -74,7 +74,7 @@ package struct Supervisor: ~Copyable {
         }
     }
 
-    /// A system that has no process or memory to give now may have it later; only the first worker has to start at once.
+    /// A system without a free process or memory may have one later; only the first worker has to start at once.
     private mutating func startOrWait() throws(SystemError) {
         do throws(SystemError) {
             try start()
@@ -101,7 +101,7 @@ package struct Supervisor: ~Copyable {
         begun = .now
     }
 
-    /// Until a signal comes, the worker has something for the service manager, or it is time for the next one.
+    /// Waits until a signal or a message of the worker arrives, or the next worker is due.
     private func wait() {
         var entries = [pollfd(fd: signals.number, events: Int16(POLLIN), revents: 0)]
         if let relay { entries.append(pollfd(fd: relay.number, events: Int16(POLLIN), revents: 0)) }
@@ -110,7 +110,7 @@ package struct Supervisor: ~Copyable {
             let left = max(0, (nextStart - .now).nanoseconds)
             milliseconds = Int32(clamping: left / 1_000_000 + 1)
         }
-        // An interrupted wait is a short one.
+        // A wait that a signal interrupts counts as over.
         _ = poll(&entries, nfds_t(entries.count), milliseconds)
         relay?.pass(isStopping: isStopping)
     }
@@ -118,14 +118,14 @@ package struct Supervisor: ~Copyable {
     private mutating func receive(_ signal: SignalQueue.Arrival) {
         switch signal.number {
         case SIGCHLD: break
-        // A terminal that has hung up asks for the end, a program for reading files again.
+        // A terminal that has hung up asks for the end; a process that sends SIGHUP asks to read files again.
         case SIGHUP where signal.isSent: worker?.send(SIGHUP)
         case SIGHUP: if !SignalQueue.isIgnored(SIGHUP) { stop(SIGTERM) }
         default: stop(signal.number)
         }
     }
 
-    /// Nobody else gets in, as with a server that nobody supervises.
+    /// Closes the listening sockets first, so that no further client can connect.
     private mutating func stop(_ signal: Int32) {
         isStopping = true
         closeSockets()
@@ -141,7 +141,7 @@ package struct Supervisor: ~Copyable {
         worker = nil
         relay?.pass(isStopping: isStopping)
         switch end {
-        // A worker that was asked to end by somebody else, as of the kernel's helpers when memory runs short.
+        // Another process has asked the worker to end, such as a daemon that acts when memory is short.
         case .exited(0) where !isStopping:
             keepReport(of: process.number, SIGTERM)
             died(of: SIGTERM)
@@ -162,7 +162,7 @@ package struct Supervisor: ~Copyable {
         relay?.say("STATUS=Starting again after \(SignalName.of(signal))")
     }
 
-    /// What cannot be written is lost; the next worker is needed more.
+    /// A report that cannot be written is lost: starting the next worker is more important.
     private mutating func keepReport(of process: pid_t, _ signal: Int32) {
         var words: [UInt8] = []
         if let file = report.take() { words = CrashHandler.report(in: file) }

@@ -2,30 +2,30 @@ package import Glibc
 import TransferModel
 import TransferSystem
 
-/// What a supervisor tells its worker: an environment variable with numbers. Descriptors keep theirs.
+/// What a supervisor passes to its worker: an environment variable with numbers. Descriptors keep their numbers.
 package struct WorkerOrders: Equatable, Sendable {
     package static let variable = "TRANSFER_SUPERVISOR"
 
-    /// The process that supervises.
+    /// Process ID of the supervisor.
     package var supervisor: pid_t
-    /// To write to when a signal ends it.
+    /// Descriptor of memory for a report, written when a signal ends the worker.
     package var report: Int32
-    /// To send messages for the service manager to.
+    /// Descriptor for messages to the service manager; nil without one.
     package var notifications: Int32?
-    /// Bound and listening.
+    /// Sockets that are bound and listen.
     package var listeners: [Listener] = []
-    /// Workers that a signal ended before this one.
+    /// Number of workers that signals have ended before this one.
     package var restarts = 0
-    /// What ended the last one.
+    /// The signal that ended the last worker; nil for the first worker.
     package var lastSignal: Int32?
-    /// Of the directory's lock, which the supervisor has taken; nil where the worker takes it.
+    /// Descriptor of the directory's lock, which the supervisor has taken; nil if the worker takes it.
     package var lock: Int32?
 
     /// A socket that is handed over.
     package struct Listener: Equatable, Sendable {
         package let number: Int32
 
-        /// The mark of what it is for; nothing for the usual front ends.
+        /// Identifies the listener's use (`ListenerUse.mark`); nil for the usual front ends.
         package let mark: Int32?
 
         package init(_ number: Int32, mark: Int32? = nil) {
@@ -46,7 +46,7 @@ package struct WorkerOrders: Equatable, Sendable {
             separator: " ")
     }
 
-    /// - Returns: nothing for what `text` does not give.
+    /// - Returns: nil if the text does not have the form of `text`.
     package init?(_ text: String) {
         let words = text.split(separator: " ", omittingEmptySubsequences: false)
         let numbers = words.compactMap { Int32($0) }
@@ -65,13 +65,13 @@ package struct WorkerOrders: Equatable, Sendable {
         }
     }
 
-    /// Those of this process, which then no longer hands them on.
+    /// Takes the orders of this process, and removes the variable, so that child processes do not see it.
     ///
-    /// A supervisor may have ended before its worker asks. The worker has orders even so, and their supervisor is no longer its
-    /// parent: it has to end, because nothing would ever end it. It is known by the memory for its report, which it has only
-    /// from a supervisor.
+    /// The supervisor may have ended before its worker calls this. The worker has orders even so, and the supervisor in them is no longer
+    /// its parent; the worker then has to end, because no supervisor would ever end it. Such orders are recognised by the memory for the
+    /// report, which only a supervisor passes.
     ///
-    /// - Returns: nil in a process without a supervisor, also if its environment has the variable.
+    /// - Returns: nil in a process without a supervisor, even if its environment has the variable.
     package static func take() -> WorkerOrders? {
         guard let text = getenv(variable).map({ String(cString: $0) }) else { return nil }
         unsetenv(variable)
