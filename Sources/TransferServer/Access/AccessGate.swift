@@ -4,7 +4,7 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// Decides which clients may come in, and whether they still may, by lists that change while the server runs.
+/// Decides which clients may connect, and whether they still may, by lists that can change while the server runs.
 final class AccessGate: Sendable {
     private let authenticator: Authenticator
     private let log: Log
@@ -25,13 +25,13 @@ final class AccessGate: Sendable {
         }
     }
 
-    /// Looks at the link that a browser shows, without using it up.
+    /// Checks the sign-in link that a browser shows, without using it up.
     func link(_ secret: String, _ credentials: Credentials) throws(Refusal) -> AccessToken {
         defer { logFaults() }
         return try authenticator.link(secret, credentials, at: .now, .now)
     }
 
-    /// Begins the session of a browser, and uses its link up.
+    /// Begins the session of a browser, and uses its sign-in link up.
     func beginSession(
         _ secret: String, _ credentials: Credentials
     ) throws(Refusal) -> (secret: AccessSecret, session: AccessToken) {
@@ -39,12 +39,12 @@ final class AccessGate: Sendable {
         return try authenticator.beginSession(secret, credentials, at: .now, .now)
     }
 
-    /// - Returns: whether there was such a session.
+    /// - Returns: whether the session existed.
     func endSession(_ id: String) throws(AccessFault) -> Bool { try authenticator.endSession(id) }
 
-    /// Asks whether a client may still come in, and renews what it may do.
+    /// Rechecks whether a client may still connect, and renews its rights.
     ///
-    /// - Returns: why it may begin nothing any more.
+    /// - Returns: why the client may begin nothing any more; nil if it may.
     func recheck(_ caller: inout Caller) -> Refusal? {
         defer { logFaults() }
         do throws(Refusal) {
@@ -55,45 +55,45 @@ final class AccessGate: Sendable {
         }
     }
 
-    /// Who is in the lists and has a mailbox.
+    /// The people in the lists who have mailboxes.
     var listed: [AccessPerson] { authenticator.people(at: .now) }
 
-    /// - Returns: nothing for a name that nobody has, or not any more.
+    /// - Returns: nil if no person has the name, or has it any more.
     func listed(_ name: String) -> AccessPerson? { authenticator.person(name, at: .now) }
 
-    /// Whether anybody in the lists has the name.
+    /// Whether any line of the lists has the name.
     func hasLine(for name: String) -> Bool { authenticator.hasLine(for: name) }
 
-    /// Has names kept from clients that choose their own.
+    /// Reserves names, so that clients that choose their own name cannot have them.
     func reserve(_ isReserved: @escaping @Sendable (String) -> Bool) { authenticator.reserve(isReserved) }
 
     /// Whether all of the lists could be read.
     var hasWholeLists: Bool { authenticator.isComplete }
 
-    /// Says what is wrong with the lists of who may come in.
+    /// Logs what is wrong with the lists of keys and tokens.
     private func logFaults() {
         let faults = authenticator.takeFaults()
         if !faults.isEmpty { log.write(faults.map { .accessFault($0) }) }
     }
 }
 
-/// When one connection last asked what its client may do. What the client begins is always asked about; what is under way is asked
-/// about again when the answer has become old.
+/// Decides when one connection has to recheck its client's rights: before everything that the client begins, and again during an upload
+/// when the last answer is old.
 struct AccessRecheck {
-    /// Nanoseconds after which an answer is old: an access that was taken back ends what is under way within as much.
+    /// Nanoseconds for which an answer is valid: after access was taken back, running uploads end within this time.
     private static let holds: Int64 = 100_000_000
 
     private let gate: AccessGate?
     private var asked: Int64 = 0
 
-    /// - Parameter gate: nil where everybody may come in.
+    /// - Parameter gate: nil if every client may connect.
     init(_ gate: AccessGate?) { self.gate = gate }
 
     var isDue: Bool { monotonicNanoseconds() - asked >= Self.holds }
 
-    /// Asks now, and renews what the client may do.
+    /// Rechecks now, and renews the client's rights.
     ///
-    /// - Returns: why the client may begin nothing any more.
+    /// - Returns: why the client may begin nothing any more; nil if it may.
     mutating func ask(_ caller: inout Caller) -> Refusal? {
         asked = monotonicNanoseconds()
         return gate?.recheck(&caller)

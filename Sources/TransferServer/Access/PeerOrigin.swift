@@ -1,24 +1,24 @@
 import TransferIO
 import TransferSystem
 
-/// Where a connection comes from.
+/// The client's end of a connection.
 struct PeerOrigin: Equatable, Sendable {
-    /// The address, for logs.
+    /// The address as the log shows it.
     let name: String
 
-    /// What it is held against; nothing for this machine.
+    /// The network that limits count the client for; nil for this machine.
     let network: PeerNetwork?
 
     var isLocal: Bool
 
-    /// Whether it is believed when it says whom it asks for.
+    /// Whether it is a trusted proxy, which is believed when it says for which client it asks.
     var isProxy = false
 }
 
 extension PeerOrigin {
     init(_ address: SocketAddress, _ configuration: ServerConfiguration) {
         let isProxy = configuration.trustedProxies.contains { $0.contains(address) }
-        // All clients of a proxy share its address, so places are not counted for it.
+        // All clients of a proxy share its address, so connections from it are not counted.
         self.init(
             name: address.description, network: isProxy ? nil : configuration.network(address),
             isLocal: address.isLocal, isProxy: isProxy)

@@ -3,7 +3,7 @@ import TransferIO
 import TransferIntake
 import TransferSystem
 
-/// The accounts that pay for work on the pool, of all who have a connection.
+/// The accounts of all connected clients, which are charged for work on the pool.
 final class ClientAccounts: Sendable {
     private struct Entry {
         let account = PoolAccount()
@@ -12,7 +12,7 @@ final class ClientAccounts: Sendable {
 
     private let entries = Locked([AccountHolder: Entry]())
 
-    /// - Returns: the account, which is to be left again when no work for it is under way.
+    /// - Returns: the account; `leave` has to be called when no more work is charged on it.
     func enter(_ holder: AccountHolder) -> PoolAccount {
         entries.withLock { entries in
             entries[holder, default: Entry()].connections += 1
@@ -33,7 +33,7 @@ extension AccountHolder {
         self = origin.network.map { .network($0) } ?? .thisMachine
     }
 
-    /// - Parameter origin: where a client comes from that showed nothing.
+    /// - Parameter origin: is charged if the client has shown no credentials.
     init(_ grant: Grant, _ origin: PeerOrigin) {
         self = grant.source == .everyone ? AccountHolder(origin) : .client(grant.source)
     }

@@ -1,55 +1,54 @@
 import TransferSystem
 
-/// Who may be connected: decides of each newcomer by counts alone. Sans-IO.
+/// Decides whether a new connection gets a place, by counts alone. Does no I/O.
 ///
-/// A connection is *pending* until its handshake is done. Pending ones cost an attacker nothing but a socket, so they give
-/// way to newcomers: the longest pending one of the network that has most of them. A network that opens thousands
-/// therefore only loses its own.
+/// A connection is *pending* until its handshake is done. Pending connections cost an attacker only a socket, so new connections replace
+/// them: the longest pending one of the network that has most of them. A network that opens thousands therefore only loses its own.
 ///
-/// The last eighth of all places is for networks that have none. When these are used up as well, the network that has most
-/// loses its oldest connection to a network that has none.
+/// The last eighth of all places is for networks that have no connection. When these are used up as well, the network with most connections
+/// loses its oldest one to a network without one.
 struct ConnectionLimits {
-    /// How many there may be of everything, each at least 1.
+    /// The limits; each is at least 1.
     struct Limits: Equatable, Sendable {
-        /// Connections at once.
+        /// Connections at the same time.
         var connections: Int
-        /// Of these, from one network.
+        /// Connections from one network at the same time.
         var perNetwork: Int
         /// Connections whose handshake is not done.
         var pending: Int
-        /// Connections that are being told why they are turned away; the others are only closed.
+        /// Connections that receive the reason why they are refused; the others are only closed.
         var refusals = 64
     }
 
-    /// Why a newcomer, or a connection that was there, has no place.
+    /// Why a new or an open connection has no place.
     enum Shortage: String, CaseIterable, Sendable {
-        /// Its network has as many as one may have.
+        /// Its network has as many connections as it may have.
         case perNetwork = "per_address"
-        /// Too many connections are pending, and it has been so for longest.
+        /// Too many connections are pending, and this one has been for longest.
         case pending = "handshakes"
-        /// The places that are left are for networks that have none.
+        /// The remaining places are for networks that have no connection.
         case places
     }
 
-    /// What becomes of a newcomer.
+    /// The decision about a new connection.
     enum Verdict: Equatable {
-        /// It may come in, as soon as there is a place.
+        /// It gets a place, as soon as one is free.
         case admitted(evicting: Victim?)
-        /// It may not. `refused` has to be called when it was told.
+        /// It gets none. If `isTold` is true, the caller has to send the reason, and to call `refused` afterwards.
         case refused(Shortage, isTold: Bool)
     }
 
-    /// A connection that has to end for a newcomer.
+    /// A connection that has to end so that a new one gets its place.
     struct Victim: Equatable {
         let number: Int
         let shortage: Shortage
     }
 
     private var limits: Limits
-    /// Every connection that holds a place, with its network.
+    /// Connections that have a place, with their networks.
     private var networks: [Int: PeerNetwork?] = [:]
     private var counts: [PeerNetwork: Int] = [:]
-    /// In the order in which they came.
+    /// Numbers of pending connections, the oldest first.
     private var pending: [PeerNetwork?: [Int]] = [:]
     private var pendingCount = 0
     private var refusals = 0
@@ -58,19 +57,19 @@ struct ConnectionLimits {
         self.limits = limits
     }
 
-    /// Connections that hold a place.
+    /// Number of connections that have a place.
     var count: Int { networks.count }
 
-    /// Lets so many come from one network from now on; nobody who is there has to go.
+    /// Changes the limit for one network; open connections stay.
     mutating func change(perNetwork limit: Int) {
         limits.perNetwork = limit
     }
 
-    /// Somebody has come.
+    /// Decides about a new connection.
     ///
     /// - Parameters:
-    ///   - number: of the connection; they grow.
-    ///   - network: where it comes from; nothing for one that is not held against anybody.
+    ///   - number: its number; later connections have greater numbers.
+    ///   - network: its network; nil if it is counted for none.
     mutating func arrive(_ number: Int, from network: PeerNetwork?) -> Verdict {
         if let shortage = shortage(for: network) {
             guard refusals < limits.refusals else { return .refused(shortage, isTold: false) }
@@ -90,7 +89,7 @@ struct ConnectionLimits {
         return count >= limits.connections - limits.connections / Self.keptPart ? .places : nil
     }
 
-    /// One part of so many of all places is for networks that have none.
+    /// One part in this many of all places is for networks that have no connection.
     private static let keptPart = 8
 
     private func victim(for network: PeerNetwork?) -> Victim? {
@@ -106,14 +105,14 @@ struct ConnectionLimits {
         }
     }
 
-    /// Its handshake can begin.
+    /// Notes that the handshake can begin.
     mutating func begin(_ number: Int) {
         guard let network = networks[number] else { return }
         pending[network, default: []].append(number)
         pendingCount += 1
     }
 
-    /// Its handshake is done.
+    /// Notes that the handshake is done.
     mutating func establish(_ number: Int) {
         guard let network = networks[number], let index = pending[network]?.firstIndex(of: number) else { return }
         pending[network]?.remove(at: index)
@@ -121,9 +120,9 @@ struct ConnectionLimits {
         pendingCount -= 1
     }
 
-    /// It is over, or has to be.
+    /// Releases the place of a connection.
     ///
-    /// - Returns: whether it held a place.
+    /// - Returns: whether it had a place.
     @discardableResult
     mutating func leave(_ number: Int) -> Bool {
         establish(number)
@@ -132,12 +131,12 @@ struct ConnectionLimits {
         return true
     }
 
-    /// One that was turned away has been told.
+    /// Notes that a refused connection has received the reason.
     mutating func refused() {
         refusals -= 1
     }
 
-    /// Of the network that has most of them.
+    /// The longest pending connection of the network that has most pending ones.
     private var longestPending: Int? {
         let crowd = pending.max { ($0.value.count, -($0.value.first ?? 0)) < ($1.value.count, -($1.value.first ?? 0)) }
         return crowd?.value.first

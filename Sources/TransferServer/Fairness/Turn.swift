@@ -1,10 +1,9 @@
 import TransferIO
 import TransferSystem
 
-/// A thread's work for one client, until others have to have their turn.
+/// A worker's time on a thread for one client, until other clients have their turn.
 struct Turn {
-    /// Nanoseconds that it may last while others wait: many times what a change of thread costs, and little of what anybody
-    /// notices.
+    /// Longest turn in nanoseconds while other clients wait: many times the cost of changing threads, and too short for people to notice.
     static let longest: Int64 = 4_000_000
 
     private let pool: BlockingPool

@@ -4,34 +4,34 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// A connection that was accepted, on one loop for life. Finds out how both sides talk and which front end the client means;
-/// from there on that front end's session has it, and nothing else of it is left here. While the client rests there is no session
-/// and no task, and the next byte brings both back.
+/// An accepted connection, on one loop for its whole life. It finds out whether the client uses TLS and which front end it means; from then
+/// on that front end's session serves the client. While the client rests there is neither a session nor a task; the next byte makes both
+/// again.
 ///
 /// ```
-///   accepted ──TLS, where there is any──► secured ──ALPN, or first bytes──► session ──silence──► resting
+///   accepted ──TLS, if the listener has it──► secured ──ALPN, or first bytes──► session ──silence──► resting
 ///      │ handshake failed, too slow, …                                         ▲                  │ │
 ///      └──► ended, without a word ◄── too long, the server stops ──────────────┼──────────────────┘ │
 ///                                                                              └─────── bytes ──────┘
 /// ```
 actor AcceptedConnection {
-    /// Why there is no session.
+    /// Why the connection ends without a session.
     private enum Ending {
-        /// The client has gone before it said anything.
+        /// The client has closed the connection before it sent anything.
         case done
         case lost(String)
-        /// There is no TLS with this client.
+        /// The TLS handshake with the client failed.
         case insecure(String)
-        /// The client is turned away or was given up.
+        /// The client is refused or was given up.
         case fault(ProtocolFault)
-        /// The server is going.
+        /// The server is stopping and ends the connection.
         case shutdown
     }
 
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// What can be seen of it from elsewhere.
+    /// What the status shows of the connection.
     nonisolated let progress: ConnectionProgress
 
     let driver: ConnectionDriver
@@ -40,25 +40,25 @@ actor AcceptedConnection {
     private let core: ServerCore
     private let settings: ServerSettings
     private let frontEnds: FrontEnds
-    /// Nothing where connections are not encrypted.
+    /// Nil if connections of this listener are not encrypted.
     private let tls: TLSContext?
     private var choice: FrontEndChoice
     private var served: (any ServedConnection)?
     private var resting: (any RestingSession)?
     private var ending: Ending?
-    /// Whether the server is going, whatever the session makes of that.
+    /// Whether the server is stopping; kept for a client that rests afterwards.
     private var isLeaving = false
     /// The deadline of the handshake, or of a client that rests.
     private var timer: EventLoop.Timer?
-    /// Called once, when nothing of the connection is left.
+    /// Called once, after everything else of the connection has ended.
     private let whenOver: @Sendable () async -> Void
 
     private var peer: String { origin.name }
 
     /// - Parameters:
-    ///   - number: of the connection; they grow.
-    ///   - refusal: what the client is told, and then nothing else.
-    ///   - whenOver: called once, when the socket is closed and nothing of the connection is left.
+    ///   - number: number of the connection; later connections have greater numbers.
+    ///   - refusal: the only thing that the client receives; nil if it is served.
+    ///   - whenOver: called once, when the socket is closed and everything else of the connection has ended.
     init(
         _ number: Int, from origin: PeerOrigin, on terms: Listener.Terms, loop: EventLoop, _ core: ServerCore,
         refusal: ProtocolFault? = nil, whenOver: @escaping @Sendable () async -> Void
@@ -74,35 +74,35 @@ actor AcceptedConnection {
         ending = refusal.map { .fault($0) }
     }
 
-    /// Lives through the whole connection, or until its client rests.
+    /// Serves the connection until it ends or its client rests.
     ///
-    /// - Parameter descriptor: the connected socket's, which becomes the connection's.
+    /// - Parameter descriptor: the connected socket, which the connection owns from now on.
     func run(_ descriptor: Int32) async {
         guard open(descriptor) else { return await whenOver() }
         if let frontEnd = await choose() { await lead(begin(frontEnd)) } else { await finish() }
     }
 
-    /// Lets the session come to its end. Without one nothing is under way.
+    /// Lets the session finish; without a session the connection ends.
     func drain() async {
         isLeaving = true
         guard let served else { return end(.shutdown) }
         await served.drain()
     }
 
-    /// Waits for nothing more.
+    /// Ends the session without waiting.
     func stop() async {
         isLeaving = true
         guard let served else { return end(.shutdown) }
         await served.stop()
     }
 
-    /// Ends at once, because others need the place.
+    /// Ends at once, because another connection needs the place.
     ///
-    /// - Parameter fault: what the client is told.
+    /// - Parameter fault: what the client receives.
     func evict(for fault: ProtocolFault) async {
         if let served { return await served.evict(for: fault) }
         end(.fault(fault))
-        // It may not have begun to run; then it will find its end.
+        // If `run` has not begun, it will find the ending.
         if driver.socket != nil { driver.close() }
     }
 
@@ -140,7 +140,7 @@ actor AcceptedConnection {
             received: received, refusal: refusal)
     }
 
-    /// Hands the connection over, until it is over or the client rests.
+    /// Hands the connection to a session, until that ends or the client rests.
     private func lead(_ served: any ServedConnection) async {
         disarm()
         self.served = served
@@ -159,18 +159,18 @@ actor AcceptedConnection {
 // MARK: Choosing
 
 extension AcceptedConnection {
-    /// The first byte of a record of a TLS handshake (RFC 8446, section 5.1).
+    /// First byte of a TLS handshake record (RFC 8446, section 5.1).
     private static let handshakeRecord: UInt8 = 22
 
-    /// Finds out how the client talks, and what.
+    /// Finds out whether the client uses TLS, and which front end it means.
     ///
-    /// - Returns: nothing where this side may not say a word: before there is TLS, and when the connection is broken.
+    /// - Returns: nil if the server must not send a word: before TLS is established, and when the connection is broken.
     private func choose() async -> (any FrontEnd)? {
         do throws(StreamError) {
             guard let tls else { return try await chooseByBytes() }
             return try await choose(tls)
         } catch {
-            // Whoever was encrypted already has broken the connection, and not failed to encrypt it.
+            // After the handshake, an error is a broken connection rather than a failed handshake.
             let isInsecure = tls != nil && driver.socket?.security == nil
             end(isInsecure ? .insecure(error.reason) : .lost(error.reason))
             return nil
@@ -194,7 +194,7 @@ extension AcceptedConnection {
         return try await chooseByBytes()
     }
 
-    /// - Returns: nothing when the connection is ending.
+    /// - Returns: nil if the connection is ending.
     private func firstByte(_ socket: StreamSocket) async throws(StreamError) -> UInt8? {
         while ending == nil {
             switch try socket.firstByte() {
@@ -206,9 +206,9 @@ extension AcceptedConnection {
         return nil
     }
 
-    /// Receives as many bytes as it takes to know whom the client means, or gives it to whoever answers the others.
+    /// Receives as many bytes as the decision needs; clients that mean no other front end get the usual one.
     ///
-    /// - Parameter fault: why the client is turned away, whoever it is.
+    /// - Parameter fault: why the client is refused, by whatever front end it means; nil if it is served.
     private func chooseByBytes(thenRefusing fault: ProtocolFault? = nil) async throws(StreamError) -> any FrontEnd {
         while true {
             if ending != nil { choice.complete() }
@@ -222,7 +222,7 @@ extension AcceptedConnection {
         }
     }
 
-    /// - Returns: whether anything came, if only the end.
+    /// - Returns: whether bytes or the end of the stream arrived.
     private func receive() throws(StreamError) -> Bool {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: choice.room, alignment: 1)
         defer { buffer.deallocate() }
@@ -238,13 +238,13 @@ extension AcceptedConnection {
 // MARK: Resting
 
 extension AcceptedConnection {
-    /// Waits for the client to say something, with as little memory as that takes.
+    /// Waits for bytes from the client, with as little memory as possible.
     private func rest(_ session: any RestingSession) {
         resting = session
         progress.rests(true)
         armTimer()
         if isLeaving { end(.shutdown) }
-        // What has come since the session has looked has fired it.
+        // The signal keeps what has arrived since the session looked for the last time.
         driver.wake.call { [weak self] in self?.assumeIsolated { $0.goOn() } }
     }
 
@@ -279,7 +279,7 @@ extension AcceptedConnection {
         timer = nil
         guard ending == nil else { return }
         guard case .giveUp(let fault) = driver.liveness.expire(now: .now) else { return armTimer() }
-        // Whoever rests owes nothing.
+        // A client that rests owes no bytes, so its timeout is no fault.
         end(resting == nil ? .fault(fault) : .lost(fault.message))
     }
 }
@@ -296,7 +296,7 @@ extension AcceptedConnection {
         case .lost(let reason): log(.closed(peer: peer, reason: reason))
         case .done, nil: log(.closed(peer: peer, reason: "the client is done"))
         }
-        // Nothing was said.
+        // Returns false because no bytes wait to be sent.
         await driver.linger(on: loop) { false }
         driver.close()
         await whenOver()

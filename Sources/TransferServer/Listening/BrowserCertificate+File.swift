@@ -3,17 +3,18 @@ import TransferModel
 import TransferSystem
 
 extension BrowserCertificate {
-    /// The name of the file in the server's own folder.
+    /// Name of the file in the server's own folder.
     static let fileName = "browser.pem"
 
-    /// Bytes: a key and a certificate with the most names take some 20,000.
+    /// Bytes; a key and a certificate with the most names need about 20,000.
     private static let longestFile = 32 << 10
 
-    /// Reads what browsers are shown, or makes it durably where there is none, or where it has no longer all names or ends soon.
-    /// Its key stays, so that whoever knows it knows it on. A file that others can read, or that is damaged, is never replaced.
+    /// Reads the certificate for browsers. Makes a new one, durably, if the file does not exist, or if the certificate lacks names or
+    /// expires soon; the key stays the same, so that clients that know it recognise it. A file that other users can read, or that is
+    /// damaged, is never replaced.
     ///
-    /// - Parameter folder: the server's own.
-    /// - Returns: also whether it was made now.
+    /// - Parameter folder: the server's own folder.
+    /// - Returns: the certificate, and whether it was made now.
     static func kept(
         in folder: String, for names: [String], of owner: Owner, at now: Int64
     ) throws(ServerError) -> (certificate: BrowserCertificate, isNew: Bool) {

@@ -2,9 +2,9 @@ import TransferIO
 import TransferSystem
 
 extension Endpoint {
-    /// Sockets for programs that watch over the server. Blocks.
+    /// Binds sockets for monitoring programs. Blocks.
     ///
-    /// - Throws: `ServerError`; then none is open.
+    /// - Throws: `ServerError`; then all sockets are closed.
     func boundForProbes() throws(ServerError) -> [BoundSocket] {
         let addresses: [SocketAddress]
         do throws(ResolutionError) {

@@ -4,29 +4,29 @@ import TransferModel
 import TransferReceipts
 import TransferPorts
 
-/// What a server proves to be, and with what.
+/// The server's key and its TLS certificate.
 struct Identity {
-    /// Signs receipts; nothing where acknowledgements don't promise enough for that.
+    /// Signs receipts; nil if acknowledgements do not promise enough for receipts.
     var signer: ServerIdentity?
 
-    /// What keeps the uploads of clients apart.
+    /// The secret that separates the uploads of different clients.
     var secret = Bytes32()
 
-    /// For connections with TLS.
+    /// The context for connections with TLS.
     var tls: TLSContext?
 
-    /// Where that is the server's own.
+    /// Renews `tls` if the certificates are the server's own; nil otherwise.
     var ownTLS: OwnTLS?
 
-    /// What to say of it when the server starts to listen.
+    /// Events to log when the server starts to listen.
     var events: [LogEvent] = []
 
-    /// Reads the identity in the server's own folder, which the store has locked, or makes it there; and the certificate
-    /// where the operator has one.
+    /// Reads the identity from the server's own folder, which the store has locked, or makes it there; and reads the operator's
+    /// certificate, if there is one.
     ///
-    /// - Parameter frontEnds: what may run above TLS.
+    /// - Parameter frontEnds: the protocols that may run above TLS.
     init(_ configuration: ServerConfiguration, _ frontEnds: FrontEnds) throws(ServerError) {
-        // A receipt is worth no more than the acknowledgement.
+        // A receipt promises no more than the acknowledgement.
         let givesReceipts = configuration.durability == .commit
         let own = givesReceipts || configuration.security.isEncrypted ? try open(configuration) : nil
         if let own { secret = own.secret }
@@ -44,7 +44,7 @@ struct Identity {
         }
     }
 
-    /// The server's own folder.
+    /// Path of the server's own folder.
     private static func folder(of configuration: ServerConfiguration) -> String {
         "\(configuration.directory)/\(RelativePath.reservedName)"
     }

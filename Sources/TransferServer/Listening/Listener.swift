@@ -1,30 +1,30 @@
 package import TransferIO
 
-/// Where connections come in: an address, and what holds for those who come.
+/// A listening socket, and how connections to it are served.
 struct Listener {
-    /// What may be spoken, and how it is secured.
+    /// The protocols of a listener, and their encryption.
     struct Terms: Sendable {
         let frontEnds: FrontEnds
 
-        /// What connections are encrypted with from now on; nothing where they are not.
+        /// The TLS context for new connections; nil without encryption.
         let security: @Sendable () -> TLSContext?
     }
 
     let socket: ListeningSocket
     let terms: Terms
 
-    /// What is spoken here; nothing for the usual front ends.
+    /// Nil for the usual front ends.
     let use: ListenerUse?
 
-    /// Whether only programs that watch over the server come here.
+    /// Whether the listener is for monitoring programs only.
     var isForProbes = false
 }
 
-/// A socket that a server accepts on, and what is spoken there.
+/// A socket that a server accepts on, and its use.
 package struct ServerSocket: Sendable {
     package let socket: BoundSocket
 
-    /// What comes in here; nothing for the usual front ends.
+    /// Nil for the usual front ends.
     package let use: ListenerUse?
 
     package init(_ socket: BoundSocket, for use: ListenerUse? = nil) {

@@ -1,11 +1,11 @@
 package import TransferIO
 
-/// What a listener is for that has not the usual front ends.
+/// The use of a listener that does not have the usual front ends.
 package enum ListenerUse: Sendable {
     case classic(ClassicListener)
     case http(PlainHTTPListener)
 
-    /// What it is called, also by a later server.
+    /// Name of the listener, which is the same under later servers.
     var name: String {
         switch self {
         case .classic(let listener): listener.name
@@ -13,10 +13,10 @@ package enum ListenerUse: Sendable {
         }
     }
 
-    /// What a supervisor calls it.
+    /// The number by which a supervisor identifies the listener.
     package var mark: Int32 { Self.mark(of: name) }
 
-    /// 31 bits of a name (FNV-1a).
+    /// 31 bits of the hash of a name (FNV-1a).
     static func mark(of name: String) -> Int32 {
         let hash = name.utf8.reduce(into: UInt32(0x811C_9DC5)) { hash, byte in
             hash = (hash ^ UInt32(byte)) &* 0x0100_0193
@@ -36,7 +36,7 @@ package enum ListenerUse: Sendable {
     package var http: PlainHTTPListener? { if case .http(let listener) = self { listener } else { nil } }
 }
 
-/// Where a proxy brings what clients ask over HTTP. It knows no encryption, so nobody can show a key there.
+/// A listener for a reverse proxy. It has no encryption, so no client can show a key there.
 package struct PlainHTTPListener: Sendable {
     package let endpoint: Endpoint
 
@@ -46,6 +46,7 @@ package struct PlainHTTPListener: Sendable {
 
     var name: String { "http \(endpoint)" }
 
-    /// Of a Unix socket: a proxy mostly runs as another user, who can be in the server's group. Rights are asked all the same.
+    /// Mode of a Unix socket: a proxy usually runs as another user, who can be in the server's group. Clients' rights are checked all the
+    /// same.
     static let socketMode: UInt32 = 0o660
 }

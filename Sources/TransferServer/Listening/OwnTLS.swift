@@ -5,7 +5,7 @@ import TransferModel
 import TransferReceipts
 import TransferSystem
 
-/// TLS with the server's own identity, and with a certificate for browsers beside it where HTTP is spoken.
+/// TLS with the server's own key, and with a certificate for browsers if the server speaks HTTP.
 final class OwnTLS: Sendable {
     private let identity: ServerIdentity
     private let folder: String
@@ -14,15 +14,15 @@ final class OwnTLS: Sendable {
     private let shown = Locked<BrowserCertificate?>(nil)
 
     /// - Parameters:
-    ///   - folder: the server's own.
-    ///   - names: of the server.
+    ///   - folder: the server's own folder.
+    ///   - names: host names and addresses of the server.
     init(_ identity: ServerIdentity, in folder: String, names: [String], _ frontEnds: FrontEnds) {
         (self.identity, self.folder, self.names, self.frontEnds) = (identity, folder, names, frontEnds)
     }
 
-    /// What connections are encrypted with from now on, and what there is to say of it. Blocks.
+    /// Makes the context for new connections, and events to log. Blocks.
     ///
-    /// - Throws: when the certificate cannot be read, or made.
+    /// - Throws: `ServerError` if the certificate cannot be read or made.
     func open() throws(ServerError) -> (TLSContext, [LogEvent]) {
         let web = frontEnds.webProtocols
         var made: (certificate: BrowserCertificate, isNew: Bool)?
@@ -39,7 +39,7 @@ final class OwnTLS: Sendable {
         }
     }
 
-    /// Whether the certificate for browsers ends soon.
+    /// Whether the certificate for browsers expires soon.
     var isDue: Bool {
         guard let certificate = shown.withLock({ $0 }) else { return false }
         return !certificate.fits([], of: owner, at: Int64(time(nil)))
@@ -53,12 +53,12 @@ final class OwnTLS: Sendable {
 }
 
 extension FrontEnds {
-    /// Of what may run above TLS, what browsers speak.
+    /// The protocols that browsers speak.
     var webProtocols: [String] { protocols.filter { HTTPFrontEnd.names.contains($0) } }
 }
 
 extension ServerCore {
-    /// Takes another certificate for browsers before that of now ends. Connections go on as they are.
+    /// Replaces the certificate for browsers if it expires soon. Open connections continue.
     func renewBrowserCertificate() {
         guard let ownTLS, ownTLS.isDue else { return }
         do throws(ServerError) {

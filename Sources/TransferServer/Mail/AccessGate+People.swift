@@ -3,7 +3,7 @@ import TransferIntake
 import TransferMail
 import TransferModel
 
-/// Who is in the lists has a mailbox.
+/// Gives every person in the lists a mailbox.
 extension AccessGate: MailPeople {
     var people: [MailPerson] { listed.map(MailPerson.init) }
 
@@ -21,6 +21,6 @@ extension MailPerson {
 }
 
 extension Caller {
-    /// Whether it has a name under which something can wait for it, or that others see.
+    /// Whether the client has a name under which others can send to it.
     func hasMailbox(in intake: Intake) -> Bool { person != nil && intake.mailroom?.isOpen ?? false }
 }

@@ -8,7 +8,7 @@ import TransferPorts
 import TransferProtocol
 import TransferSystem
 
-/// Others see that the person of a connection is there, and the person hears of new mail where it wants to.
+/// Shows other clients that the person of a connection is there, and notifies the client of new mail if it wants that.
 ///
 /// ```
 ///   absent ──enter──► present ──watch──► listening ◄──news──► telling
@@ -17,10 +17,10 @@ final class MailWatch {
     private enum State {
         /// The client has no mailbox, or has not said who it is.
         case absent
-        /// Under this name; another line may give the client another one since.
+        /// The name under which the client was admitted; its name in the lists may have changed since.
         case present(String)
         case listening(String)
-        /// The pool looks what has come; whether more has come since.
+        /// The pool reads the newest delivery's number; `hasNews` says whether more has arrived since.
         case telling(String, hasNews: Bool)
     }
 
@@ -42,7 +42,7 @@ final class MailWatch {
         }
     }
 
-    /// The client was let in as this person.
+    /// Notes that the client was admitted as this person.
     func enter(_ person: String, of client: ServedClient) {
         state = .present(person)
         client.intake.mailroom?.enter(person, client.number)
@@ -53,8 +53,7 @@ final class MailWatch {
         client.intake.mailroom?.leave(person, client.number)
     }
 
-    /// Tells the client of what comes from now on. What came before that, it is told of once: it may have been after the
-    /// answer was made.
+    /// Notifies the client of mail from now on, and once of what arrived before: it may be newer than the client's listing.
     func watch(_ client: ServedClient, on connection: isolated BinarySession.Connection) {
         guard case .present(let person) = state, let mailroom = client.intake.mailroom else { return }
         state = .listening(person)
@@ -64,7 +63,7 @@ final class MailWatch {
         connection.start { await $0.session.mail.tell(on: $0) }
     }
 
-    /// One frame for all that has come since the last one was made.
+    /// Sends one frame for all mail that has arrived since the last one.
     private func tell(on connection: isolated BinarySession.Connection) async {
         bell.heard()
         let session = connection.session
@@ -84,11 +83,11 @@ final class MailWatch {
     }
 }
 
-/// Whether news of mail is on its way to a session, so that a thousand of them at once make one call.
+/// Whether a notification is on its way to a session, so that a thousand events at once cause one call.
 final class MailBell: Sendable {
     private let isRinging = Atomic(false)
 
-    /// - Returns: whether the session is to be told.
+    /// - Returns: whether the caller has to notify the session.
     func ring() -> Bool { !isRinging.exchange(true, ordering: .acquiringAndReleasing) }
 
     func heard() { isRinging.store(false, ordering: .releasing) }
