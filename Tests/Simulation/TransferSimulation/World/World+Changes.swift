@@ -230,9 +230,7 @@ extension World {
         }
         let removals = StoredRemovals(intake, store)
         do throws(Failure) {
-            let removal = try removals.begin(path, isRecursive: true)
-            var gone: UInt64 = 0
-            while try !removals.goOn(removal, gone: &gone) {}
+            try removeAll(of: path, removals)
             try removals.commit()
             done.insert(batch == nil ? .remove : .emptyTrash)
         } catch {
@@ -243,6 +241,14 @@ extension World {
         durableDirectories = durableDirectories.filter { $0 != path.string && !$0.hasPrefix(path.string + "/") }
         if !disk.isDead { disk.change { $0.keepLosses() } }
         try noteNames()
+    }
+
+    /// The removal ends here, as in the server: what it had opened is closed before the commit, unless the remover keeps it.
+    @inline(never)
+    private func removeAll(of path: RelativePath, _ removals: StoredRemovals) throws(Failure) {
+        let removal = try removals.begin(path, isRecursive: true)
+        var gone: UInt64 = 0
+        while try !removals.goOn(removal, gone: &gone) {}
     }
 
     /// A server that has started knows what was moved under the path that it has, and under no other.
