@@ -6,24 +6,24 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// What the server has said of sources that may go.
+/// What the server has answered about sources that may be removed.
 struct SourceAnswers {
-    /// Of witnesses, and of what has no upload's id.
+    /// Answers about witnesses, and about sources that have no upload ID.
     var paths: [PathKey: StatReport] = [:]
 
-    /// Of files that it has still, by the ids of their uploads.
+    /// Results of the uploads that the server still has, by ID.
     var uploads: [UploadID: UploadResult] = [:]
 
-    /// Why it has not answered to all.
+    /// Why some questions have no answer; nil if all have one.
     var failure: TransferFailure?
 }
 
-/// A source that may go when the server has said that it has its content, and what it sees of the witness beside it.
+/// A source that is removed once the server confirms that it has its own copy, and the witness beside it.
 struct MarkedSource {
-    /// Where the server would see the witness if it had the source's directory for the stored file's.
+    /// The path under which the server would see the witness if the stored file were in the source's directory.
     let witnessPath: String
 
-    /// What has to be there still.
+    /// What the source must still be when it is removed.
     private enum Sent {
         case file(SourceFile.Identity, Digest)
         case link(SentLink)
@@ -38,11 +38,11 @@ struct MarkedSource {
     private let name: String
     private let witness: SourceWitness
 
-    /// Bytes read at once to compare.
+    /// Bytes read at once to compute a digest.
     private static let readSize = 1 << 20
 
-    /// - Parameter mayHaveReplaced: whether the push would have put its content in the place of a file.
-    /// - Throws: `SourceKept` where it is clear that it stays; then there is no witness.
+    /// - Parameter mayHaveReplaced: whether the push could have put the content in the place of an existing file.
+    /// - Throws: `SourceKept` if it is already clear that the source stays; then no witness is made.
     init(
         _ report: UploadReport, mayHaveReplaced: Bool, _ directories: inout SourceDirectories
     ) throws(SourceKept) {
@@ -73,14 +73,14 @@ struct MarkedSource {
         report.form == .file && report.uploadID != .none ? report.uploadID : nil
     }
 
-    /// Has the server asked what it sees of the witness, and of a source that has no upload.
+    /// Asks the server for the witness, and for the stored path if the source has no upload of its own.
     func ask(_ queue: RequestQueue, _ events: EventQueue<StatReport>) {
         queue.add(StatTaker(witnessPath, remote: witnessPath, queue, events).asked)
         guard Self.lookedUp(report) == nil else { return }
         queue.add(StatTaker(storedPath, remote: storedPath, queue, events, wantsAll: true).asked)
     }
 
-    /// Removes it, and the witness in any case.
+    /// Removes the source if the server's answers allow it, and the witness in any case.
     func remove(_ said: SourceAnswers) throws(SourceKept) {
         do throws(SystemError) {
             try witness.remove()
@@ -114,9 +114,9 @@ struct MarkedSource {
         try takeAway()
     }
 
-    /// Removes what was sent, and nothing else: between a look and the removal somebody may write, or put something else in its
-    /// place. So it gets a name of this program's first. Under that nobody opens it, and what it is then goes, or gets its name back. So it
-    /// does when somebody has opened it before: what he writes later would go with it.
+    /// Removes only what was sent. Another process may write to the source, or replace it, at any moment. So the source
+    /// is first renamed to a name that only this program uses, and checked again. If it is not what was sent, or is
+    /// open for writing, so that later writes would be lost, it gets its name back.
     private func takeAway() throws(SourceKept) {
         do throws(SystemError) {
             try directory.rename(name, to: witness.takenName)
@@ -134,9 +134,9 @@ struct MarkedSource {
         do throws(SystemError) { try directory.unlink(witness.takenName) } catch { throw giveBack(.unremovable(error)) }
     }
 
-    /// Lets something have its name again, or a numbered one if something else has got that.
+    /// Gives a source its name back, or a numbered one if another file has that name by now.
     ///
-    /// - Returns: why it was kept, and what it is called.
+    /// - Returns: the reason with the source's present name, if it is another one.
     private func giveBack(_ reason: SourceKept) -> SourceKept {
         guard let other = directory.rename(witness.takenName, toFree: name) else {
             return SourceKept(reason: "\(reason.reason) It is called '\(witness.takenName.escapedForDisplay)' now.")
@@ -150,7 +150,7 @@ struct MarkedSource {
         do throws(SystemError) {
             try directory.removeDirectory(name)
         } catch {
-            // EINVAL and EBUSY are for a directory that is called `.`, or where something is mounted.
+            // EINVAL: the directory is called `.`; EBUSY: a file system is mounted there.
             guard [ENOTEMPTY, EEXIST, EINVAL, EBUSY].contains(error.errno) else { throw .unremovable(error) }
             throw SourceKept(reason: "Something is left in it.", isOccupied: true)
         }
@@ -169,7 +169,7 @@ struct MarkedSource {
         try takeAway()
     }
 
-    /// Somebody may have replaced, moved or removed what was acknowledged.
+    /// Checks that the acknowledged content was not replaced, moved or removed on the server.
     ///
     /// - Throws: `SourceKept` unless the server has said that it is stored as it was acknowledged.
     private func checkStored(_ said: SourceAnswers) throws(SourceKept) {
@@ -182,7 +182,7 @@ struct MarkedSource {
         else { throw .isStoredNoMore }
     }
 
-    /// The same of what is no upload: a name of a file, a symbolic link, a folder.
+    /// The same for a source without an upload: another name of a file, a symbolic link, a folder.
     private func checkPath(_ said: SourceAnswers) throws(SourceKept) {
         guard let answer = said.paths[PathKey(storedPath)] else {
             throw .unanswered("whether it still has it", said.failure)
@@ -196,7 +196,7 @@ struct MarkedSource {
         guard isStored else { throw .isStoredNoMore }
     }
 
-    /// - Throws: `SourceKept` unless the source and the stored file are two.
+    /// - Throws: `SourceKept` unless the source and the stored file are known to be different files.
     private func checkApart(_ said: SourceAnswers) throws(SourceKept) {
         guard let answer = said.paths[PathKey(witnessPath)] else {
             throw .unanswered("whether it has a copy of its own", said.failure)
@@ -205,8 +205,8 @@ struct MarkedSource {
         case .notFound: return
         case .completed:
             throw SourceKept(reason: "It lies in the server's own directory, and may be what is stored there.")
-        // Who may only send gets no answer. What he has just sent is another file than the one it was read from, unless it
-        // took its place.
+        // A client that may only send gets no answer. The file that it has just sent is not its source, unless it
+        // replaced an existing file.
         case .forbidden where report.result == .committed && report.isRead && !mayHaveReplaced: return
         case .forbidden:
             throw SourceKept(
@@ -216,8 +216,8 @@ struct MarkedSource {
         }
     }
 
-    /// A look that costs nothing: before anything is made, so that what somebody has open for writing does not even lose its name
-    /// for a moment, and again right before it goes.
+    /// A check that changes nothing: before the witness is made, so that a file that is open for writing keeps its name
+    /// all the time, and again right before the removal.
     private static func check(
         _ name: String, in directory: SourceDirectory, _ sent: Sent
     ) throws(SourceKept) {
@@ -226,14 +226,15 @@ struct MarkedSource {
             let file = try SourceFile(SourcePlace(name, in: directory))
             guard !file.isOpenForWriting else { throw .openForWriting }
             guard file.identity == pushed else { throw .changed }
-            // Who has closed it since it was opened here may have written before.
+            // A writer that closed the file since it was opened here may have changed it before.
             try file.checkUnchanged()
         } catch {
             throw SourceKept(reason: error.code == .sourceChanged ? SourceKept.changed : error.message)
         }
     }
 
-    /// A symbolic link has to say what it said. Of a directory it shows when it goes whether it is one, and empty.
+    /// Compares a symbolic link with the one that was sent. Whether a directory is one, and is empty, shows when it is
+    /// removed.
     private static func check(
         _ name: String, in directory: SourceDirectory, beside sent: Sent
     ) throws(Failure) {
@@ -270,7 +271,7 @@ extension SourceKept {
     fileprivate static let isStoredNoMore = SourceKept(
         reason: "The server does not have it under that name any more: it was replaced, moved or removed since.")
 
-    /// - Parameter question: whether something is so.
+    /// - Parameter question: what the server was asked, as a clause that begins with "whether".
     fileprivate static func unanswered(_ question: String, _ failure: TransferFailure?) -> SourceKept {
         let reason = failure.map { ": \($0.message)" } ?? "."
         return SourceKept(reason: "The server could not be asked \(question)" + reason)

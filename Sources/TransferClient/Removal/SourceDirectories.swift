@@ -10,7 +10,7 @@ struct SourceDirectories {
         self.swept = swept
     }
 
-    /// The key that names of witnesses are made with.
+    /// The key that authenticates the names of witnesses.
     var key: WitnessKey { swept.key }
 
     private struct Key: Hashable {
@@ -18,7 +18,7 @@ struct SourceDirectories {
         let root: ObjectIdentifier?
     }
 
-    /// - Returns: the directory that a source is in, and its name there.
+    /// - Returns: the directory that contains the source, and the source's name there.
     mutating func directory(
         of place: SourcePlace
     ) throws(SystemError) -> (directory: SourceDirectory, name: String) {
@@ -32,7 +32,8 @@ struct SourceDirectories {
     }
 }
 
-/// Directories in which no witness of earlier processes is left, for all batches of a client: to look takes as long as there are names.
+/// Directories that were already cleared of witnesses of earlier processes, for all batches of a client. Reading every
+/// name of a directory takes long if it has many.
 final class SweptDirectories: Sendable {
     let key: WitnessKey
     private let paths = Locked<Set<PathKey>>([])

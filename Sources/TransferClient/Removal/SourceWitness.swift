@@ -3,37 +3,39 @@ import Glibc
 import TransferModel
 import TransferSystem
 
-/// A second name beside a source, for a moment. If the server doesn't see it beside the stored file, then the two are in
-/// different directories, and so what is removed here stays there. No look at numbers of devices and inodes could tell:
-/// they differ where a directory is shared over a network, and a file system in user space may make them up.
+/// A second name beside a source, for a moment. If the server doesn't see it beside the stored file, the two are in
+/// different directories, so removing the source does not remove the stored file. Device and inode numbers cannot tell
+/// this: they differ if a directory is shared over a network, and a file system in user space may make them up.
 ///
-/// It is a link to the source where that can be made, so that it is where the source is also in file systems that spread
-/// one directory over several disks; elsewhere it is an empty file.
+/// It is a hard link to the source if possible, so that it is on the same disk as the source in file systems that
+/// spread one directory over several disks. Otherwise it is an empty file.
 struct SourceWitness {
     let name: String
     private let directory: SourceDirectory
 
-    /// What the source is called for the moment before it goes: the witness's name, with its own behind it as far as there is room.
-    /// Unlike a witness, which is always a second name, it may be the only name of something.
+    /// The name that the source gets right before it is removed: the witness's name, followed by as much of the
+    /// source's name as fits. Unlike a witness, which is always a second name, this may be the only name of a file.
     let takenName: String
 
-    /// So that people see what it is, if it is ever left behind.
+    /// Tells people what the file is if it is ever left behind.
     private static let prefix = ".transfer-witness-"
 
-    /// Hexadecimal digits behind that.
+    /// Number of hexadecimal digits after the prefix.
     private static let digitCount = 32
-    /// Behind them in the name of what was taken away.
+    /// Separates the digits from the source's name in `takenName`.
     private static let separator = UInt8(ascii: "-")
 
-    /// Seconds after which a witness that is left belongs to nobody: far longer than a server is asked.
+    /// Seconds after which a witness is taken for one that a killed process left: far longer than any question to a
+    /// server takes.
     private static let lifetime: time_t = 3600
 
-    /// The same of what was taken away, which takes a few calls to the file system.
+    /// The same for a renamed source (`takenName`), which exists only during a few calls to the file system.
     private static let takenLifetime: time_t = 60
 
     /// - Parameters:
     ///   - source: the name of the source in the directory.
-    ///   - isFile: whether the source is a file; what else it is, a server may not show by another name.
+    ///   - isFile: whether the source is a file. The witness of a link or folder is an empty file, because a server may
+    ///     not show a second name of those.
     init(
         beside source: String, in directory: SourceDirectory, isFile: Bool = true, _ key: WitnessKey
     ) throws(SystemError) {
@@ -48,17 +50,18 @@ struct SourceWitness {
     private static func takenName(_ witness: String, _ source: String) -> String {
         let room = Int(NAME_MAX) - witness.utf8.count - 1
         var end = source.utf8.index(source.startIndex, offsetBy: room, limitedBy: source.endIndex) ?? source.endIndex
-        // No character is cut.
+        // Cut between characters only.
         while end.samePosition(in: source.unicodeScalars) == nil { source.utf8.formIndex(before: &end) }
         return "\(witness)-\(source[..<end])"
     }
 
-    /// - Throws: ENOENT when it was gone: then nobody knows since when, and that the server didn't see it means nothing.
+    /// - Throws: ENOENT if the witness was gone already: then it is unknown since when, and that the server didn't see
+    ///   it proves nothing.
     func remove() throws(SystemError) {
         try directory.unlink(name)
     }
 
-    /// Whether a name was made here, so that nobody takes it for a file to be sent.
+    /// Whether a name has the form of a witness's or renamed source's name; such files are not sent.
     static func isName(_ name: some StringProtocol) -> Bool { number(in: name) != nil }
 
     private static func number(in name: some StringProtocol) -> UploadID? {
@@ -72,13 +75,13 @@ struct SourceWitness {
         return UploadID(hexadecimal: number[...])
     }
 
-    /// Clears away what a killed push of this user has left behind: removes an old witness, and gives a source its name back that was
-    /// taken away. A witness goes also when it is the only name that is left: the one who has removed the source since wanted that gone.
+    /// Clears away what a killed push of this user has left: removes an old witness, and gives a renamed source its
+    /// name back. A witness is removed even if its file has no other name: then its user has removed the source since.
     ///
     /// - Parameters:
-    ///   - key: that the name was made with; a name of another one is left alone.
+    ///   - key: the key that must have made the name; names made with another key are left alone.
     ///   - now: seconds since 1970.
-    /// - Returns: the name that a source has again.
+    /// - Returns: the name that a source has again; nil if no source was renamed.
     @discardableResult
     static func sweep(
         _ name: String, in directory: SourceDirectory, _ key: WitnessKey, at now: time_t = time(nil)
@@ -95,19 +98,19 @@ struct SourceWitness {
         return nil
     }
 
-    /// Whether what has such a name is a source that was taken away.
+    /// Whether a name is that of a source that was renamed for its removal.
     static func isTaken(_ name: some StringProtocol) -> Bool { isName(name) && source(of: String(name)) != nil }
 
-    /// - Returns: nothing for a name that does not say it.
+    /// - Returns: the source's original name, as far as `takenName` has it; nil for the name of a witness.
     private static func source(of name: String) -> String? {
         let source = name.utf8.dropFirst(prefix.utf8.count + digitCount + 1)
         return source.isEmpty ? nil : String(Substring(source))
     }
 }
 
-/// Which names a walk gives back.
+/// What a walk needs to give renamed sources their names back.
 struct WitnessSweep: Sendable {
     let key: WitnessKey
-    /// Seconds since 1970.
+    /// The time of the walk, in seconds since 1970.
     var time = Glibc.time(nil)
 }

@@ -11,16 +11,16 @@ final class WitnessKey: Sendable {
     private static let size = 32
     private static let fileName = "removals.key"
 
-    /// Nil until it is needed for the first time. Then it is read from the folder, or made.
+    /// Nil until it is first needed; then it is read from the folder, or made.
     private let secret = Locked<[UInt8]?>(nil)
     private let folder: String?
 
-    /// - Parameter folder: of this user's own, that the key is kept in; nil for a key that no other process has.
+    /// - Parameter folder: this user's folder that keeps the key; nil for a key that only this process has.
     init(in folder: String?) {
         self.folder = folder
     }
 
-    /// 16 bytes: a random number, and its tag.
+    /// Makes a number for a name: 8 random bytes, and 8 bytes of tag.
     func makeNumber(in directory: SourceDirectory) throws(SystemError) -> UploadID {
         var random = SecureRandom()
         let number = random.next()
@@ -33,8 +33,8 @@ final class WitnessKey: Sendable {
         return tag(number.high, identity) == number.low
     }
 
-    /// The first 64 bits of SHA-256 over the key, which has one length, and the message. The number of the device is left out: many file
-    /// systems get another one with each mount.
+    /// The first 64 bits of SHA-256 over the key, which has a fixed length, and the message. The device number is left
+    /// out: many file systems get another one with each mount.
     private func tag(_ number: UInt64, _ directory: SourceRoot.Identity) -> UInt64 {
         var message = secretBytes
         message.append(bigEndian: number)
@@ -52,7 +52,7 @@ final class WitnessKey: Sendable {
         }
     }
 
-    /// - Returns: nil when no key can be kept, or when another user may have written the file.
+    /// - Returns: nil if no key can be kept, or if another user may have written the file.
     private static func kept(in folder: String?) -> [UInt8]? {
         guard let folder else { return nil }
         let path = "\(folder)/\(fileName)"
@@ -60,7 +60,7 @@ final class WitnessKey: Sendable {
             if try OwnFile(reading: path, atMost: size) == nil {
                 _ = try StateFolder.write(random(), to: path, replaces: false)
             }
-            // Another process may have been quicker.
+            // Another process may have written the file first.
             guard let file = try OwnFile(reading: path, atMost: size), file.isPrivate, file.isGuarded,
                 file.content.count == size
             else { return nil }
