@@ -2,25 +2,26 @@ import TransferCodec
 import TransferModel
 import TransferProtocol
 
-/// Content that comes in answer to a `fetch`, compared with what the server says of it. Belongs to one task at a time.
+/// Content that arrives in answer to a `fetch`, compared with the digests that the server sends. Belongs to one task at
+/// a time.
 final class ArrivingContent {
     let file: FetchedFile
     private let digester: ContentDigester
     private let function: DigestFunction
     private var finished: (index: UInt64, digest: [UInt8])?
 
-    /// The digests of a part's blocks, one after the other.
+    /// The digests of a part's blocks, one after the other; empty for a whole file.
     private(set) var blocks: [UInt8] = []
 
-    /// Where the content begins and ends that comes, when it is not all of the file's.
+    /// The requested range of the file; nil if the rest of the file was requested.
     private let part: Range<UInt64>?
 
-    /// Bytes up to where the content is there.
+    /// Offset in the file up to which the content has arrived.
     private(set) var size: UInt64
 
     /// - Parameters:
-    ///   - digester: has seen what was there before, as far as the server goes on with that.
-    ///   - part: what comes, when that is all that was asked for.
+    ///   - digester: has digested the content before the offset at which the server begins.
+    ///   - part: the requested range; nil for the rest of the file.
     init(
         _ file: FetchedFile, _ function: DigestFunction, digester: ContentDigester, part: Range<UInt64>? = nil
     ) {
@@ -30,9 +31,9 @@ final class ArrivingContent {
 
     private var end: UInt64 { part?.upperBound ?? file.size }
 
-    /// Takes what comes next.
+    /// Takes the next bytes.
     ///
-    /// - Returns: false when that is more than the server has announced.
+    /// - Returns: false if they are more than the server announced.
     func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard UInt64(bytes.count) <= end - size else { return false }
         size += UInt64(bytes.count)
@@ -43,15 +44,15 @@ final class ArrivingContent {
         return true
     }
 
-    /// Whether the block that has just come is the one that the server has sent.
+    /// Whether the block that has just arrived has the digest that the server sent.
     func matches(_ block: BlockDigest) -> Bool {
         guard let finished else { return false }
         return block.index == finished.index && block.digest == Digest(function.plain, finished.digest)
     }
 
-    /// Compares the whole. To be called once.
+    /// Compares size and digest of all content. May be called once.
     ///
-    /// - Returns: its digest.
+    /// - Returns: the digest of the content.
     /// - Throws: `sizeMismatch`, `digestMismatch`.
     func end(_ end: End) throws(Failure) -> Digest {
         guard size == self.end, end.size == size - (part?.lowerBound ?? 0) else {

@@ -4,22 +4,23 @@ import TransferSystem
 
 /// How a change of names on the server ended.
 public struct ChangeReport: Sendable, Equatable {
-    /// As it was asked for.
+    /// The path as the caller gave it.
     public let path: String
 
-    /// `completed`, or why it was not done.
+    /// `completed`, or why the change was not made.
     public let result: ResultCode
 
-    /// Whether that was synced to disk.
+    /// Whether the change was synced to disk.
     public let isDurable: Bool
 
-    /// A sentence for people; empty when there is nothing to say.
+    /// A sentence for people; may be empty.
     public let message: String
 
-    /// What a copy of a tree has made, where that is known; nothing for other changes.
+    /// The form of the entry that a copy of a tree made, if known; nil for other changes.
     public let form: EntryForm?
 
-    /// The part of the server's trash that has what gave way; nil where nothing did, where it is not kept, or where the server does not say.
+    /// The batch in the server's trash that keeps the replaced entry; nil if no entry was replaced, if it is not kept,
+    /// or if the server does not say.
     public let trash: TrashedBatch?
 
     package init(
@@ -37,7 +38,7 @@ final class ChangeTaker: AnswerTaker {
     private let request: Request
     private let queue: RequestQueue
     private let events: EventQueue<ChangeReport>
-    /// Whether it was asked before, on a connection that was lost: then it may be done already.
+    /// Whether the request was sent before, on a connection that was lost: then the change may have been made already.
     private let wasLost = Locked(false)
 
     init(_ path: String, _ request: Request, _ queue: RequestQueue, _ events: EventQueue<ChangeReport>) {

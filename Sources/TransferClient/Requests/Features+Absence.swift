@@ -1,7 +1,7 @@
 import TransferProtocol
 
 extension Features {
-    /// What to say of a server that cannot do all of this; a few sentences.
+    /// Explains, in one or two sentences, that the server lacks one of these features.
     var absence: String {
         if contains(.trees) {
             return "The server is of an older version, which can neither make folders nor move what it has."

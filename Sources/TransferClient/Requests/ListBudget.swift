@@ -2,13 +2,13 @@ import Glibc
 import TransferModel
 import TransferProtocol
 
-/// Bounds what of a list a client holds in memory: what a server lists need not be on any disk.
+/// Bounds the memory that a list takes on the client: a server can list entries that are on no disk.
 package struct ListBudget: Sendable {
-    /// Bytes: half of the machine's memory, because other programs run there too, and 8 GiB at most. A tree of ten million entries takes
-    /// about 6 GiB: each entry takes `entryBytes` and the bytes of its path.
+    /// Bytes: half of the machine's memory, because other programs run there too, and 8 GiB at most. A tree of ten
+    /// million entries takes about 6 GiB: `entryBytes` and the bytes of the path for each entry.
     package static let mostBytes = min(8 << 30, memory / 2)
 
-    /// Bytes that the machine has (sysconf(3)); 1 GiB where it does not say.
+    /// Bytes of memory that the machine has (sysconf(3)); 1 GiB if it does not say.
     private static let memory: UInt64 = {
         let (pages, size) = (sysconf(Int32(_SC_PHYS_PAGES)), sysconf(Int32(_SC_PAGESIZE)))
         guard pages > 0, size > 0 else { return 1 << 30 }
@@ -16,11 +16,10 @@ package struct ListBudget: Sendable {
         return isOver ? .max : bytes
     }()
 
-    /// Bytes that an entry takes beside its texts: what a sync needs for each, as it was measured (docs/design/sync.md). A list
-    /// takes less.
+    /// Bytes for an entry beside its texts, as measured for a sync (docs/design/sync.md). A list takes less.
     static let entryBytes: UInt64 = 512
 
-    /// Bytes that a name takes that is only remembered to have come.
+    /// Bytes for a name that is only remembered as received.
     static let nameBytes: UInt64 = 48
 
     private let most: UInt64
@@ -30,9 +29,9 @@ package struct ListBudget: Sendable {
         self.most = most
     }
 
-    /// Counts something that is held from now on.
+    /// Counts bytes that are held from now on.
     ///
-    /// - Throws: `rejected(.incomplete)` when it is too much.
+    /// - Throws: `rejected(.incomplete)` if the budget is exceeded.
     package mutating func hold(_ bytes: UInt64) throws(TransferFailure) {
         held = held.addingClamped(bytes)
         guard held <= most else {
@@ -40,9 +39,9 @@ package struct ListBudget: Sendable {
         }
     }
 
-    /// Counts something that is held from now on, if there is room for it.
+    /// Counts bytes that are held from now on, if there is room for them.
     ///
-    /// - Returns: whether there is.
+    /// - Returns: whether there was room.
     mutating func holds(_ bytes: UInt64) -> Bool {
         guard held.addingClamped(bytes) <= most else { return false }
         held += bytes
@@ -55,10 +54,10 @@ package struct ListBudget: Sendable {
 
     mutating func release(_ bytes: UInt64) { held -= min(held, bytes) }
 
-    /// Entries that fit, whatever they are called.
+    /// Number of entries that fit, not counting their texts.
     static func entries(in bytes: UInt64) -> Int { Int(clamping: bytes / entryBytes) }
 
-    /// Why a list ends early, and what to do.
+    /// Tells people why a list ends early, and what to do.
     static func message(_ most: UInt64) -> String {
         "The server lists more than this program holds in memory (\(entries(in: most)) entries at most). Name the folders in it "
             + "one by one."
@@ -66,9 +65,9 @@ package struct ListBudget: Sendable {
 }
 
 extension ListBudget {
-    /// About as much memory as an entry takes, with what else is made of it.
+    /// About as many bytes as an entry takes in memory, including what the client makes of it.
     ///
-    /// - Parameter path: bytes of its path.
+    /// - Parameter path: length of the entry's path in bytes.
     static func bytes(path: Int, _ extras: ListedEntry.Extras?) -> UInt64 {
         let attributes = extras?.attributes.extended ?? []
         let texts = attributes.reduce(path) { $0 + $1.name.count + $1.value.count + 64 }
@@ -77,12 +76,12 @@ extension ListBudget {
 }
 
 extension TransferClient {
-    /// For what is made of a list.
+    /// A fresh budget for the memory that one list takes.
     package var listBudget: ListBudget { ListBudget(requestContext.configuration.listMemory) }
 
-    /// Takes all of a list, as far as it can be held.
+    /// Collects a whole list, or as much as the budget allows.
     ///
-    /// - Returns: what came, and why it is not all.
+    /// - Returns: the entries that arrived, and why they are not all; nil if they are.
     package func collect(
         _ entries: RequestEvents<RemoteEntry>
     ) async -> (entries: [RemoteEntry], failure: TransferFailure?) {

@@ -2,7 +2,7 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Takes the list of a folder, and of the folders in it if that is wanted.
+/// Takes the list of a folder, and those of the folders in it if that is wanted.
 final class ListTaker: AnswerTaker {
     /// What the lists of one request have in common.
     final class Shared: Sendable {
@@ -12,16 +12,16 @@ final class ListTaker: AnswerTaker {
         let isRecursive: Bool
         let wantsDetails: Bool
         let wantsAll: Bool
-        /// Whether what is in a folder that the server cannot read is left out, and nothing goes wrong by that.
+        /// Whether a folder that the server cannot read counts as empty instead of failing the list.
         let isLenient: Bool
-        /// The part of the trash that is listed, if it is.
+        /// The part of the trash that is listed; nil for a list of stored files.
         let trash: TrashPlace?
-        /// Whether a folder that was found is listed as well.
+        /// Whether a folder in the list is listed as well.
         let enters: @Sendable (_ folder: String) -> Bool
-        /// Is told of names that the server leaves out.
+        /// Receives the number of names that the server leaves out of a folder's list.
         let unlisted: (@Sendable (UnlistedNames) -> Void)?
         private let failure = Locked<TransferFailure?>(nil)
-        /// For folders that wait, and names that came of those that don't.
+        /// Counts folders that wait to be listed, and the names received from unfinished lists.
         private let budget: Locked<ListBudget>
 
         init(
@@ -37,7 +37,7 @@ final class ListTaker: AnswerTaker {
             (self.isRecursive, self.wantsDetails) = (isRecursive, wantsDetails)
         }
 
-        /// What went wrong first.
+        /// The first failure of any of the lists.
         var firstFailure: TransferFailure? { failure.withLock { $0 } }
 
         func fail(_ code: ResultCode, _ message: String) {
@@ -51,7 +51,7 @@ final class ListTaker: AnswerTaker {
             queue.add(PendingRequest(request(path), ListTaker(path, self, isFirst: isFirst)))
         }
 
-        /// - Returns: false when that is too much: then all of it has ended.
+        /// - Returns: false if the budget is exceeded; then the whole list has ended.
         func hold(_ bytes: UInt64) -> Bool {
             do throws(TransferFailure) {
                 try budget.withLock { (budget) throws(TransferFailure) in try budget.hold(bytes) }
@@ -80,9 +80,9 @@ final class ListTaker: AnswerTaker {
     private let state = Locked(State())
 
     private struct State {
-        /// Entries that have come on this connection.
+        /// Entries received on this connection.
         var count: UInt64 = 0
-        /// Names that were told: after a lost connection the list comes again, in any order.
+        /// Names that were passed on: after a lost connection the list is sent again, in any order.
         var told: Set<PathDigest> = []
     }
 
@@ -90,7 +90,7 @@ final class ListTaker: AnswerTaker {
         (self.path, self.shared, self.isFirst) = (path, shared, isFirst)
     }
 
-    /// About as much memory as it takes to know that a folder is to be listed.
+    /// About as many bytes of memory as a folder takes that waits to be listed.
     private static func bytes(of folder: String) -> UInt64 { ListBudget.entryBytes + UInt64(folder.utf8.count) }
 
     func take(_ entries: [ListedEntry]) -> Taken {
@@ -105,7 +105,7 @@ final class ListTaker: AnswerTaker {
                 continue
             }
             let found = RemoteEntry(below, entry)
-            // Decided before anybody hears of it, who may want to know how.
+            // Decided before the entry is passed on: its receiver may want to know the decision.
             let isEntered = shared.isRecursive && found.isDirectory && shared.enters(below)
             shared.events.send(found)
             if isEntered { shared.ask(below) }
@@ -120,7 +120,7 @@ final class ListTaker: AnswerTaker {
             shared.queue.answered()
         }
         guard outcome.code == .completed else {
-            // A folder that is gone by now has nothing in it.
+            // A folder that was removed since it was listed counts as empty.
             let isUnknown = shared.isLenient && outcome.code == .storageFailed
             let isAbsent = shared.trash == nil ? outcome.code == .notFound : outcome.code.isAbsenceInTrash
             if isFirst || !isAbsent && !isUnknown { shared.fail(outcome.code, outcome.message) }
@@ -140,9 +140,9 @@ final class ListTaker: AnswerTaker {
 }
 
 extension RemoteEntry {
-    /// The path of something in a folder.
+    /// The path of an entry in a folder.
     ///
-    /// - Returns: nothing for a name that is none.
+    /// - Returns: nil if the name is not valid.
     static func path(of name: String, in folder: String) -> String? {
         guard !name.isEmpty, !name.utf8.contains(UInt8(ascii: "/")), (try? RelativePath(name)) != nil else {
             return nil

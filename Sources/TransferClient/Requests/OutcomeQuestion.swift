@@ -2,7 +2,7 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Asks one thing that is answered with nothing but an outcome.
+/// A request whose whole answer is an outcome.
 final class OutcomeQuestion: Sendable, AnswerTaker {
     let queue = RequestQueue(needs: .mail)
     private let request: Request
@@ -13,7 +13,7 @@ final class OutcomeQuestion: Sendable, AnswerTaker {
         queue.add(PendingRequest(request, self))
     }
 
-    /// Why it was not done.
+    /// Why the request was not met; nil if it was, or has no answer yet.
     var failure: TransferFailure? { reason.withLock { $0 } }
 
     func end(_ outcome: Outcome) {

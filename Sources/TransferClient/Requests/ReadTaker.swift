@@ -3,31 +3,31 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Takes the content of one file, block by block, and passes on what is verified and nothing else.
+/// Takes the content of one file, block by block, and passes on verified content only.
 ///
-/// `@unchecked Sendable`: it is the pool's, one call at a time.
+/// `@unchecked Sendable`: only the pool uses it, one call at a time.
 final class ReadTaker: AnswerTaker, @unchecked Sendable {
     private let path: String
-    /// Whose content is read; nothing for a file that has a path on the server.
+    /// The delivery whose content is read; nil for a file that has a path on the server.
     private let delivery: Delivery?
     private let function: DigestFunction
     private let context: RequestContext
     private let queue: RequestQueue
     private let tell: @Sendable (DeliveryPart) -> Void
     private let digester: ContentDigester
-    /// What opens it, where it is sealed.
+    /// Opens sealed content; nil if the content is not sealed.
     private let opening: ReadOpening?
     private var content: ArrivingContent?
-    /// What has come of the block that is not verified.
+    /// The received bytes of the block that is not verified yet.
     private var block: [UInt8] = []
     private var version: FileVersion?
-    /// Bytes that were passed on.
+    /// Bytes of content that were passed on.
     private var passed: UInt64 = 0
     private var attempts = 0
-    /// Why no more is wanted.
+    /// Why the rest of the content is not wanted; nil if it is.
     private(set) var failure: TransferFailure?
 
-    /// - Parameter tell: gets each piece of content.
+    /// - Parameter tell: receives each piece of content.
     init(
         _ path: String, _ context: RequestContext, _ queue: RequestQueue,
         _ tell: @escaping @Sendable (DeliveryPart) -> Void
@@ -37,7 +37,7 @@ final class ReadTaker: AnswerTaker, @unchecked Sendable {
         digester = ContentDigester(function)
     }
 
-    /// - Parameter tell: gets each piece of content, and the end.
+    /// - Parameter tell: receives each piece of content, and the end.
     init(
         _ delivery: Delivery, _ opening: ReadOpening?, _ context: RequestContext, _ queue: RequestQueue,
         _ tell: @escaping @Sendable (DeliveryPart) -> Void
@@ -48,7 +48,7 @@ final class ReadTaker: AnswerTaker, @unchecked Sendable {
         digester = ContentDigester(function)
     }
 
-    /// With what is to be asked now.
+    /// The request for the content that was not passed on yet.
     var asked: PendingRequest {
         let request = FetchRequest(
             id: 0, path: delivery == nil ? context.remote(path) : "", digest: function, offset: passed,
@@ -125,7 +125,7 @@ final class ReadTaker: AnswerTaker, @unchecked Sendable {
         queue.again(asked)
     }
 
-    /// Not piece by piece, so that after a lost connection a block can come again.
+    /// Digests the whole block at once, so that a block can arrive again after a lost connection.
     private func digestBlock(_ content: ArrivingContent) -> Bool {
         block.withUnsafeBytes { content.take($0) }
     }

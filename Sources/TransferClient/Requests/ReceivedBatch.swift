@@ -7,7 +7,7 @@ import TransferProtocol
 ///
 /// `@unchecked Sendable`: the session fills it, then hands it over and never touches it again.
 final class ReceivedBatch: PipedBatch, @unchecked Sendable {
-    /// A piece of an answer; data lies in the buffer.
+    /// A piece of an answer; content stays in the buffer.
     enum Piece {
         case entries([ListedEntry])
         case persons([ListedPerson])
@@ -19,13 +19,13 @@ final class ReceivedBatch: PipedBatch, @unchecked Sendable {
         case outcome(Outcome)
     }
 
-    /// Pieces in one batch at most, so that small frames don't become many times as much memory.
+    /// Pieces in one batch at most, so that small frames don't take many times their size in memory.
     static let mostPieces = 4096
 
     var input: ReceiveBuffer
     var pieces: [(PendingRequest, Piece)] = []
 
-    /// How many of the pieces have been given to the requests they answer.
+    /// How many of the pieces were given to the requests that they answer.
     private var given = 0
 
     init(_ buffer: BlockBuffer, carry: [UInt8]) {
@@ -40,8 +40,8 @@ final class ReceivedBatch: PipedBatch, @unchecked Sendable {
 
     var isComplete: Bool { pieces.count >= Self.mostPieces }
 
-    /// Adds content whose range counts from the first unparsed byte. What came of one frame in several pieces becomes one
-    /// again: each is a call to the disk.
+    /// Adds content whose range counts from the first unparsed byte. Adjacent pieces of one frame are joined, because
+    /// each piece costs a call to the disk.
     func append(_ piece: DataPiece, of owner: PendingRequest) {
         var placed = piece
         placed.range = input.placed(piece.range)
@@ -52,12 +52,12 @@ final class ReceivedBatch: PipedBatch, @unchecked Sendable {
         }
     }
 
-    /// Gives the pieces to those who asked.
+    /// Gives the pieces to the requests that they answer.
     ///
     /// - Parameters:
-    ///   - expansion: the connection's.
-    ///   - unwanted: is told what nobody wants the rest of.
-    /// - Throws: what the server did wrong.
+    ///   - expansion: decompresses for this connection.
+    ///   - unwanted: called with requests that need no more of their answer.
+    /// - Throws: how the server broke the protocol.
     func take(_ expansion: DataExpansion, unwanted: (PendingRequest) -> Void) throws(ProtocolFault) {
         for (asked, piece) in pieces {
             switch try give(piece, to: asked, expansion) {
@@ -69,7 +69,7 @@ final class ReceivedBatch: PipedBatch, @unchecked Sendable {
         }
     }
 
-    /// Requests whose pieces were not given to them, because the server broke the protocol in these pieces or before.
+    /// Requests whose pieces were not given to them because the server broke the protocol in these pieces or before.
     var withheld: [PendingRequest] { pieces[given...].map(\.0) }
 
     /// Whether the end of any answer was given to its request.
@@ -119,8 +119,8 @@ final class ReceivedBatch: PipedBatch, @unchecked Sendable {
 }
 
 extension Request {
-    /// Whether a success is one that the server can end its answer with. A fetch ends with its content, and with an outcome only
-    /// when that cannot be sent.
+    /// Whether the answer to the request can end with a success of this code. A fetch ends with its content, and with
+    /// an outcome only if the content cannot be sent.
     fileprivate func canEnd(with code: ResultCode) -> Bool {
         switch self {
         case .compare: [.completed, .alreadyStored].contains(code)

@@ -3,51 +3,51 @@ package import TransferProtocol
 
 /// A file or folder on a server.
 public struct RemoteEntry: Sendable, Equatable {
-    /// A moment in UTC.
+    /// A moment in UTC, to the nanosecond.
     public struct Time: Sendable, Hashable {
-        /// Since 1970-01-01 00:00 UTC.
+        /// Seconds since 1970-01-01 00:00 UTC; may be negative.
         public let seconds: Int64
 
-        /// 0 to 999,999,999.
+        /// Nanoseconds within the second, 0 to 999,999,999.
         public let nanoseconds: UInt32
     }
 
-    /// Below the folder of the server's address; empty for that folder itself.
+    /// The path below the folder of the server's address; empty for that folder itself.
     public let path: String
 
-    /// Whether it is a folder.
+    /// Whether the entry is a folder.
     public let isDirectory: Bool
 
     /// Bytes of content; 0 for a folder.
     public let size: UInt64
 
-    /// When the content last changed.
+    /// When the content was last modified.
     public let modified: Time
 
     /// Permission bits, 0 to 0o777.
     public let permissions: UInt16
 
-    /// What the content is; nothing where the server doesn't know, or was not asked.
+    /// The kind of the content; nil if the server doesn't know it, or was not asked for it.
     public let kind: ContentKind?
 
-    /// Of the content, where the server knows it.
+    /// The digest of the content; nil if the server doesn't know it.
     public let digest: Digest?
 
-    /// When it was stored, where the server knows.
+    /// When the content was stored; nil if the server doesn't know.
     public let stored: Time?
 
-    /// What tells a file from what it was before.
+    /// Tells a changed file from an unchanged one.
     package let version: FileVersion
 
-    /// Whether it is a symbolic link, which is only listed where all is wanted.
+    /// Whether the entry is a symbolic link. Only requests with `wantsAll` list links.
     package var isLink = false
 
-    /// What else is kept of it, where all is wanted.
+    /// The other attributes that the server keeps; nil unless the request has `wantsAll`.
     package var extras: ListedEntry.Extras?
 }
 
 extension RemoteEntry {
-    /// Whether the server has extended attributes of it that it cannot tell.
+    /// Whether the entry has extended attributes that the server cannot send.
     var isPartial: Bool { extras?.isPartial ?? false }
 
     init(_ path: String, _ entry: ListedEntry) {

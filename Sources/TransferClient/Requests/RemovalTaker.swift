@@ -2,24 +2,24 @@ public import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// How a removal ended.
+/// How the removal of one path ended.
 public struct RemovalReport: Sendable, Equatable {
-    /// As it was asked for.
+    /// The path as the caller gave it.
     public let path: String
 
-    /// `completed`, or why it is still there.
+    /// `completed`, or why the entry was not removed.
     public let result: ResultCode
 
-    /// Files that are gone; 1 for all that went to the trash.
+    /// Number of files removed; 1 for anything that went to the trash.
     public let files: UInt64
 
-    /// Whether it is in the server's trash, as far as the server says so.
+    /// Whether the entry is in the server's trash, as far as the server says.
     public let isInTrash: Bool
 
-    /// Whether that was synced to disk.
+    /// Whether the removal was synced to disk.
     public let isDurable: Bool
 
-    /// A sentence for people; empty when there is nothing to say.
+    /// A sentence for people; may be empty.
     public let message: String
 
     package init(
@@ -38,7 +38,7 @@ final class RemovalTaker: AnswerTaker {
     private let context: RequestContext
     private let queue: RequestQueue
     private let events: EventQueue<RemovalReport>
-    /// Whether it was asked before, on a connection that was lost: then it may be done already.
+    /// Whether the request was sent before, on a connection that was lost: then the entry may be removed already.
     private let wasLost = Locked(false)
 
     init(
@@ -49,7 +49,7 @@ final class RemovalTaker: AnswerTaker {
         (self.queue, self.events) = (queue, events)
     }
 
-    /// With what is to be asked.
+    /// The request, to be answered to this taker.
     var asked: PendingRequest {
         PendingRequest(.remove(request), self)
     }

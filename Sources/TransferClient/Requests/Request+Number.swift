@@ -1,7 +1,7 @@
 import TransferProtocol
 
 extension Request {
-    /// The same with another id.
+    /// The same request with another ID.
     func numbered(_ id: UInt32) -> Request {
         switch self {
         case .list(var list):

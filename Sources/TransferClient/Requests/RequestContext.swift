@@ -2,7 +2,7 @@ import TransferIO
 import TransferModel
 import TransferSystem
 
-/// What the connections of one list, pull, read or removal share.
+/// What all connections of one list, pull, read or removal share.
 final class RequestContext: Sendable {
     let server: ServerAddress
     let configuration: ClientConfiguration
@@ -10,7 +10,7 @@ final class RequestContext: Sendable {
     let pool: BlockingPool
     let buffers: BufferPool
     let security: ClientSecurity?
-    /// Holds the rate at which all connections together receive, where one is wanted.
+    /// Bounds the rate at which all connections together receive; nil if there is no bound.
     let bandwidth: Bandwidth?
 
     init(
@@ -26,12 +26,12 @@ final class RequestContext: Sendable {
         bandwidth = configuration.bandwidth.map { Bandwidth(bytesPerSecond: $0) }
     }
 
-    /// Where everything lives but some of the connections.
+    /// The loop on which everything lives except some of the connections.
     var loop: EventLoop { loops.main }
 
-    /// The same with less patience.
+    /// The same context with a shorter time for reconnecting.
     ///
-    /// - Parameter seconds: for which a lost connection is tried again at most.
+    /// - Parameter seconds: how long connecting is tried again at most after a connection was lost.
     func trying(for seconds: Double) -> RequestContext {
         var configuration = configuration
         configuration.retryFor = min(configuration.retryFor, seconds)
@@ -40,7 +40,7 @@ final class RequestContext: Sendable {
             security: security)
     }
 
-    /// A path on the server: that of a request is below the folder of the address.
+    /// The path on the server: that of the caller, below the folder of the address.
     func remote(_ path: String) -> String {
         server.folder.isEmpty || path.isEmpty ? server.folder + path : "\(server.folder)/\(path)"
     }

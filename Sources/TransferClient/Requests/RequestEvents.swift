@@ -1,10 +1,11 @@
-/// What comes of a list, a pull, a read or a removal, one after the other. Iterate it once. It goes on as long as it is
-/// taken: it is stopped when the task that takes it is cancelled, or when nobody holds it or its iterator any more.
+/// The results of a list, a pull, a read or a removal, in order. May be iterated once. The command goes on while its
+/// results are taken; it stops when the iterating task is cancelled, or when neither the sequence nor its iterator is
+/// referenced any more.
 public struct RequestEvents<Event: Sendable>: AsyncSequence, Sendable {
-    /// What comes.
+    /// One result of the command.
     public typealias Element = Event
 
-    /// What ends the sequence early.
+    /// The error that ends the sequence early.
     public typealias Failure = TransferFailure
 
     private let taker: Taker
@@ -13,33 +14,34 @@ public struct RequestEvents<Event: Sendable>: AsyncSequence, Sendable {
         taker = Taker(events)
     }
 
-    /// Whether something waits to be taken, so that the next one comes without delay.
+    /// Whether an event is ready, so that `next` returns without waiting.
     public var areWaiting: Bool { taker.events.hasEvents }
 
-    /// Stops.
+    /// Stops the command that sends the events.
     public func cancel() {
         taker.events.cancel()
     }
 
-    /// Starts to take.
+    /// Makes the iterator; to be called once.
     public func makeAsyncIterator() -> Iterator { Iterator(taker: taker) }
 
-    /// Takes one after the other.
+    /// Takes the events, one after the other.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let taker: Taker
 
-        /// The next one, or nothing at the end.
+        /// The next event; nil at the end.
         public mutating func next() async throws(TransferFailure) -> Event? {
             try await taker.events.next()
         }
 
-        /// The next one, or nothing at the end.
+        /// The next event; nil at the end.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransferFailure) -> Event? {
             try await taker.events.next()
         }
     }
 
-    /// Whoever may still take. Nobody would ever make room for more when there is none left.
+    /// Referenced by the sequence and its iterator. When the last reference is gone, it cancels the command, which
+    /// would otherwise wait forever for room in the queue.
     fileprivate final class Taker: Sendable {
         let events: EventQueue<Event>
 

@@ -2,13 +2,13 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Requests that are known, or come up on the way, for one connection.
+/// Requests for one connection; more may be added while it runs.
 final class RequestQueue: RequestPlan, RequestSource {
     private struct State {
-        /// Behind the first ones, those that were taken out.
+        /// Begins with `first` requests that were taken out already.
         var waiting: [PendingRequest] = []
         var first = 0
-        /// Taken out and not answered.
+        /// Number of requests that were taken out and have no answer.
         var open = 0
         var news: (@Sendable () -> Void)?
         var welcome: Welcome?
@@ -22,9 +22,9 @@ final class RequestQueue: RequestPlan, RequestSource {
     let needs: Features
 
     /// - Parameters:
-    ///   - needs: what the server has to be able to do.
-    ///   - lookup: uploads that the server is asked about beside the requests.
-    ///   - isFull: whether those who take the answers are behind; `resume` is to be called when they are not any more.
+    ///   - needs: features that the server has to have.
+    ///   - lookup: uploads to look up on the server beside the requests.
+    ///   - isFull: whether the consumers of the answers are behind; call `resume` when they have caught up.
     init(
         needs: Features = .files, lookup: UploadLookup? = nil, isFull: @escaping @Sendable () -> Bool = { false }
     ) {
@@ -33,13 +33,13 @@ final class RequestQueue: RequestPlan, RequestSource {
         state.withLock { $0.lookup = lookup }
     }
 
-    /// What the server has said so far of the uploads that it is asked about.
+    /// The server's answers so far about the uploads to look up.
     var found: [UploadID: UploadResult] { state.withLock { $0.lookup?.found ?? [:] } }
 
-    /// What the server said when it let this client in, if it has.
+    /// The server's welcome; nil before the first.
     var welcome: Welcome? { state.withLock { $0.welcome } }
 
-    /// What the connection has proved of the server.
+    /// What the connection has proved about the server's identity.
     var server: ProvenServer? { state.withLock { $0.server } }
 
     func add(_ asked: PendingRequest) {
@@ -50,12 +50,12 @@ final class RequestQueue: RequestPlan, RequestSource {
         news?()
     }
 
-    /// One that was taken out is answered.
+    /// Counts a request that was taken out as answered.
     func answered() {
         state.withLock { $0.open -= 1 }
     }
 
-    /// One that was taken out has to be asked again.
+    /// Puts a request that was taken out back, to be sent again.
     func again(_ asked: PendingRequest) {
         state.withLock { state in
             state.open -= 1
@@ -101,7 +101,7 @@ final class RequestQueue: RequestPlan, RequestSource {
                 next.append(asked)
                 state.first += 1
             }
-            // A queue that never runs dry must not grow for ever.
+            // Requests that were taken out are dropped also in a queue that never becomes empty.
             if state.first == state.waiting.count || state.first >= 1024 && state.first > state.waiting.count / 2 {
                 state.waiting.removeFirst(state.first)
                 state.first = 0

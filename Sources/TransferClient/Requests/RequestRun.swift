@@ -4,32 +4,32 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// What is to be asked, over as many connections as help.
+/// Supplies the requests of one command to as many connections as help.
 protocol RequestPlan: AnyObject, Sendable {
-    /// What another connection is to ask.
+    /// Makes the source of requests for one more connection.
     ///
-    /// - Parameter isFirst: whether it is the one that stays to the end; others help it.
+    /// - Parameter isFirst: whether the connection is the main one, which stays to the end; the others are helpers.
     func makeSource(isFirst: Bool) -> any RequestSource
 
-    /// Whether there is enough waiting for one more connection.
+    /// Whether enough requests wait for one more connection.
     var wantsLane: Bool { get }
 
-    /// - Parameter news: called whenever there is something to ask that was not there before.
+    /// - Parameter news: to be called when there are new requests.
     func connect(_ news: @escaping @Sendable () -> Void)
 
-    /// All is over: drops the news, which hold the run, and what is left to ask, which holds the plan. The client's threads
-    /// end with these.
+    /// Called at the end. Drops `news`, which references the run, and the remaining requests, which reference the plan:
+    /// the client's threads end when these are released.
     func letGo()
 
-    /// The server has let this client in.
+    /// The server has sent its first welcome.
     func connected()
 
-    /// The next attempt follows after that many seconds.
+    /// The connection was lost; the next attempt follows after so many seconds.
     func reconnecting(reason: String, after: Double)
 }
 
-/// Requests from the first connection to the last answer: connects, and after a lost connection connects again with growing
-/// waits and asks again for what has no answer.
+/// Runs requests from the first connection to the last answer. After a lost connection it connects again, with growing
+/// waits, and repeats the requests that have no answer.
 actor RequestRun {
     nonisolated let unownedExecutor: UnownedSerialExecutor
 
@@ -41,16 +41,16 @@ actor RequestRun {
     private var isOver = false
     private(set) var hasConnected = false
     private let started = MonotonicTime.now
-    /// Connections beside the first that are open, and that were lost.
+    /// Number of helper connections that are open. `losses` counts those that were lost.
     private var helpers = 0
     private var losses = 0
-    /// Fired when one of those has ended.
+    /// Fired when a helper connection has ended.
     private let helperEnded = Signal()
     private let reconnector: Reconnector
-    /// Tells the server which connections are of this command.
+    /// A random number by which the server knows that connections belong to one command.
     private let number = UInt64.random(in: .min ... .max)
 
-    /// Connections that may be lost before it is taken that this server or this network wants no more than one.
+    /// Lost helper connections after which the run takes it that the server or the network allows one connection only.
     private static let mostLosses = 3
 
     init(_ context: RequestContext, _ plan: any RequestPlan) {
@@ -62,7 +62,7 @@ actor RequestRun {
             leaving: "what has arrived")
     }
 
-    /// - Returns: when everything is answered, or why not.
+    /// - Returns: success when all requests have been answered, or why they were not.
     func run() async -> Result<Void, TransferFailure> {
         let loop = context.loop
         plan.connect { Task(executorPreference: loop) { await self.news() } }
@@ -78,14 +78,13 @@ actor RequestRun {
         }
     }
 
-    /// Stops it all.
     func cancel() async {
         isCancelled = true
         await reconnector.cancel()
         for session in sessions { await session.cancel() }
     }
 
-    /// There is more to ask, or room for more answers.
+    /// There are new requests, or there is room for more answers.
     func news() async {
         for session in sessions { await session.resume() }
         while plan.wantsLane, mayHelp, let address {
@@ -107,7 +106,7 @@ actor RequestRun {
         helpers -= 1
         if ending != .complete { losses += 1 }
         helperEnded.fire()
-        // What it had asked for is to be asked again.
+        // Other connections repeat its unanswered requests.
         for session in sessions { await session.resume() }
     }
 
@@ -143,7 +142,7 @@ extension RequestRun: ReconnectingRun {
         return attempt
     }
 
-    /// What was asked for and not answered.
+    /// Requests without an answer remain whenever a connection was lost.
     func hasMore() -> Bool { true }
 
     func reconnects(_ reason: String, after interval: Interval) {

@@ -5,8 +5,8 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// One connection that asks: sends what its source wants to know, as much as the server takes at once, and hands the
-/// answers to the pool, a buffer full at a time. While the pool is behind, it doesn't read. Lives on one of the client's loops.
+/// One connection that sends its source's requests, as many as the server takes at once, and hands the answers to the
+/// pool, one buffer at a time. While the pool is behind, it doesn't read. Lives on one of the client's loops.
 ///
 /// ```
 ///   connect ──► greet ──► ask ◄──► answers ──► all asked and answered, or lost
@@ -16,52 +16,52 @@ final class RequestSession: WireSession {
     typealias Chunk = Never
     typealias Ending = ClientSession.Ending
 
-    /// Where to connect to, and what is known of the server.
+    /// The address to connect to, and what is known of the server.
     struct Target: Sendable {
         let address: SocketAddress
 
-        /// What connecting and the handshake may take together; nil for what they always may.
+        /// Time that connecting and the handshake may take together; nil for the configured timeouts.
         var limit: Interval?
 
-        /// Whether the server has answered before.
+        /// Whether an earlier connection of this command was welcomed.
         let hasConnected: Bool
     }
 
     private let context: RequestContext
     private let source: any RequestSource
-    /// Tells the server which connections are of one command.
+    /// A number by which the server knows that connections belong to one command.
     private let run: UInt64
     private let target: Target
     private var parser = FrameParser()
     private var machine: ClientConnection
     private let expansion = DataExpansion()
-    /// Whether the server has broken the protocol in what is not looked at before it is worked on. What follows is worth
-    /// nothing: content is missing in front of it.
+    /// Whether the pool found that an answer breaks the protocol. What follows is dropped: content before it is
+    /// missing.
     private var hasBadAnswers = false
     /// Requests whose answers arrived, whole or in part, and were dropped because the server broke the protocol.
     private var withheld: [PendingRequest] = []
     private let mayAsk = Signal()
-    /// Requests without a whole answer, in their order.
+    /// Requests without a complete answer, in order, behind `firstAsked` that have one.
     private var asked: [PendingRequest] = []
     private var firstAsked = 0
     private var number: UInt32 = 0
-    /// Counts what may have given the source something to ask.
+    /// Counts events after which the source may have new requests.
     private var news = 0
-    /// Set while the session waits until the rate lets more come.
+    /// The timer until the rate limit allows more to be received; nil if it does now.
     private var pause: EventLoop.Timer?
 
-    /// What the server has done so far.
+    /// How far the server has got.
     private var progress = Progress.none
 
     private enum Progress: Comparable {
         case none
-        /// It has let this client in.
+        /// The server has sent its welcome.
         case connected
-        /// It has answered; then the next attempt starts with patience anew.
+        /// The server has answered a request; after that, the waits between attempts start from the shortest again.
         case answered
     }
 
-    /// Called when the server has let this client in.
+    /// Called when the server has sent its welcome.
     private let welcomed: @Sendable () -> Void
 
     init(
@@ -73,7 +73,7 @@ final class RequestSession: WireSession {
         machine = ClientConnection(features: context.configuration.contentFeatures)
     }
 
-    /// Lives through the connection. Before it returns, each request that will have no answer gets `lost()`.
+    /// Runs the connection to its end. Before it returns, it calls `lost()` for each request that will have no answer.
     func run(on connection: isolated Connection) async -> Reconnector.Attempt {
         let timeouts = context.configuration.timeouts
         if let reason = await connection.connect(to: target.address, timeouts, within: target.limit) {
@@ -105,7 +105,7 @@ final class RequestSession: WireSession {
         send(.hello(greeting.hello(context.configuration, features: features, run: run)), on: connection)
     }
 
-    /// The source may have something to ask, or want answers again.
+    /// To be called when the source may have new requests, or wants answers again.
     func resume(on connection: isolated Connection) {
         news += 1
         mayAsk.fire()
@@ -121,7 +121,7 @@ final class RequestSession: WireSession {
         connection.stopTimer()
         if connection.ending == .complete { send(.goodbye(Goodbye(.committed)), on: connection) }
         connection.close()
-        // What has arrived counts, also when the connection is lost.
+        // Received answers count even if the connection is lost.
         await connection.finishWork()
         let lost = self.lost
         (asked, withheld) = ([], [])
@@ -134,18 +134,18 @@ final class RequestSession: WireSession {
 }
 
 extension WireConnection<RequestSession> {
-    /// Ends at once.
+    /// Ends the connection at once.
     func cancel() { end(.cancelled) }
 
-    /// The source may have something to ask, or want answers again.
+    /// To be called when the source may have new requests, or wants answers again.
     func resume() { session.resume(on: self) }
 }
 
 // MARK: Asking
 
 extension RequestSession {
-    /// Requests that have to be asked again, each once: those without a whole answer, and those whose answer was dropped, although
-    /// they no longer count as open.
+    /// Requests that have to be repeated, each once: those without a complete answer, and those whose answer was
+    /// dropped, although they no longer count as open.
     private var lost: [PendingRequest] {
         var seen: Set<ObjectIdentifier> = []
         return (withheld + asked[firstAsked...]).filter { seen.insert(ObjectIdentifier($0)).inserted }
@@ -158,7 +158,7 @@ extension RequestSession {
         var newsBefore = 0
         while connection.ending == nil {
             let free = Limits.requests - openCount
-            // Few at a time would cost a hop to the pool each.
+            // Each call of the source costs a hop to the pool, so it is made for half of the allowed requests at least.
             guard machine.isWelcomed, free >= Limits.requests / 2, !hasNothing || news != newsBefore else {
                 if machine.isWelcomed, openCount == 0, connection.pipe.isDrained, source.isOver {
                     return connection.end(.complete)
@@ -184,7 +184,7 @@ extension RequestSession {
             let request = one.request.numbered(number)
             number &+= 1
             guard machine.allows(request) else {
-                // The server leaves; another connection asks again.
+                // The server is leaving; another connection repeats the request.
                 asked.append(one)
                 connection.end(.lost("the server is stopping"))
                 continue
@@ -197,7 +197,7 @@ extension RequestSession {
         connection.flush()
     }
 
-    /// The id that a request was sent with.
+    /// The ID that a request was sent with; nil if it has been answered.
     private func id(of one: PendingRequest) -> UInt32? {
         guard let place = asked[firstAsked...].firstIndex(where: { $0 === one }) else { return nil }
         return number &- UInt32(asked.count - place)
@@ -216,7 +216,7 @@ extension RequestSession {
 extension RequestSession {
     var buffers: BufferPool { context.buffers }
 
-    /// They are all of one client.
+    /// Nil: all connections belong to one client, which need not share with others.
     var bufferAccount: BufferAccount? { nil }
 
     var expectsContent: Bool { true }
@@ -229,8 +229,8 @@ extension RequestSession {
 
     func received(_ count: Int) { context.bandwidth?.charge(count) }
 
-    /// Whether the rate lets more come now; otherwise the session looks again when it does. What is not read holds the server
-    /// back.
+    /// Whether the rate limit lets more come now. If not, the session is woken when it does; until then, the unread
+    /// bytes hold the server back.
     private func isTimeForMore(on connection: isolated Connection) -> Bool {
         guard let time = context.bandwidth?.pause else { return true }
         guard pause == nil else { return false }
@@ -241,14 +241,14 @@ extension RequestSession {
         return false
     }
 
-    /// What the server says needs no decision.
+    /// Answers of a server need no decision.
     var isUndecided: Bool { false }
 
     func decide(on connection: isolated Connection) async {}
 
     func lost(_ reason: String, on connection: isolated Connection) { connection.end(.lost(reason)) }
 
-    /// What was damaged on its way may arrive whole the next time.
+    /// A frame that was damaged on its way may arrive intact the next time.
     func broke(_ fault: ProtocolFault, on connection: isolated Connection) {
         connection.end(fault.code.isRetryable ? .lost(fault.message) : .fault(fault))
     }
@@ -296,7 +296,7 @@ extension RequestSession {
             batch.pieces.append((asked[firstAsked], .persons(persons.persons)))
         case .deliveries(let found) where action.isAnswer:
             batch.pieces.append((asked[firstAsked], .deliveries(found.deliveries)))
-        // Lists with nothing in them are no work.
+        // Empty lists need no work.
         case .entries, .persons, .deliveries: break
         case .arrived(let number):
             source.arrived(number)
@@ -304,7 +304,7 @@ extension RequestSession {
         case .file(let file): batch.pieces.append((asked[firstAsked], .file(file)))
         case .block(let block): batch.pieces.append((asked[firstAsked], .block(block)))
         case .fetched(let end): batch.pieces.append((asked[firstAsked], .end(end)))
-        // Nothing after this one is answered otherwise; another connection asks again.
+        // The server answers no later request any more; another connection repeats them.
         case .outcome(let outcome) where outcome.code == .shuttingDown:
             return connection.end(.lost(outcome.message))
         case .outcome(let outcome): batch.pieces.append((asked[firstAsked], .outcome(outcome.withReason)))
@@ -312,7 +312,8 @@ extension RequestSession {
         case .leaving(let goodbye):
             if openCount == 0 { connection.end(.lost(goodbye.message)) }
         case .refused(let result):
-            // A server may go, and may tire of a client that waits for long: neither is the end of what was asked.
+            // A server may stop, or may disconnect a client that was idle for long: after both, the requests are
+            // repeated.
             guard result.code != .shuttingDown, result.code != .timedOut else {
                 return connection.end(.lost(result.message))
             }
@@ -323,7 +324,7 @@ extension RequestSession {
         case .unknown(let ids):
             source.unknown(ids)
             lookedUp(on: connection)
-        // No upload was begun here, so the machine lets nothing about one pass.
+        // All but the last concern uploads. None was begun here, so the machine never returns them.
         case .accepted, .found, .progress, .finished, .acknowledged, .receipts, .nothing: break
         }
         switch message {
@@ -343,7 +344,7 @@ extension RequestSession {
         mayAsk.fire()
     }
 
-    /// One question after the other.
+    /// Sends the next question about uploads; one at a time.
     private func lookUp(on connection: isolated Connection) {
         guard machine.lookups == 0, let lookup = source.lookup else { return }
         machine.lookedUp(lookup.ids)
@@ -372,11 +373,12 @@ extension RequestSession {
         let batches = hasBadAnswers ? [] : arrived
         let work = await context.pool.run { [source, expansion] in Self.work(on: batches, source, expansion) }
         withheld += work.withheld
-        // An answer that was refused is asked for again. If it counted as progress, a server could have that go on for ever.
+        // A dropped answer is asked for again. If it counted as progress, a server could make the client repeat it
+        // forever.
         if work.hasAnswer { progress = .answered }
         if let fault = work.fault {
             hasBadAnswers = true
-            // The server may have closed the connection behind its fault, which is the reason then.
+            // The server may have closed the connection after its fault; then the fault is the reason.
             if case .lost = connection.ending, !fault.code.isRetryable { connection.ending = nil }
             broke(fault, on: connection)
         }
@@ -431,7 +433,7 @@ extension RequestSession {
 
     func flushed(on connection: isolated Connection) {}
 
-    /// The server may have said why before it closed; the reader will find that, or the end.
+    /// The server may have sent its reason before it closed; the reader will find that, or the end.
     func sendingFailed(_ error: StreamError, on connection: isolated Connection) { connection.outbound = Outbound() }
 
     func holds(unsent count: Int) {}

@@ -1,9 +1,9 @@
 import TransferModel
 import TransferProtocol
 
-/// One request on its way, and who takes its answer.
+/// One request, and what takes the answer.
 final class PendingRequest: Sendable {
-    /// Its id is chosen when it is sent.
+    /// The request without its ID, which is chosen when it is sent.
     let request: Request
     let answer: any AnswerTaker
 
@@ -12,10 +12,10 @@ final class PendingRequest: Sendable {
     }
 }
 
-/// What a taker thinks of what it was given.
+/// What a taker says of a piece of an answer.
 enum Taken {
     case wanted
-    /// The rest of the answer is of no use.
+    /// The taker needs no more of the answer.
     case unwanted
     /// The server broke the protocol.
     case fault(ProtocolFault)
@@ -28,12 +28,12 @@ protocol AnswerTaker: AnyObject, Sendable {
     func take(_ deliveries: [ListedDelivery]) -> Taken
     func begin(_ file: FetchedFile) -> Taken
     func take(_ bytes: UnsafeRawBufferPointer) -> Taken
-    /// The same for zeros that the server has in a hole; who makes no difference takes them as any bytes.
+    /// Takes zeros of a hole in the server's file. By default they are taken as any other bytes.
     func takeHole(_ zeros: UnsafeRawBufferPointer) -> Taken
     func check(_ block: BlockDigest) -> Taken
-    /// All of the content is there.
+    /// The content has arrived to its end.
     func end(_ end: End)
-    /// The server has no more to say.
+    /// The answer has ended with this outcome.
     func end(_ outcome: Outcome)
     /// The connection was lost before the answer's end.
     func lost()
@@ -52,41 +52,42 @@ extension AnswerTaker {
     func end(_ end: End) {}
 }
 
-/// What one connection is to ask. `next` and `settle` are called on the pool, each by one at a time.
+/// Supplies the requests of one connection. `next` and `settle` are called on the pool, one at a time.
 protocol RequestSource: AnyObject, Sendable {
-    /// What the server has to be able to do.
+    /// Features that the server has to have.
     var needs: Features { get }
 
-    /// The server has let this client in. Called on a loop.
+    /// The server has sent its welcome. Called on a loop.
     ///
-    /// - Parameter server: what the connection has proved of it; what `welcome` says of keys is a claim.
+    /// - Parameter server: what the connection has proved about the server's identity; keys in `welcome` are only
+    ///   claims.
     func welcomed(_ welcome: Welcome, by server: ProvenServer)
 
     /// There are deliveries up to this number, or some have changed. Called on a loop.
     func arrived(_ number: UInt64)
 
-    /// Uploads that the server is asked about by their ids next. Nil where there are none.
+    /// The uploads to look up next, by ID; nil if no upload is left.
     var lookup: Lookup? { get }
 
-    /// The server has an upload that it was asked about. Called on a loop.
+    /// The server has an upload that was looked up. Called on a loop.
     func known(_ result: UploadResult)
 
     /// The server does not have these uploads. Called on a loop.
     func unknown(_ ids: [UploadID])
 
     /// - Parameters:
-    ///   - count: how many may be asked at once.
-    ///   - bytes: what they may count for together.
-    /// - Returns: none when there is nothing to ask now.
+    ///   - count: how many requests may be sent now.
+    ///   - bytes: bound of their costs together.
+    /// - Returns: the next requests; empty if there is nothing to ask now.
     func next(_ count: Int, _ bytes: Int) -> [PendingRequest]
 
-    /// Some answers were taken.
+    /// Called after the takers have taken some answers.
     func settle()
 
-    /// Whether there will be nothing to ask any more once all that was asked is answered, on this connection and others.
+    /// Whether there will be no more requests once all open ones are answered, on this connection and others.
     var isOver: Bool { get }
 
-    /// Whether more answers are wanted now: those who take them may be behind.
+    /// Whether more answers are wanted now; false while their consumers are behind.
     ///
     /// - Parameter next: the request whose answer comes next.
     func mayRead(_ next: Request?) -> Bool

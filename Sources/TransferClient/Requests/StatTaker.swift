@@ -2,18 +2,18 @@ public import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// What there is under a path.
+/// The entry under a path on the server.
 public struct StatReport: Sendable, Equatable {
-    /// As it was asked for.
+    /// The path as the caller gave it.
     public let path: String
 
-    /// What it is; nothing when there is none.
+    /// The entry; nil if the path does not exist.
     public let entry: RemoteEntry?
 
-    /// `completed`, or why nothing can be said.
+    /// `completed`, or why the entry is unknown.
     public let result: ResultCode
 
-    /// A sentence for people; empty when there is nothing to say.
+    /// A sentence for people; may be empty.
     public let message: String
 }
 
@@ -21,14 +21,14 @@ public struct StatReport: Sendable, Equatable {
 final class StatTaker: AnswerTaker {
     private let path: String
     private let remote: String
-    /// The part of the trash that the path is in, if it is.
+    /// The part of the trash that the path is in; nil for a stored file.
     private let trash: TrashPlace?
     private let wantsAll: Bool
     private let queue: RequestQueue
     private let events: EventQueue<StatReport>
     private let entry = Locked<ListedEntry?>(nil)
 
-    /// - Parameter remote: the path with the folder of the server's address.
+    /// - Parameter remote: the path including the folder of the server's address.
     init(
         _ path: String, remote: String, _ queue: RequestQueue, _ events: EventQueue<StatReport>,
         trash: TrashPlace? = nil, wantsAll: Bool = false
@@ -37,7 +37,7 @@ final class StatTaker: AnswerTaker {
         (self.trash, self.wantsAll) = (trash, wantsAll)
     }
 
-    /// With what is to be asked.
+    /// The request, to be answered to this taker.
     var asked: PendingRequest {
         PendingRequest(
             .list(

@@ -1,20 +1,20 @@
 import TransferModel
 import TransferProtocol
 
-/// Uploads that the server is asked about by their ids, and what it has said of them.
+/// Uploads to look up on the server by their IDs, and the server's answers.
 struct UploadLookup {
     private let function: DigestFunction
-    /// The first of these are asked about.
+    /// Begins with the IDs of the next or current question.
     private var waiting: ArraySlice<UploadID>
     private var unanswered: Set<UploadID>
 
-    /// Those that the server has still, by their ids.
+    /// Results of the uploads that the server has acknowledged, by ID.
     private(set) var found: [UploadID: UploadResult] = [:]
 
     /// - Parameters:
-    ///   - ids: none of them `none`.
-    ///   - function: that their digests were made with.
-    /// - Returns: nil where there are no ids.
+    ///   - ids: none of them may be `none`.
+    ///   - function: the digest function of the uploads.
+    /// - Returns: nil if `ids` is empty.
     init?(_ ids: [UploadID], _ function: DigestFunction) {
         guard !ids.isEmpty else { return nil }
         unanswered = Set(ids)
@@ -22,7 +22,8 @@ struct UploadLookup {
         self.function = function
     }
 
-    /// What is to be asked next, or again where the connection is lost before all of it is answered; nil when all is answered.
+    /// The next question, or the current one again if the connection was lost before all of it was answered; nil when
+    /// all is answered.
     var question: Lookup? {
         let ids = waiting.prefix(Limits.lookup).filter(unanswered.contains)
         return ids.isEmpty ? nil : Lookup(ids, digest: function)
