@@ -2,16 +2,16 @@ package import TransferKeys
 import TransferModel
 package import TransferSealing
 
-/// A key of somebody that people should be told of.
+/// A person's key that the user should learn of.
 package struct KeySighting: Sendable, Equatable {
     package enum Kind: Sendable {
-        /// Nothing was known of the person so far.
+        /// The first key of a person of whom none was known.
         case first
         /// A known identity has signed another key to seal for.
         case renewed
-        /// Not sealed for: the identity is none of the known ones.
+        /// Not sealed for: the identity is not one of the known ones.
         case leftOut
-        /// Taken because somebody said so.
+        /// Accepted because the user said so.
         case accepted
     }
 
@@ -19,7 +19,7 @@ package struct KeySighting: Sendable, Equatable {
     package let name: String
     package let certificate: SealingCertificate
 
-    /// A sentence without its period.
+    /// Describes the sighting in a sentence without its period.
     package var sentence: String {
         let command = KnownPeople.trustCommand(name)
         let (name, key) = (name.escapedForDisplay, KeyFingerprint(of: certificate.owner))
@@ -37,14 +37,15 @@ package struct KeySighting: Sendable, Equatable {
 }
 
 extension KnownPeople {
-    /// Looks which keys may be sealed for, and keeps them. All that are there are taken when nothing is known of the person.
+    /// Decides which keys may be sealed for, and keeps them. If nothing is known of the person, all certificates are
+    /// admitted.
     ///
     /// - Parameters:
     ///   - certificates: what the server says of the person, one for each identity; not empty.
-    ///   - name: the person's.
-    ///   - server: what the server is known by; see `ProvenServer.fingerprint`.
-    /// - Returns: those to seal for, and what people should be told.
-    /// - Throws: `otherKey` when none is known, or when one is older than the one that is.
+    ///   - name: the person's name.
+    ///   - server: identifies the server; see `ProvenServer.fingerprint`.
+    /// - Returns: the certificates to seal for, and what the user should learn.
+    /// - Throws: `otherKey` if no certificate has a known identity, or if one is older than the known one.
     package func admit(
         _ certificates: [SealingCertificate], of name: String, on server: KeyFingerprint?
     ) throws(Fault) -> (admitted: [SealingCertificate], sightings: [KeySighting]) {
@@ -77,7 +78,7 @@ extension KnownPeople {
         }
     }
 
-    /// Takes what a server says of a person now, in place of all that was known.
+    /// Accepts a server's certificates of a person, in place of all that was known.
     ///
     /// - Parameter certificates: not empty.
     package func accept(

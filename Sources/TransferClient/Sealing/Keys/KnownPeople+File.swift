@@ -2,13 +2,13 @@ import TransferKeys
 import TransferModel
 
 extension KnownPeople {
-    /// A line, and what it says; comments and empty lines say nothing.
+    /// A line of the file and its meaning; comments and empty lines have no entry.
     struct Line {
-        /// Without its end.
+        /// The line without its newline.
         let bytes: ArraySlice<UInt8>
         var entry: Entry?
 
-        /// For what there is none of.
+        /// Stands for an absent value.
         private static let nothing = "-"
 
         init(_ entry: Entry) {
@@ -21,7 +21,7 @@ extension KnownPeople {
             self.entry = entry
         }
 
-        /// - Returns: nothing when it cannot be understood.
+        /// - Returns: nil if the line cannot be understood.
         init?(_ bytes: ArraySlice<UInt8>) {
             self.bytes = bytes
             guard let words = TrustFile.words(of: bytes) else { return }
@@ -48,10 +48,10 @@ extension KnownPeople {
             KeyFingerprint(String(decoding: word, as: UTF8.self))
         }
 
-        /// An empty name, which would be no word.
+        /// Stands for an empty name, which would not be a word.
         private static let noName = "%"
 
-        /// Names can have any characters. Those that would end a word are written as in addresses of pages: `%20`.
+        /// Names may have any characters. Those that would end a word are percent-encoded: `%20`.
         private static func word(_ name: String) -> String {
             guard !name.isEmpty else { return noName }
             let bytes = name.utf8.flatMap { byte -> [UInt8] in
@@ -80,7 +80,7 @@ extension KnownPeople {
 
     private var file: TrustFile { TrustFile(path: path, name: "The list of known people") }
 
-    /// A line that says something else than it was meant to could hide a key that has changed, so none is passed over.
+    /// All lines. A line that cannot be understood is an error: it could hide that a key has changed.
     func lines() throws(Fault) -> [Line] {
         do throws(TrustFile.Fault) {
             return try understood(file.lines()).get()
@@ -89,7 +89,7 @@ extension KnownPeople {
         }
     }
 
-    /// Changes the file in one step, unless `body` fails.
+    /// Changes the file in one step, unless `body` throws.
     func change<Value>(_ body: (inout [Line]) throws(Fault) -> Value) throws(Fault) -> Value {
         let outcome: Result<Value, Fault>
         do throws(TrustFile.Fault) {

@@ -2,24 +2,24 @@ package import TransferKeys
 package import TransferModel
 import TransferSystem
 
-/// The keys of people as they were first seen, so that no server can put others in their place: a file with a line for each
-/// identity of a person, which is one of the person's machines.
+/// The keys of people as they were first seen, so that no server can replace them: a file with a line for each identity
+/// of a person, which is one of the person's machines.
 ///
-/// What a server says of somebody is signed by an identity, but which identity somebody has nobody but the server says. So the
-/// first ones that are seen are kept, and shown for people to compare; later ones must be signed by them, or be accepted.
+/// An identity signs what a server says of a person, but only the server says which identity a person has. So the first
+/// ones are kept, and shown for people to compare; later ones must be signed by them, or be accepted.
 package struct KnownPeople: Sendable, Equatable {
     /// One identity of a person on a server.
     package struct Entry: Sendable, Equatable {
-        /// Of the server's own key; nothing where it has none.
+        /// Fingerprint of the server's own key; nil if it has none.
         package let server: KeyFingerprint?
 
-        /// On that server.
+        /// The person's name on that server.
         package let name: String
 
-        /// Of the Ed25519 key.
+        /// Fingerprint of the person's Ed25519 key.
         package let identity: KeyFingerprint
 
-        /// Of the key that is sealed for, and when it was signed; nothing where only signatures were seen.
+        /// The key to seal for; nil if only signatures of the person were seen.
         package let sealing: Sealing?
 
         package struct Sealing: Sendable, Equatable {
@@ -35,7 +35,7 @@ package struct KnownPeople: Sendable, Equatable {
             (self.server, self.name, self.identity, self.sealing) = (server, name, identity, sealing)
         }
 
-        /// The name byte by byte: the server's lists compare it so.
+        /// Compares names byte by byte, as the server's lists do.
         package static func == (a: Entry, b: Entry) -> Bool {
             a.isAbout(b.name, b.server) && a.identity == b.identity && a.sealing == b.sealing
         }
@@ -45,66 +45,66 @@ package struct KnownPeople: Sendable, Equatable {
         }
     }
 
-    /// Why a key is not taken.
+    /// Why a key is not accepted.
     package struct Fault: Error, Sendable, Equatable {
         package enum Reason: Sendable {
             /// The file cannot be read or changed.
             case file
-            /// It is not one that is known of the person, or is older than one that is.
+            /// The key is not known as the person's, or is older than the known one.
             case otherKey
         }
 
         package let reason: Reason
 
-        /// Sentences that say what to do.
+        /// Sentences for people that say what to do.
         package let message: String
     }
 
-    /// Whether something was known.
+    /// Whether a person's key was known already.
     package enum Seen: Sendable {
         case known
-        /// It is from now on; whoever uses it should be told, and can compare the key.
+        /// The key is known from now on; the user should be shown it, to compare it.
         case first
     }
 
-    /// The file.
+    /// Path of the file, which need not exist.
     package let path: String
 
-    /// The file as it is now; nothing where there is none. Another program may change it at any time.
+    /// Identity of the present file; nil if it does not exist. Another program may change it at any time.
     var version: FileIdentity? { OwnFile.identity(of: path) }
 
-    /// - Parameter path: of the file; it and the folder it is in are made when they are needed.
+    /// - Parameter path: path of the file, which is made when it is needed, with its folder.
     package init(path: String) {
         self.path = path
     }
 
     static let fileName = "known_people"
 
-    /// The user's own: beside the list of known servers. Nothing without a folder for it.
+    /// The user's own file, beside the list of known servers; nil if there is no folder for it.
     package static var standard: KnownPeople? {
         ConfigurationFolder.path.map { KnownPeople(path: "\($0)/\(fileName)") }
     }
 
-    /// All of them, in the order of the file.
+    /// All entries, in the order of the file.
     package func entries() throws(Fault) -> [Entry] { try lines().compactMap(\.entry) }
 
-    /// Those of one person.
+    /// The entries of one person.
     package func entries(of name: String, on server: KeyFingerprint?) throws(Fault) -> [Entry] {
         try entries().filter { $0.isAbout(name, server) }
     }
 
-    /// Whether something that a person has signed is signed by a key that is known of that person. At first use the key is
-    /// taken for the person's, and known from then on.
+    /// Checks that a signature's key is known as the person's. If no key is known of the person, this one is from then
+    /// on.
     ///
     /// - Parameters:
-    ///   - name: of whom the server says that it comes from.
-    ///   - server: what the server is known by; see `ProvenServer.fingerprint`.
-    /// - Throws: `otherKey` when others are known of that person.
+    ///   - name: the name of the sender, according to the server.
+    ///   - server: identifies the server; see `ProvenServer.fingerprint`.
+    /// - Throws: `otherKey` if other keys are known of the person.
     package func check(
         signer: PublicKey, named name: String, on server: KeyFingerprint?
     ) throws(Fault) -> Seen {
         let identity = KeyFingerprint(of: signer)
-        // Nearly always it is known, and nothing has to be locked.
+        // Most keys are known; then no lock is needed.
         if try entries(of: name, on: server).contains(where: { $0.identity == identity }) { return .known }
         return try change { (lines) throws(Fault) in
             let known = lines.compactMap(\.entry).filter { $0.isAbout(name, server) }
@@ -115,9 +115,9 @@ package struct KnownPeople: Sendable, Equatable {
         }
     }
 
-    /// Forgets a person.
+    /// Forgets all identities of a person.
     ///
-    /// - Returns: what was known.
+    /// - Returns: the entries that were removed.
     @discardableResult
     package func forget(_ name: String, on server: KeyFingerprint?) throws(Fault) -> [Entry] {
         try change { (lines) throws(Fault) in
@@ -137,7 +137,8 @@ package struct KnownPeople: Sendable, Equatable {
                 + "\(trustCommand(name)).")
     }
 
-    /// As it can be pasted; between quotes of the sentence unless there are some in it.
+    /// The command to accept a person's keys, in a form that can be pasted; in quotes unless the name itself needs
+    /// some.
     static func trustCommand(_ name: String) -> String {
         let word = name.escapedForDisplay.shellWord
         let command = "transfer people --trust \(word)"

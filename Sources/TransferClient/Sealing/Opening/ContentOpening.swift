@@ -4,17 +4,17 @@ import TransferSealing
 import TransferPorts
 import TransferStore
 
-/// Opens one sealed file that is here, whole and verified, into another one that nobody sees yet.
+/// Opens a sealed file that is complete and verified into another staged file.
 ///
 /// It belongs to one task at a time.
 final class ContentOpening {
-    /// Why it does not open.
+    /// Why the file could not be opened.
     enum Obstacle: Error {
         case seal(SealingError)
         case local(Failure)
     }
 
-    /// What has come out, all of it.
+    /// The complete content that was opened.
     struct Opened {
         let staged: StagedFile
         let size: UInt64
@@ -35,9 +35,9 @@ final class ContentOpening {
     private var output: [UInt8] = []
 
     /// - Parameters:
-    ///   - sealed: has `size` bytes, and stays as it is.
+    ///   - sealed: has `size` bytes, and is not changed.
     ///   - function: hashes the opened content if there is no note. With a note, the note's function does.
-    ///   - stage: makes the place for what comes out, with room for at least so many bytes.
+    ///   - stage: makes the staged file for the opened content, with room for at least so many bytes.
     init(
         _ seal: ContentSeal, _ sealed: StagedFile, size: UInt64, _ function: DigestFunction,
         stage: @escaping (_ size: UInt64) throws(Failure) -> StagedFile
@@ -47,9 +47,9 @@ final class ContentOpening {
         digester = ContentDigester(seal.note == nil ? function : SealedNote.digestFunction)
     }
 
-    /// To be called once.
+    /// Opens all of it. To be called once.
     func run() throws(Obstacle) -> Opened {
-        // A note that names more than there can be must not take room for it.
+        // A note must not reserve more space than the sealed file can contain.
         guard note?.size ?? 0 <= sealedSize else { throw .local(.otherContent) }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
         defer { buffer.deallocate() }
@@ -59,7 +59,7 @@ final class ContentOpening {
             let count = try local { () throws(Failure) in
                 try sealed.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<room]), at: offset)
             }
-            // Somebody has shortened it since it was verified.
+            // The file was shortened after it was verified.
             guard count == room else { throw .seal(.truncated) }
             try seal { () throws(SealingError) in
                 try opener.open(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes, into: &output)
@@ -76,7 +76,7 @@ final class ContentOpening {
         return Opened(staged: staged, size: size, digest: digest)
     }
 
-    /// Writes down what has come out. Nothing does before it is known that it is what the note is about.
+    /// Writes opened content, and none before the tag shows that the note belongs to it.
     private func pass() throws(Obstacle) {
         guard let tag = opener.tag else { return }
         guard note?.tag ?? tag == tag else { throw .local(.otherContent) }
@@ -115,7 +115,7 @@ final class ContentOpening {
 }
 
 extension Failure {
-    /// Somebody has hung the note of one on the other, or has sealed something else.
+    /// The note belongs to other content: it was attached to this one, or its sender sealed something else.
     static let otherContent = Failure(
         .unopened, "What came is not what its sender's note is about.")
 }

@@ -1,35 +1,35 @@
 import TransferModel
 import TransferSealing
 
-/// What opens the content of a delivery.
+/// What is needed to open a delivery's content.
 struct ContentSeal: Sendable {
     let key: SealingKey
 
-    /// What the content has to be. Nothing for what came without a note and is called as files of the age format are: that is
-    /// opened if it can be.
+    /// Describes the content that has to come out. Nil for a delivery without a note whose name ends as those of age
+    /// files: it is opened if possible.
     let note: DeliveryNote?
 
-    /// What the names of files of the age format end with.
+    /// The suffix of names of files in the age format.
     static let suffix = ".age"
 
-    /// - Returns: nothing for what is stored as it comes.
+    /// - Returns: nil if the delivery is stored as it arrives.
     init?(_ delivery: Delivery, _ identity: SealingIdentity?) {
         guard let identity else { return nil }
         (key, note) = (identity.sealing, delivery.opened)
         guard delivery.isSealed ? note != nil : delivery.isCalledSealed else { return nil }
     }
 
-    /// Bytes of content that a file has at least.
+    /// The least bytes of content that a sealed file can have.
     ///
-    /// - Parameter size: of the sealed file.
+    /// - Parameter size: size of the sealed file in bytes.
     static func leastContent(_ size: UInt64) -> UInt64 {
         let layout = try? SealedLayout(sealedSize: size, headerSize: SealedHeader.longest)
         return layout?.contentSize ?? 0
     }
 
-    /// A name without the suffix.
+    /// The name without the suffix.
     ///
-    /// - Returns: nothing for a name that hasn't it, and for one that is nothing else.
+    /// - Returns: nil if the name does not have the suffix, or is nothing but the suffix.
     static func unsealedName(_ name: String) -> String? {
         let bytes = name.utf8
         guard bytes.count > suffix.utf8.count, bytes.suffix(suffix.utf8.count).elementsEqual(suffix.utf8) else {

@@ -2,34 +2,35 @@ public import TransferKeys
 public import TransferModel
 import TransferSealing
 
-/// What the sender of a sealed delivery says of it: opened with a key of this client's, and signed by the sender. No server has
-/// seen it.
+/// What the sender of a sealed delivery says of it, opened with a key of this client's and signed by the sender. No
+/// server has seen it.
 public struct DeliveryNote: Sendable, Equatable {
-    /// What its sender calls the content: a path. It comes from somebody else.
+    /// The sender's path of the content. It must not be trusted.
     public let name: String
 
-    /// What the content is.
+    /// The kind of the content, according to the sender.
     public let kind: ContentKind
 
-    /// Bytes of content.
+    /// Bytes of content; the sealed file is longer.
     public let size: UInt64
 
     /// The digest of the content, made with `SealedNote.digestFunction`.
     let digest: Digest
 
-    /// Whose key has signed it.
+    /// The key that signed the note.
     public let signer: PublicKey
 
-    /// When its sender's content last changed.
+    /// When the sender's content was last modified.
     package let modified: Timestamp?
 
-    /// Permission bits that its sender's content has, 0 to 0o777.
+    /// Permission bits of the sender's content, 0 to 0o777.
     package let permissions: UInt16?
 
-    /// Of the only content that it is about.
+    /// Tag of the sealed content that the note belongs to.
     let tag: SealedTag
 
-    /// That it came from, by its own key: people are known by their names there.
+    /// Fingerprint of the server that it came from; people are known by their names there. Nil if the server has no key
+    /// of its own.
     let server: KeyFingerprint?
 
     init(_ note: SealedNote, on server: KeyFingerprint?) {

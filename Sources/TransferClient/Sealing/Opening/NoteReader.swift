@@ -4,20 +4,19 @@ import TransferProtocol
 import TransferSealing
 import TransferSystem
 
-/// Opens the notes of sealed deliveries, and compares who has signed them with who should have.
+/// Opens the notes of sealed deliveries, and checks that their expected senders have signed them.
 final class NoteReader: Sendable {
-    /// Who has to have signed.
+    /// Who must have signed a note.
     enum Signer: Sendable {
-        /// Whoever is known by the name of the person that the delivery is from. Who is seen for the first time is known from
-        /// then on, and told.
+        /// The person whose name the delivery has. A person without a known key gets this one, and `met` is called.
         case person(met: @Sendable (_ name: String, KeyFingerprint) -> Void)
-        /// The same, but nobody becomes known.
+        /// The same, but no key becomes known.
         case personInPassing
-        /// This client itself.
+        /// This client itself, with its own key.
         case oneself
     }
 
-    /// A key that has signed in somebody's name.
+    /// A key that has signed in a person's name.
     private struct Claim: Hashable {
         let name: PathKey
         let key: PublicKey
@@ -25,9 +24,9 @@ final class NoteReader: Sendable {
 
     private struct State {
         var server: KeyFingerprint?
-        /// What was found to be right: deliveries come by the thousand, and what is known of people is in a file.
+        /// Claims that were checked: deliveries arrive by the thousand, and the known keys are in a file.
         var right: Set<Claim> = []
-        /// That file, as it was then: another program may have changed what is known.
+        /// The version of that file when the claims were checked: another program may have changed it since.
         var file: FileIdentity?
 
         mutating func isRight(_ claim: Claim, now: FileIdentity?) -> Bool {
@@ -40,15 +39,15 @@ final class NoteReader: Sendable {
     private let signer: Signer
     private let state = Locked(State())
 
-    /// Claims that are remembered: a server names as many senders as it likes.
+    /// Bounds the claims that are remembered: a server may name any number of senders.
     private static let mostClaims = 1024
 
-    /// - Parameter identity: nothing for a client that can open nothing.
+    /// - Parameter identity: nil for a client that cannot open anything.
     init(_ identity: SealingIdentity?, by signer: Signer) {
         (self.identity, self.signer) = (identity, signer)
     }
 
-    /// What deliveries come from: people are known by their names on a server.
+    /// Sets the server that deliveries come from: people are known by their names on a server.
     func connected(_ proven: ProvenServer) {
         let server = proven.fingerprint
         state.withLock { state in
@@ -57,10 +56,11 @@ final class NoteReader: Sendable {
         }
     }
 
-    /// What opens content; nothing where nothing can be opened.
+    /// The key that opens content; nil if nothing can be opened.
     var key: SealingKey? { identity?.sealing }
 
-    /// The same delivery with what its note says, if it has one. Reads files.
+    /// The delivery with the details that its note gives, or with the reason why the note could not be opened. Reads
+    /// files.
     func read(_ delivery: Delivery) -> Delivery {
         guard let note = delivery.note else { return delivery }
         var read = delivery
@@ -119,7 +119,7 @@ extension Failure {
     static let noSealingKey = Failure(
         .unopened, "It is sealed, and this client has no key of its own that could open it.")
 
-    /// - Parameter what: begins the sentence.
+    /// - Parameter what: the subject that begins the sentence.
     static func unopened(_ error: SealingError, _ what: String) -> Failure {
         Failure(.unopened, "\(what) cannot be opened. \(error.message)")
     }

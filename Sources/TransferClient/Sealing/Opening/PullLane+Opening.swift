@@ -3,11 +3,11 @@ import TransferPorts
 import TransferStore
 
 extension PullLane {
-    /// What is to be published of a file that is whole and verified: its content, opened if it was sealed.
+    /// The publication of a complete and verified file: its content, opened if it is sealed.
     ///
-    /// - Parameter staged: what the publication has.
-    /// - Throws: `unopened`, and what keeps it from being stored. What came without a note, and cannot be opened, is published
-    ///   as it is.
+    /// - Parameter staged: the staged file of the publication.
+    /// - Throws: `unopened`, and why the opened content cannot be stored. A file that came without a note and cannot be
+    ///   opened is published as it is.
     func opened(
         _ file: PullFile, _ staged: StagedFile, _ publication: Publication
     ) throws(Failure) -> Publication {
@@ -36,22 +36,23 @@ extension PullLane {
 }
 
 extension PullFile {
-    /// What was opened is published: what it was opened from is of no more use.
+    /// Discards the sealed file once its opened content is published.
     ///
-    /// - Parameter part: that of a long file. When it could not be published, it waits as any part does.
+    /// - Parameter part: the stored part of a long file. If the publication failed, it stays as any part does.
     func opened(from part: StagedFile?, _ outcome: Result<PublicationOutcome, Failure>) {
         guard openedSize != nil, case .success = outcome else { return }
         part?.discard()
     }
 
-    /// Whether a file that has its name may not be in its way: what may be opened has one of two names.
+    /// Whether a present file with the name of the delivery may not be in the way, because opened content gets another
+    /// name, which is free.
     func mayHaveFreeName(_ here: any TreeReader) -> Bool {
         openedTarget != target && here.attributes(at: openedTarget) == nil
     }
 }
 
 extension Failure {
-    /// Whether what was fetched is of no use for another attempt.
+    /// Whether fetched content is of no use for another attempt.
     var isForGood: Bool {
         [.digestMismatch, .sizeMismatch, .contentLost, .unopened].contains(code)
     }

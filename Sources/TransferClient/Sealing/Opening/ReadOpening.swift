@@ -11,8 +11,9 @@ final class ReadOpening {
     private var size: UInt64 = 0
     private let digester = ContentDigester(SealedNote.digestFunction)
 
-    /// What came before any content came out, of what has no note: if that cannot be opened, it is passed on as it is. The first
-    /// content comes out behind a header of up to 64 KiB and one chunk, so it is never much more than that and a block.
+    /// Sealed bytes received before the first content came out, if there is no note: if they cannot be opened, they are
+    /// passed on as they are. A header of up to 64 KiB and one chunk precede the first content, so these are never much
+    /// more than that and a block.
     private var held: [UInt8] = []
     private var isPassedOn = false
 
@@ -21,8 +22,8 @@ final class ReadOpening {
         opener = Opener([seal.key], atMost: seal.note?.size ?? .max)
     }
 
-    /// - Parameter block: the next piece of what travels.
-    /// - Returns: what is certain of the content; may be empty.
+    /// - Parameter block: the next sealed bytes.
+    /// - Returns: the content that is verified so far; may be empty.
     func take(_ block: [UInt8]) throws(Failure) -> [UInt8] {
         guard !isPassedOn else { return block }
         if mayBePassedOn { held += block }
@@ -30,7 +31,7 @@ final class ReadOpening {
     }
 
     /// - Returns: the rest of the content.
-    /// - Throws: `unopened` unless all of it was there.
+    /// - Throws: `unopened` if the content is not complete.
     func finish() throws(Failure) -> [UInt8] {
         guard !isPassedOn else { return [] }
         let rest = try opened { (output) throws(SealingError) in try opener.finish(into: &output) }

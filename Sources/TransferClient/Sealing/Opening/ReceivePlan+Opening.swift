@@ -3,22 +3,22 @@ import TransferSealing
 import TransferPorts
 import TransferStore
 
-/// What becomes of sealed deliveries: names that the server has not seen, and content that it could not read.
+/// Names and files of sealed deliveries, whose names and content the server could not read.
 extension ReceivePlan {
-    /// What a delivery is called here, unless somebody chooses another name.
+    /// The path for a delivery here, unless the user chooses another one.
     func name(of delivery: Delivery) -> String {
         guard let note = delivery.opened else { return delivery.name }
         guard !options.opens else { return note.name }
         let sealed = note.name + ContentSeal.suffix
-        // The longest names have no room for more.
+        // A path of the greatest length has no room for the suffix.
         return (try? RelativePath(sealed)) == nil ? delivery.name : sealed
     }
 
-    /// A delivery that is to be fetched.
+    /// Describes a delivery that is to be fetched.
     ///
     /// - Parameters:
-    ///   - target: what it is called here.
-    ///   - isChosen: whether somebody has chosen that name, whatever comes.
+    ///   - target: its path here.
+    ///   - isChosen: whether the user has chosen that path, whatever the delivery is called.
     func file(_ delivery: Delivery, _ target: RelativePath, isChosen: Bool) -> PullFile {
         let seal = options.opens ? ContentSeal(delivery, context.configuration.sealing) : nil
         let file = PullFile(delivery, target: target, seal)
@@ -32,9 +32,9 @@ extension ReceivePlan {
         return file
     }
 
-    /// Whether a file that was received can have the content of a delivery, as far as their sizes tell.
-    /// What was stored as it came is no answer to somebody who wants it opened: nobody has looked whether it can be.
-    /// A file that was opened for another note, or for none, does not count: it was not compared with this note.
+    /// Whether a received file can have the content of a delivery, as far as their sizes tell. If deliveries are
+    /// opened, a sealed one that was stored as it came does not count, because no attempt was made to open it. A file
+    /// that was opened for another note, or for none, does not count: it was not compared with this note.
     func mayBe(_ file: ReceivedFile, _ delivery: Delivery) -> Bool {
         guard file.note == (options.opens ? delivery.noteDigest : nil) else { return false }
         guard options.opens else { return !file.isOpened }

@@ -2,13 +2,14 @@ import TransferCodec
 import TransferModel
 import TransferSealing
 
-/// What a file had in it when it was looked at, piece by piece: nothing else is ever sealed with the secrets that were made for it.
-/// Its times alone do not tell. A kernel sets them when a write begins, and the bytes come for as long as it takes.
+/// Digests of a file's pieces, made when it was first read: no other content is ever sealed with the secrets that were
+/// made for it. The file's times alone cannot tell. The kernel sets them when a write begins, and the bytes may follow
+/// much later.
 ///
-/// The digests tell content that changes from content that does not, of files of this user's own. Nobody is kept by them from
-/// making two files that look the same (xxHash): whoever can write to the file knows what is in it anyway.
+/// The digests detect changes of this user's own files. They do not keep an attacker from making two files with the
+/// same digests (xxHash): a user who can write to the file knows its content anyway.
 struct PieceDigests: Sendable {
-    /// Bytes of all pieces but the last: those that are sealed together.
+    /// Bytes of each piece except the last; the content is sealed in chunks of this size.
     static let pieceSize = SealedLayout.chunkSize
 
     private static let digestSize = 16
@@ -18,12 +19,12 @@ struct PieceDigests: Sendable {
 
     private let digests: [UInt8]
 
-    /// The digest of the whole content, for the note; collision resistant.
+    /// The digest of the whole content for the note; collision resistant.
     let whole: Digest
 
-    /// Reads all of a file that was just opened. Blocks.
+    /// Reads a whole file that was just opened. Blocks.
     ///
-    /// - Throws: `sourceUnreadable`; `sourceChanged` for one that has another size by now.
+    /// - Throws: `sourceUnreadable`; `sourceChanged` if the file's size has changed.
     init(of file: SourceFile) throws(Failure) {
         let space = UnsafeMutableRawBufferPointer.allocate(
             byteCount: Self.pieceSize * Self.piecesAtOnce, alignment: 64)
@@ -45,9 +46,10 @@ struct PieceDigests: Sendable {
         (digests, whole) = (pieces, digester.finish().digest)
     }
 
-    /// Whether the bytes are those that were there.
+    /// Whether these bytes are the same as when the file was first read.
     ///
-    /// - Parameter offset: where they begin in the file; the start of a piece, and their end that of another or of the file.
+    /// - Parameter offset: where they begin in the file, at the start of a piece. They end at the end of a piece or of
+    ///   the file.
     func match(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) -> Bool {
         guard let first = Int(exactly: offset / UInt64(Self.pieceSize)) else { return false }
         var (place, isSame) = (first.multipliedReportingOverflow(by: Self.digestSize).partialValue, true)
@@ -58,7 +60,7 @@ struct PieceDigests: Sendable {
         return isSame
     }
 
-    /// The digest of all digests, which tells whether a file is the one that the secrets were made for.
+    /// The digest of all digests. It shows whether a file is the one that the secrets were made for.
     var digest: [UInt8] { digests.withUnsafeBytes { BlockHasher.digest(.sha256, $0) } }
 
     private static func forEach(_ bytes: UnsafeRawBufferPointer, _ body: ([UInt8]) -> Void) {

@@ -3,8 +3,8 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Asks whether the server still knows a sealed upload that it has acknowledged. If not there is nothing to go on with: its
-/// secrets are gone, and it is sealed anew.
+/// Asks whether the server still knows a sealed upload that it has acknowledged. If not, the file is sealed anew,
+/// because the upload's secrets were removed.
 final class RecordQuestion: UploadInParts {
     let whole: PendingUpload
     private let record: SealingRecord
@@ -39,7 +39,7 @@ final class RecordQuestion: UploadInParts {
 
     func compare(_ have: Have) throws(Failure) -> UInt64 { 0 }
 
-    /// The server does not know it.
+    /// The server does not know the upload.
     func answered() throws(Failure) -> PendingUpload? {
         whole.isUnknown = true
         return whole

@@ -2,25 +2,25 @@ import TransferModel
 import TransferSealing
 import TransferSystem
 
-/// A file as the server gets it: sealed, and to be read from anywhere, with the same bytes each time.
+/// A file in the sealed form that the server gets. It can be read from any offset, with the same bytes each time.
 final class SealedFile: Sendable {
     let source: SealedSource
     private let state: SealingState
     private let recipients: [SealingRecipient]
 
-    /// Where its secrets are kept; nothing where nobody will go on with them.
+    /// Where its secrets are kept; nil if the upload will not be resumed.
     let place: SealingPlace?
 
-    /// - Parameter state: made for that source and these recipients.
+    /// - Parameter state: made for this source and these recipients.
     init(_ source: SealedSource, _ state: SealingState, for recipients: [SealingRecipient], _ place: SealingPlace?) {
         (self.source, self.state, self.recipients, self.place) = (source, state, recipients, place)
     }
 
-    /// Bytes of all of it.
+    /// Bytes of the whole sealed file.
     var size: UInt64 { state.layout.sealedSize }
 
-    /// - Parameter range: of the sealed bytes.
-    /// - Throws: `sourceChanged` when the file is not what it was: then its secrets are thrown away.
+    /// - Parameter range: range of the sealed bytes.
+    /// - Throws: `sourceChanged` if the source has changed; then its secrets are removed.
     func open(_ range: Range<UInt64>) throws(Failure) -> ContentReader {
         do throws(Failure) {
             return ContentReader(try reader(of: range), size: UInt64(range.count))
@@ -40,9 +40,9 @@ final class SealedFile: Sendable {
         return SealedReader(self, content, sealer, size: UInt64(range.count))
     }
 
-    /// Whoever has seen it change comes by here.
+    /// Handles a failure of reading; every failure passes here.
     func given(up failure: Failure) -> Failure {
-        // One content for one secret: nothing may ever be sealed with it again.
+        // A secret may seal only one content, so these secrets must not be used again.
         if failure.code == .sourceChanged { place?.remove() }
         return failure
     }

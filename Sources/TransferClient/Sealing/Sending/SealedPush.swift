@@ -5,24 +5,24 @@ import TransferProtocol
 import TransferSealing
 import TransferSystem
 
-/// For whom the uploads of one push are sealed, and what becomes of their secrets.
+/// Seals the uploads of one push for its recipients, and keeps or removes the secrets.
 final class SealedPush: Sendable {
     let identity: SealingIdentity
 
-    /// Those who can open the content: every machine of every recipient.
+    /// The keys that can open the content: every machine of every recipient.
     let recipients: [SealingRecipient]
 
-    /// Who can read the notes: they, and whoever sends, who wants to know later what it was.
+    /// The keys that can open the notes: the recipients', and the sender's, to know later what was sent.
     var readers: [SealingRecipient] {
         let own = identity.sealing.recipient
         return recipients.contains(own) ? recipients : recipients + [own]
     }
 
-    /// Bytes of a note at most: beside the names of the recipients it has to fit into what the protocol has for both, and into the
-    /// room for frames of control.
+    /// Bytes of a note at most: together with the names of the recipients it has to fit into the protocol's field for
+    /// both, and into the room for control frames.
     let mostNoteBytes: Int
 
-    /// What tells a file on its way to these people on this server from one on its way elsewhere.
+    /// The server and the recipients, which with path and destination identify the secrets of an upload.
     private let words: [String]
 
     private struct Arrivals {
@@ -33,17 +33,17 @@ final class SealedPush: Sendable {
     private let arrivals = Locked(Arrivals())
     /// Paths of secrets that may not be durable.
     private let unsynced = Locked<[String]>([])
-    /// Held while they become so, for whoever waits for some of them.
+    /// Held while secrets are synced, so that other threads that need them wait.
     private let syncing = Locked(())
-    /// Held while records are written, so that who waits for it knows that all are.
+    /// Held while records are written, so that `settle` returns only when all are.
     private let writing = Locked(())
 
     /// Bytes of a `begin` beside the note and the names, and of what is sent with it.
     private static let otherControl = 512
 
     /// - Parameters:
-    ///   - server: what it is known by.
-    ///   - names: of the recipients.
+    ///   - server: identifies the server.
+    ///   - names: names of the recipients.
     init(_ identity: SealingIdentity, server: String, names: [String], _ recipients: [SealingRecipient]) {
         (self.identity, self.recipients) = (identity, recipients)
         let sorted = Set(names.map { PathKey($0) }).sorted().map(\.string)
@@ -52,9 +52,10 @@ final class SealedPush: Sendable {
         mostNoteBytes = max(0, min(Recipients.mostBytes, OutgoingChunk.controlRoom - Self.otherControl) - named)
     }
 
-    /// Makes of an upload what the server gets. One that is sealed, or some of one, stays as it is.
+    /// Makes the sealed upload that the server gets. An upload that is sealed already, or part of one, is returned as
+    /// it is.
     ///
-    /// - Returns: the same one where its id has to be asked about before it is sent again.
+    /// - Returns: `upload` itself also if the server has to be asked for its ID before the file is sent again.
     func seal(_ upload: PendingUpload) throws(Failure) -> PendingUpload {
         guard upload.sealed == nil else { return upload }
         switch upload.content {
@@ -106,10 +107,10 @@ final class SealedPush: Sendable {
             let new = try Failure.whileSealing { () throws(SealingError) in
                 try SealingState(sealing: source.binding, for: recipients)
             }
-            // What is there and is of no use was read: nobody else's secrets are replaced but those.
+            // Only an existing file is replaced, which was read above and is of no use.
             state = try place?.keep(new, source.binding, recipients, replaces: place?.exists ?? false) ?? new
         }
-        // Also what was there: whoever made it may have been killed before it was durable.
+        // Existing secrets as well: the process that made them may have been killed before they were durable.
         if let place { unsynced.withLock { $0.append(place.path) } }
         let tag = try Failure.whileSealing { () throws(SealingError) in try state.tag }
         let subject = SealedUpload.Subject.content(
@@ -119,7 +120,7 @@ final class SealedPush: Sendable {
         return PendingUpload(.sealed(SealedFile(source, state, for: recipients, place)), sealed, of: upload)
     }
 
-    /// The feed has looked at it.
+    /// Never fails: the feed has checked the path.
     private func path(of upload: PendingUpload) throws(Failure) -> RelativePath {
         do throws(RelativePath.Fault) {
             return try RelativePath(upload.destination)
@@ -130,8 +131,8 @@ final class SealedPush: Sendable {
 }
 
 extension SealedPush {
-    /// Makes all secrets durable that were kept before. To be called before anything is sent that was sealed with them: a file
-    /// whose secrets a power cut has taken would be delivered a second time. Blocks.
+    /// Makes all secrets durable that were kept before. To be called before anything is sent that was sealed with them:
+    /// a file whose secrets were lost in a power cut would be delivered a second time. Blocks.
     func makeDurable() {
         syncing.withLock { _ in
             let paths = unsynced.withLock { unsynced in
@@ -145,25 +146,25 @@ extension SealedPush {
 
 // MARK: What has arrived
 
-/// A file and what is known of its upload.
+/// A file of which the server has given the result.
 struct SealedUploadOfFile: Sendable {
     let file: SealedFile
     let upload: SealedUpload
-    /// Whether it has come to nothing.
+    /// Whether the upload cannot be resumed, so that its secrets are removed.
     let isOver: Bool
 }
 
 extension SealedPush {
-    /// The server has given its result. What is to be written for that, `settle` writes.
+    /// Notes the server's result. `settle` writes what follows from it.
     func ended(_ upload: PendingUpload, _ code: ResultCode) {
         guard case .sealed(let file) = upload.content, let sealed = upload.sealed, file.place != nil else { return }
-        // What the server has under that id is something else: nobody will ever go on with it.
+        // The server has other content under this ID, so this upload can never be resumed.
         let isOver = code == .contentMismatch
         guard isOver || code == .committed || code == .alreadyStored else { return }
         arrivals.withLock { $0.waiting.append(SealedUploadOfFile(file: file, upload: sealed, isOver: isOver)) }
     }
 
-    /// Whether somebody has to call `settle`, who will.
+    /// Whether the caller has to arrange a call of `settle`; true once until that call.
     var hasToSettle: Bool {
         arrivals.withLock { arrivals in
             defer { arrivals.isSubmitted = arrivals.isSubmitted || !arrivals.waiting.isEmpty }
@@ -171,8 +172,8 @@ extension SealedPush {
         }
     }
 
-    /// Puts records in the place of secrets that are needed no more. When it returns that is done for all that had their
-    /// results before. Blocks.
+    /// Puts records in the place of secrets that are no longer needed. When it returns, this is done for all uploads
+    /// that had ended before. Blocks.
     func settle() {
         writing.withLock { _ in
             var paths: [String] = []

@@ -1,28 +1,29 @@
 import TransferModel
 import TransferSealing
 
-/// Reads some of a sealed file. What it gives out was sealed from content that was the same as when the file was looked at.
+/// Reads a range of a sealed file. It returns only bytes that were sealed from the content that the file had when it
+/// was first read.
 final class SealedReader {
     private let file: SealedFile
     private let content: SourceFile
     private let sealer: Sealer
-    /// Bytes of content to be read.
+    /// Bytes of content that are still to be read.
     private var unread: UInt64
-    /// Where they begin.
+    /// Offset in the file of the unread content.
     private var offset: UInt64
-    /// Sealed bytes to be given out.
+    /// Sealed bytes that are still to be returned.
     private var left: UInt64
     private var sealed: [UInt8] = []
     private var position = 0
     private var hasEnded = false
     private let piece: UnsafeMutableRawBufferPointer
 
-    /// Bytes of content that are sealed at a time: whole pieces of which digests are known.
+    /// Bytes of content that are sealed at a time: whole pieces, whose digests are known.
     private static let pieceSize = UInt64(4 * PieceDigests.pieceSize)
 
     /// - Parameters:
-    ///   - content: from where the sealer wants it, to the end.
-    ///   - size: sealed bytes to give out.
+    ///   - content: begins at the offset that the sealer needs, and goes to the end of the file.
+    ///   - size: number of sealed bytes to return.
     init(_ file: SealedFile, _ content: SourceFile, _ sealer: Sealer, size: UInt64) {
         (self.file, self.content, self.sealer) = (file, content, sealer)
         (unread, left) = (content.size, size)
@@ -34,7 +35,7 @@ final class SealedReader {
         piece.deallocate()
     }
 
-    /// - Returns: fewer bytes than asked for only at the end.
+    /// - Returns: number of bytes; fewer than requested only at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(Failure) -> Int {
         do throws(Failure) {
             var filled = 0
@@ -53,7 +54,7 @@ final class SealedReader {
         }
     }
 
-    /// Seals the next piece; at the end what is pending.
+    /// Seals the next piece, and at the end the sealer's rest.
     private func seal() throws(Failure) {
         guard !hasEnded else { throw .changed }
         sealed.removeAll(keepingCapacity: true)
@@ -61,7 +62,7 @@ final class SealedReader {
         let count = Int(min(UInt64(piece.count), unread))
         if count > 0 {
             let got = try content.read(into: UnsafeMutableRawBufferPointer(rebasing: piece[..<count]))
-            // Before anything of it goes out: the secrets are for the content that was there first.
+            // Checked before any of it is returned: the secrets may seal only the first content.
             let bytes = UnsafeRawBufferPointer(rebasing: piece[..<count])
             guard got == count, content.isUntouched, file.source.content.match(bytes, at: offset) else {
                 throw .changed
@@ -77,7 +78,7 @@ final class SealedReader {
         try Failure.whileSealing { () throws(SealingError) in try sealer.finish(into: &sealed) }
     }
 
-    /// - Throws: `sourceChanged`.
+    /// - Throws: `sourceChanged` if the file has changed.
     func checkUnchanged() throws(Failure) {
         do throws(Failure) {
             _ = try file.source.open(0..<0)

@@ -3,36 +3,37 @@ import TransferModel
 import TransferSealing
 import TransferSystem
 
-/// A file that is to be sealed, told from what it is after any change.
+/// A file that is to be sealed, with all that shows whether it has changed.
 struct SealedSource: Sendable {
     let place: SourcePlace
     let file: SourceFile.Identity
 
-    /// When anything about it last changed, which no program can set back.
+    /// The file's time of change (ctime), which no program can set back.
     let changed: Timestamp
 
-    /// What was in it when it was looked at.
+    /// Digests of the content when it was first read.
     let content: PieceDigests
 
     let permissions: UInt16
     let kind: ContentKind
 
-    /// Nanoseconds that a file has to be left alone before it is looked at. Kernels take the time of a change from a clock
-    /// that stands still for up to 10 ms (CONFIG_HZ=100): two changes in that time look like one, and one secret would seal
-    /// two contents.
+    /// Nanoseconds that a file must have been unchanged before it is read. Kernels take the time of a change from a
+    /// clock that advances every 10 ms or less (CONFIG_HZ=100): two changes in that time look like one, and one secret
+    /// would seal two contents.
     private static let rest: Int64 = 20_000_000
 
-    /// Looks at a file that changes right now, before it is given up.
+    /// Attempts to read a file that is changing before `sourceChanged` is thrown.
     private static let mostLooks = 10
 
-    /// Looks at a file, and reads all of it. Blocks for a moment when it was changed just now.
+    /// Reads a whole file. Blocks for a moment if the file has just changed.
     ///
-    /// - Parameter kind: nothing to find it out.
-    /// - Throws: `sourceUnreadable`, `sourceSkipped`; `sourceChanged` when it does not come to rest.
+    /// - Parameter kind: nil to recognise the kind from the content.
+    /// - Throws: `sourceUnreadable`, `sourceSkipped`; `sourceChanged` if the file keeps changing.
     init(_ place: SourcePlace, kind: ContentKind?) throws(Failure) {
         for _ in 0..<Self.mostLooks {
             let source = try SourceFile(place)
-            // Each by itself: a time to come, of another clock or set by somebody, says nothing of the other.
+            // Each time counts by itself: one in the future, from another clock or set by a program, says nothing about
+            // the other.
             let ages = [Self.age(of: source.modified), Self.age(of: source.changed)]
             if let age = ages.filter({ (0..<Self.rest).contains($0) }).min() {
                 usleep(useconds_t(truncatingIfNeeded: (Self.rest - age) / 1000 + 1))
@@ -49,12 +50,12 @@ struct SealedSource: Sendable {
         throw .changed
     }
 
-    /// Nanoseconds; negative for a time to come.
+    /// Nanoseconds since a time; negative if it is in the future.
     private static func age(of time: Timestamp) -> Int64 {
         Timestamp.now.nanosecondsClamped.subtractingReportingOverflow(time.nanosecondsClamped).partialValue
     }
 
-    /// What secrets are bound to.
+    /// The properties of the file that secrets are bound to.
     var binding: SealingSource {
         var context: [UInt8] = []
         context.append(bigEndian: UInt64(truncatingIfNeeded: file.device))
@@ -66,7 +67,7 @@ struct SealedSource: Sendable {
         return SealingSource(size: file.size, context: context + content.digest)
     }
 
-    /// - Throws: `sourceChanged` when it is not what it was.
+    /// - Throws: `sourceChanged` if the file has changed.
     func open(_ range: Range<UInt64>) throws(Failure) -> SourceFile {
         let source = try SourceFile(place, range: range)
         guard isSame(as: source) else { throw .changed }
@@ -85,7 +86,7 @@ extension SourceFile {
 }
 
 extension Timestamp {
-    /// Since 1970, as far as a number goes.
+    /// Nanoseconds since 1970, clamped to the range of the type.
     fileprivate var nanosecondsClamped: Int64 {
         let (product, isOver) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         let (sum, isOverToo) = product.addingReportingOverflow(Int64(nanoseconds))

@@ -4,8 +4,8 @@ import TransferModel
 import TransferSealing
 import TransferSystem
 
-/// What the server must not know of an upload, and what it gets in its place: a path that says nothing, and a note that only
-/// the recipients and the sender can read.
+/// The details of an upload that the server must not know, and what it gets instead: a path that says nothing, and a
+/// note that only the recipients and the sender can read.
 final class SealedUpload: Sendable {
     /// The path of every sealed upload.
     static let wirePath = "sealed.age"
@@ -13,14 +13,14 @@ final class SealedUpload: Sendable {
     /// Where the note's details come from.
     enum Subject: Sendable {
         case content(ContentKind, SealedNote.Content, modified: Timestamp?, permissions: UInt16?)
-        /// Its kind is known when its front was read, and its size and digest when all of it was.
+        /// The kind is known when the beginning has been read, size and digest when all has been read.
         case stream(SealingStream, wanted: ContentKind?)
     }
 
     let push: SealedPush
     let tag: SealedTag
 
-    /// As its sender calls it.
+    /// The sender's path of the content.
     let path: RelativePath
 
     private let subject: Subject
@@ -30,7 +30,8 @@ final class SealedUpload: Sendable {
         (self.push, self.tag, self.path, self.subject) = (push, tag, path, subject)
     }
 
-    /// The upload's. Nothing of the source goes into it: the server could compare that with what it knows.
+    /// The ID of the upload. It does not depend on the source, because the server could compare it with files that it
+    /// knows.
     var id: UploadID { UploadID(derivedFrom: tag.digest.bytes) }
 
     var kind: ContentKind {
@@ -40,7 +41,7 @@ final class SealedUpload: Sendable {
         }
     }
 
-    /// Bytes of content, as far as that is known.
+    /// Bytes of content; nil for a stream that has not ended.
     var size: UInt64? { content?.size }
 
     private var content: SealedNote.Content? {
@@ -50,10 +51,10 @@ final class SealedUpload: Sendable {
         }
     }
 
-    /// For the server to hand on. The same one every time.
+    /// The sealed note, which the server hands on; the same bytes on every call.
     ///
-    /// - Returns: nil for a stream that has not come to its end: the note goes with what ends the upload.
-    /// - Throws: `invalidPath` when it would be longer than the room for it, also for a stream that goes on.
+    /// - Returns: nil for a stream that has not ended: the note is sent with the end of the upload.
+    /// - Throws: `invalidPath` if the note is longer than `mostNoteBytes`, also before a stream has ended.
     func note() throws(Failure) -> [UInt8]? {
         try sealedNote.withLock { (note) throws(Failure) in
             if let note { return note }
@@ -87,7 +88,7 @@ extension SealedNote.Content {
 }
 
 extension Failure {
-    /// Does a step of sealing.
+    /// Runs a step of sealing and converts its errors.
     static func whileSealing<Value>(_ body: () throws(SealingError) -> Value) throws(Failure) -> Value {
         do throws(SealingError) {
             return try body()

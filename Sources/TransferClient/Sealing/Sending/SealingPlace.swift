@@ -8,33 +8,33 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// Where the secrets of one sealed file are while it is on its way, and afterwards that it has arrived: a file that only its
-/// owner can read, in a folder that only its owner can enter.
+/// The file that keeps the secrets of one sealed file while it is sent, and afterwards the record that it has arrived.
+/// Only its owner can read it, and only the owner can enter its folder.
 struct SealingPlace: Sendable {
-    /// What is there.
+    /// The usable content of the file.
     enum Found {
         case state(SealingState)
-        /// The server has acknowledged it.
+        /// The server has acknowledged the upload.
         case record(SealingRecord)
     }
 
     let path: String
 
-    /// In front of what is kept: which of the two it is.
+    /// The first byte of the file, which says what follows.
     private static let (stateMark, recordMark) = (UInt8(ascii: "S"), UInt8(ascii: "R"))
 
     /// - Parameters:
-    ///   - folder: of all of them.
-    ///   - words: what tells one from another.
+    ///   - folder: the folder of all these files.
+    ///   - words: identify the upload.
     init(in folder: StateFolder, _ words: [String]) {
         path = folder.file("transfer sealing place 1", words)
     }
 
     /// - Parameters:
-    ///   - source: as it is now.
-    ///   - recipients: those that it is to be sealed for.
-    /// - Returns: nothing where there is nothing that can be used.
-    /// - Throws: `sourceUnreadable` when that cannot be said.
+    ///   - source: the source as it is now.
+    ///   - recipients: the recipients that it is to be sealed for.
+    /// - Returns: nil if there is no usable content.
+    /// - Throws: `sourceUnreadable` if the file cannot be read.
     func find(_ source: SealingSource, _ recipients: [SealingRecipient]) throws(Failure) -> Found? {
         let limit = max(SealingState.longest, SealingRecord.size) + 1
         let file = try attempt { () throws(SystemError) in try OwnFile(reading: path, atMost: limit) }
@@ -50,10 +50,10 @@ struct SealingPlace: Sendable {
         }
     }
 
-    /// Keeps secrets, in place of whatever was there. `makeDurable` has to follow before anything is sent that was sealed with
-    /// them.
+    /// Keeps secrets, in place of any others if `replaces` is set. Call `makeDurable` before anything is sent that was
+    /// sealed with them.
     ///
-    /// - Returns: what is there now: another program may have been faster.
+    /// - Returns: the secrets that the file has now; another process may have written others first.
     func keep(
         _ state: SealingState, _ source: SealingSource, _ recipients: [SealingRecipient], replaces: Bool
     ) throws(Failure) -> SealingState {
@@ -70,20 +70,20 @@ struct SealingPlace: Sendable {
         return other
     }
 
-    /// The secrets are needed no more: what stays says that the file has arrived. Without that it would only be sent again,
-    /// and the server would know it.
+    /// Replaces the secrets by the record that the file has arrived. Without the record, the file would only be sealed
+    /// and sent again.
     func keep(_ record: SealingRecord) {
         let bytes = [Self.recordMark] + record.encoded
         if (try? OwnFile.writeUnsynced(bytes, to: path, replaces: true)) == nil { remove() }
     }
 
-    /// Threads that wait for the disk: one at a time would take as long for each small file as for all of them.
+    /// Files that are synced at the same time: the disk takes about as long for one of them as for all together.
     private static let syncThreads = 16
 
-    /// Makes places durable, together. One of which that fails is removed: it would be of no use, and nothing must be sealed
-    /// with what may have been lost.
+    /// Makes files durable, together. A file that cannot be synced is removed: nothing must be sealed with secrets that
+    /// may be lost.
     ///
-    /// - Parameter paths: in one folder.
+    /// - Parameter paths: files of one folder.
     static func makeDurable(_ paths: [String]) {
         guard let first = paths.first else { return }
         inParallel(on: syncThreads, paths.count) { index in
@@ -94,7 +94,7 @@ struct SealingPlace: Sendable {
         }
     }
 
-    /// Whether anything is there.
+    /// Whether the file exists, whatever it contains.
     var exists: Bool { OwnFile.identity(of: path) != nil }
 
     func remove() { unlink(path) }

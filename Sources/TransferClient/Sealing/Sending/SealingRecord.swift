@@ -1,23 +1,23 @@
 import TransferKeys
 package import TransferModel
 
-/// Says that a sealed file has arrived. Nothing can be opened with it.
+/// States that a sealed file has arrived. It contains no secret.
 package struct SealingRecord: Equatable, Sendable {
-    /// Of the source and those it was sealed for.
+    /// Binding of the source and the recipients.
     let binding: Bytes32
 
     package let id: UploadID
 
-    /// Bytes of content, and of all that was sent.
+    /// Bytes of content; `sealedSize` counts the sealed bytes.
     let size: UInt64
     let sealedSize: UInt64
 
     let kind: ContentKind
 
-    /// The only one so far; the first byte.
+    /// The format's version, in the first byte.
     private static let version: UInt8 = 1
 
-    /// Bytes of every one: version, kind, binding, id, both sizes.
+    /// Bytes of an encoded record: version, kind, binding, ID, both sizes.
     static let size = 1 + 1 + Bytes32.count + 16 + 8 + 8
 
     init(binding: Bytes32, id: UploadID, size: UInt64, sealedSize: UInt64, kind: ContentKind) {
@@ -32,7 +32,7 @@ package struct SealingRecord: Equatable, Sendable {
         return bytes
     }
 
-    /// - Returns: nothing for what `encoded` would not give.
+    /// - Returns: nil for bytes that `encoded` does not make.
     package init?(_ bytes: [UInt8]) {
         let sizes = 2 + Bytes32.count + 16
         guard bytes.count == Self.size, bytes[0] == Self.version, let kind = ContentKind(rawValue: bytes[1]),

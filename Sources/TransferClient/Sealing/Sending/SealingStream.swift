@@ -5,10 +5,10 @@ import TransferSystem
 
 /// Seals what another source gives, with secrets that are used for nothing else: neither can be read a second time.
 ///
-/// `@unchecked Sendable`: `read` is called by one at a time (`ByteSource`), and what others ask for is behind a lock.
+/// `@unchecked Sendable`: `read` is called by one task at a time (`ByteSource`); a lock guards what others read.
 final class SealingStream: ByteSource, @unchecked Sendable {
     private struct Seen {
-        /// As much of the front as tells what it is.
+        /// As much of the beginning as is needed to recognise the kind.
         var front: [UInt8] = []
         var count: UInt64 = 0
         /// Size and digest of the whole content; nil before the end.
@@ -31,7 +31,7 @@ final class SealingStream: ByteSource, @unchecked Sendable {
 
     var tag: SealedTag { sealer.tag }
 
-    /// What the content is, as far as it was read.
+    /// The kind of the content, according to what was read so far.
     var kind: ContentKind {
         seen.withLock { seen in
             seen.front.withUnsafeBytes {
@@ -60,7 +60,7 @@ final class SealingStream: ByteSource, @unchecked Sendable {
         sealed.removeAll(keepingCapacity: true)
         position = 0
         let given = try piece.withUnsafeMutableBytes { try source.read(into: $0) }
-        // What a program gives is its own affair; so many bytes there are at most.
+        // A program's source may return any number; it is clamped to the buffer.
         let count = min(max(0, given), piece.count)
         piece.withUnsafeBytes { digester.update(UnsafeRawBufferPointer(rebasing: $0[..<count])) { _, _ in } }
         hasEnded = count == 0
