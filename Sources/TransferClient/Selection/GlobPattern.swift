@@ -1,19 +1,21 @@
-/// A pattern over paths, as gitignore(5) writes them: `*` and `?` stand for anything but a slash, `[a-z]` or `[[:digit:]]` for
-/// one of several characters, `**/` for any directories or none, `/**` at the end for all that is inside, and a backslash
-/// takes away the meaning of what follows.
+/// A pattern for paths, as in gitignore(5): `*` and `?` match any characters except slashes, `[a-z]` or `[[:digit:]]`
+/// one of several characters, `**/` any number of directories, `/**` at the end everything inside, and a backslash
+/// takes the meaning from the next character.
 ///
-/// All ways through the pattern are followed at once, so the time for a path is at most its length times that of the
-/// pattern, whatever both are. Characters are code points: what looks the same and is another file name is not the same.
+/// All ways through the pattern are followed at once, so the time for a path is at most proportional to its length
+/// times that of the pattern. Characters are code points: names that look the same but have other code points are
+/// different.
 package struct GlobPattern: Sendable, Equatable {
-    /// Characters; no path is longer (PATH_MAX of limits.h).
+    /// Most characters of a pattern; no path is longer (PATH_MAX of limits.h).
     package static let longest = 4096
 
     private let tokens: [GlobToken]
 
     /// - Parameters:
-    ///   - text: the pattern; what has no meaning stands for itself.
-    ///   - isAnchored: whether it has to match from the front of the path, or from the front of any of its components.
-    /// - Returns: nothing when it is empty or too long.
+    ///   - text: the pattern; characters without a meaning match themselves.
+    ///   - isAnchored: whether the pattern matches from the beginning of the path only, or from the beginning of any
+    ///     component.
+    /// - Returns: nil if the pattern is empty or too long.
     package init?(_ text: some StringProtocol, isAnchored: Bool) {
         var scanner = GlobScanner(text)
         guard (1...Self.longest).contains(scanner.length) else { return nil }
@@ -25,7 +27,7 @@ package struct GlobPattern: Sendable, Equatable {
         self.tokens = tokens
     }
 
-    /// The one path that it matches; nothing when there are others.
+    /// The only path that the pattern can match; nil if there are several.
     var literal: String? {
         var scalars = String.UnicodeScalarView()
         for token in tokens {
@@ -35,9 +37,9 @@ package struct GlobPattern: Sendable, Equatable {
         return String(scalars)
     }
 
-    /// Whether all of a path is what the pattern describes.
+    /// Whether the pattern matches the whole path.
     ///
-    /// - Parameter ignoresCase: whether letters that differ by their case alone are the same.
+    /// - Parameter ignoresCase: whether letters that differ only by case are the same.
     package func matches(_ path: some StringProtocol, ignoresCase: Bool = false) -> Bool {
         var states = GlobStates(count: tokens.count)
         add(0, to: &states)
@@ -51,7 +53,7 @@ package struct GlobPattern: Sendable, Equatable {
         return states.contains(tokens.count)
     }
 
-    /// Whether something in a directory can be what the pattern describes.
+    /// Whether the pattern can match a path below a directory.
     func canMatch(below directory: some StringProtocol, ignoresCase: Bool = false) -> Bool {
         var states = GlobStates(count: tokens.count)
         add(0, to: &states)
@@ -63,7 +65,7 @@ package struct GlobPattern: Sendable, Equatable {
         return states.takeAll().contains { $0 < tokens.count }
     }
 
-    /// Where a character leads from a place in the pattern.
+    /// The next place in the pattern after a character; nil if the character does not match.
     private func step(from state: Int, over character: Unicode.Scalar, _ ignoresCase: Bool) -> Int? {
         guard state < tokens.count else { return nil }
         let isSlash = character == "/"
@@ -79,7 +81,7 @@ package struct GlobPattern: Sendable, Equatable {
         }
     }
 
-    /// Adds a place, and those that are reached from it over nothing.
+    /// Adds a place, and those that follow it without a further character.
     private func add(_ state: Int, to states: inout GlobStates) {
         var next: Int? = state
         while let state = next, states.insert(state) {
@@ -93,19 +95,19 @@ package struct GlobPattern: Sendable, Equatable {
     }
 }
 
-/// The places in a pattern that a path may have led to so far.
+/// The places in a pattern that the path read so far may have led to.
 private struct GlobStates {
     private var active: [Int] = []
     private var isActive: [Bool]
 
-    /// - Parameter count: tokens of the pattern.
+    /// - Parameter count: number of tokens of the pattern.
     init(count: Int) {
         isActive = [Bool](repeating: false, count: count + 1)
     }
 
     func contains(_ state: Int) -> Bool { isActive[state] }
 
-    /// - Returns: false when it was there.
+    /// - Returns: false if the place was there already.
     mutating func insert(_ state: Int) -> Bool {
         guard !isActive[state] else { return false }
         isActive[state] = true

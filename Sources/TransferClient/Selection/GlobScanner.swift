@@ -1,4 +1,4 @@
-/// Takes a pattern apart. Every text is a pattern: a bracket that is not closed stands for itself.
+/// Splits a pattern into tokens. Every text is a pattern: a bracket that is not closed matches itself.
 struct GlobScanner {
     private let text: [Unicode.Scalar]
     private var position = 0
@@ -7,10 +7,10 @@ struct GlobScanner {
         self.text = Array(text.unicodeScalars)
     }
 
-    /// Characters.
+    /// Number of characters (code points).
     var length: Int { text.count }
 
-    /// The tokens of what comes next, or nothing at the end.
+    /// The next tokens; nil at the end.
     mutating func next() -> [GlobToken]? {
         guard position < text.count else { return nil }
         if let directories = takeStars() { return directories }
@@ -26,7 +26,7 @@ struct GlobScanner {
         }
     }
 
-    /// Several stars are one, unless two of them are a whole component.
+    /// Several stars count as one, except two that are a whole component.
     private mutating func takeStars() -> [GlobToken]? {
         let stars = text[position...].prefix { $0 == "*" }.count
         guard stars > 0 else { return nil }
@@ -39,9 +39,9 @@ struct GlobScanner {
         return [.boundary, .component]
     }
 
-    /// What is between brackets. The first one of a set stands for itself, as does a dash at either end.
+    /// Scans a set in brackets. A closing bracket at its beginning stands for itself, as does a dash at either end.
     ///
-    /// - Returns: nothing when no bracket ends it; then nothing is taken.
+    /// - Returns: nil if no bracket closes the set; then the position is unchanged.
     private mutating func takeSet() -> GlobSet? {
         var set = GlobSet()
         var end = position
@@ -65,7 +65,7 @@ struct GlobScanner {
         }
     }
 
-    /// Those of a class such as `[:digit:]`; none of a class that there isn't.
+    /// The members of a class such as `[:digit:]`; empty for an unknown class, nil if there is no class here.
     private func members(at position: inout Int) -> [ClosedRange<Unicode.Scalar>]? {
         guard text[position...].starts(with: ["[", ":"]),
             let end = text[position...].firstIndex(of: "]"), end - position > 2, text[end - 1] == ":"
@@ -75,7 +75,7 @@ struct GlobScanner {
         return GlobSet.members(ofClass: String(String.UnicodeScalarView(name)))
     }
 
-    /// A character of a set, and whether it could be its end.
+    /// The next character of a set, and whether it can be the closing bracket.
     private func character(at position: inout Int) -> (scalar: Unicode.Scalar, isEnd: Bool)? {
         guard position < text.count else { return nil }
         if text[position] == "\\", position + 1 < text.count {
@@ -86,7 +86,8 @@ struct GlobScanner {
         return (text[position - 1], text[position - 1] == "]")
     }
 
-    /// - Returns: no range when its ends are the wrong way round, which matches nothing; nothing when the text ends.
+    /// - Returns: an empty array for a range whose ends are in the wrong order, which matches no character; nil if the
+    ///   text ends.
     private func range(from first: Unicode.Scalar, at position: inout Int) -> [ClosedRange<Unicode.Scalar>]? {
         guard position + 1 < text.count, text[position] == "-", text[position + 1] != "]" else {
             return [first...first]

@@ -1,17 +1,17 @@
 /// One step of a pattern.
 enum GlobToken: Sendable, Equatable {
     case character(Unicode.Scalar)
-    /// One character that is no slash.
+    /// One character except a slash.
     case any
-    /// One of several characters, none of them a slash.
+    /// One of several characters, except a slash.
     case oneOf(GlobSet)
-    /// Any number of characters without a slash.
+    /// Any number of characters except slashes.
     case run
-    /// Before a component of the path. Directories, any or none, take this and the next token.
+    /// The beginning of a component of the path. Any number of directories take this token and the next.
     case boundary
-    /// Within one of these directories.
+    /// The rest of a directory's name, within such directories.
     case component
-    /// Whatever is left.
+    /// All that follows in the path.
     case rest
 }
 
@@ -19,7 +19,7 @@ enum GlobToken: Sendable, Equatable {
 struct GlobSet: Sendable, Equatable {
     var ranges: [ClosedRange<Unicode.Scalar>] = []
 
-    /// Whether it is all characters but these.
+    /// Whether the set has all characters except `ranges`.
     var isInverted = false
 
     func contains(_ character: Unicode.Scalar, _ ignoresCase: Bool = false) -> Bool {
@@ -31,7 +31,7 @@ struct GlobSet: Sendable, Equatable {
 }
 
 extension GlobSet {
-    /// As ctype(3) has them in the C locale.
+    /// The members of a class, as ctype(3) has them in the C locale; empty for an unknown class.
     static func members(ofClass name: String) -> [ClosedRange<Unicode.Scalar>] {
         switch name {
         case "alnum": ["0"..."9", "A"..."Z", "a"..."z"]

@@ -1,21 +1,21 @@
 private import Glibc
 private import TransferSystem
 
-/// What is not to be sent of the directory that it is in, and of those below, as gitignore(5) has it: the last line that
-/// matches decides, and `!` in front takes back what earlier lines said.
+/// Patterns of what is not sent from a file's directory and those below, as in gitignore(5): the last line that matches
+/// decides, and a line with `!` revokes what earlier lines ignore.
 package struct IgnoreFile: Sendable {
-    /// A file that is there and cannot be used; what it hides must not be sent by mistake.
+    /// Why an ignore file cannot be used. Its directory is not sent then, because the file may exclude entries.
     struct Fault: Error {
-        /// Continues "Its ignore file".
+        /// Continues a sentence whose subject is the ignore file.
         let message: String
     }
 
-    /// Bytes. Ten thousand lines of a hundred are far more than anybody writes.
+    /// Bytes; ten thousand lines of a hundred bytes are more than any real file has.
     static let longest = 1 << 20
 
     private let lines: [IgnoreLine]
 
-    /// Reads a file, which is not a symbolic link.
+    /// Reads a file. Symbolic links are not followed.
     init(_ name: String, in directory: SourceDirectory) throws(Fault) {
         let bytes: [UInt8]
         do throws(SystemError) {
@@ -28,20 +28,20 @@ package struct IgnoreFile: Sendable {
         self.init(text)
     }
 
-    /// Every text says something or nothing.
+    /// Parses the lines; those that are no pattern are ignored.
     package init(_ text: String) {
         lines = text.unicodeScalars.split(separator: "\n").compactMap { IgnoreLine(Substring($0)) }
     }
 
-    /// Whether it says of a path that it is ignored, or that it isn't; nothing when it says nothing.
+    /// Whether a path is ignored; nil if no line matches.
     ///
-    /// - Parameter path: from the directory that the file is in.
+    /// - Parameter path: the path from the ignore file's directory.
     package func ignores(_ path: some StringProtocol, isDirectory: Bool) -> Bool? {
         lines.last { (isDirectory || !$0.isForDirectories) && $0.pattern.matches(path) }.map { !$0.isNegated }
     }
 
     private static func read(_ name: String, in directory: SourceDirectory) throws(SystemError) -> [UInt8] {
-        // O_NONBLOCK: a FIFO that took the place of the file must not hold this thread.
+        // O_NONBLOCK: opening a FIFO in the place of the file must not block this thread.
         let file = try directory.open(name, O_RDONLY | O_NONBLOCK)
         let number = file.number
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: longest + 1, alignment: 16)

@@ -1,14 +1,14 @@
-/// One line of an ignore file.
+/// A pattern in one line of an ignore file.
 struct IgnoreLine: Sendable {
     let pattern: GlobPattern
 
-    /// Whether only directories match.
+    /// Whether the pattern matches directories only.
     let isForDirectories: Bool
 
-    /// Whether what matches is not ignored after all.
+    /// Whether paths that match are not ignored (`!`).
     let isNegated: Bool
 
-    /// - Returns: nothing for a line that says nothing.
+    /// - Returns: nil for a line without a pattern.
     init?(_ line: Substring) {
         var text = Substring(line).unicodeScalars
         if text.last == "\r" { text.removeLast() }
@@ -24,7 +24,7 @@ struct IgnoreLine: Sendable {
         self.pattern = pattern
     }
 
-    /// Whether the next character stands for itself.
+    /// Whether the character after the text is escaped by a backslash.
     private static func isEscaped(_ text: Substring.UnicodeScalarView) -> Bool {
         text.reversed().prefix { $0 == "\\" }.count % 2 == 1
     }

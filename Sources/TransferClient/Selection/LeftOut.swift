@@ -1,15 +1,15 @@
-/// What the rules of a push have left out of directories, and of the files that were named.
+/// Counts what the rules of a push have left out, from directories and among the named files.
 public struct LeftOut: Sendable, Equatable {
-    /// Files, without those in folders that nobody has looked into.
+    /// Number of files, without those in folders that were not entered.
     public var files = 0
 
-    /// Folders of which nothing is sent.
+    /// Number of folders from which nothing is sent.
     public var folders = 0
 
-    /// Whether everything was sent that was found.
+    /// Whether nothing was left out.
     public var isEmpty: Bool { files + folders == 0 }
 
-    /// Nothing.
+    /// Makes counts of zero files and folders.
     public init() {}
 
     static func + (one: LeftOut, other: LeftOut) -> LeftOut {

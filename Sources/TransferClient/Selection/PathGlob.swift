@@ -1,41 +1,41 @@
-/// A pattern over paths of which a part at the end is not known, taken apart by its folders, so that only those have to be
-/// looked into that something can match in.
+/// A pattern for paths on a server whose first components may be known, split into components, so that only folders are
+/// listed in which something can match.
 struct PathGlob: Sendable {
     private enum Component: Sendable {
-        /// `**`: any folders, or none.
+        /// `**`: any number of folders.
         case folders
         case name(GlobPattern)
     }
 
-    /// Where somebody who goes down through folders is in the pattern.
+    /// The position in the pattern that a walk down through folders has reached.
     struct Place: Sendable, Equatable {
-        /// Components of the pattern that may come next, in their order.
+        /// Indices of components that may come next, in ascending order.
         fileprivate var next: [Int]
-        /// Folders that were gone through, from `folder` on.
+        /// Number of folders that were entered below `folder`.
         fileprivate var depth = 0
     }
 
-    /// What a name is to the pattern.
+    /// What the pattern says of a name.
     struct Step: Sendable {
-        /// Whether the path matches.
+        /// Whether the path with this name matches.
         let isMatch: Bool
-        /// Where one is in a folder of the name; nothing where nothing in it can match.
+        /// The position in a folder of this name; nil if nothing in it can match.
         let below: Place?
     }
 
-    /// Where to begin.
+    /// The folder in which the walk begins.
     let folder: String
 
     private let components: [Component]
     private let ignoresCase: Bool
-    /// Components at the front that are names, and not part of what the found is called.
+    /// Number of components at the front that are plain names, and not part of the path of what is found.
     private let named: Int
     private let isForFolders: Bool
 
     /// - Parameters:
-    ///   - text: slashes at its end are for folders only; one in front means nothing.
-    ///   - ignoresCase: whether names that differ by the case of their letters alone are the same.
-    /// - Returns: nothing for a text that can be but one path, or is too long.
+    ///   - text: the pattern; a slash at its end restricts it to folders, and one in front has no meaning.
+    ///   - ignoresCase: whether names that differ only by the case of letters are the same.
+    /// - Returns: nil if the pattern can match one path only, or is too long.
     init?(_ text: String, ignoresCase: Bool) {
         let slash = UInt8(ascii: "/")
         let parts = text.utf8.split(separator: slash).map { Substring($0) }.filter { $0 != "." }
@@ -48,7 +48,7 @@ struct PathGlob: Sendable {
             if let name = pattern.literal, part != "**", names.count == components.count - 1 { names.append(name) }
         }
         guard names.count < components.count || ignoresCase else { return nil }
-        // What is found has a name of its own.
+        // The last component stays a pattern, because what is found keeps it as its name.
         names.removeLast(max(0, names.count - components.count + 1))
         (folder, named) = ignoresCase ? ("", names.count) : (names.joined(separator: "/"), 0)
         self.components = Array(components.dropFirst(ignoresCase ? 0 : names.count))
@@ -56,13 +56,13 @@ struct PathGlob: Sendable {
         isForFolders = text.utf8.last == slash
     }
 
-    /// Where one is in `folder`.
+    /// The position in `folder`, where the walk begins.
     var start: Place { place([0], depth: 0) }
 
-    /// Whether a name in a folder is part of what is found there is called.
+    /// Whether the name of an entry in a folder is part of the path that is kept for what is found.
     func isKept(at place: Place) -> Bool { place.depth >= named }
 
-    /// - Parameter place: where one is in the folder that the name is in.
+    /// - Parameter place: the position in the folder that contains the name.
     func step(over name: String, isDirectory: Bool, at place: Place) -> Step {
         var next: [Int] = []
         for index in place.next where index < components.count {
@@ -77,7 +77,7 @@ struct PathGlob: Sendable {
         return Step(isMatch: isMatch, below: isDirectory && below.next.contains { $0 < components.count } ? below : nil)
     }
 
-    /// Folders can be none.
+    /// Adds the positions behind each `**`, which may stand for no folder.
     private func place(_ next: [Int], depth: Int) -> Place {
         var all = Set(next)
         for index in next.sorted() {

@@ -1,37 +1,37 @@
-/// Says of some paths that they are to be sent, or fetched, or not.
+/// A rule that includes or excludes the paths that match its pattern in a push or pull.
 public struct PathRule: Sendable, Equatable {
-    /// What becomes of what matches.
+    /// What is done with paths that match.
     public enum Action: Sendable {
-        /// It is sent.
+        /// The file is sent or fetched.
         case include
-        /// It is not, and of a directory nothing that is in it.
+        /// The file is left out; a directory is left out with all its content.
         case exclude
     }
 
-    /// A pattern that cannot be one; a sentence says why.
+    /// Why a text is not a valid pattern.
     public struct Fault: Error, Equatable, Sendable {
-        /// A sentence for people.
+        /// A sentence for people that says why.
         public let message: String
     }
 
-    /// What becomes of what matches.
+    /// What is done with paths that match.
     public let action: Action
 
     let pattern: GlobPattern
 
-    /// Whether only directories match.
+    /// Whether the rule matches directories only.
     let isForDirectories: Bool
 
-    /// Makes a rule.
+    /// Makes a rule from a pattern.
     ///
     /// - Parameter pattern: `*`, `?`, `[a-z]` and `**` as in gitignore(5). With a slash in front it matches from the
-    ///   directory that is pushed or pulled, otherwise the end of a path from any component on; with a slash at the end it matches
-    ///   directories only.
-    /// - Throws: `Fault` when it is empty or has more than 4,096 characters.
+    ///   directory that is pushed or pulled, otherwise from any component to the end of the path; with a slash at the
+    ///   end it matches directories only.
+    /// - Throws: `Fault` if the pattern is empty or has more than 4,096 characters.
     public init(_ action: Action, _ pattern: String) throws(Fault) {
         self.action = action
         var text = Substring(pattern)
-        // By code points: an accent behind a slash would make one character with it.
+        // By code points: a combining accent after a slash would form one character with it.
         isForDirectories = text.unicodeScalars.last == "/"
         while text.unicodeScalars.last == "/" { text.unicodeScalars.removeLast() }
         let isAnchored = text.unicodeScalars.first == "/"

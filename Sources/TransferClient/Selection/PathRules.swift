@@ -1,5 +1,6 @@
-/// Rules in their order. The first that matches a file decides; one that excludes a directory holds for all that is in it,
-/// unless an earlier one includes the file. What no rule matches is sent, unless there are rules and all of them include.
+/// Rules in order. The first that matches a file decides; one that excludes a directory holds for all that is in it,
+/// unless an earlier one includes the file. A file that no rule matches is sent, unless there are rules and all of them
+/// include.
 struct PathRules: Sendable {
     private let rules: [PathRule]
     private let sendsOthers: Bool
@@ -13,15 +14,15 @@ struct PathRules: Sendable {
 
     var isEmpty: Bool { rules.isEmpty }
 
-    /// The rules above a file, as far as they matter for it: the first one that excludes a directory it is in.
+    /// The first rule that excludes a directory above a file, which counts among the rules for that file.
     struct Inherited: Sendable {
         fileprivate var exclusion = Int.max
     }
 
-    /// What holds in a directory.
+    /// The rules that hold in a directory.
     ///
-    /// - Parameter path: from the directory that is pushed.
-    /// - Returns: nothing when nothing in it can be sent.
+    /// - Parameter path: the path from the directory that is pushed.
+    /// - Returns: nil if nothing in the directory can be sent.
     func enter(_ path: some StringProtocol, _ above: Inherited) -> Inherited? {
         var inherited = above
         let match = rules.indices.prefix { $0 < above.exclusion }.first {
@@ -32,7 +33,7 @@ struct PathRules: Sendable {
         return takesOthers || includesAny(below: path, before: inherited.exclusion) ? inherited : nil
     }
 
-    /// Whether an earlier rule can include a file in a directory.
+    /// Whether an earlier rule can include a file in the directory.
     private func includesAny(below directory: some StringProtocol, before exclusion: Int) -> Bool {
         rules.indices.prefix { $0 < exclusion }.contains { index in
             let rule = rules[index]
@@ -41,9 +42,9 @@ struct PathRules: Sendable {
         }
     }
 
-    /// Whether a file is sent.
+    /// Whether the rules let a file be sent.
     ///
-    /// - Parameter path: from the directory that is pushed.
+    /// - Parameter path: the path from the directory that is pushed.
     func send(_ path: some StringProtocol, _ above: Inherited = Inherited()) -> Bool {
         let match = rules.indices.prefix { $0 < above.exclusion }.first {
             rules[$0].matches(path, isDirectory: false, ignoresCase: ignoresCase)

@@ -2,60 +2,61 @@ internal import CLinux
 internal import Glibc
 internal import TransferModel
 
-/// Which files are sent or fetched of those that are named or found. What is no file, such as a stream, always is sent.
+/// Which of the files that were named or found are sent or fetched. Content that is not a file, such as a stream, is
+/// always sent.
 public struct Selection: Sendable {
-    /// The first rule that matches decides; one that excludes a directory holds for all that is in it, unless an earlier one
-    /// includes the file. What no rule matches is sent, unless all rules include. They see paths from the directory that
-    /// is pushed or pulled, and of a file that is named itself, its name.
+    /// The first rule that matches decides; one that excludes a directory holds for all that is in it, unless an
+    /// earlier one includes the file. A file that no rule matches is sent, unless there are rules and all of them
+    /// include. Rules see the path from the directory that is pushed or pulled; for a file that was named itself, its
+    /// name.
     public var rules: [PathRule] = []
 
-    /// Whether letters that differ by their case alone are the same to the rules, and to the patterns that a pull is given.
+    /// Whether rules, and the patterns of a pull, ignore the case of letters.
     public var ignoresCase = false
 
-    /// The name of the files that say what of their directory is not sent (gitignore(5)); nothing for no such files. A pull
-    /// heeds none.
+    /// The name of files that say what is not sent of their directories (gitignore(5)); nil for no such files. Pulls
+    /// ignore these files.
     public var ignoreFile: String?
 
-    /// Bytes that a file has at least.
+    /// The least size in bytes; nil for no bound.
     public var minimumSize: UInt64?
 
-    /// Bytes that a file has at most.
+    /// The greatest size in bytes; nil for no bound.
     public var maximumSize: UInt64?
 
-    /// What a file was modified after, since 1970; nanoseconds from 0 to 999,999,999.
+    /// Only files that were modified after this time, since 1970; nanoseconds from 0 to 999,999,999. Nil for no bound.
     public var modifiedAfter: (seconds: Int64, nanoseconds: UInt32)?
 
-    /// What `.transferignore` is called.
+    /// The usual name of ignore files.
     public static let defaultIgnoreFile = ".transferignore"
 
-    /// Everything.
+    /// Selects everything until properties are set.
     public init() {}
 
-    /// Whether it takes a look at the file itself to know.
+    /// Whether sizes or times of files are needed.
     private var needsStatus: Bool { minimumSize != nil || maximumSize != nil || modifiedAfter != nil }
 
-    /// Whether a file that was found is right for it, whatever its path. One that is gone is: whoever wants to read it says
-    /// so.
+    /// Whether a local file has a selected size and time. A missing file has, so that reading it reports the error.
     func accepts(_ place: () -> SourcePlace) -> Bool {
         guard needsStatus, let status = try? place().status() else { return true }
         return accepts(status)
     }
 
-    /// Whether a file is right for it, whatever its path.
+    /// Whether a local file has a selected size and time.
     func accepts(_ status: stat) -> Bool {
         let file = SourceFile.Identity(status)
         return accepts(size: file.size, (file.modified.seconds, file.modified.nanoseconds))
     }
 
-    /// Whether a file on a server is right for it, whatever its path.
+    /// Whether a file on a server has a selected size and time.
     func accepts(_ entry: RemoteEntry) -> Bool {
         accepts(size: entry.size, (entry.modified.seconds, entry.modified.nanoseconds))
     }
 
-    /// Whether it leaves nothing out on a server.
+    /// Whether every file on a server is selected.
     var takesEverything: Bool { rules.isEmpty && !needsStatus }
 
-    /// Whether a file of this size and time is right for it, whatever its path.
+    /// Whether a size and a time are within the bounds.
     func accepts(size: UInt64, _ modified: (seconds: Int64, nanoseconds: UInt32)) -> Bool {
         if let minimumSize, size < minimumSize { return false }
         if let maximumSize, size > maximumSize { return false }

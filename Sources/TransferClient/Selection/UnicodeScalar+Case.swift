@@ -1,10 +1,10 @@
 extension Unicode.Scalar {
-    /// Its capital and its small letter, as far as each is a single code point.
+    /// The lowercase and the uppercase letter, if each is a single code point.
     var otherCases: [Unicode.Scalar] {
         [properties.lowercaseMapping, properties.uppercaseMapping].compactMap(\.single)
     }
 
-    /// Whether both are the same letter but for their case.
+    /// Whether both are the same letter except for its case.
     func isSameLetter(as other: Unicode.Scalar) -> Bool {
         guard self != other else { return true }
         return otherCases.contains { $0 == other || other.otherCases.contains($0) }
@@ -12,7 +12,7 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// Its code point, if it is one.
+    /// The code point of a text that has exactly one; otherwise nil.
     fileprivate var single: Unicode.Scalar? {
         let scalars = unicodeScalars
         return scalars.count == 1 ? scalars.first : nil

@@ -1,15 +1,15 @@
-/// What a walk through directories, here or on a server, leaves out in one of them: by the rules, and by the ignore files of the directory and
-/// of those above it.
+/// Decides which entries of one directory a walk takes, here or on a server: by the rules, and by the ignore files of
+/// the directory and of those above it.
 struct WalkFilter: Sendable {
     private let rules: PathRules
     private let ignoreFileName: String?
     private var inherited = PathRules.Inherited()
-    /// From the directory that is pushed or pulled; empty for that, and with a slash at its end otherwise.
+    /// Path from the directory that is pushed or pulled, with a slash at its end; empty for that directory itself.
     private var path = ""
-    /// With the length of the path of each one's directory in code points, from the top down.
+    /// Ignore files from the top down, each with its directory's path length in code points.
     private var ignoreFiles: [(file: IgnoreFile, depth: Int)] = []
 
-    /// For the directory that is pushed or pulled.
+    /// Makes the filter for the directory that is pushed or pulled.
     init(_ selection: Selection) {
         rules = PathRules(selection)
         ignoreFileName = selection.ignoreFile
@@ -25,7 +25,7 @@ struct WalkFilter: Sendable {
         return rules.send(path, inherited) && !isIgnored(path, isDirectory: false)
     }
 
-    /// What holds in a directory of the directory; nothing when nothing in it is sent.
+    /// The filter for a subdirectory; nil if nothing in it is sent.
     func entering(_ name: String) -> WalkFilter? {
         let path = path + name
         guard let inherited = rules.enter(path, inherited), !isIgnored(path, isDirectory: true) else { return nil }
@@ -35,7 +35,7 @@ struct WalkFilter: Sendable {
         return filter
     }
 
-    /// The same with the ignore file of the directory.
+    /// The same filter with the ignore file of the directory.
     func reading(in directory: SourceDirectory) throws(IgnoreFile.Fault) -> WalkFilter {
         guard let ignoreFileName else { return self }
         var filter = self
@@ -44,7 +44,7 @@ struct WalkFilter: Sendable {
         return filter
     }
 
-    /// The nearest file that says something decides.
+    /// Whether the ignore files exclude a path. The nearest file that says something of it decides.
     private func isIgnored(_ path: String, isDirectory: Bool) -> Bool {
         guard !ignoreFiles.isEmpty else { return false }
         for (file, depth) in ignoreFiles.reversed() {
