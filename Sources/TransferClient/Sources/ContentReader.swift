@@ -1,7 +1,7 @@
 import TransferModel
 import TransferSystem
 
-/// Reads the content of one upload from wherever it is.
+/// Reads the content of one upload, from a file or from memory.
 final class ContentReader {
     private enum Origin {
         case file(SourceFile)
@@ -13,10 +13,10 @@ final class ContentReader {
 
     private var origin: Origin
 
-    /// Bytes in all, or nothing when only the end will tell.
+    /// Bytes of content; nil if the size is not known before the end.
     let size: UInt64?
 
-    /// - Throws: `sourceUnreadable` or `sourceSkipped`; of what is in parts, why it can't be read.
+    /// - Throws: `sourceUnreadable` or `sourceSkipped`; for a part of a file, why the file cannot be read.
     convenience init(_ content: PendingUpload.Content) throws(Failure) {
         switch content {
         case .file(let place): self.init(try SourceFile(place))
@@ -25,7 +25,7 @@ final class ContentReader {
         case .multipart(let split): self.init(copying: try split.readerOfEnd())
         case .drop(let split): self.init(size: split.knownSize ?? 0)
         case .bytes(let bytes): self.init(.bytes(bytes, position: 0), size: UInt64(bytes.count))
-        // Read a block at a time, and each block has a reader of its own.
+        // A stream is read block by block, and each block has a reader of its own.
         case .stream, .rest: self.init(size: nil)
         }
     }
@@ -42,9 +42,9 @@ final class ContentReader {
         self.init(.sealed(reader), size: size)
     }
 
-    /// Of nothing.
+    /// Reads no content at all.
     ///
-    /// - Parameter size: to be declared.
+    /// - Parameter size: the size to declare in spite of that.
     convenience init(size: UInt64?) {
         self.init(.nothing, size: size)
     }
@@ -58,42 +58,42 @@ final class ContentReader {
         self.size = size
     }
 
-    /// Modification time and permissions, where there are any.
+    /// Modification time and permissions; nil if the content is not a file.
     var attributes: (modified: Timestamp?, permissions: UInt16?) {
         guard case .file(let file) = origin else { return (nil, nil) }
         return (file.modified, file.permissions)
     }
 
-    /// What a file has beside these; nothing of what is none.
+    /// The file's other attributes; nil if the content is not a file.
     func extraAttributes(wantsOwner: Bool) throws(Failure) -> ExtraAttributes? {
         guard case .file(let file) = origin else { return nil }
         return try file.extraAttributes(wantsOwner: wantsOwner)
     }
 
-    /// Which file it is, where it is one.
+    /// Identity of the file; nil if the content is not a file.
     var file: SourceFile.Identity? {
         guard case .file(let file) = origin else { return nil }
         return file.identity
     }
 
-    /// Bytes of the whole file that are not in holes, as far as that can be told; nothing where there are none.
+    /// Bytes of the whole file that are not in holes, as far as known; nil if it has no holes.
     var filled: UInt64? {
         guard case .file(let file) = origin else { return nil }
         return file.filled
     }
 
-    /// What comes next.
+    /// The next bytes: data, or a hole.
     var run: FileHoles.Run {
         guard case .file(let file) = origin else { return .data }
         return file.run
     }
 
-    /// Goes past some of a hole.
+    /// Skips bytes of a hole.
     func skip(_ count: Int) {
         if case .file(let file) = origin { file.skip(count) }
     }
 
-    /// - Returns: fewer bytes than asked for only at the end.
+    /// - Returns: number of bytes; fewer than requested only at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(Failure) -> Int {
         switch origin {
         case .file(let file): return try file.read(into: buffer)
@@ -112,7 +112,7 @@ final class ContentReader {
         }
     }
 
-    /// The first bytes, without moving; to be asked before anything is read.
+    /// Reads the first bytes without moving; valid only before the first `read`.
     func peek(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         switch origin {
         case .file(let file): return file.peek(into: buffer)
@@ -124,19 +124,19 @@ final class ContentReader {
             let count = min(buffer.count, block.count)
             buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: block.bytes[..<count]))
             return count
-        // Nobody asks what ciphertext is.
+        // The kind of ciphertext is never asked for.
         case .sealed, .nothing: return 0
         }
     }
 
-    /// The first bytes, as many as there are up to a number; to be asked before anything is read.
+    /// The first bytes, `count` at most; valid only before the first `read`.
     func front(_ count: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: count) { space, filled in
             filled = peek(into: UnsafeMutableRawBufferPointer(space))
         }
     }
 
-    /// - Throws: `sourceChanged`.
+    /// - Throws: `sourceChanged` if the file has changed.
     func checkUnchanged() throws(Failure) {
         switch origin {
         case .file(let file): try file.checkUnchanged()

@@ -2,15 +2,15 @@ import Glibc
 import TransferModel
 import TransferSystem
 
-/// Walks a directory tree from the top down, each directory in the order of its names, and holds only the names of the
-/// directories that it is in.
+/// Walks a directory tree from the top down, each directory in the order of names. Keeps only the names of directories
+/// on the way to the current one.
 struct DirectoryWalk {
-    /// What was found.
+    /// A result of the walk.
     enum Found {
         case file(SourcePlace, relative: String)
-        /// A symbolic link, where those are wanted.
+        /// A symbolic link, if `findsLinks` is set.
         case link(SourcePlace, relative: String)
-        /// Neither sent nor entered; the failure says why.
+        /// An entry that is neither sent nor entered; the failure says why.
         case skipped(path: String, relative: String, Failure)
     }
 
@@ -18,9 +18,9 @@ struct DirectoryWalk {
         let place: SourcePlace
         let relative: String
         let filter: WalkFilter
-        /// The last one comes next.
+        /// Remaining entries in reverse order.
         var entries: [SourceDirectory.Entry]
-        /// Whether none of its files was handed out.
+        /// Whether none of the directory's files was returned yet.
         var isUntouched = true
     }
 
@@ -28,11 +28,11 @@ struct DirectoryWalk {
     struct Files {
         let place: SourcePlace
         let relative: String
-        /// In the order of their bytes.
+        /// The files' names in the order of their bytes.
         let names: [String]
     }
 
-    /// Called before a directory is read, with what holds in it but for its ignore file.
+    /// Called before a directory is read, with its filter without its own ignore file.
     typealias Visit = (SourceDirectory, SourcePlace, _ relative: String, WalkFilter) -> Void
 
     private let selection: Selection
@@ -47,18 +47,18 @@ struct DirectoryWalk {
     private(set) var leftOut = LeftOut()
 
     /// - Parameters:
-    ///   - place: of the directory.
-    ///   - relative: put before the names of what is found.
-    ///   - selection: what is found at all.
+    ///   - place: the place of the directory.
+    ///   - relative: prefix of the relative paths that are returned.
+    ///   - selection: what is returned at all.
     init(_ place: SourcePlace, relative: String, selection: Selection = Selection()) {
         self.init(place, relative: relative, selection: selection, WalkFilter(selection), visit: nil)
     }
 
     /// - Parameters:
-    ///   - filter: what holds in the directory.
-    ///   - findsLinks: whether symbolic links are wanted; otherwise they are skipped.
-    ///   - sweep: gives what a removal that was killed has left its name back; nil where that is only told.
-    ///   - places: recognizes folders that the server stores in, which are skipped; nil where none can be.
+    ///   - filter: the filter for the directory.
+    ///   - findsLinks: whether symbolic links are returned as such; otherwise they are skipped.
+    ///   - sweep: lets sources that a killed removal has renamed get their names back; nil if they are only reported.
+    ///   - places: recognizes folders that the server stores in, which are skipped; nil if there can be none.
     ///   - visit: called for each directory that is walked, from the top down.
     init(
         _ place: SourcePlace, relative: String, selection: Selection, _ filter: WalkFilter, findsLinks: Bool = false,
@@ -82,12 +82,12 @@ struct DirectoryWalk {
         return nil
     }
 
-    /// All files of the next directory at once, where nothing else comes before them.
+    /// All files of the next directory at once; nil if another entry comes first.
     ///
     /// - Parameters:
-    ///   - fewest: files that a directory has at least; those of others come one by one.
-    ///   - destination: where what is in a directory goes; nothing for a path that is none. What makes no path there comes by
-    ///     itself.
+    ///   - fewest: least number of files; those of smaller directories are returned one by one.
+    ///   - destination: the path on the server for a directory; nil if it would be invalid. Files whose names would
+    ///     make an invalid path are returned one by one.
     mutating func nextFiles(atLeast fewest: Int, _ destination: (_ relative: String) -> RelativePath?) -> Files? {
         while pending.isEmpty, let top = levels.indices.last {
             if levels[top].isUntouched {
@@ -131,13 +131,14 @@ struct DirectoryWalk {
         return Files(place: level.place, relative: level.relative, names: names)
     }
 
-    /// Whether a file is found that has a name of its own: what is left out, and what is refused, is not.
+    /// Whether a file is sent without further checks: it is selected, and its name is neither reserved nor that of a
+    /// witness.
     private func isSent(_ name: String, of level: Level) -> Bool {
         !RelativePath.isReserved(name) && !SourceWitness.isName(name) && level.filter.sends(name)
             && selection.accepts { level.place.child(name) }
     }
 
-    /// - Returns: nothing when it is not wanted, or a directory that was entered.
+    /// - Returns: nil if the entry is not wanted, or is a directory that was entered.
     private mutating func look(at entry: SourceDirectory.Entry, in level: Level) -> Found? {
         guard let name = entry.name else {
             guard level.filter.sends(entry.shown) else { return nil }
@@ -176,8 +177,8 @@ struct DirectoryWalk {
         }
     }
 
-    /// A mark of this program's own is nobody's file, unless a removal that was killed has left a source under its name, whatever the
-    /// selection says of that.
+    /// Leaves out witnesses, which are no files of the user's. A source that a killed removal has renamed is found
+    /// under its own name, or is reported, whatever the selection says of it.
     private mutating func look(atWitness name: String, _ type: FileType, in level: Level) -> Found? {
         if let sweep, let directory = try? level.place.openDirectory(),
             let back = SourceWitness.sweep(name, in: directory, sweep.key, at: sweep.time)
@@ -215,7 +216,7 @@ struct DirectoryWalk {
         }
     }
 
-    /// What holds in a directory, its ignore file included.
+    /// The filter for a directory, including its ignore file.
     private func filter(
         _ filter: WalkFilter, of directory: SourceDirectory, with entries: [SourceDirectory.Entry]
     ) -> Result<WalkFilter, IgnoreFile.Fault> {

@@ -1,35 +1,35 @@
 import TransferModel
 
-/// The format and the size of a picture, as its header says.
+/// The format and the size of a picture, according to its header.
 public struct Picture: Sendable, Equatable {
-    /// How it is written.
+    /// The file format of a picture.
     public enum Format: String, Sendable, CaseIterable {
-        /// Portable Network Graphics.
+        /// Portable Network Graphics, read from its IHDR chunk.
         case png
-        /// JPEG.
+        /// JPEG, read from its frame header.
         case jpeg
-        /// Graphics Interchange Format.
+        /// Graphics Interchange Format, 87a or 89a.
         case gif
-        /// WebP.
+        /// WebP: simple, lossless or extended.
         case webp
     }
 
-    /// How it is written.
+    /// The file format that the header shows.
     public let format: Format
 
-    /// Pixels, as they are stored: what turns a photo upright when it is shown is not looked at.
+    /// Pixels as they are stored: the orientation in a photo's metadata is ignored.
     public let width: Int
 
-    /// Pixels.
+    /// Pixels as they are stored, like `width`.
     public let height: Int
 }
 
 extension Picture {
-    /// Bytes from the front of the content that are looked at. Cameras put a preview and a description of up to 64 KiB each
-    /// before the size of a JPEG.
+    /// Bytes at the beginning of the content that are searched. Cameras put a preview and a description of up to 64 KiB
+    /// each before the size of a JPEG.
     static let farthest = 256 << 10
 
-    /// Reads as much of the front as it takes.
+    /// Reads as much of the beginning as is needed.
     init?(_ reader: ContentReader) {
         let found = [ContentKind.sampleSize, Self.farthest].lazy.compactMap { count in
             reader.front(count).withUnsafeBytes { Picture($0) }
@@ -38,10 +38,10 @@ extension Picture {
         self = found
     }
 
-    /// Reads the header.
+    /// Reads the header of a picture.
     ///
-    /// - Parameter content: the front of it, as much as there is.
-    /// - Returns: nothing when it is none of the formats, or says no size, or not so early.
+    /// - Parameter content: the beginning of the content.
+    /// - Returns: nil if the format is unknown, or if the size is missing or comes later.
     package init?(_ content: UnsafeRawBufferPointer) {
         let header = PictureHeader(content)
         let found = header.png ?? header.gif ?? header.webp ?? header.jpeg

@@ -1,6 +1,6 @@
-/// The front of a picture, as somebody else wrote it. Nothing in it is trusted: each byte is looked for within the bounds.
+/// The beginning of a picture from an untrusted source: every access is checked against the bounds.
 struct PictureHeader {
-    /// Format, width and height.
+    /// Format, width and height in pixels.
     typealias Found = (Picture.Format, Int, Int)
 
     private let content: UnsafeRawBufferPointer
@@ -9,7 +9,7 @@ struct PictureHeader {
         self.content = content
     }
 
-    /// The first chunk has the size (PNG, section 11.2.2).
+    /// The size is in the first chunk (PNG, section 11.2.2).
     var png: Found? {
         guard has([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], at: 0), has("IHDR", at: 12),
             let width = bigEndian(at: 16, bytes: 4), let height = bigEndian(at: 20, bytes: 4)
@@ -17,7 +17,7 @@ struct PictureHeader {
         return (.png, width, height)
     }
 
-    /// The logical screen behind the signature (GIF89a, section 18).
+    /// The size is in the logical screen descriptor after the signature (GIF89a, section 18).
     var gif: Found? {
         guard has("GIF87a", at: 0) || has("GIF89a", at: 0), let width = littleEndian(at: 6, bytes: 2),
             let height = littleEndian(at: 8, bytes: 2)
@@ -25,7 +25,7 @@ struct PictureHeader {
         return (.gif, width, height)
     }
 
-    /// The first chunk of the container: simple (RFC 6386, section 9.1), lossless or extended (RFC 9649).
+    /// The size is in the container's first chunk: simple (RFC 6386, section 9.1), lossless or extended (RFC 9649).
     var webp: Found? {
         guard has("RIFF", at: 0), has("WEBP", at: 8) else { return nil }
         return simple ?? lossless ?? extended
@@ -51,8 +51,8 @@ struct PictureHeader {
         return (.webp, width + 1, height + 1)
     }
 
-    /// One segment after the other up to the frame header (ITU-T T.81, annex B). Each takes four bytes at least, so the
-    /// walk ends.
+    /// Reads one segment after the other up to the frame header (ITU-T T.81, annex B). Each takes four bytes at least,
+    /// so the loop ends.
     var jpeg: Found? {
         guard has([0xFF, 0xD8], at: 0) else { return nil }
         var position = 2
@@ -63,7 +63,7 @@ struct PictureHeader {
                 else { return nil }
                 return (.jpeg, width, height)
             }
-            // The picture itself, or its end: there is no frame header behind that.
+            // The scan, or the end of the picture: no frame header follows.
             guard marker != 0xDA, marker != 0xD9, let length = bigEndian(at: position, bytes: 2), length >= 2 else {
                 return nil
             }
@@ -75,7 +75,7 @@ struct PictureHeader {
     /// SOF0 to SOF15 without DHT, JPG and DAC, which lie between (table B.1).
     private static let frames = Set<UInt8>(0xC0...0xCF).subtracting([0xC4, 0xC8, 0xCC])
 
-    /// Moves behind the marker, before which there may be any number of filling bytes.
+    /// Moves behind the next marker, which any number of fill bytes may precede.
     private func marker(at position: inout Int) -> UInt8? {
         guard has([0xFF], at: position) else { return nil }
         while position < content.count, content[position] == 0xFF { position += 1 }

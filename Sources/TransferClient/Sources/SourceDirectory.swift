@@ -12,7 +12,7 @@ final class SourceDirectory: Sendable {
 
     var number: Int32 { descriptor.number }
 
-    /// A directory whose path was named.
+    /// Opens a directory by a path that the user has named.
     init(_ path: String) throws(SystemError) {
         descriptor = Descriptor(
             try system("open") {
@@ -20,27 +20,27 @@ final class SourceDirectory: Sendable {
             })
     }
 
-    /// For open(2): the directory is a place to start from, and nothing of it is read.
+    /// Flags for open(2): the descriptor serves to look up names, and cannot read the directory.
     static let flags = clinux_o_path | clinux_o_directory
 
-    /// - Parameter descriptor: of a directory.
+    /// - Parameter descriptor: an open directory.
     init(_ descriptor: consuming Descriptor) {
         self.descriptor = descriptor
     }
 
-    /// Which directory it is.
+    /// Tells this directory from others.
     var identity: SourceRoot.Identity {
         get throws(SystemError) { SourceRoot.Identity(try status()) }
     }
 
-    /// What the directory itself is.
+    /// Status of the directory itself (fstat(2)).
     func status() throws(SystemError) -> stat {
         var status = stat()
         try system("fstat") { fstat(number, &status) }
         return status
     }
 
-    /// What a name in it is. A symbolic link is not followed.
+    /// Status of an entry. A symbolic link is not followed.
     func status(_ name: String) throws(SystemError) -> stat {
         var status = stat()
         guard !name.utf8.contains(0) else { throw SystemError(errno: EINVAL, call: "fstatat") }
@@ -48,19 +48,19 @@ final class SourceDirectory: Sendable {
         return status
     }
 
-    /// Opens what is in it or below it (`Beneath`).
+    /// Opens an entry of it or below it (`Beneath`).
     func open(_ path: String, _ flags: Int32) throws(SystemError) -> Descriptor {
         try Beneath.open(path, below: number, flags)
     }
 
-    /// The same for a directory.
+    /// Opens a directory in it or below it.
     func directory(_ path: String) throws(SystemError) -> SourceDirectory {
         SourceDirectory(try open(path, Self.flags))
     }
 
-    /// A name in a directory.
+    /// One entry of a directory, by its name.
     struct Entry {
-        /// Nil when it is not UTF-8.
+        /// Nil if the name is not UTF-8; `shown` is then only for people.
         let name: String?
         let shown: String
         let type: FileType
@@ -69,9 +69,9 @@ final class SourceDirectory: Sendable {
     /// Opens the directory once more, to read its names and attributes or to set its times.
     func openForReading() throws(SystemError) -> Descriptor { try open(".", O_RDONLY | clinux_o_directory) }
 
-    /// The names in it but `.` and `..`, in no order.
+    /// All entries except `.` and `..`, in no particular order.
     ///
-    /// - Throws: what open(2) says; a read that fails in the middle ends the list.
+    /// - Throws: the error of open(2). An error in the middle of reading ends the list without one.
     func entries() throws(SystemError) -> [Entry] {
         let own = try openForReading().release()
         guard let stream = fdopendir(own) else {
@@ -98,7 +98,7 @@ final class SourceDirectory: Sendable {
         }
     }
 
-    /// Most file systems tell the type with the name; the others are asked.
+    /// Most file systems give the type with the name; for the others, the status is read.
     private static func type(_ entry: UnsafeMutablePointer<dirent>, in stream: OpaquePointer) -> FileType {
         switch Int(entry.pointee.d_type) {
         case DT_REG: return .regular
@@ -118,13 +118,13 @@ final class SourceDirectory: Sendable {
         }
     }
 
-    /// When the names in it were changed last; nil where that cannot be read.
+    /// The directory's modification time; nil if it cannot be read.
     var modified: Timestamp? {
         var status = stat()
         return fstat(number, &status) == 0 ? Timestamp(status.st_mtim) : nil
     }
 
-    /// Sets that back, as far as the file system allows it.
+    /// Sets the directory's modification time, if the file system allows it.
     func set(modified: Timestamp) {
         let times = [
             timespec(tv_sec: 0, tv_nsec: clinux_utime_omit),
@@ -138,25 +138,26 @@ final class SourceDirectory: Sendable {
         try system("unlink") { unlinkat(number, name, 0) }
     }
 
-    /// Gives something in it another name.
+    /// Renames an entry. Replaces nothing.
     ///
-    /// - Parameter directory: where it gets the name; nil for this one.
-    /// - Throws: EEXIST where something has that name; EINVAL or ENOSYS where the file system can only rename what replaces
-    ///   whatever is there (rename(2)).
+    /// - Parameter directory: the directory of the new name; nil for this one.
+    /// - Throws: EEXIST if the new name is taken; EINVAL or ENOSYS if the file system can rename only by replacing
+    ///   (rename(2)).
     func rename(_ name: String, to other: String, in directory: SourceDirectory? = nil) throws(SystemError) {
         let there = directory?.number ?? number
         try system("rename") { clinux_renameat2(number, name, there, other, clinux_rename_noreplace) }
     }
 
-    /// The same for a file where a rename may replace what is there, as over NFS: by a second name, and then one less.
+    /// Renames a file without replacing on file systems where `rename` cannot, such as NFS: links the new name, then
+    /// removes the old one.
     func relink(_ name: String, to other: String, in directory: SourceDirectory) throws(SystemError) {
         try system("link") { linkat(number, name, directory.number, other, 0) }
         try unlink(name)
     }
 
-    /// Makes a directory in it, or opens the one that is there.
+    /// Makes a directory in it, or opens the existing one.
     ///
-    /// - Parameter permissions: of which the umask takes some away.
+    /// - Parameter permissions: the permissions before the umask is applied.
     func makeDirectory(_ name: String, permissions: mode_t) throws(SystemError) -> SourceDirectory {
         do throws(SystemError) {
             try system("mkdir") { mkdirat(number, name, permissions) }
@@ -166,12 +167,12 @@ final class SourceDirectory: Sendable {
         return try directory(name)
     }
 
-    /// Numbered names that are tried.
+    /// Numbered names that are tried at most.
     private static let mostNumbers = 10_000
 
-    /// Gives something in it another name, or that with a number if something has it.
+    /// Renames an entry, to a numbered name if the wanted one is taken.
     ///
-    /// - Returns: the name that it has then; nothing where it has the old one still.
+    /// - Returns: the new name; nil if the entry could not be renamed.
     func rename(_ name: String, toFree other: String) -> String? {
         for number in 0..<Self.mostNumbers {
             let free = number == 0 ? other : (try? RelativePath(other).numbered(number).string) ?? "\(number)"
@@ -185,12 +186,12 @@ final class SourceDirectory: Sendable {
         return nil
     }
 
-    /// Removes a directory in it that is empty.
+    /// Removes an empty directory in it.
     func removeDirectory(_ name: String) throws(SystemError) {
         try system("rmdir") { unlinkat(number, name, AT_REMOVEDIR) }
     }
 
-    /// What a symbolic link in it says, and when it was made.
+    /// The target of a symbolic link in it, and the link's modification time.
     func link(_ name: String) throws(SystemError) -> SentLink {
         var status = stat()
         var target = [CChar](repeating: 0, count: Int(PATH_MAX))
@@ -200,7 +201,7 @@ final class SourceDirectory: Sendable {
             target: target.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, modified: Timestamp(status.st_mtim))
     }
 
-    /// Removes witnesses that killed pushes have left in it.
+    /// Removes witnesses that killed pushes have left in it, and gives renamed sources their names back.
     func sweep(_ key: WitnessKey) {
         for entry in (try? entries()) ?? [] {
             if let name = entry.name { SourceWitness.sweep(name, in: self, key) }
@@ -208,7 +209,7 @@ final class SourceDirectory: Sendable {
     }
 }
 
-/// What a symbolic link was when it was sent.
+/// A symbolic link as it was sent.
 struct SentLink: Equatable, Sendable {
     let target: [UInt8]
     let modified: Timestamp

@@ -4,8 +4,8 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// A file that is being pushed. It is read once from the front; afterwards it must still be the same file with the same
-/// size and modification time, or nobody knows what was read.
+/// A file that is being pushed. It is read once from the beginning, and must have the same size and time afterwards;
+/// otherwise the bytes may mix two versions.
 final class SourceFile {
     private let place: SourcePlace
     private let descriptor: Descriptor
@@ -16,7 +16,7 @@ final class SourceFile {
         try seek(position, whence)
     }
 
-    /// What must not change while the file is read.
+    /// Tells whether the file was changed or replaced while it was read.
     struct Identity: Equatable {
         let device: dev_t
         let inode: ino_t
@@ -32,11 +32,11 @@ final class SourceFile {
     }
 
     /// - Parameter range: the bytes to read; nil for all of them.
-    /// - Throws: `sourceUnreadable` or `sourceSkipped`.
+    /// - Throws: `sourceUnreadable`; `sourceSkipped` if it is not a regular file.
     init(_ place: SourcePlace, range: Range<UInt64>? = nil) throws(Failure) {
         self.place = place
         do throws(SystemError) {
-            // O_NONBLOCK: a FIFO that took the place of the file must not hold this thread.
+            // O_NONBLOCK: opening a FIFO in the place of the file must not block this thread.
             descriptor = try place.open(O_RDONLY | O_NONBLOCK)
             let number = descriptor.number
             var status = stat()
@@ -53,16 +53,16 @@ final class SourceFile {
 
     let identity: Identity
 
-    /// Bytes to read.
+    /// Bytes that this reads: the whole file or the range.
     let size: UInt64
 
     var permissions: UInt16 { UInt16(truncatingIfNeeded: status.st_mode & 0o777) }
 
     var modified: Timestamp { identity.modified }
 
-    /// Its extended attributes, and its owner if that is wanted.
+    /// Extended attributes, and the owner if that is wanted.
     ///
-    /// - Throws: `sourceUnreadable`, also where they are too many to be kept.
+    /// - Throws: `sourceUnreadable`, also if the attributes are too large to be kept.
     func extraAttributes(wantsOwner: Bool) throws(Failure) -> ExtraAttributes {
         do throws(SystemError) {
             return try ExtraAttributes(of: descriptor.number, wantsOwner: wantsOwner)
@@ -71,23 +71,23 @@ final class SourceFile {
         }
     }
 
-    /// When anything about the file last changed, its name and its permissions included.
+    /// When anything about the file last changed, including its name and permissions (ctime).
     var changed: Timestamp { Timestamp(status.st_ctim) }
 
-    /// Whether nothing about the file has changed since it was opened, wherever its name leads now.
+    /// Whether nothing about the file has changed since it was opened, whatever has its path now.
     var isUntouched: Bool {
         var now = stat()
         guard fstat(descriptor.number, &now) == 0 else { return false }
         return Identity(now) == identity && Timestamp(now.st_ctim) == changed
     }
 
-    /// Whether somebody has it open for writing, as far as the kernel tells. What was written before that was asked shows in a
-    /// look at the file behind it.
+    /// Whether the file is open for writing, as far as the kernel can tell. A caller then has to compare its status,
+    /// because a writer may have closed it before.
     var isOpenForWriting: Bool { ReadLease.isRefused(on: descriptor.number) }
 
-    /// Reads on.
+    /// Reads the next bytes.
     ///
-    /// - Returns: fewer bytes than asked for only at the end.
+    /// - Returns: number of bytes; fewer than requested only at the end of the file.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(Failure) -> Int {
         var filled = 0
         while filled < buffer.count {
@@ -107,15 +107,15 @@ final class SourceFile {
         return filled
     }
 
-    /// Bytes that the whole file takes on its disk, as far as that can be told; nothing where it has no holes.
+    /// Bytes that the file takes on its disk, as far as known; nil if it has no holes.
     var filled: UInt64? { holes.filled }
 
-    /// What comes next.
+    /// The next bytes: data, or a hole.
     var run: FileHoles.Run {
         holes.run(at: position) { (position, whence) throws(SystemError) in try seek(position, whence) }
     }
 
-    /// Goes past some of a hole.
+    /// Skips bytes of a hole.
     func skip(_ count: Int) {
         position += UInt64(max(0, count))
     }
@@ -124,14 +124,14 @@ final class SourceFile {
         UInt64(max(0, try system("lseek") { lseek(descriptor.number, off_t(clamping: position), whence) }))
     }
 
-    /// The first bytes, without moving.
+    /// Reads the first bytes without moving.
     func peek(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         max(0, pread(descriptor.number, buffer.baseAddress, buffer.count, 0))
     }
 
-    /// Looks at what has the place now.
+    /// Compares the opened file with the one that has its path now.
     ///
-    /// - Throws: `sourceChanged`.
+    /// - Throws: `sourceChanged` if they differ.
     func checkUnchanged() throws(Failure) {
         guard place.identity == identity else { throw .changed }
     }
@@ -139,13 +139,13 @@ final class SourceFile {
 
 extension Timestamp {
     init(_ time: timespec) {
-        // Clamped, because what a file system in user space says is anybody's guess.
+        // Clamped: a file system in user space may give any value.
         let nanoseconds = min(max(0, time.tv_nsec), 999_999_999)
         self.init(seconds: Int64(time.tv_sec), nanoseconds: UInt32(nanoseconds))
     }
 }
 
-/// What a directory entry is.
+/// The type of a directory entry.
 enum FileType: Equatable {
     case regular, directory, symbolicLink, fifo, socket, device, unknown
 
@@ -162,7 +162,7 @@ enum FileType: Equatable {
             }
     }
 
-    /// As it stands after "it is".
+    /// With an article, for sentences such as "it is a FIFO".
     var description: String {
         switch self {
         case .regular: "a file"
@@ -177,7 +177,7 @@ enum FileType: Equatable {
 }
 
 extension PendingUpload.Content {
-    /// Bytes as far as a look from outside can tell.
+    /// Bytes of content; nil for streams and missing files.
     var sizeNow: UInt64? {
         switch self {
         case .bytes(let bytes): return UInt64(bytes.count)

@@ -3,22 +3,22 @@ import Glibc
 import TransferCodec
 import TransferModel
 
-/// Derives the ids of uploads from what they are: the same file of this user on this machine, unchanged, on its way to the
-/// same place has the same id in every push. So the server knows it again, and what has arrived of it.
+/// Derives the IDs of uploads: the same unchanged file of this user on this machine, sent to the same destination, has
+/// the same ID in every push. So the server recognises a repeated upload, and how much of it has arrived.
 struct SourceID: Sendable {
     private let common: [UInt8]
 
-    /// Says of what version this derivation is; another one gives other ids.
+    /// The version of the derivation; another version gives other IDs.
     private static let version = "transfer upload 1"
 
-    /// - Parameter configuration: what of it makes another upload of the same file.
+    /// - Parameter configuration: its digest function, conflict policy and recipients become part of the ID.
     init(_ configuration: ClientConfiguration) {
         var key = Key(Self.version)
         key.append(Self.machine)
         key.append(UInt64(getuid()))
         key.append(UInt64(configuration.digestFunction.rawValue))
         key.append(UInt64(configuration.conflict.rawValue))
-        // Other people, another delivery; in whatever order they are named.
+        // An upload for other recipients is another one; their order does not matter.
         let names = Set(configuration.recipients.map { PathKey($0) }).sorted()
         if !names.isEmpty { key.append(UInt64(names.count)) }
         for name in names { key.append(name.string) }
@@ -26,7 +26,7 @@ struct SourceID: Sendable {
     }
 
     /// - Parameters:
-    ///   - path: of the file on this machine.
+    ///   - path: the file's path on this machine.
     ///   - destination: the path on the server.
     func id(path: String, destination: String, file: SourceFile.Identity) -> UploadID {
         var key = Key(common)
@@ -35,16 +35,16 @@ struct SourceID: Sendable {
         return key.id(of: file)
     }
 
-    /// For many files of one directory.
+    /// Prepares IDs for many files of one directory.
     ///
     /// - Parameters:
-    ///   - path: of the directory, absolute and without a slash at its end.
-    ///   - destination: of the folder on the server.
+    ///   - path: the directory's absolute path without a slash at its end.
+    ///   - destination: the folder on the server.
     func folder(path: String, destination: String) -> Folder {
         Folder(common: common, path: path, destination: destination)
     }
 
-    /// Derives the ids of the files in one directory, as `id` does.
+    /// Derives the IDs of the files in one directory, the same as `id` does.
     struct Folder {
         private var key: Key
         private let common: Int
@@ -56,7 +56,7 @@ struct SourceID: Sendable {
             (self.path, self.destination) = (Array(path.utf8), Array(destination.utf8))
         }
 
-        /// - Parameter name: of the file in its directory.
+        /// - Parameter name: the file's name in the directory.
         mutating func id(of name: String, _ file: SourceFile.Identity) -> UploadID {
             key.shorten(to: common)
             key.append(path, name)
@@ -65,7 +65,7 @@ struct SourceID: Sendable {
         }
     }
 
-    /// What tells this machine from others (machine-id(5)), or else its name.
+    /// The machine's ID (machine-id(5)), or its host name if it has no ID.
     private static let machine: String = {
         let descriptor = clinux_openat(AT_FDCWD, "/etc/machine-id", O_RDONLY | O_CLOEXEC, 0)
         if descriptor >= 0 {
@@ -79,7 +79,8 @@ struct SourceID: Sendable {
         return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }()
 
-    /// Fields one after the other, each with its length, so that no two lists of them look alike.
+    /// The fields of an ID one after the other, each with its length, so that different fields never give the same
+    /// bytes.
     private struct Key {
         private(set) var bytes: [UInt8]
 
@@ -96,7 +97,7 @@ struct SourceID: Sendable {
             bytes.append(contentsOf: text.utf8)
         }
 
-        /// A path of two pieces.
+        /// Appends a path that consists of a folder and a name.
         mutating func append(_ folder: [UInt8], _ name: String) {
             append(UInt64(folder.count + 1 + name.utf8.count))
             bytes.append(contentsOf: folder)
@@ -108,7 +109,7 @@ struct SourceID: Sendable {
             bytes.removeLast(bytes.count - count)
         }
 
-        /// What these fields and what the file is make together.
+        /// The ID from the fields so far and from the size and time of a file.
         mutating func id(of file: SourceFile.Identity) -> UploadID {
             append(file.size)
             append(UInt64(bitPattern: file.modified.seconds))

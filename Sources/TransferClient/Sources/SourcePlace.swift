@@ -6,21 +6,22 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// Where a source is on this machine: a file that was named, or something that was found below a directory that was named.
+/// The place of a source on this machine: a file that the user named, or an entry found below a directory that the user
+/// named.
 ///
-/// What was found is reached from its directory, through no symbolic link (`Beneath`). Other users may be able to change names in the
-/// tree, and a path that was looked up again could lead to a file that they may not read.
+/// What was found is opened from that directory, through no symbolic link (`Beneath`). Other users may be able to
+/// change names in the tree, and a path that is looked up again could lead to a file that they may not read.
 struct SourcePlace: Sendable {
-    /// The whole path, which reports show and ids of uploads are made of. Empty for the root of the file system.
+    /// The whole path, for reports and for the IDs of uploads. Empty for the root of the file system.
     let path: String
 
     private let start: Start
 
     private enum Start: Sendable {
-        /// The user has named the path, and the kernel resolves it as for every program.
+        /// The user has named the path, and the kernel resolves it as usual.
         case named(followsLink: Bool)
         case below(SourceRoot)
-        /// The path is a name in a directory.
+        /// The path is the name of an entry in a directory.
         case entry(SourceDirectory)
     }
 
@@ -29,14 +30,14 @@ struct SourcePlace: Sendable {
         (self.path, start) = (path, .named(followsLink: followsLink))
     }
 
-    /// A directory that was named.
+    /// A directory that the user named.
     init(_ root: SourceRoot) {
         (path, start) = (root.path, .below(root))
     }
 
-    /// Something below a directory that was named.
+    /// An entry below a directory that the user named.
     ///
-    /// - Parameter relative: components with slashes between them; empty for the directory itself.
+    /// - Parameter relative: components separated by slashes; empty for the directory itself.
     init(_ relative: String, below root: SourceRoot) {
         (path, start) = (relative.isEmpty ? root.path : "\(root.path)/\(relative)", .below(root))
     }
@@ -49,22 +50,22 @@ struct SourcePlace: Sendable {
         (self.path, self.start) = (path, start)
     }
 
-    /// Something in the directory that has this place.
+    /// The place of an entry in this directory.
     func child(_ name: String) -> SourcePlace { SourcePlace("\(path)/\(name)", start) }
 
-    /// The directory that it was found below; nil for what was named by itself.
+    /// The named directory that it was found below; nil if it was named itself.
     var root: SourceRoot? {
         if case .below(let root) = start { root } else { nil }
     }
 
-    /// - Parameter flags: as for open(2), without `O_CREAT`.
-    /// - Throws: ELOOP, ENOTDIR or EXDEV when a symbolic link is in the way; ESTALE when the directory that was named is another one.
+    /// - Parameter flags: flags for open(2), without `O_CREAT`.
+    /// - Throws: ELOOP, ENOTDIR or EXDEV if a symbolic link is in the way; ESTALE if the named directory was replaced.
     func open(_ flags: Int32) throws(SystemError) -> Descriptor {
         switch start {
         case .below(let root): return try root.opened().open(Self.relative(path, to: root), flags)
         case .entry(let directory): return try directory.open(path, flags)
         case .named(let followsLink):
-            // The kernel would take the bytes in front of the zero for the whole path.
+            // The kernel would take the bytes before the zero for the whole path.
             guard !path.utf8.contains(0) else { throw SystemError(errno: EINVAL, call: "open") }
             let flags = flags | O_CLOEXEC | (followsLink ? 0 : clinux_o_nofollow)
             let path = path
@@ -77,7 +78,7 @@ struct SourcePlace: Sendable {
         SourceDirectory(try open(SourceDirectory.flags))
     }
 
-    /// The directory that it is in, and its name there.
+    /// The directory that contains it, and its name there.
     func parent() throws(SystemError) -> (directory: SourceDirectory, name: String) {
         switch start {
         case .entry(let directory): return (directory, path)
@@ -91,7 +92,7 @@ struct SourcePlace: Sendable {
         }
     }
 
-    /// What is there now. A symbolic link is not followed, unless it was named and may be one.
+    /// The present status. A symbolic link is followed only if it was named with `followsLink`.
     func status() throws(SystemError) -> stat {
         switch start {
         case .named(let followsLink): return try Self.status(path, followsLink: followsLink)
@@ -102,10 +103,10 @@ struct SourcePlace: Sendable {
         }
     }
 
-    /// What file is there now, for a comparison with one that was opened: others may lead this look elsewhere, and what it finds is never
-    /// read.
+    /// Identity of the file that is there now, only for a comparison with an opened one: other users may lead this
+    /// lookup elsewhere, but the file that it finds is never read.
     ///
-    /// - Returns: nil when there is no file.
+    /// - Returns: nil if there is no regular file.
     var identity: SourceFile.Identity? {
         var status = stat()
         let code: Int32
@@ -132,13 +133,13 @@ struct SourcePlace: Sendable {
         return below.isEmpty ? "." : String(Substring(below))
     }
 
-    /// The path of the directory that it is in, which is `.` for a path with one component, and its name there.
+    /// The path of the directory that contains it, which is `.` for a path of one component, and its name there.
     var split: (folder: String, name: String) {
         let (folder, name) = Self.split(path)
         return (folder.map { $0.isEmpty ? "/" : $0 } ?? ".", name)
     }
 
-    /// - Returns: nil as the folder of a path with one component.
+    /// - Returns: nil as the folder of a path of one component.
     private static func split(_ path: String) -> (folder: String?, name: String) {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (nil, path) }
         return (String(path[..<slash]), String(path[path.utf8.index(after: slash)...]))
@@ -146,15 +147,16 @@ struct SourcePlace: Sendable {
 }
 
 extension SourcePlace: Equatable {
-    /// Places of two roots with one path are equal, because the user has given them the same name.
+    /// Places of two roots with the same path are equal, because the user has named them by the same path.
     static func == (place: SourcePlace, other: SourcePlace) -> Bool { place.path.hasSameBytes(as: other.path) }
 }
 
-/// A directory that was named as a source. Its own path may lead through symbolic links, as the user wants it; all that is found below is
-/// opened from here.
+/// A directory that the user named as a source. Its own path may lead through symbolic links; everything found below it
+/// is opened from its descriptor.
 ///
-/// It stays open, and so it is the same directory whatever happens to its path. Because a process has few descriptors, only some roots are
-/// held (`HeldRoots`); each of the others is opened by its path for each use, and has to be the directory that it was.
+/// While it stays open, it is the same directory whatever happens to its path. A process has few descriptors, so only
+/// some roots stay open (`HeldRoots`); each of the others is opened by its path for each use, and must be the same
+/// directory as before.
 final class SourceRoot: Sendable {
     struct Identity: Equatable, Sendable {
         let device: UInt64
@@ -169,7 +171,7 @@ final class SourceRoot: Sendable {
         }
     }
 
-    /// As it was named, without a slash at its end; empty for the root of the file system.
+    /// The path as the user named it, without a slash at its end; empty for the root of the file system.
     let path: String
 
     let identity: Identity
@@ -177,9 +179,9 @@ final class SourceRoot: Sendable {
     private let held: SourceDirectory?
     private let pool: HeldRoots?
 
-    /// - Parameter pool: which decides whether it stays open; nil when it must not, as for a watch: a file system with an open directory
-    ///   cannot be unmounted.
-    /// - Throws: what open(2) says.
+    /// - Parameter pool: decides whether the directory stays open. Nil if it must not, as for a watch: a file system
+    ///   with an open directory cannot be unmounted.
+    /// - Throws: the error of open(2).
     init(_ path: String, in pool: HeldRoots? = .shared) throws(SystemError) {
         let path = path == "/" ? "" : path
         let directory = try Self.open(path)
@@ -191,7 +193,7 @@ final class SourceRoot: Sendable {
 
     deinit { pool?.remove() }
 
-    /// - Throws: ESTALE when its path is that of another directory by now; what open(2) says.
+    /// - Throws: ESTALE if another directory has the path by now, or the error of open(2).
     func opened() throws(SystemError) -> SourceDirectory {
         if let held { return held }
         let directory = try Self.open(path)
@@ -204,7 +206,7 @@ final class SourceRoot: Sendable {
     }
 }
 
-/// Counts the roots of a process, so that the descriptors of held ones stay few.
+/// Counts the roots of a process, to limit how many stay open.
 final class HeldRoots: Sendable {
     /// A process may usually open 1,024 descriptors (getrlimit(2)), and needs most of them for connections and files.
     static let shared = HeldRoots(most: 128)
@@ -212,12 +214,12 @@ final class HeldRoots: Sendable {
     private let most: Int
     private let count = Atomic(0)
 
-    /// - Parameter most: how many roots may be held at once.
+    /// - Parameter most: how many roots may stay open at once.
     init(most: Int) {
         self.most = most
     }
 
-    /// Counts a root.
+    /// Counts a root that was opened.
     ///
     /// - Returns: whether it may stay open.
     fileprivate func add() -> Bool { count.wrappingAdd(1, ordering: .relaxed).newValue <= most }

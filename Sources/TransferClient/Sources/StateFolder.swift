@@ -5,23 +5,24 @@ import TransferKeys
 import TransferModel
 import TransferSystem
 
-/// A folder of this user's own for what a later run needs to go on where an earlier one was cut off: small files that nobody else
-/// can read, each named for what it is about.
+/// A folder of this user's own with the state that later runs need to resume: small files that only this user can read,
+/// each named after its subject.
 struct StateFolder: Sendable {
     let path: String
 
-    /// Seconds for which anything is kept: as long as a server remembers what it has delivered, which is twice its
-    /// `--expire-undelivered`, it needs no reminder longer than that.
+    /// Seconds that a file is kept. A server remembers what it has delivered for twice its `--expire-undelivered`;
+    /// state is useful no longer than that.
     private static let age: Int64 = 30 * 86_400
 
-    /// The same of a draft, which is there for a moment: whoever wrote one that is older was killed.
+    /// Seconds that a temporary file is kept. It exists for a moment only, so the process that wrote an older one was
+    /// killed.
     private static let draftAge: Int64 = 3600
 
-    /// The path of the file that is about something.
+    /// The path of the file for a subject.
     ///
     /// - Parameters:
-    ///   - kind: a line that tells one use from another.
-    ///   - words: what tells one from another.
+    ///   - kind: a line that distinguishes the uses of such files.
+    ///   - words: distinguish the subjects of one use.
     func file(_ kind: String, _ words: [String]) -> String {
         var key: [UInt8] = Array("\(kind)\n".utf8)
         for word in words {
@@ -31,10 +32,10 @@ struct StateFolder: Sendable {
         return "\(path)/\(String(hexadecimal: KeyFingerprint(of: key).digest.bytes))"
     }
 
-    /// Writes one, and the folder where it is missing. Nothing is durable when this returns.
+    /// Writes a file, and makes the folder if it is missing. Nothing is durable when this returns.
     ///
-    /// - Parameter file: as `file` gives it.
-    /// - Returns: whether it was written; never false when it replaces.
+    /// - Parameter file: a path from `file`.
+    /// - Returns: whether the file was written; always true if it replaces.
     static func write(_ content: [UInt8], to file: String, replaces: Bool) throws(SystemError) -> Bool {
         do throws(SystemError) {
             return try OwnFile.writeUnsynced(content, to: file, replaces: replaces)
@@ -45,9 +46,9 @@ struct StateFolder: Sendable {
         }
     }
 
-    /// Removes what nobody has come back for.
+    /// Removes files that were not used for a long time.
     ///
-    /// - Parameter age: seconds.
+    /// - Parameter age: seconds since a file was last written.
     func sweep(keeping age: Int64 = Self.age) {
         guard let directory = opendir(path) else { return }
         defer { closedir(directory) }

@@ -1,8 +1,8 @@
 import Glibc
 
 extension String {
-    /// The path from the root, without components that say nothing. `..` and links stay: only the file system can tell where
-    /// they lead.
+    /// The path from the root, without empty components and `.`. Components `..` and links stay: only the file system
+    /// knows where they lead.
     package var absolutePath: String {
         var path: [UInt8] = []
         if utf8.first != UInt8(ascii: "/") { path.append(components: WorkingDirectory.path.utf8) }
@@ -12,7 +12,7 @@ extension String {
 }
 
 extension [UInt8] {
-    /// Appends the components of a path that say something, each behind a slash.
+    /// Appends the components of a path except empty ones and `.`, each after a slash.
     fileprivate mutating func append(components path: String.UTF8View) {
         let slash = UInt8(ascii: "/")
         reserveCapacity(count + path.count + 1)
@@ -29,13 +29,13 @@ extension [UInt8] {
         endComponent(from: start)
     }
 
-    /// Takes a component back that is the directory itself.
+    /// Removes the last component if it is `.`.
     private mutating func endComponent(from start: Int) {
         if count == start + 2, self[start + 1] == UInt8(ascii: ".") { removeLast(2) }
     }
 }
 
-/// Where relative paths start.
+/// The current directory, which relative paths start from; read once.
 private enum WorkingDirectory {
     static let path: String = {
         guard let path = getcwd(nil, 0) else { return "" }
