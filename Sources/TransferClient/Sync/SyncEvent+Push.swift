@@ -1,7 +1,7 @@
 import TransferModel
 
 extension SyncEvent {
-    /// The event of a push that says the same of how far things are, for whoever draws both; nothing where there is none.
+    /// The event of a push with the same progress, for callers that show both; nil if there is no such event.
     package var asPush: PushEvent? {
         switch self {
         case .connected(let server): .connected(server: server)

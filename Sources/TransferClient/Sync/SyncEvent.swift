@@ -1,110 +1,110 @@
 public import TransferModel
 
-/// What happens while two trees are made the same, in order.
+/// What happens during a sync, in order.
 public enum SyncEvent: Sendable {
-    /// The server has answered.
+    /// The server has sent its welcome.
     case connected(server: String)
 
-    /// Something that people should be told: a sentence without its period.
+    /// A message for people: a sentence without its period.
     case notice(String)
 
-    /// The connection was lost; the next attempt follows after that many seconds.
+    /// The connection was lost; the next attempt follows after so many seconds.
     case reconnecting(reason: String, after: Double)
 
-    /// Both trees are known, and what there is to do.
+    /// Both trees are known; the files and bytes to be sent are counted.
     case planned(files: Int, bytes: UInt64)
 
-    /// How far a long file is.
+    /// Progress within a long file.
     case progress(UploadProgress)
 
-    /// Something was changed, or was not.
+    /// A change was made, or failed; see its result.
     case finished(SyncChange)
 
-    /// All is done; always the last one.
+    /// The sync has ended; always the last event.
     case ended(SyncSummary)
 }
 
 /// One change that makes a tree more like the other one.
 public struct SyncChange: Sendable, Equatable {
-    /// What is done.
+    /// The kind of the change.
     public enum Action: String, Sendable, CaseIterable {
-        /// A file that was not there is sent.
+        /// A file is sent that the target does not have.
         case new
-        /// A file that was another one is sent.
+        /// A file is sent that differs in the target.
         case changed
-        /// A file that is known under another path is moved.
+        /// A file that the target has under another path is moved.
         case moved
-        /// A folder is made.
+        /// A folder is made in the target.
         case folder
-        /// A symbolic link is made.
+        /// A symbolic link is made in the target.
         case link
-        /// A file gets another name.
+        /// A further name of a file is made in the target.
         case hardLink = "hard-link"
         /// Permissions, time, owner or extended attributes are set.
         case attributes
-        /// Something that the source doesn't have is removed, a folder with all that is in it.
+        /// An entry that the source doesn't have is removed, a folder with all its content.
         case removed
-        /// Something is in the way of what the source has, and is removed.
+        /// An entry is removed because an entry of the source needs its path.
         case cleared
-        /// The target has something of its own, which stays: another one has changed it.
+        /// A file of the target stays because another client or user has changed it.
         case conflict
         /// A file of the target is newer, and stays.
         case kept
-        /// Some of the source cannot be looked at, or have a path on the other side.
+        /// An entry of the source cannot be read, or cannot have a path on the other side.
         case unreadable
-        /// Something is neither a file nor a folder nor a link.
+        /// An entry that is neither a file nor a folder nor a link is left out.
         case skipped
     }
 
-    /// What is done.
+    /// The kind of the change.
     public var action: Action
 
-    /// Below the folder that is made the same; empty for that itself.
+    /// The path below the folders that are compared; empty for these themselves.
     public var path: String
 
-    /// Of what is moved, where it was; of what gets another name, the name that it has.
+    /// The old path of a moved file, or the first name of a hard link; otherwise nil.
     public var origin: String?
 
-    /// Of a conflict, the path at which the target has what the source has; nil where it has not.
+    /// The path at which the target keeps the source's version after a conflict; nil if it does not.
     public var copy: String?
 
-    /// Bytes of content; 0 of what is no file.
+    /// Bytes of content; 0 except for files.
     public var size: UInt64 = 0
 
-    /// Files, folders and links that it is about: more than one only of a folder that is removed.
+    /// Files, folders and links that the change concerns: more than one only for the removal of a folder.
     public var count = 1
 
-    /// `completed`, or why it was not done.
+    /// `completed`, or why the change failed.
     public var result = ResultCode.completed
 
-    /// A sentence for people; empty when there is nothing to say.
+    /// A sentence for people; may be empty.
     public var message = ""
 
-    /// Whether it was done, or would be.
+    /// Whether the change was made, or would be in a dry run.
     public var isDone: Bool { result == .completed }
 }
 
-/// How much was done in all, or would be.
+/// What a sync has done in all, or would do in a dry run.
 public struct SyncSummary: Sendable, Equatable {
-    /// Files that were sent.
+    /// Number of files that were sent.
     public var sent = 0
 
-    /// Bytes of their content.
+    /// Bytes of content of the sent files.
     public var sentBytes: UInt64 = 0
 
     /// Files, folders and links that were the same.
     public var unchanged = 0
 
-    /// What the selection leaves out, and devices, sockets and the like.
+    /// Entries that the selection leaves out, and devices, sockets and the like.
     public var leftOut = 0
 
-    /// Files that were moved and not sent again.
+    /// Files that were moved instead of sent.
     public var moved = 0
 
-    /// Folders and links that were made, and names that files got.
+    /// Folders, symbolic links and further names of files that were made.
     public var made = 0
 
-    /// Where attributes alone were set.
+    /// Entries of which only attributes were set.
     public var attributes = 0
 
     /// Files, folders and links that were removed.
@@ -116,16 +116,16 @@ public struct SyncSummary: Sendable, Equatable {
     /// Files of the target that are newer, and stay.
     public var kept = 0
 
-    /// What was not done, or is not known.
+    /// Changes that failed, and entries that could not be read.
     public var failed = 0
 
-    /// Parts of the server's trash that have what was replaced, and how many files each.
+    /// Batches in the server's trash with what was replaced, and the number of files in each.
     public var trash: [TrashedBatch: Int] = [:]
 
-    /// Why nothing was removed though that was asked for; nothing where that is not so.
+    /// Why nothing was removed although `deletes` is set; nil if that is not so.
     public var deletionStop: String?
 
-    /// Whether the two were the same already.
+    /// Whether the two trees were the same already.
     public var isUnchanged: Bool {
         sent + moved + made + attributes + deleted + conflicts + failed == 0 && deletionStop == nil
     }

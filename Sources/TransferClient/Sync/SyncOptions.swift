@@ -1,54 +1,56 @@
-/// How two trees are made the same.
+/// Options of a sync or check.
 public struct SyncOptions: Sendable {
-    /// Whether what the source doesn't have is removed from the target. Nothing is, when the source is not known as a whole, or
-    /// when anything went wrong before.
+    /// Whether entries that the source doesn't have are removed from the target. None is removed if the source could
+    /// not be read completely, or after any failure.
     public var deletes = false
 
-    /// Entries that are removed at most; when there would be more, none is. Nothing for any number.
+    /// Entries that may be removed at most; if there are more, none is. Nil for no bound.
     public var mostDeletions: Int?
 
-    /// Whether what is removed goes to a trash: that of the server, or `.transfer/trash` in the directory here.
+    /// Whether removed entries go to a trash: the server's, or `.transfer/trash` in the directory here.
     public var keepsInTrash = true
 
-    /// A folder in the target, by its path there, that gets what is replaced and removed, under the paths that these had; nil for the
-    /// trash, or none (`keepsInTrash`). It is left out of the sync on both sides.
+    /// Path of a folder in the target that keeps what is replaced and removed, under the former paths. Nil for a trash
+    /// or none (`keepsInTrash`). The folder is left out of the sync on both sides.
     public var backupFolder: String?
 
-    /// Whether content is compared by its digest also where size and time are the same. What is here is read for that; a server
-    /// tells the digest that it has acknowledged.
+    /// Whether digests are compared even if size and time are the same. Files here are read for that; a server sends
+    /// the digest that it has acknowledged.
     public var comparesContent = false
 
-    /// Whether owners are made the same, which takes root on the side that is changed.
+    /// Whether owners are made the same, which needs root on the changed side.
     public var keepsOwners = true
 
-    /// What is done with a file of the target that no sync has seen as it is, and that is not older than that of the source either.
+    /// What is done with a file of the target that no sync has seen in its present version, and that is not older than
+    /// the source's.
     public enum ConflictChoice: String, Sendable, CaseIterable {
-        /// The source's replaces it.
+        /// The source's version replaces it.
         case source
-        /// The source's replaces it where that is newer, by the times of both; otherwise it stays. With the same time, as `both`.
+        /// The source's version replaces it if that is newer, and is not stored if it is older. With the same time, as
+        /// `both`.
         case newer
-        /// It stays, and the source's is stored beside it, as `NAME.conflict-HOST-DATE`.
+        /// It stays, and the source's version is stored beside it, as `NAME.conflict-HOST-DATE`.
         case both
         /// It stays, and nothing is stored.
         case fail
     }
 
-    /// What is done in a conflict.
+    /// What is done about conflicts.
     public var conflicts = ConflictChoice.both
 
-    /// Whether files stay that are newer in the target, by the times of both.
+    /// Whether files stay that are newer in the target than in the source.
     public var skipsNewer = false
 
-    /// The folder, of this user's own, for what syncs have seen, so that the next one of the same two sides knows what somebody else has
-    /// changed since; nil to go by the times of files. It need not be there.
+    /// This user's folder with the records of syncs, by which the next sync of the same two sides knows what others
+    /// have changed since. Nil to compare the times of files only. It need not exist.
     public var records: String?
 
-    /// Whether it is only told what would be done.
+    /// Whether the changes are only reported.
     public var isDryRun = false
 
-    /// Whether a source without any file counts, and with `deletes` empties the target.
+    /// Whether a source without any file is accepted, so that `deletes` may empty the target.
     public var isForced = false
 
-    /// The defaults.
+    /// Makes options with their default values.
     public init() {}
 }

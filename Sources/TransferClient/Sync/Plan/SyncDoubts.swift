@@ -1,18 +1,18 @@
 import TransferModel
 
-/// Files whose content decides what is done with them: their digests are asked for when both trees are known, and not with every
-/// file of a list.
+/// Files whose digests are needed to decide what is done with them. They are asked for when both trees are known,
+/// because a list with all digests costs more.
 struct SyncDoubts {
     private let server: SyncTree
     private let here: SyncTree
-    /// Whether files that only one of the trees has may be those of the other one under another path.
+    /// Whether a file of one tree may be a moved file of the other one.
     private let findsMoves: Bool
 
     init(_ server: SyncTree, _ here: SyncTree, findsMoves: Bool) {
         (self.server, self.here, self.findsMoves) = (server, here, findsMoves)
     }
 
-    /// Those of the server's tree, each once.
+    /// The server's files whose digests are needed, each once.
     func files() -> [SyncEntry] {
         var found: [SyncEntry] = []
         var alone: [SyncEntry] = []

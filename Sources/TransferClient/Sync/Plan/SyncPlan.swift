@@ -2,120 +2,120 @@ import TransferModel
 import TransferPorts
 import TransferStore
 
-/// What has to be done to make a tree the same as another one, in the order in which it is done.
+/// The changes that make one tree the same as another one, in the order in which they are made.
 struct SyncPlan: Sendable {
-    /// A file that is elsewhere in the target.
+    /// A file that the target has under another path.
     struct Move: Sendable {
         let from: RelativePath
         let entry: SyncEntry
-        /// What is moved, as it was compared, where the plan has nothing for the path that it gets.
+        /// The moved file as it was compared, if `compared` of the plan does not have it.
         var compared: SyncEntry?
     }
 
     /// A file that is sent.
     struct File: Sendable {
         let entry: SyncEntry
-        /// Whether nothing has its path.
+        /// Whether its path is free in the target.
         let isNew: Bool
-        /// Where it is stored; nil for its own path.
+        /// The path at which it is stored; nil for its own path.
         var copy: RelativePath?
-        /// Whether it takes the place of nothing, whatever is there.
+        /// Whether it must not replace any file.
         var replacesNothing = false
-        /// Whether what it replaces is what a sync has seen, so that the other side has had it.
+        /// Whether the other side had the version that it replaces, as a sync has seen.
         var replacesKnown = true
-        /// What was sent of it, where that is known.
+        /// The version that was sent, if known.
         var sent: SyncRecord.Version?
-        /// The part of the server's trash that has what it has replaced.
+        /// The batch in the server's trash that keeps the replaced file.
         var trash: TrashedBatch?
 
-        /// Where it is stored.
+        /// The path at which it is stored.
         var target: RelativePath { copy ?? entry.path }
     }
 
     /// A file that both sides have changed.
     struct Conflict {
-        /// Of the source; of the target, where the source lacks it.
+        /// The source's file; the target's if the source lacks it.
         let entry: SyncEntry
         let there: SyncEntry
-        /// Where the source's is stored; nil where it is not.
+        /// The path at which the source's version is stored; nil if it is not.
         var copy: RelativePath?
-        /// Whether that is done already.
+        /// Whether `copy` has the source's version already.
         var isStored = false
-        /// Whether both may have one content.
+        /// Whether both versions may have the same content.
         var isDoubtful = false
         let message: String
     }
 
-    /// A name of a file that has another one.
+    /// A further name of a file.
     struct HardLink: Sendable {
         let entry: SyncEntry
         let first: RelativePath
     }
 
-    /// Something with all that is in it.
+    /// An entry with all that is in it.
     struct Removal: Sendable {
         let entry: SyncEntry
-        /// It, and what is below it.
+        /// The entry, and all entries below it.
         let entries: [SyncEntry]
     }
 
-    /// Folders that nothing can be changed in before their permissions are: with those they get for a while.
+    /// Closed folders of the target in which changes are made. Their owner gets all permissions for that time.
     var unlocked: [SyncEntry] = []
 
-    /// What stands in the way of something else, and is removed first.
+    /// Entries whose paths others need. They are removed first.
     var obstacles: [Removal] = []
 
-    /// Files of the source that had to be read to be compared and could not be, and why.
+    /// Files of the source that could not be read for a comparison, and why.
     var unreadable: [(path: RelativePath, message: String)] = []
 
-    /// What cannot be done, and why.
+    /// Entries that cannot be made, and why.
     var blocked: [(entry: SyncEntry, message: String)] = []
 
     var folders: [SyncEntry] = []
 
-    /// Symbolic links that give way to one of these.
+    /// Symbolic links of the target that `folders` replace.
     var replacedLinks: Set<RelativePath> = []
     var moves: [Move] = []
     var files: [File] = []
     var conflicts: [Conflict] = []
 
-    /// Files of the source that are newer in the target, and stay so.
+    /// Files of the source that the target has in a newer version.
     var kept: [SyncEntry] = []
 
-    /// Files of the source that have a conflict in which the target keeps both, as an earlier sync has settled it.
+    /// Files of the source whose conflict an earlier sync has settled by keeping both.
     var settled: Set<RelativePath> = []
     var links: [SyncEntry] = []
     var hardLinks: [HardLink] = []
 
-    /// What the source doesn't have.
+    /// Entries that the source doesn't have.
     var removals: [Removal] = []
 
-    /// Files and links whose attributes alone differ.
+    /// Files and links of which only attributes differ.
     var attributes: [SyncEntry] = []
 
-    /// Files and links of the target as they were compared, of all that are replaced, moved or given attributes; by the path that they
-    /// get. At other paths that something comes to nothing was.
+    /// The target's files and links that are replaced, moved or given attributes, as they were compared, by their path
+    /// after the change. A path of the plan that is not in here was free.
     var compared: [RelativePath: SyncEntry] = [:]
 
-    /// A name that stays of files of the target that have several.
+    /// For files of the target with several names, a name that stays.
     var surviving: [SyncEntry.NamedFile: RelativePath] = [:]
 
-    /// Folders that are given theirs at the end, because what is done in them changes their time; the innermost first. Those that
-    /// differed before are told.
+    /// Folders whose attributes are set at the end, the innermost first, because changes in a folder change its time.
+    /// Only those that differed before are reported.
     var folderAttributes: [(entry: SyncEntry, isTold: Bool)] = []
 
-    /// Whether the top is given its attributes, and whether that is told.
+    /// Whether the top folder gets its attributes, and whether that is reported.
     var top: (isSet: Bool, isTold: Bool) = (false, false)
 
     var unchanged = 0
 
-    /// Files and links of the target whose places others take.
+    /// Files and links of the target that are replaced.
     var replaced: [SyncEntry] {
         let paths = files.map(\.entry.path) + hardLinks.map(\.entry.path) + links.map(\.path) + replacedLinks
         return paths.compactMap { path in compared[path].flatMap { $0.path == path && !$0.isFolder ? $0 : nil } }
     }
 
-    /// Takes back what cannot be sent, because it could not be read either when it was compared.
+    /// Takes files out of the plan that could not be read for their comparison, and cannot be sent either.
     mutating func leave(unreadable reasons: [RelativePath: String]) {
         guard !reasons.isEmpty else { return }
         unreadable = files.compactMap { file in reasons[file.entry.path].map { (file.entry.path, $0) } }
@@ -124,20 +124,20 @@ struct SyncPlan: Sendable {
         }
         files.removeAll { reasons[$0.entry.path] != nil }
         conflicts.removeAll { reasons[$0.entry.path] != nil }
-        // What would have given way to it stays.
+        // Their obstacles stay.
         obstacles.removeAll { reasons[$0.entry.path] != nil }
     }
 
-    /// What was compared of a target on this machine, by the path that it gets.
+    /// For a target on this machine: what was compared, by its path after the change.
     ///
-    /// - Returns: nothing where nothing was there.
+    /// - Returns: nil if the path was free.
     func compared(at path: RelativePath) -> ComparedFile? {
         guard let there = compared[path], let version = there.version else { return nil }
         return ComparedFile(version, tolerating: there.path != path || there.named != nil ? .names : .none)
     }
 
-    /// Something that is removed, as it was compared. What is in a folder comes and goes, and a name of a file may go that has another
-    /// one left, which the sync itself may have changed.
+    /// An entry that is removed, as it was compared. The content of a folder may change. A name of a file that keeps
+    /// another one may differ, because the sync itself may have changed the file.
     func compared(_ removed: SyncEntry) -> ComparedFile? {
         guard let version = removed.version else { return nil }
         if removed.isFolder { return ComparedFile(version, tolerating: .entries) }
@@ -148,8 +148,8 @@ struct SyncPlan: Sendable {
     /// Bytes of all files that are sent.
     var bytes: UInt64 { files.reduce(0) { $0.addingClamped($1.entry.size) } }
 
-    /// Entries that are removed, what is below folders counted; also those of folders that are in the way. A file that is, is
-    /// replaced.
+    /// Entries that are removed, including those in folders, and in folders that are in the way. A file that is in the
+    /// way counts as replaced.
     var removedCount: Int {
         (removals + obstacles.filter { $0.entry.isFolder }).reduce(0) { $0 + $1.entries.count }
     }

@@ -2,11 +2,10 @@ import TransferModel
 import TransferPorts
 import TransferStore
 
-/// Finds out what has to be done to make one tree the same as another one. Looks at nothing but the two, and at content where it
-/// is told how.
+/// Compares two trees and plans the changes. Reads nothing but the trees, and content through `ContentComparison`.
 struct SyncPlanner {
-    /// Whether two files of the same size have the same content, one on this machine and one on a server; nothing where that
-    /// cannot be told without sending it.
+    /// Whether two files of the same size, one on this machine and one on a server, have the same content; nil if that
+    /// is unknown unless the file is sent.
     typealias ContentComparison = (_ source: SyncEntry, _ target: SyncEntry) -> Bool?
 
     private let source: SyncTree
@@ -19,30 +18,31 @@ struct SyncPlanner {
     private let side: SyncRecord.Side
     private let names: ConflictName
     private var plan = SyncPlan()
-    /// Files that are sent or moved, so that their other names are made anew.
+    /// Files that are sent or moved, so that their further names are made again.
     private var renewed: Set<RelativePath> = []
     /// The first name of each file of the source that has several.
     private var firsts: [SyncEntry.NamedFile: RelativePath] = [:]
-    /// Files of the target with several names that stand for one of the source, and which of them does.
+    /// Files of the target with several names that correspond to a file of the source, and the name that does.
     private var kept: [SyncEntry.NamedFile: RelativePath] = [:]
-    /// Targets that are in the way, which go with all that is in them.
+    /// Entries of the target that are in the way, and are removed with all their content.
     private var cleared: Set<RelativePath> = []
     /// Folders in which something is changed.
     private var touched: Set<RelativePath?> = []
     private var differing: Set<RelativePath> = []
     private var blockedFolders: Set<RelativePath> = []
-    /// What the source has nothing in the place of.
+    /// Entries of the target whose paths the source lacks.
     private var onlyThere: [SyncEntry] = []
-    /// Targets that get another path.
+    /// Files of the target that are moved.
     private var movedAway: Set<RelativePath> = []
-    /// Folders of the target in which, or in a folder of which, something has a name that no path can have: it would go with them.
+    /// Folders of the target that contain, at any depth, a name that cannot be a path. Such names would be removed with
+    /// the folder.
     private let holding: Set<RelativePath>
 
     /// - Parameters:
-    ///   - rights: what the side that is changed leaves its own user of what it stores.
-    ///   - record: what the last sync of the two has seen; nil where it is the first.
-    ///   - side: that is changed.
-    ///   - names: of what is stored beside what stays.
+    ///   - rights: permissions that the changed side always leaves its own user.
+    ///   - record: what the last sync of the two has seen; nil for the first sync.
+    ///   - side: the side that is changed.
+    ///   - names: names for the source's versions after conflicts.
     init(
         _ source: SyncTree, _ target: SyncTree, _ options: SyncOptions, rights: OwnerRights = .none,
         record: SyncRecord? = nil, of side: SyncRecord.Side = .server, names: ConflictName = .here,
@@ -61,7 +61,7 @@ struct SyncPlanner {
             if let entry { compare(entry, there) } else if let there { onlyThere.append(there) }
         }
         if options.deletes {
-            // To move something takes it away from where it is.
+            // A move removes the file from its old path.
             if source.isWhole { findMoves() }
             findRemovals()
         }
@@ -125,7 +125,7 @@ extension SyncPlanner {
         if let there, there.form == entry.form {
             let isSame = isSame(entry, there)
             isDoubtful = isSame == nil
-            // What is not known may turn out to be the same when it is sent.
+            // A file that may be the same can turn out to be so when it is sent.
             if isSame ?? true, let name = there.named {
                 guard kept[name] == nil else { return part(entry, there) }
                 kept[name] = there.path
@@ -144,7 +144,8 @@ extension SyncPlanner {
         touch(entry)
     }
 
-    /// Several files of the source are one with several names in the target. An upload would find its content, and leave it so.
+    /// Plans files of the source that are one file with several names in the target. The name is removed before,
+    /// because an upload would find its content and leave the name as it is.
     private mutating func part(_ entry: SyncEntry, _ there: SyncEntry) {
         clear(there)
         plan.files.append(SyncPlan.File(entry: entry, isNew: false))
@@ -161,8 +162,8 @@ extension SyncPlanner {
         touch(entry)
     }
 
-    /// Whether the content is taken for the same; nothing where that is not known. To read a file of the same size and another
-    /// time is less than to send it.
+    /// Whether the content is taken for the same; nil if that is unknown. A file of the same size and another time is
+    /// read, because reading costs less than sending.
     private func isSame(_ entry: SyncEntry, _ there: SyncEntry) -> Bool? {
         if !options.comparesContent, entry.modified == there.modified { return true }
         return hasSameContent(entry, there)
@@ -172,7 +173,7 @@ extension SyncPlanner {
         entry.differs(from: there, keeping)
     }
 
-    /// - Parameter there: nothing and a folder have given way before something else comes.
+    /// - Parameter there: the target's entry. A folder is not remembered, because it is removed before.
     private mutating func remember(_ there: SyncEntry?, at path: RelativePath) {
         guard let there, !there.isFolder else { return }
         plan.compared[path] = there
@@ -184,9 +185,10 @@ extension SyncPlanner {
 // MARK: What both sides have changed
 
 extension SyncPlanner {
-    /// Whether a file of the target may be replaced by what the source has. One that may not is told, or stored beside it.
+    /// Whether a file of the target may be replaced by the source's entry. If not, a conflict or a newer file is added
+    /// to the plan.
     ///
-    /// - Parameter isDoubtful: whether both may have one content.
+    /// - Parameter isDoubtful: whether both may have the same content.
     private mutating func givesWay(_ there: SyncEntry?, to entry: SyncEntry, isDoubtful: Bool = false) -> Bool {
         guard let there, there.isFile else { return true }
         if options.skipsNewer, entry.isFile, entry.isOlder(than: there) { return keep(entry) }
@@ -209,13 +211,14 @@ extension SyncPlanner {
         return false
     }
 
-    /// Whether it is as a sync has seen it. Without a record, what is older is taken for that.
+    /// Whether a sync has seen this version. Without a record, a file that is older than the source's is taken for
+    /// known.
     private func isKnown(_ there: SyncEntry, instead entry: SyncEntry) -> Bool {
         guard let record else { return there.isOlder(than: entry) }
         return record[there.path]?.knows(.init(there), on: side) ?? false
     }
 
-    /// Whether somebody else has changed it since a sync has seen it.
+    /// Whether another client or user has changed the file since a sync saw it.
     private func isEdited(_ there: SyncEntry) -> Bool {
         guard options.conflicts != .source, there.isFile, let known = record?[there.path] else { return false }
         return !known.knows(.init(there), on: side)
@@ -236,7 +239,7 @@ extension SyncPlanner {
         plan.conflicts.append(conflict)
     }
 
-    /// What the source lacks, and was changed in the target since it was the same there.
+    /// Adds a conflict for a file that the source lacks, and that was changed in the target since both were the same.
     private mutating func addEdited(_ there: SyncEntry) {
         plan.conflicts.append(
             SyncPlan.Conflict(
@@ -245,7 +248,7 @@ extension SyncPlanner {
 }
 
 extension SyncEntry {
-    /// By the times of both: no clock is asked.
+    /// Compares the times of both files; no clock is read.
     func isOlder(than other: SyncEntry) -> Bool {
         (modified.seconds, modified.nanoseconds) < (other.modified.seconds, other.modified.nanoseconds)
     }
@@ -254,9 +257,9 @@ extension SyncEntry {
 // MARK: What is in the way
 
 extension SyncPlanner {
-    /// Lets go what has the path of something else.
+    /// Plans the removal of a folder that has the path of another entry.
     ///
-    /// - Returns: whether the path is free then, or what has it gives way by itself.
+    /// - Returns: whether the path will be free, or has a file or link that can be replaced.
     private mutating func makeRoom(for entry: SyncEntry, _ there: SyncEntry?) -> Bool {
         guard let there, there.isFolder else { return true }
         guard options.deletes else {
@@ -298,7 +301,7 @@ extension SyncPlanner {
         !cleared.isEmpty && (cleared.contains(entry.path) || entry.path.folders.contains { cleared.contains($0) })
     }
 
-    /// Whether a folder of the target has something in it that the selection leaves out.
+    /// Whether a folder of the target contains an entry that the selection leaves out.
     private func hasLeftOut(below folder: RelativePath) -> Bool {
         target.leftOut.contains { $0.below(folder) != nil }
     }
@@ -312,7 +315,7 @@ extension SyncPlanner {
 // MARK: What only the target has
 
 extension SyncPlanner {
-    /// What only the target has, but for what is in the way and what the selection leaves out.
+    /// Entries that only the target has, except those in the way and those that the selection leaves out.
     private var leftovers: [SyncEntry] { onlyThere.filter { !isCleared($0) && !isLeftOut($0.path) } }
 
     /// Whether the selection leaves it out on either side.
@@ -322,8 +325,8 @@ extension SyncPlanner {
         }
     }
 
-    /// Files that are new here and have the size, the time and the content of one that is gone there. Only then it is worth
-    /// reading them.
+    /// Finds new files with the size, time and content of a file that only the target has. Content is compared only if
+    /// size and time match.
     private mutating func findMoves() {
         let fresh = plan.files.filter { $0.isNew && $0.entry.size > 0 }
         guard !fresh.isEmpty else { return }
@@ -348,7 +351,7 @@ extension SyncPlanner {
         plan.files.removeAll { moved.contains($0.entry.path) }
     }
 
-    /// What can be told of a file that was moved without a look at its content.
+    /// What must match before the content of a moved file is compared.
     struct MoveKey: Hashable {
         let size: UInt64
         let modified: Timestamp
@@ -380,7 +383,7 @@ extension SyncPlanner {
 }
 
 extension SyncPlanner {
-    /// Whether it is what a conflict has left: nobody has it but the target, as long as the source never had it.
+    /// Whether a file was stored in a conflict. Only the target has it as long as the source never had it.
     private func isConflictCopy(_ there: SyncEntry) -> Bool {
         options.conflicts != .source && there.isFile && ConflictName.isOne(there.path) && record?[there.path] == nil
     }
@@ -389,10 +392,10 @@ extension SyncPlanner {
 // MARK: Folders
 
 extension SyncPlanner {
-    /// What is done in a folder changes its time, and needs the permission to do it.
+    /// Changes in a folder change its time, and need the permission to write to it.
     private mutating func finishFolders() {
         let made = Set(plan.folders.map(\.path))
-        // The folder of what is kept is made in it.
+        // The backup folder is made in this one.
         if let backup = options.backupFolder.flatMap({ try? RelativePath($0) }), !plan.isEmpty {
             touched.insert(backup.parent)
         }
@@ -414,7 +417,7 @@ extension SyncPlanner {
                     || keeping.differ((top.permissions, there.permissions), isFolder: true)
                     || top.extra.differs(from: there.extra, keepsOwners: keeping.owners)
             } ?? false
-        // Whatever is done needs names in the folder itself on its way.
+        // Every change needs temporary names in the top folder, and so changes its time.
         plan.top = (target.top == nil || differs || !plan.isEmpty, differs)
     }
 }

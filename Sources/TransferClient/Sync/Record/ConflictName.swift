@@ -2,18 +2,18 @@ import Glibc
 import TransferIO
 import TransferModel
 
-/// How the source's content of a file is called in the target where the target's own keeps the name: `NAME.conflict-HOST-DATE`, of the side
-/// that it comes from and the time at which it was changed. So what is stored twice has one name.
+/// The name for the source's version of a file whose name the target's version keeps: `NAME.conflict-HOST-DATE`, with
+/// the host of the source and the file's modification time. So a version that is stored twice gets the same name.
 struct ConflictName: Sendable {
     private static let mark = ".conflict-"
 
-    /// As in `20261231T235959Z`.
+    /// Bytes of a date such as `20261231T235959Z`.
     private static let dateSize = 16
 
     /// Bytes of a name at most (NAME_MAX).
     private static let longest = 255
 
-    /// Names that are tried at most: each that is taken is of another file that was changed in the same second.
+    /// Names that are tried at most. A taken name belongs to another version that was changed in the same second.
     private static let mostNumbers = 100
 
     private let host: String
@@ -27,7 +27,7 @@ struct ConflictName: Sendable {
         self.host = shown.isEmpty ? "other" : String(decoding: shown, as: UTF8.self)
     }
 
-    /// Of what comes from this machine.
+    /// The name for files that come from this machine.
     static var here: ConflictName {
         // HOST_NAME_MAX and a NUL (gethostname(2)).
         var name = [CChar](repeating: 0, count: 65)
@@ -36,7 +36,7 @@ struct ConflictName: Sendable {
             host: String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
     }
 
-    /// Of what comes from a server.
+    /// The name for files that come from a server.
     init(_ server: ServerAddress) {
         switch server.endpoint {
         case .internet(let host, _): self.init(host: host)
@@ -44,8 +44,8 @@ struct ConflictName: Sendable {
         }
     }
 
-    /// - Parameter isFree: whether a path can be taken.
-    /// - Returns: nil where no name is free, or would make a path.
+    /// - Parameter isFree: whether a path can be used.
+    /// - Returns: nil if no name is free, or if none makes a valid path.
     func path(of entry: SyncEntry, where isFree: (RelativePath) -> Bool) -> RelativePath? {
         let date = entry.modified.text(.seconds, .basic)
         for number in 1...Self.mostNumbers {
@@ -57,14 +57,14 @@ struct ConflictName: Sendable {
         return nil
     }
 
-    /// The longest start of a name that is whole characters.
+    /// The longest prefix of a name that consists of whole characters.
     private static func cut(_ name: Substring, to count: Int) -> String {
         var bytes = Array(name.utf8.prefix(max(0, count)))
         while !bytes.isEmpty, String(validating: bytes, as: UTF8.self) == nil { bytes.removeLast() }
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Whether a file is called as `path` gives it.
+    /// Whether a file's name has the form that `path` makes.
     static func isOne(_ path: RelativePath) -> Bool {
         let name = Array(path.name.utf8)
         let mark = Array(Self.mark.utf8)

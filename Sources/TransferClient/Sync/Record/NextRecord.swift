@@ -1,21 +1,21 @@
 import TransferModel
 
-/// What the next sync is to know, made of what this one has found and of what has come of its plan.
+/// Makes the record for the next sync from the trees, the plan and its outcome.
 struct NextRecord: Sendable {
     private let trees: (source: SyncTree, target: SyncTree)
     private let plan: SyncPlan
     private let old: SyncRecord
     /// The side that is changed.
     private let side: SyncRecord.Side
-    /// Whether there was a record before: otherwise what is older gives way.
+    /// Whether there was no record before. Then older files may be replaced.
     private let isFirst: Bool
     /// Further hard links of files that the plan changes under their first name alone, each with that first name.
     private let following: [RelativePath: RelativePath]
     private let open: Set<RelativePath>
 
     /// - Parameters:
-    ///   - old: what an earlier sync has seen.
-    ///   - side: that is changed.
+    ///   - old: the record of an earlier sync.
+    ///   - side: the side that is changed.
     init(
         _ trees: (source: SyncTree, target: SyncTree), _ plan: SyncPlan, of side: SyncRecord.Side,
         after old: SyncRecord?
@@ -40,12 +40,13 @@ struct NextRecord: Sendable {
         return following
     }
 
-    /// For as long as the sync runs, and for the next one where this one is killed: what has been seen, and of the target what it is
-    /// about to lose and to get. So whichever of the two the target has then is known, and nothing else; the source is where it was.
+    /// The record while the sync runs, which the next sync reads if this one is killed. It has what both sides have the
+    /// same, and the versions of the target's files that are replaced and sent, so the next sync knows either of these
+    /// and no other.
     var underWay: SyncRecord {
         var record = seen(SyncOutcome())
         keep(old, in: &record, SyncOutcome())
-        // Only another time: the content is the source's.
+        // These have the source's content and get only its attributes.
         let same = Set(plan.attributes.map(\.path))
         let followers = following.filter { same.contains($0.value) }.keys.compactMap { trees.source[$0] }
         for entry in plan.replacing + followers {
@@ -61,8 +62,9 @@ struct NextRecord: Sendable {
         return record
     }
 
-    /// Adds the versions that a path may have in the target because its file is changed under another hard link: a sync sets attributes
-    /// after content and names. A path without an entry gets none, because the next sync would take its file for edited.
+    /// Adds the versions that a path may have in the target because its file is changed under another hard link: a sync
+    /// sets attributes after content and names. A path without an entry gets none, because the next sync would take its
+    /// file for edited.
     private func addShared(to record: inout SyncRecord) {
         let changed = Dictionary((plan.attributes + plan.files.map(\.entry)).map { ($0.path, $0) }) { first, _ in first
         }
@@ -78,8 +80,8 @@ struct NextRecord: Sendable {
         }
     }
 
-    /// Whether it is replaced because a sync has seen it, or because it is older: what gives way only because this sync was told so is
-    /// asked about again by the next one.
+    /// Whether the target's file may be replaced because a sync has seen it, or because it is older. A file that is
+    /// replaced only because of this sync's options is a conflict again for the next one.
     private func givesWay(_ there: SyncEntry, to entry: SyncEntry) -> Bool {
         isFirst ? there.isOlder(than: entry) : old[entry.path]?.knows(.init(there), on: side) ?? false
     }
@@ -90,7 +92,7 @@ struct NextRecord: Sendable {
         return record
     }
 
-    /// What both sides have the same by now.
+    /// Versions that both sides have the same by now.
     private func seen(_ outcome: SyncOutcome) -> SyncRecord {
         var record = SyncRecord()
         record.entries.reserveCapacity(trees.source.entries.count)
@@ -110,21 +112,21 @@ struct NextRecord: Sendable {
         return record
     }
 
-    /// Adds what an earlier record knows of paths that nothing has come of.
+    /// Adds an earlier record's entries of paths that this sync has not changed.
     private func keep(_ earlier: SyncRecord, in record: inout SyncRecord, _ outcome: SyncOutcome) {
         for (path, entry) in earlier.entries where record.entries[path] == nil && isLeft(path, outcome) {
             record.entries[path] = entry
         }
     }
 
-    /// Whether what was known of a path holds still: nothing has come of it in this sync.
+    /// Whether an earlier entry of a path still holds, because this sync has not changed it.
     private func isLeft(_ path: RelativePath, _ outcome: SyncOutcome) -> Bool {
         let isRemoved =
             !outcome.removed.isEmpty
             && (outcome.removed.contains(path) || path.folders.contains { outcome.removed.contains($0) })
         guard !isRemoved else { return trees.source[path] != nil }
         if trees.source[path] != nil || trees.target[path] != nil { return true }
-        // What was not looked at may be there.
+        // A path that was not read may still exist.
         return !trees.source.isWhole || isLeftOut(path, of: trees.source) || isLeftOut(path, of: trees.target)
     }
 
@@ -134,20 +136,20 @@ struct NextRecord: Sendable {
 }
 
 extension SyncPlan {
-    /// What gets the path of something that gives way, or stays there with other attributes.
+    /// Entries that replace others, and files that only get attributes.
     fileprivate var replacing: [SyncEntry] { changedFiles + folders + links }
 
-    /// Files that the target gets content, another name or another time of.
+    /// Files that are sent, moved or linked in the target, or get attributes.
     fileprivate var changedFiles: [SyncEntry] {
         files.map(\.entry) + moves.map(\.entry) + hardLinks.map(\.entry) + attributes.filter(\.isFile)
     }
 
-    /// Whether a sync that is killed may have given the target something that the next one has to know.
+    /// Whether a killed sync may leave changes in the target that the next one has to know.
     var changesFiles: Bool {
         !(files.isEmpty && moves.isEmpty && hardLinks.isEmpty) || attributes.contains { $0.isFile }
     }
 
-    /// Files of the source that the target did not have as they are when both were compared, and that it may not get.
+    /// Files of the source that the target did not have in the same version when both were compared, and may not get.
     fileprivate var openPaths: Set<RelativePath> {
         Set((changedFiles + conflicts.map(\.entry) + kept + blocked.map(\.entry)).map(\.path))
             .union(unreadable.map(\.path)).union(settled)

@@ -3,10 +3,11 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// What a sync has seen last of each file of a directory here and a folder on a server, for the next sync of the two in either direction:
-/// what the target has still as it was then may be replaced, and what somebody else has made of it since may not.
+/// The versions of files that a sync of a directory here and a folder on a server saw last, for the next sync of the
+/// two in either direction: a file that the target still has in that version may be replaced, one that was changed
+/// since may not.
 struct SyncRecord: Equatable, Sendable {
-    /// What tells a file from what it was before, on either side, without its content.
+    /// Tells a changed file from an unchanged one, on either side, without its content.
     struct Version: Hashable, Sendable {
         let size: UInt64
         let modified: Timestamp
@@ -21,21 +22,24 @@ struct SyncRecord: Equatable, Sendable {
         case server, here
     }
 
-    /// What a sync was about to do to one side, which may have been stopped before it knew whether it did. It says nothing of the other side.
+    /// What a sync was about to do to one side. It may have been stopped before it knew whether it did. Says nothing of
+    /// the other side.
     struct Change: Equatable, Sendable {
-        /// What the side was going to get.
+        /// The version that the side was going to get.
         var sending: Version?
-        /// What it had, and was going to lose.
+        /// The version that was going to be replaced.
         var replacing: Version?
-        /// Versions that it may have because its file was changed under another hard link: all hard links have one time.
+        /// Versions that it may have because its file was changed under another hard link: all hard links have one
+        /// time.
         var shared: Set<Version> = []
     }
 
-    /// What is known of one path.
+    /// The record of one path.
     struct Entry: Equatable, Sendable {
-        /// What both sides had.
+        /// The version that both sides had.
         var common: Version?
-        /// What the target has kept in a conflict: with `common` in the source, both are kept and nothing is left to do.
+        /// The version that the target has kept in a conflict: while the source has `common`, both are kept and nothing
+        /// is left to do.
         var settled: Version?
         private var server = Change()
         private var here = Change()
@@ -47,13 +51,13 @@ struct SyncRecord: Equatable, Sendable {
             set { if side == .server { server = newValue } else { here = newValue } }
         }
 
-        /// Whether a file of one side is what a sync has seen there, and may be replaced.
+        /// Whether a sync has seen this version on one side, so that it may be replaced.
         func knows(_ there: Version, on side: Side) -> Bool {
             isShared(there, on: side)
                 || self[side].replacing.map(there.isCopy) ?? false || self[side].shared.contains(where: there.isCopy)
         }
 
-        /// Whether the other side has had it, too.
+        /// Whether the other side has had this version, too.
         func isShared(_ there: Version, on side: Side) -> Bool {
             [common, self[side].sending].contains { $0.map(there.isCopy) ?? false }
         }
@@ -65,7 +69,7 @@ struct SyncRecord: Equatable, Sendable {
 }
 
 extension SyncRecord.Version {
-    /// Whether it is that version as a file system keeps it: many keep less of a time than nanoseconds.
+    /// Whether it is that version as a file system stores it: many store times in larger units than nanoseconds.
     func isCopy(of original: Self) -> Bool {
         guard size == original.size else { return false }
         if modified == original.modified { return true }
@@ -85,7 +89,7 @@ extension SyncRecord.Version {
 
 extension SyncRecord {
     private static let head = Array("transfer sync record 2\n".utf8)
-    /// Its entries say in one byte what versions they have.
+    /// Its entries say in one byte which versions they have.
     private static let formerHead = Array("transfer sync record 1\n".utf8)
     private static let digestSize = DigestFunction.xxh128.size
 
@@ -95,7 +99,8 @@ extension SyncRecord {
         static let settled = Parts(rawValue: 4)
     }
 
-    /// The bits that mark the versions of one side. An older program wrote a version under bit 2 without its side; the reader skips it.
+    /// The bits that mark the versions of one side. An older program wrote a version under bit 2 without its side; the
+    /// reader skips it.
     private static var changes: [(bit: UInt16, side: Side, version: WritableKeyPath<Change, Version?>)] {
         [
             (8, .server, \.sending), (16, .server, \.replacing), (32, .here, \.sending), (64, .here, \.replacing),
@@ -104,7 +109,7 @@ extension SyncRecord {
     private static let sharedBits: [(bit: UInt16, side: Side)] = [(128, .server), (256, .here)]
     private static let formerBit: UInt16 = 2
 
-    /// - Returns: nil for what is no record, or was cut off.
+    /// - Returns: nil if the bytes are not a complete record.
     init?(_ bytes: [UInt8]) {
         let count = bytes.count - Self.digestSize
         let isFormer = bytes.starts(with: Self.formerHead)
@@ -186,28 +191,28 @@ struct SyncRecordFile: Sendable {
     private let path: String
     private let states: StateFolder
 
-    /// Bytes of a record at most, some three million files: what is longer is as good as none.
+    /// Bytes of a record at most, some three million files: a longer file is ignored.
     private static let mostBytes = 256 << 20
 
     /// - Parameters:
-    ///   - folder: with the records of this user.
-    ///   - directory: here.
+    ///   - folder: the folder with this user's records.
+    ///   - directory: the directory here.
     init(in folder: String, _ directory: String, _ server: ServerAddress) {
         states = StateFolder(path: folder)
         path = states.file("sync", [directory.absolutePath, server.server, server.folder])
     }
 
-    /// Seconds after which a record is removed that no sync has come back for: a year.
+    /// Seconds after which a record is removed that no sync has written since: a year.
     private static let age: Int64 = 366 * 86_400
 
-    /// - Returns: nil where there is none, or where nobody can read it: then a sync goes by what it finds.
+    /// - Returns: nil if there is no readable record. Then a sync compares times of files.
     func read() -> SyncRecord? {
         states.sweep(keeping: Self.age)
         guard let file = try? OwnFile(reading: path, atMost: Self.mostBytes), !file.isLonger else { return nil }
         return SyncRecord(file.content)
     }
 
-    /// Replaces it. A power cut may leave nothing of it.
+    /// Replaces the record. It may be lost in a power cut.
     func write(_ record: SyncRecord) throws(SystemError) {
         _ = try StateFolder.write(record.bytes, to: path, replaces: true)
     }

@@ -12,12 +12,13 @@ final class KnownDigests: Sendable {
 
     init(_ tree: LocalTree) { self.tree = tree }
 
-    /// Files that had to be read and could not be, and why.
+    /// Files that could not be read for a comparison, and why.
     var unreadable: [RelativePath: String] { failures.withLock { $0 } }
 
-    /// Whether a file here has the content that a server has acknowledged of its own, or that was read there.
+    /// Whether a file here has the content of a server's file, by the digest that the server has acknowledged or that
+    /// was computed from its content.
     ///
-    /// - Returns: nothing where that is not known, or the file cannot be read.
+    /// - Returns: nil if the server's digest is unknown, or if the file cannot be read.
     func hasContent(of other: SyncEntry, _ read: Digest?, _ entry: SyncEntry) -> Bool? {
         guard let wanted = other.digest ?? read, let version = entry.version, version.size == other.size else {
             return nil

@@ -3,10 +3,10 @@ import TransferModel
 import TransferPorts
 import TransferStore
 
-/// A directory here that a server's folder is made the same as.
+/// The directory here that is the source of a sync.
 struct LocalSource: SyncSource {
     let path: String
-    /// When it was looked at.
+    /// The directory as it was when it was scanned.
     let top: LocalTree.Top
     let pool: BlockingPool
 
@@ -14,7 +14,7 @@ struct LocalSource: SyncSource {
         let (path, object) = (path, top.object)
         let result = await pool.run { () -> Result<Set<RelativePath>, Failure> in
             Result { () throws(Failure) in
-                // A disk that was taken out meanwhile leaves another directory, or an empty one.
+                // After a disk was removed, the path has another directory, or an empty one.
                 let tree = try LocalTree(path: path)
                 guard try tree.top().object == object else { throw .gone(path) }
                 return Set(paths.filter { tree.isFree($0) })
@@ -27,7 +27,7 @@ struct LocalSource: SyncSource {
     }
 }
 
-/// A folder on a server that a directory here is made the same as.
+/// The folder on a server that is the source of a sync.
 struct RemoteSource: SyncSource {
     let client: TransferClient
 

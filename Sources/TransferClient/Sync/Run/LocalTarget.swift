@@ -4,16 +4,16 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// A directory here that is made the same as a folder on a server.
+/// The directory here that a sync changes.
 struct LocalTarget: SyncTarget {
     let client: TransferClient
     let destination: PullDirectory
     let keepsOwners: Bool
-    /// Of files that the server has listed without one.
+    /// Digests of files that the server has listed without one.
     let digests: [RelativePath: Digest]
-    /// For which all that stands here was compared: it is left when it has changed since. Nothing where none of it was.
+    /// The plan: an entry that has changed since it was compared stays. Nil if nothing was compared.
     var plan: SyncPlan?
-    /// Whether what a file takes the place of goes to the trash here, where no sync has seen it.
+    /// Whether a file that is replaced goes to the trash here if no sync has seen its version.
     var keepsReplaced = false
 
     private var pool: BlockingPool { client.pool }
@@ -21,16 +21,16 @@ struct LocalTarget: SyncTarget {
     /// Changes that are made durable together.
     private static let batch = 256
 
-    /// The directory is made when it is opened.
     var comparesContent: Bool { true }
 
+    /// Does nothing: the directory was made when `destination` was opened.
     func makeTop(permissions: UInt16?) async throws(TransferFailure) {}
 
     func set(_ entries: [SyncEntry], _ report: @escaping SyncReport<SyncEntry>) async throws(TransferFailure) {
         await change(entries, report) { (editor, entry) throws(Failure) in try setAttributes(of: entry, editor) }
     }
 
-    /// What something that comes to a path may take the place of; nothing for whatever is there.
+    /// The version that may be replaced at a path; nil for any.
     private func expected(at path: RelativePath) -> ComparedFile? { plan.map { $0.compared(at: path) ?? .nothing } }
 
     private func setAttributes(of entry: SyncEntry, _ editor: TreeEditor) throws(Failure) {
@@ -79,13 +79,13 @@ struct LocalTarget: SyncTarget {
                     _ = try editor.move(
                         removal.entry.path, to: .trash(batch, removal.entry.path), as: plan?.compared(removal.entry))
                 } else {
-                    // The innermost first: a folder with something in it that is not known here stays.
+                    // The innermost first: a folder that still has an unknown entry stays.
                     for entry in removal.entries.reversed() {
                         try editor.remove(entry.path, of: entry.form.object, as: plan?.compared(entry))
                     }
                 }
             } catch {
-                // Somebody else was quicker.
+                // Another process has removed it already.
                 if error.code != .notFound { throw error }
             }
         }
@@ -103,7 +103,7 @@ struct LocalTarget: SyncTarget {
 
     func move(_ moves: [SyncPlan.Move], _ report: @escaping SyncReport<SyncPlan.Move>) async throws(TransferFailure) {
         await change(moves, report, renaming: { ($0.from, $0.entry.path) }) { (editor, move) throws(Failure) in
-            // The name that it gets now is the first change of it.
+            // The sync has not changed the file before this move, so its time of change must be the compared one.
             let compared =
                 move.compared.map { plan?.compared($0) }
                 ?? plan?.compared(at: move.entry.path).map { ComparedFile($0.version) }
@@ -111,7 +111,8 @@ struct LocalTarget: SyncTarget {
         }
     }
 
-    /// By a second name. It changes the time of change, so what was written to since it was compared is looked for here.
+    /// Gives files a second name. That changes the time of change, so writes since the comparison are looked for
+    /// before.
     func keep(_ copies: [SyncPlan.Move], _ report: @escaping SyncReport<SyncPlan.Move>) async throws(TransferFailure) {
         await change(copies, report) { (editor, copy) throws(Failure) in
             _ = try editor.makeHardLink(
@@ -162,8 +163,8 @@ struct LocalTarget: SyncTarget {
         }
     }
 
-    /// Gives files here that are going to be replaced a second name in the trash, which is durable before they lose their own. A file
-    /// system without second names, or without room for one, keeps none.
+    /// Gives files that are going to be replaced a second name in the trash, which is durable before they lose their
+    /// own. A file system without hard links, or without room for one, keeps none.
     private func keepInTrash(_ files: [SyncPlan.File]) async throws(TransferFailure) {
         let batch = TrashBatch.begun(at: utcNanoseconds())
         let copies = files.map(\.entry).map { SyncPlan.Move(from: $0.path, entry: $0.at(.trash(batch, $0.path))) }
@@ -179,9 +180,9 @@ struct LocalTarget: SyncTarget {
         return pulled
     }
 
-    /// Makes changes one after the other, and tells of them when they are on disk.
+    /// Makes changes one after the other, and reports them when they are durable.
     ///
-    /// - Parameter renaming: what a change moves, where it does.
+    /// - Parameter renaming: the old and the new path if a change is a move.
     private func change<Item: Sendable>(
         _ items: [Item], _ report: @escaping SyncReport<Item>,
         renaming: @escaping @Sendable (Item) -> TreeEditor.Renaming? = { _ in nil },
@@ -234,7 +235,7 @@ extension SyncRecord.Version {
 }
 
 extension SyncEntry.Form {
-    /// What stands for it on this machine.
+    /// The form of the entry on this machine.
     fileprivate var object: FoundObject.Form {
         switch self {
         case .file: .file

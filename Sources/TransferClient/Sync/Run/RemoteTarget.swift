@@ -4,25 +4,26 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// A folder on a server that is made the same as a directory here.
+/// The folder on a server that a sync changes.
 struct RemoteTarget: SyncTarget {
     let client: TransferClient
-    /// The directory that files are sent from; nil where none are.
+    /// The directory that files are sent from; nil if none are sent.
     var root: SourceRoot?
     let keepsOwners: Bool
-    /// For which all that stands there was compared: what has changed since gets no other path and no attributes, and is not removed.
-    /// Nothing where none of it was.
+    /// The plan: an entry that has changed since it was compared is not moved, changed or removed. Nil if nothing was
+    /// compared.
     var plan: SyncPlan?
-    /// Whether the server compares what an upload may take the place of (feature `versions`). An older one replaces what it finds.
+    /// Whether the server compares the version that an upload may replace (feature `versions`). An older server
+    /// replaces any.
     var comparesContent = false
-    /// What the server has said of files that it had already, though nothing had their paths when it listed them.
+    /// Digests of files that the server had already, although their paths were free when it listed them.
     private let acknowledged = AcknowledgedDigests()
-    /// How long it is waited, again and again, for another client that changes the same.
+    /// Pauses before a request is repeated because another client is changing the same path.
     var waits = Self.usualWaits
-    /// Is told each answer to a change, which also says whether that is durable.
+    /// Receives each answer to a change, which also says whether the change is durable.
     var answered: @Sendable (ChangeReport) -> Void = { _ in }
 
-    /// A batch of another client is over when its disk has synced.
+    /// A batch of another client ends when the server's disk has synced.
     private static let usualWaits: [Duration] = [50, 100, 200, 400, 800].map { .milliseconds($0) }
 
     func makeTop(permissions: UInt16?) async throws(TransferFailure) {
@@ -31,7 +32,7 @@ struct RemoteTarget: SyncTarget {
             MakeRequest(.directory, path: path, permissions: permissions.map { $0 | 0o700 })
         }
         guard report.result != .completed else { return }
-        // Whoever may only send gives no permissions.
+        // A client that may only send must not set permissions.
         if report.result == .forbidden, permissions != nil { return try await makeTop(permissions: nil) }
         throw TransferFailure(reason: .rejected(report.result), message: report.message)
     }
@@ -60,15 +61,15 @@ struct RemoteTarget: SyncTarget {
         }
     }
 
-    /// What something that gives way, or gets another path or attributes, has to be still; nothing for whatever is there.
+    /// The version that an entry must still have when it is replaced, moved or changed; nil for any.
     ///
-    /// - Parameter path: that it gets.
+    /// - Parameter path: the path that the entry gets.
     private func compared(at path: RelativePath) -> FileVersion? { plan?.compared[path]?.stored }
 
-    /// Whether what was compared had the path itself, and has not only been going to get it.
+    /// Whether the compared entry was at this path, and not only going to be moved there.
     private func wasCompared(at path: RelativePath) -> Bool { plan.map { $0.compared[path]?.path == path } ?? true }
 
-    /// Whether something that is made may take the place of what is there.
+    /// Whether a new entry may replace the one that is there.
     private func replaces(at entry: SyncEntry) -> Bool { plan.map { $0.compared[entry.path] != nil } ?? true }
 
     func tidy() async {}
@@ -87,7 +88,7 @@ struct RemoteTarget: SyncTarget {
         }
     }
 
-    /// Gives folders that were unlocked the permissions back that they had.
+    /// Gives folders that were unlocked their former permissions back.
     func lock(_ folders: [SyncEntry]) async throws(TransferFailure) {
         try await change(folders, { $0.path.string }, { _, _, _ in }) { entry, path in
             .make(MakeRequest(.nothing, path: path, permissions: entry.permissions))
@@ -115,14 +116,14 @@ struct RemoteTarget: SyncTarget {
                     busy.append(removal)
                     continue
                 }
-                // Somebody else was quicker.
+                // Another client has removed it already.
                 report(removal, answer.result == .notFound ? .completed : answer.result.asCompared, answer.message)
             }
             return busy
         }
     }
 
-    /// What files are by now of which one name goes and another one stays: the sync itself may have given them another time.
+    /// Present versions of files that lose one name and keep another one: the sync itself may have changed their time.
     private func survivors(of removals: [SyncPlan.Removal]) async throws(TransferFailure) -> [RelativePath: FileVersion]
     {
         var names: [RelativePath: RelativePath] = [:]
@@ -156,7 +157,7 @@ struct RemoteTarget: SyncTarget {
                     .directory, path: path, replaces: links.contains(folder.path),
                     permissions: folder.openPermissions, version: compared(at: folder.path)))
         }
-        // Whoever may only send gives no permissions, and makes folders all the same.
+        // A client that may only send must not set permissions, but may make folders.
         try await change(refused.withLock { $0 }, { $0.path.string }, report) { folder, path in
             .make(
                 MakeRequest(
@@ -173,7 +174,8 @@ struct RemoteTarget: SyncTarget {
         }
     }
 
-    /// By a copy, whose content the server's file system shares where it can: a second name would be another version of the first.
+    /// Makes copies, which share their content if the server's file system can. A hard link would change the version of
+    /// the first name.
     func keep(_ copies: [SyncPlan.Move], _ report: @escaping SyncReport<SyncPlan.Move>) async throws(TransferFailure) {
         try await change(copies, { $0.entry.path.string }, report) { copy, path in
             .make(
@@ -226,7 +228,7 @@ struct RemoteTarget: SyncTarget {
                 }
                 file.sent = answer.file.map { SyncRecord.Version(size: $0.size, modified: $0.modified) }
                 file.trash = answer.trash
-                // What somebody else has stored there since is left, as it is by a change.
+                // As with a change: what another client has stored there since the comparison stays.
                 let isOther = answer.result == .pathConflict && replaceable(by: file) != nil
                 report(file, isOther ? .sourceChanged : answer.result, answer.message)
             case .progress(var progress):
@@ -239,7 +241,7 @@ struct RemoteTarget: SyncTarget {
         }
     }
 
-    /// What an upload may take the place of; nil for whatever is there.
+    /// The version that an upload may replace; nil for any.
     private func replaceable(by file: SyncPlan.File) -> FileVersion? {
         guard comparesContent, plan != nil || file.replacesNothing else { return nil }
         guard !file.replacesNothing, wasCompared(at: file.target) else { return FileVersion.none }
@@ -277,7 +279,8 @@ struct RemoteTarget: SyncTarget {
         }
     }
 
-    /// - Parameter ask: asks for changes; when it is not the last time, those that another client is in the way of come back.
+    /// - Parameter ask: requests changes. Except on the last call, it returns those that failed because another client
+    ///   is changing the same path.
     private func untilFree<Item>(
         _ items: [Item], _ ask: (_ items: [Item], _ isLast: Bool) async throws(TransferFailure) -> [Item]
     ) async throws(TransferFailure) {
@@ -291,8 +294,8 @@ struct RemoteTarget: SyncTarget {
 }
 
 extension SyncEntry {
-    /// What a file or link has to be still when it is moved; nil for a folder, and for a name of several, of which the sync may have
-    /// changed another one.
+    /// The version that a file or link must still have when it is moved; nil for a folder, and for a file with several
+    /// names, because the sync may have changed it under another one.
     fileprivate var movable: FileVersion? { isFolder || named != nil ? nil : stored }
 }
 
@@ -303,18 +306,18 @@ extension ChangeReport {
 }
 
 extension ResultCode {
-    /// What a server has another version of, and so has left, is told as it is of a target here.
+    /// The same result as for a target here if an entry stays because the server has another version.
     fileprivate var asCompared: ResultCode { self == .fileChanged ? .sourceChanged : self }
 }
 
 extension ExtraAttributes {
-    /// The same, without the owner where that is not kept.
+    /// The same attributes, without the owner if that is not kept.
     func keeping(owner isKept: Bool) -> ExtraAttributes {
         isKept ? self : ExtraAttributes(extended: extended)
     }
 }
 
-/// Digests of content that a server has found under a path.
+/// Digests of content that a server already had under a path.
 private final class AcknowledgedDigests: Sendable {
     private let known = Locked<[RelativePath: Digest]>([:])
 

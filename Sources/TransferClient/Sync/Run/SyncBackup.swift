@@ -1,25 +1,25 @@
 import TransferModel
 import TransferSystem
 
-/// A folder in the target that gets what a sync replaces and removes, under the paths that these had.
+/// A folder in the target that keeps what a sync replaces and removes, under the former paths.
 struct SyncBackup: Sendable {
     let folder: RelativePath
 
     /// The time of this sync in UTC: the name of the folder for entries whose usual place is taken.
     private let date = Timestamp.now.text(.seconds, .basic)
 
-    /// The results that mean that a place is taken, or that an earlier backup blocks it: by a file or link where a folder has to be, or by
-    /// a folder without permissions.
+    /// Results that mean that a place is taken, or that an earlier backup blocks it: by a file or link where a folder
+    /// has to be, or by a folder without permissions.
     private static let taken: Set<ResultCode> = [.pathConflict, .wrongForm, .invalidPath, .targetFailed, .forbidden]
 
-    /// Folders by date that are tried at most, for syncs of one second.
+    /// Folders by date that are tried at most, for syncs in the same second.
     private static let mostDates = 9
 
-    /// - Parameter path: in the target.
-    /// - Throws: for what is no path there.
+    /// - Parameter path: the folder's path in the target.
+    /// - Throws: if the path is not valid.
     init(_ path: String) throws(RelativePath.Fault) { folder = try RelativePath(path) }
 
-    /// - Parameter attempt: 0 and up; only the first one is a place that another sync may have taken.
+    /// - Parameter attempt: 0 and up; only the first one gives a place that another sync may have taken.
     private func place(of path: RelativePath, _ attempt: Int) throws(RelativePath.Fault) -> RelativePath {
         let below: String? =
             switch attempt {
@@ -30,11 +30,12 @@ struct SyncBackup: Sendable {
         return try RelativePath([folder.string, below, path.string].compactMap { $0 }.joined(separator: "/"))
     }
 
-    /// Finds a place for each, and has it put there. What is taken is tried below a folder of this sync's time.
+    /// Finds a place for each entry, and calls `put` for it. If a place is taken, one below a folder of this sync's
+    /// time is tried.
     ///
     /// - Parameters:
-    ///   - put: gives things a second path, or another one.
-    ///   - report: takes what came of each.
+    ///   - put: moves entries or gives them a second path.
+    ///   - report: receives the result for each entry.
     func keep(
         _ entries: [SyncEntry], _ report: @escaping SyncReport<SyncEntry>,
         by put: ([SyncPlan.Move], @escaping SyncReport<SyncPlan.Move>) async throws(TransferFailure) -> Void
@@ -66,7 +67,7 @@ struct SyncBackup: Sendable {
 }
 
 extension SyncOptions {
-    /// Checks the options.
+    /// Checks that `backupFolder` is valid.
     ///
     /// - Throws: `rejected` with `invalidPath` if `backupFolder` is not a path in the target.
     package func check() throws(TransferFailure) { _ = try backup() }

@@ -1,18 +1,18 @@
 import TransferModel
 import TransferSystem
 
-/// Makes one side the same as the other, step by step: what is removed comes last, and only when all else went well.
+/// Carries out a plan step by step. Removals come last, and only if everything before went well.
 struct SyncRun {
     private let source: any SyncSource
     private let options: SyncOptions
     private let backup: SyncBackup?
     private let plan: SyncPlan
-    /// Whether nothing of the source is unknown.
+    /// Whether the source is completely known.
     private let isWhole: Bool
     private let top: SyncTree.Top?
-    /// Whether the folder that everything goes into is not there.
+    /// Whether the top folder does not exist in the target.
     private let isNew: Bool
-    /// What the target has and cannot be removed.
+    /// Entries of the target that cannot be removed.
     private let leftovers: [SyncTree.Fault]
     private let tally: SyncTally
 
@@ -41,19 +41,19 @@ struct SyncRun {
         for entry in plan.kept { tally.add(kept: entry) }
     }
 
-    /// What has come of the plan so far.
+    /// The outcome of the plan so far.
     var outcome: SyncOutcome { tally.outcome }
 
-    /// Tells what `run` would do.
+    /// Reports what `run` would do.
     func foresee() -> SyncSummary {
         tally.foresee(plan, deletionStop: deletionStop)
         return end()
     }
 
-    /// - Returns: how much was done.
+    /// - Returns: counts of what was done.
     func run(_ target: any SyncTarget) async throws(TransferFailure) -> SyncSummary {
         guard !plan.isEmpty else {
-            // One that was killed behind its last change has left something.
+            // A sync that was killed after its last change may have left temporary entries.
             await target.tidy()
             return end()
         }
@@ -68,7 +68,7 @@ struct SyncRun {
         return end()
     }
 
-    /// What stays though it should go is told behind all else, which it does not keep from being done.
+    /// Reports entries that stay although they should be removed. This comes last, so that it does not stop removals.
     private func end() -> SyncSummary {
         for fault in leftovers { tally.add(.unreadable, fault) }
         return tally.summary
@@ -83,7 +83,7 @@ struct SyncRun {
         try await setFolders(target)
     }
 
-    /// Why nothing may be removed, whatever comes of the rest.
+    /// Why nothing may be removed, whatever the other changes bring; nil if removals are allowed so far.
     private var deletionStop: String? {
         guard options.deletes, plan.removedCount > 0 else { return nil }
         guard isWhole else { return "some of the source could not be read" }
@@ -93,7 +93,7 @@ struct SyncRun {
         return nil
     }
 
-    /// A folder with all that is in it is removed only where other removals would be.
+    /// A folder that is in the way is removed with all its content only if other removals would be allowed.
     private func clear(_ target: any SyncTarget, _ stop: String?) async throws(TransferFailure) {
         let isAllowed = stop == nil && isWhole
         let obstacles = plan.obstacles.filter { isAllowed || !$0.entry.isFolder }
@@ -102,7 +102,7 @@ struct SyncRun {
         }
     }
 
-    /// Removes things, or moves them to where they are kept.
+    /// Removes entries, or moves them to the backup folder.
     private func remove(
         _ removals: [SyncPlan.Removal], _ target: any SyncTarget,
         _ report: @escaping SyncReport<SyncPlan.Removal>
@@ -117,9 +117,9 @@ struct SyncRun {
         }
     }
 
-    /// Keeps files and symbolic links that are about to be replaced.
+    /// Keeps files and symbolic links in the backup folder before they are replaced.
     ///
-    /// - Returns: those that cannot be kept, which have to stay, and why.
+    /// - Returns: entries that cannot be kept, and so have to stay, and why.
     private func keepReplaced(_ target: any SyncTarget) async throws(TransferFailure) -> [RelativePath: (
         ResultCode, String
     )] {
@@ -134,7 +134,7 @@ struct SyncRun {
         try await backup.keep(replaced.filter(\.isFile), report) { (copies, report) async throws(TransferFailure) in
             try await target.keep(copies, report)
         }
-        // A new link with the same target stands for the link.
+        // A link is kept as a new link with the same target.
         try await backup.keep(replaced.filter(\.isLink), report) { (copies, report) async throws(TransferFailure) in
             let found = Dictionary(copies.map { ($0.entry.path, $0) }) { first, _ in first }
             try await target.makeLinks(copies.map(\.entry), replaces: false) { entry, result, message in
@@ -150,7 +150,7 @@ struct SyncRun {
         for folder in plan.folders { unkept[folder.path].map { tally.add(made: folder, $0, $1) } }
         let folders = plan.folders.filter { unkept[$0.path] == nil }
         try await target.makeFolders(folders, replacing: plan.replacedLinks) { tally.add(made: $0, $1, $2) }
-        // What the source has again by now stays where it is.
+        // A file that the source has again by now is not moved.
         let gone = plan.moves.isEmpty ? [] : try await source.missing(of: plan.moves.map(\.from))
         let stays = plan.moves.filter { !gone.contains($0.from) }.map { SyncPlan.File(entry: $0.entry, isNew: true) }
         let unmoved = Locked(stays)
@@ -159,10 +159,10 @@ struct SyncRun {
             if result == .completed {
                 moved.withLock { $0.append(move.entry) }
             } else {
-                // Somebody else has moved it, or has written to it: then it is sent.
+                // Another client or process has moved it or written to it, so the source's file is sent.
                 unmoved.withLock { $0.append(SyncPlan.File(entry: move.entry, isNew: true)) }
             }
-            // What was written to stays where it is, and the source lacks it.
+            // A file that was written to stays at its old path, which the source lacks.
             if [.completed, .sourceChanged].contains(result) { tally.add(move, result, message) }
         }
         let present = Locked<[SyncEntry]>([])
@@ -178,7 +178,7 @@ struct SyncRun {
         for link in plan.links { unkept[link.path].map { tally.add(link, .link, $0, $1) } }
         let links = plan.links.filter { unkept[$0.path] == nil }
         try await target.makeLinks(links, replaces: true) { tally.add($0, .link, $1, $2) }
-        // What was to be linked to is not there, or is not yet what it should be.
+        // The first name is missing, or does not have the new content yet.
         let lacking = failed.withLock { $0 }
         for link in plan.hardLinks { unkept[link.entry.path].map { tally.add(link, $0, $1) } }
         let wanted = plan.hardLinks.filter { unkept[$0.entry.path] == nil }
@@ -187,7 +187,7 @@ struct SyncRun {
         }
         let names = wanted.filter { !lacking.contains($0.first) }
         try await target.makeHardLinks(names, replaces: true) { tally.add($0, $1, $2) }
-        // What was moved, or was there already, has the attributes of before.
+        // Files that were moved, or that the target had already, still have their former attributes.
         let silent = present.withLock { $0 } + moved.withLock { $0 }
         try await target.set(silent) { entry, result, message in
             if result != .completed { tally.add(entry, .attributes, result, message) }
@@ -195,13 +195,13 @@ struct SyncRun {
         try await target.set(plan.attributes) { tally.add($0, .attributes, $1, $2) }
     }
 
-    /// Stores beside what stays what the source has.
+    /// Settles conflicts: stores the source's version beside the target's.
     ///
-    /// - Returns: files that the target turns out to have, at the paths at which it has them.
+    /// - Returns: files that the target already has, at the paths at which it has them.
     private func settle(_ target: any SyncTarget) async throws(TransferFailure) -> [SyncEntry] {
         let tally = tally
         let present = Locked<[SyncEntry]>([])
-        // Where nobody knows whether both have one content, the target finds out, and replaces nothing.
+        // If it is unknown whether both have the same content, the target compares it and replaces nothing.
         let isDoubtful = { (conflict: SyncPlan.Conflict) in conflict.isDoubtful && target.comparesContent }
         let doubtful = plan.conflicts.filter(isDoubtful)
         let same = Locked<Set<RelativePath>>([])
@@ -242,7 +242,7 @@ struct SyncRun {
         try await remove(removals, target) { tally.add($0, .removed, $1, $2) }
     }
 
-    /// What was done in folders has changed their times.
+    /// Sets attributes of folders at the end, because changes in them have changed their times.
     private func setFolders(_ target: any SyncTarget) async throws(TransferFailure) {
         let tally = tally
         let told = Set(plan.folderAttributes.filter(\.isTold).map(\.entry.path))
@@ -269,7 +269,7 @@ extension SyncTree.Fault {
 }
 
 extension SyncPlan {
-    /// Whether nothing is to be done.
+    /// Whether there is nothing to do.
     var isEmpty: Bool {
         unlocked.isEmpty && obstacles.isEmpty && folders.isEmpty && moves.isEmpty && files.isEmpty && links.isEmpty
             && conflicts.isEmpty && hardLinks.isEmpty && removals.isEmpty && attributes.isEmpty

@@ -1,7 +1,7 @@
 import TransferModel
 import TransferSystem
 
-/// Counts what is done, and tells of it. Called on the pool and on loops.
+/// Counts and reports changes. Called on the pool and on loops.
 final class SyncTally: Sendable {
     private struct State {
         var summary: SyncSummary
@@ -19,13 +19,13 @@ final class SyncTally: Sendable {
 
     var summary: SyncSummary { state.withLock { $0.summary } }
 
-    /// Folders that could not be made: what stands in their place gets nothing of theirs.
+    /// Folders that could not be made. Another entry at their path must not get their attributes.
     var unmade: Set<RelativePath> { state.withLock { $0.unmade } }
 
-    /// What has come of what was planned.
+    /// The outcome of the plan so far.
     var outcome: SyncOutcome { state.withLock { $0.outcome } }
 
-    /// Why nothing may be removed any more, if anything went wrong.
+    /// Why nothing may be removed any more; nil if nothing has failed.
     var failureStop: String? { summary.failed > 0 ? "something before went wrong" : nil }
 
     func stopDeletion(_ reason: String) { state.withLock { $0.summary.deletionStop = reason } }
@@ -52,7 +52,7 @@ extension SyncTally {
         add(folder, .folder, result, message)
     }
 
-    /// The target has it as the source has.
+    /// Notes that the target has the file in the source's version.
     private func finish(_ entry: SyncEntry) {
         state.withLock { $0.outcome.done[entry.path] = SyncRecord.Version(entry) }
     }
@@ -75,7 +75,7 @@ extension SyncTally {
                 result: result.ofChange, message: message))
     }
 
-    /// - Parameter isStored: whether the target has what the source has, beside its own.
+    /// - Parameter isStored: whether the target has the source's version beside its own.
     func add(_ conflict: SyncPlan.Conflict, isStored: Bool) {
         let copy = isStored ? conflict.copy : nil
         if copy != nil {
@@ -119,7 +119,7 @@ extension SyncTally {
         add(SyncChange(action: .attributes, path: "", result: report.result.ofChange, message: report.message))
     }
 
-    /// Tells what would be done.
+    /// Reports what a sync would do.
     func foresee(_ plan: SyncPlan, deletionStop stop: String?) {
         for removal in plan.obstacles where stop == nil || !removal.entry.isFolder {
             add(removal, .cleared, .completed, "")
@@ -141,21 +141,21 @@ extension SyncTally {
     }
 }
 
-/// What has come of what was planned, of files.
+/// What a sync has done with files.
 struct SyncOutcome: Sendable {
-    /// What the target has now as the source has it, and in which version.
+    /// Files that the target now has as the source has them, with the version.
     var done: [RelativePath: SyncRecord.Version] = [:]
-    /// Conflicts in which the target has both, and the version that it had itself.
+    /// Conflicts in which the target has both versions, with its own version.
     var settled: [RelativePath: SyncRecord.Version] = [:]
-    /// What the target has no more, with all that was in it.
+    /// Entries that the target no longer has, folders with all their content.
     var removed: Set<RelativePath> = []
 }
 
 extension SyncPlan.Conflict {
-    /// What is done about it, behind why it is one.
+    /// A sentence that says what is done about the conflict.
     fileprivate func end(_ copy: RelativePath?) -> String {
         if let copy { return " The target keeps its own, and has the source's as \(copy.name)." }
-        // Then that is all there is to say.
+        // For a file that the source lacks, the message has said it already.
         return entry === there ? "" : " The target keeps its own."
     }
 }
@@ -186,7 +186,7 @@ extension SyncSummary {
 }
 
 extension ResultCode {
-    /// An upload that is stored is a change that is done.
+    /// The result of a change: an upload that is stored is a completed one.
     fileprivate var ofChange: ResultCode {
         switch self {
         case .committed, .alreadyStored: .completed

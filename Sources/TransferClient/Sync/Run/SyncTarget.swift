@@ -1,69 +1,72 @@
 import TransferModel
 
-/// Takes what came of each thing that a side was asked for.
+/// Receives the result for each item that a target was asked to change.
 typealias SyncReport<Item> = @Sendable (_ item: Item, _ result: ResultCode, _ message: String) -> Void
 
-/// The side that is changed. Each of these says of everything what came of it, and throws when the connection is lost for good.
+/// The side that a sync changes. Each method reports a result for every item, and throws if the connection is lost for
+/// good.
 protocol SyncTarget: Sendable {
-    /// Whether a file that replaces nothing is compared with what has its path: the same content is `alreadyStored`, and another one
-    /// stays, with the result `pathConflict` or `sourceChanged`.
+    /// Whether a file that replaces nothing is compared with an existing one: the same content gives `alreadyStored`;
+    /// other content stays, with the result `pathConflict` or `sourceChanged`.
     var comparesContent: Bool { get }
 
-    /// Makes the folder that everything goes into, unless it is there.
+    /// Makes the top folder unless it exists.
     ///
-    /// - Parameter permissions: those that it is going to have; nothing where it was there.
+    /// - Parameter permissions: its final permissions; nil if it exists.
     func makeTop(permissions: UInt16?) async throws(TransferFailure)
 
-    /// Sets attributes.
+    /// Sets attributes of entries that exist.
     func set(_ entries: [SyncEntry], _ report: @escaping SyncReport<SyncEntry>) async throws(TransferFailure)
 
-    /// Leaves nothing behind that was only needed on the way.
+    /// Removes temporary entries of this sync.
     func tidy() async
 
-    /// Sets those of the folder that all is in; comes last.
+    /// Sets attributes of the top folder; comes last.
     func setTop(_ top: SyncTree.Top, keepsOwner: Bool) async throws(TransferFailure) -> ChangeReport
     func unlock(_ folders: [SyncEntry]) async throws(TransferFailure)
     func remove(
         _ removals: [SyncPlan.Removal], keepsInTrash: Bool, _ report: @escaping SyncReport<SyncPlan.Removal>
     ) async throws(TransferFailure)
 
-    /// Makes folders, each behind the one that it is in. Nobody may do in one what its permissions will not let him.
+    /// Makes folders, each after the one that contains it. Other users never get more permissions for a folder than the
+    /// final ones.
     ///
-    /// - Parameter links: those that give way to a folder.
+    /// - Parameter links: symbolic links that are replaced by a folder.
     func makeFolders(
         _ folders: [SyncEntry], replacing links: Set<RelativePath>, _ report: @escaping SyncReport<SyncEntry>
     ) async throws(TransferFailure)
     func move(_ moves: [SyncPlan.Move], _ report: @escaping SyncReport<SyncPlan.Move>) async throws(TransferFailure)
 
-    /// Gives files a second path, as they are: what becomes of the first one leaves the second one alone. A path that is taken is
-    /// `pathConflict`.
+    /// Gives files a second path, under which they stay unchanged whatever happens to the first. A path that is taken
+    /// gives `pathConflict`.
     func keep(_ copies: [SyncPlan.Move], _ report: @escaping SyncReport<SyncPlan.Move>) async throws(TransferFailure)
 
-    /// Makes symbolic links.
+    /// Makes symbolic links with their attributes.
     ///
-    /// - Parameter replaces: whether a file or link that has the path of another one gives way; otherwise that is `pathConflict`.
+    /// - Parameter replaces: whether an existing file or link is replaced; otherwise it gives `pathConflict`.
     func makeLinks(
         _ links: [SyncEntry], replaces: Bool, _ report: @escaping SyncReport<SyncEntry>
     ) async throws(TransferFailure)
 
-    /// Gives files other names.
+    /// Makes further names of files.
     ///
     /// - Parameter replaces: as for symbolic links.
     func makeHardLinks(
         _ links: [SyncPlan.HardLink], replaces: Bool, _ report: @escaping SyncReport<SyncPlan.HardLink>
     ) async throws(TransferFailure)
 
-    /// Sends files. One whose content was there gets its attributes later: it is told as `alreadyStored`.
+    /// Stores files. If the content existed already, the result is `alreadyStored`, and the caller sets the attributes
+    /// later.
     func take(
         _ files: [SyncPlan.File], _ tell: @escaping @Sendable (SyncEvent) -> Void,
         _ report: @escaping SyncReport<SyncPlan.File>
     ) async throws(TransferFailure)
 }
 
-/// The side that stays as it is.
+/// The side that a sync does not change.
 protocol SyncSource: Sendable {
-    /// Which of some paths nothing has now.
+    /// Those of some paths that do not exist now.
     ///
-    /// - Throws: when the tree is not the one any more that was looked at.
+    /// - Throws: also if the directory is not the one that was scanned.
     func missing(of paths: [RelativePath]) async throws(TransferFailure) -> Set<RelativePath>
 }

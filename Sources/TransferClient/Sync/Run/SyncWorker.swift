@@ -6,22 +6,22 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// Looks at both sides, and makes one the same as the other.
+/// Runs a sync: scans both sides, plans the changes and makes them.
 struct SyncWorker: Sendable {
-    /// Both sides as they were found.
+    /// Both sides as they were scanned.
     private struct Sides: Sendable {
         let trees: (source: SyncTree, target: SyncTree)
-        /// The one that is changed.
+        /// The side that is changed.
         let target: SyncRecord.Side
         let source: any SyncSource
         let keeping: AttributeKeeping
-        /// Of what is stored beside what stays.
+        /// Makes names for the source's versions after conflicts.
         let names: ConflictName
-        /// The directory here.
+        /// The path of the directory here.
         let directory: String
-        /// Whether a file of the source and one of the target have the same content.
+        /// Whether a file of the source and one of the target have the same content; nil if that is unknown.
         let hasSameContent: @Sendable (SyncEntry, SyncEntry) -> Bool?
-        /// Files of the source that had to be read for that and could not be, and why.
+        /// Files of the source that could not be read for this, and why.
         var unreadable: @Sendable () -> [RelativePath: String] = { [:] }
     }
 
@@ -30,7 +30,7 @@ struct SyncWorker: Sendable {
     private let options: SyncOptions
     private let tell: @Sendable (SyncEvent) -> Void
 
-    /// - Parameter client: one that replaces what is there, with the attributes that it has.
+    /// - Parameter client: configured to replace files, and to keep attributes.
     init(
         _ client: TransferClient, _ selection: Selection, _ options: SyncOptions,
         tell: @escaping @Sendable (SyncEvent) -> Void
@@ -59,7 +59,7 @@ struct SyncWorker: Sendable {
         }.run()
         var (source, target) = (scanned.0, found.tree)
         if scanned.1.hasIgnoreFiles {
-            // What these leave out was not known when the server was asked.
+            // The server's scan did not know the ignore files yet.
             let (tree, filter) = (target, SyncFilter(selection, like: scanned.1, without: kept))
             target = await client.pool.run { tree.sifted(by: filter, isSource: false) }
         }
@@ -69,7 +69,7 @@ struct SyncWorker: Sendable {
             ? try await digests(of: target, like: source)
             : try await acknowledged(await doubts(target, source))
         let known = KnownDigests(local)
-        // The server's directory itself is its operator's.
+        // The server's directory itself belongs to its operator, so its attributes stay.
         if client.server.folder.isEmpty { source.top = nil }
         let sides = Sides(
             trees: (source, target), target: .server, source: LocalSource(path: directory, top: top, pool: client.pool),
@@ -88,7 +88,8 @@ struct SyncWorker: Sendable {
     func pull(_ directory: String) async throws(TransferFailure) -> SyncSummary {
         let selection = selection
         let kept = try keptFolders()
-        // Where all is to be fetched, all digests are needed: what arrives is compared with what the server has acknowledged.
+        // If all files are to be fetched, all digests are needed: arriving content is compared with what the server has
+        // acknowledged.
         let isFirst = try await onPool { () throws(Failure) in LocalTree.isAbsentOrEmpty(directory) }
         let wantsDigests = options.comparesContent || isFirst
         let (places, folder) = (client.places, client.server.folder)
@@ -130,16 +131,16 @@ struct SyncWorker: Sendable {
         }
     }
 
-    /// Folders in both sides that are none of the source's: with what a sync has replaced and removed.
+    /// Folders that are left out on both sides: the backup folder, if there is one.
     private func keptFolders() throws(TransferFailure) -> Set<RelativePath> {
         Set(try options.backup().map { [$0.folder] } ?? [])
     }
 
     /// - Parameters:
-    ///   - path: on the server, of the directory that is pulled to, where it has one.
-    ///   - folder: that is pulled.
-    /// - Returns: the path of that directory in the folder; nil where it is not in it.
-    /// - Throws: where the two are one.
+    ///   - path: path on the server of the directory that is pulled to; nil if the server does not store in it.
+    ///   - folder: the folder that is pulled.
+    /// - Returns: the path of that directory within the folder; nil if it is not in it.
+    /// - Throws: if the two are the same.
     private static func ownFolder(_ path: String?, below folder: String) throws(Failure) -> RelativePath? {
         guard let path, ServerPlaces.holds(folder, path) else { return nil }
         let own = path.utf8.dropFirst(folder.isEmpty ? 0 : folder.utf8.count + 1)
@@ -149,7 +150,7 @@ struct SyncWorker: Sendable {
         return try? RelativePath(String(Substring(own)))
     }
 
-    /// - Returns: no tree where there is no directory yet.
+    /// - Returns: no tree if the directory does not exist.
     private static func look(
         at directory: String, _ filter: SyncFilter, _ places: ServerPlaces?, _ isStopped: @escaping () -> Bool
     ) throws(Failure) -> (LocalTree?, SyncTree) {
@@ -160,7 +161,7 @@ struct SyncWorker: Sendable {
         return (tree, try scan.run().0)
     }
 
-    /// Opens a directory, to be looked at and to be sent from.
+    /// Opens a directory to scan it and to send files from it.
     private static func open(_ directory: String) throws(Failure) -> (SourceRoot, LocalTree) {
         let tree = try LocalTree(path: directory)
         let (top, shown) = (try tree.top(), directory.escapedForDisplay)
@@ -197,7 +198,7 @@ struct SyncWorker: Sendable {
         guard !options.isDryRun else { return run.foresee() }
         let target = try await makeTarget(plan)
         let next = NextRecord(sides.trees, plan, of: sides.target, after: record)
-        // A sync that is killed has given the target something that the next one is to know again.
+        // If this sync is killed, the next one has to know the versions that it may have given the target.
         if plan.changesFiles { await write(next.underWay, to: file, unless: record) }
         let result: Result<SyncSummary, TransferFailure>
         do throws(TransferFailure) { result = .success(try await run.run(target)) } catch { result = .failure(error) }
@@ -205,7 +206,7 @@ struct SyncWorker: Sendable {
         return try result.get()
     }
 
-    /// - Parameter old: what is there already.
+    /// - Parameter old: the record that the file has already.
     private func write(_ record: SyncRecord, to file: SyncRecordFile?, unless old: SyncRecord?) async {
         guard let file, record != old else { return }
         let failure = await client.pool.run { () -> SystemError? in
@@ -220,19 +221,19 @@ struct SyncWorker: Sendable {
         tell(.notice("What this sync has seen cannot be kept, and the next one goes by the times of files: \(failure)"))
     }
 
-    /// Files on the server whose content decides.
+    /// Files on the server whose digests are needed.
     private func doubts(_ server: SyncTree, _ here: SyncTree) async -> [SyncEntry] {
         let findsMoves = options.deletes
         return await client.pool.run { SyncDoubts(server, here, findsMoves: findsMoves).files() }
     }
 
-    /// What the server has acknowledged of files that it has listed without a digest.
+    /// Acknowledged digests of files that the server has listed without one.
     private func acknowledged(_ files: [SyncEntry]) async throws(TransferFailure) -> [RelativePath: Digest] {
         let asked = Dictionary(files.lazy.filter { $0.digest == nil }.map { (PathKey($0.path.string), $0) }) { $1 }
         var found: [RelativePath: Digest] = [:]
         guard !asked.isEmpty else { return found }
         for try await report in client.stat(asked.keys.map(\.string), wantsAll: true) {
-            // Another file by now has another content.
+            // Another version has other content.
             guard let file = asked[PathKey(report.path)], let entry = report.entry, entry.version == file.stored
             else { continue }
             found[file.path] = entry.digest
@@ -240,8 +241,8 @@ struct SyncWorker: Sendable {
         return found
     }
 
-    /// Reads what the server knows no digest of, as of files that somebody else has put there. Where something is done about it,
-    /// the upload finds out.
+    /// Computes digests of files whose digest the server does not know, such as those that were put into its directory.
+    /// Only for a dry run; otherwise the upload finds out.
     private func digests(
         of remote: SyncTree, like local: SyncTree
     ) async throws(TransferFailure) -> [RelativePath: Digest] {
@@ -254,7 +255,7 @@ struct SyncWorker: Sendable {
         return found
     }
 
-    /// - Returns: nothing for what cannot be read.
+    /// - Returns: nil if the file cannot be read.
     private func digest(of path: RelativePath) async throws(TransferFailure) -> Digest? {
         let digester = ContentDigester(.xxh128)
         do throws(TransferFailure) {
@@ -268,7 +269,7 @@ struct SyncWorker: Sendable {
         return digester.finish().digest
     }
 
-    /// An empty source is more often a disk that is not mounted than what somebody wants everywhere.
+    /// Refuses to empty the target for an empty source, which is more often a disk that is not mounted than intended.
     private func check(_ trees: (source: SyncTree, target: SyncTree)) throws(TransferFailure) {
         guard options.deletes, !options.isForced, !trees.source.hasContent, trees.target.hasContent
         else { return }

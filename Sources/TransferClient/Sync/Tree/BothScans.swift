@@ -4,12 +4,11 @@ import TransferModel
 import TransferPorts
 import TransferStore
 
-/// Looks at a tree on this machine and at one on a server at the same time. What fails first is told, and the look at the other
-/// one is stopped.
+/// Scans a tree on this machine and one on a server at the same time. When one scan fails, the other one is stopped.
 struct BothScans<Here: Sendable>: Sendable {
     typealias Server = (tree: SyncTree, keepsOwners: Bool, comparesUploads: Bool)
 
-    /// Asked now and then; true when nobody waits any more.
+    /// Asked now and then; true when the result is no longer needed.
     typealias Stop = @Sendable () -> Bool
 
     private enum Side: Sendable {
@@ -20,7 +19,7 @@ struct BothScans<Here: Sendable>: Sendable {
 
     let remote: RemoteScan
     let pool: BlockingPool
-    /// Looks at the one here, on the pool.
+    /// Scans the tree on this machine, on the pool.
     let local: @Sendable (_ isStopped: @escaping Stop) throws(Failure) -> Here
 
     func run() async throws(TransferFailure) -> (here: Here, server: Server) {

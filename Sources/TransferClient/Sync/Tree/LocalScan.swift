@@ -3,7 +3,7 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// Looks at a tree on this machine.
+/// Scans a tree on this machine.
 struct LocalScan {
     private let tree: LocalTree
     /// The directory, for its ignore files.
@@ -21,9 +21,9 @@ struct LocalScan {
     private var servers: Set<RelativePath> = []
 
     /// - Parameters:
-    ///   - isSource: whether ignore files, sizes and times decide what is looked at.
-    ///   - places: recognizes folders that the server stores in, which are left out; nil where none can be.
-    ///   - isStopped: whether nobody waits for it any more.
+    ///   - isSource: whether ignore files, sizes and times apply.
+    ///   - places: recognizes folders that the server stores in, which are left out; nil if there can be none.
+    ///   - isStopped: whether the result is no longer needed.
     init(
         _ tree: LocalTree, at root: SourceRoot, isSource: Bool, _ filter: SyncFilter, places: ServerPlaces? = nil,
         isStopped: @escaping () -> Bool = { false }
@@ -32,8 +32,8 @@ struct LocalScan {
         (self.isStopped, self.places) = (isStopped, places)
     }
 
-    /// - Returns: the tree, and what was looked at, for the other one.
-    /// - Throws: when the directory itself cannot be looked at; `aborted` when it was stopped.
+    /// - Returns: the tree, and the filter with the ignore files, for the other tree.
+    /// - Throws: if the directory itself cannot be read; `aborted` if the scan was stopped.
     mutating func run() throws(Failure) -> (SyncTree, SyncFilter) {
         let top = try tree.top()
         var folders: [RelativePath?] = [nil]
@@ -84,7 +84,7 @@ struct LocalScan {
         return ServerPlaces.isServers(directory) ? places.refusal(ofSource: directory, at: place.path) : nil
     }
 
-    /// A folder that the server stores in, or may store in, is left as it is on both sides.
+    /// Leaves a folder out on both sides in which the server stores, or may store.
     private mutating func leave(_ folder: RelativePath, _ failure: Failure) {
         let fault = SyncTree.Fault(path: folder.string, message: failure.message)
         servers.insert(folder)
@@ -92,7 +92,7 @@ struct LocalScan {
         if failure == .servers { stranded.append(fault) } else { faults.append(fault) }
     }
 
-    /// - Parameter rules: those of its folder.
+    /// - Parameter rules: the rules in the entry's folder.
     private mutating func take(_ entry: SyncEntry, by rules: WalkFilter, _ folders: inout [RelativePath?]) {
         if entry.isFolder {
             guard filter.enters(entry.path) else { return }
@@ -104,7 +104,8 @@ struct LocalScan {
         entries.append(entry)
     }
 
-    /// What has a name of Transfer's own is never sent. What Transfer keeps at the top is not the user's.
+    /// Entries with a reserved name are never sent. Transfer's own ones at the top are not the user's, and are not
+    /// reported.
     private mutating func take(
         reserved name: String, isFolder: Bool, in folder: RelativePath?, by rules: WalkFilter
     ) {
@@ -119,7 +120,7 @@ struct LocalScan {
         stranded.append(fault)
     }
 
-    /// A mark of this program's own is nobody's file, unless a removal that was killed has left a source under its name.
+    /// Leaves out witnesses, which are no files of the user's. A source that a killed removal has renamed is reported.
     private mutating func take(witness entry: SyncEntry) {
         guard SourceWitness.isTaken(entry.path.name) else { return }
         filter.leaveOut(entry.path)
@@ -149,8 +150,8 @@ struct LocalScan {
 }
 
 extension LocalTree.Found {
-    /// Whether it has a name, whatever it is: an ignore file that is a link or a folder cannot be read, and what it hides must not be
-    /// sent.
+    /// Whether any entry has this name: an ignore file that is a link or a folder cannot be read, and what it excludes
+    /// must not be sent.
     fileprivate func isNamed(_ name: String) -> Bool {
         switch self {
         case .entry(let entry): entry.path.name.utf8.elementsEqual(name.utf8)

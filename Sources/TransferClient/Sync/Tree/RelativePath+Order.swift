@@ -1,8 +1,8 @@
 import TransferModel
 
-/// The order of a tree in which each folder is followed by all that is in it.
+/// The order of a tree in which each folder is followed by all its content.
 extension RelativePath {
-    /// The folders that it is in, from the inside out.
+    /// The folders that contain it, from the inside out.
     var folders: some Sequence<RelativePath> { sequence(first: self, next: \.parent).dropFirst() }
 
     enum Order {
@@ -11,13 +11,13 @@ extension RelativePath {
         case behind
     }
 
-    /// Where this path is, seen from another one: by their bytes, of which the slash is the first.
+    /// The place of this path relative to another one: by their bytes, with the slash first.
     func order(_ other: RelativePath) -> Order {
         withBytes { own in
             other.withBytes { other in
                 let common = min(own.count, other.count)
                 var place = 0
-                // Most paths begin as their neighbours do.
+                // Most neighbouring paths have the same beginning.
                 while place + 8 <= common, own.word(at: place) == other.word(at: place) { place += 8 }
                 while place < common, own[place] == other[place] { place += 1 }
                 guard place < common else {
@@ -28,7 +28,7 @@ extension RelativePath {
         }
     }
 
-    /// Whether it is in a folder, or in one in it.
+    /// Whether it is in a folder, at any depth.
     func isBelow(_ folder: RelativePath) -> Bool {
         withBytes { own in
             folder.withBytes { above in
@@ -38,7 +38,7 @@ extension RelativePath {
         }
     }
 
-    /// Whether it is in a folder, and in none in it; at the top for nothing.
+    /// Whether it is an entry of a folder itself; of the top for nil.
     func isDirectly(in folder: RelativePath?) -> Bool {
         guard let folder else { return withBytes { !$0.contains(UInt8(ascii: "/")) } }
         return isBelow(folder)
@@ -54,6 +54,6 @@ extension RelativePath {
 extension UnsafeRawBufferPointer {
     fileprivate func word(at place: Int) -> UInt64 { loadUnaligned(fromByteOffset: place, as: UInt64.self) }
 
-    /// Of a byte of a path: the slash ends a name, and a name is before all that begin with it.
+    /// The rank of a byte: the slash ends a name, and a name comes before all others that begin with it.
     fileprivate func rank(at place: Int) -> UInt8 { self[place] == UInt8(ascii: "/") ? 0 : self[place] }
 }

@@ -2,15 +2,15 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// All that is in a folder on a server and below it, as its lists come in.
+/// Collects the lists of a folder on a server and of all folders in it.
 final class RemoteListing: Sendable {
     private struct State {
         var entries: [SyncEntry] = []
         var unlisted: [UnlistedNames] = []
         var budget: ListBudget
-        /// What went wrong first.
+        /// The first failure of any list.
         var failure: TransferFailure?
-        /// Why it is given up.
+        /// Why the listing was given up; nil if it was not.
         var excess: TransferFailure?
     }
 
@@ -22,7 +22,7 @@ final class RemoteListing: Sendable {
     private let state: Locked<State>
     private let giveUp: @Sendable () -> Void
 
-    /// - Parameter giveUp: ends all of it, because it is more than can be held.
+    /// - Parameter giveUp: ends the listing because it exceeds the budget.
     init(
         _ context: RequestContext, _ queue: RequestQueue, _ filter: SyncFilter, isSource: Bool, wantsDetails: Bool,
         giveUp: @escaping @Sendable () -> Void
@@ -32,18 +32,18 @@ final class RemoteListing: Sendable {
         (self.isSource, self.wantsDetails, self.giveUp) = (isSource, wantsDetails, giveUp)
     }
 
-    /// In no order.
+    /// All entries received, in no order.
     var entries: [SyncEntry] { state.withLock { $0.entries } }
 
-    /// Folders with names that are in no list.
+    /// Folders with names that no list contains.
     var unlisted: [UnlistedNames] { state.withLock { $0.unlisted } }
 
     var firstFailure: TransferFailure? { state.withLock { $0.failure } }
 
-    /// Why it was given up, if it was.
+    /// Why the listing was given up; nil if it was not.
     var excess: TransferFailure? { state.withLock { $0.excess } }
 
-    /// Lists a folder; the one of the address for nothing.
+    /// Requests the list of a folder; of the address's folder for nil.
     func ask(_ folder: RelativePath?) { queue.add(FolderTaker(folder, self).asked) }
 
     func fail(_ code: ResultCode, _ message: String) {
@@ -59,7 +59,7 @@ final class RemoteListing: Sendable {
         }
     }
 
-    /// - Returns: false when it is too much: then all of it ends.
+    /// - Returns: false if the budget is exceeded; then the listing ends.
     func hold(_ bytes: UInt64) -> Bool {
         do throws(TransferFailure) {
             try state.withLock { (state) throws(TransferFailure) in try state.budget.hold(bytes) }
@@ -74,21 +74,21 @@ final class RemoteListing: Sendable {
     func release(_ bytes: UInt64) { state.withLock { $0.budget.release(bytes) } }
 }
 
-/// Takes the list of one folder, with all that the server keeps of what is in it.
+/// Takes the list of one folder, with all attributes that the server keeps of the entries.
 private final class FolderTaker: AnswerTaker {
     private struct State {
-        /// What has come on this connection: after a lost one the list comes again.
+        /// Entries received on this connection; after a lost one the list is sent again.
         var entries: [SyncEntry] = []
         var count: UInt64 = 0
-        /// Bytes that these take.
+        /// Bytes that `entries` take of the budget.
         var held: UInt64 = 0
-        /// Folders that are asked for, on this connection or another one.
+        /// Folders whose lists were requested, on this connection or another one.
         var entered: Set<RelativePath> = []
     }
 
     private let folder: RelativePath?
     private let listing: RemoteListing
-    /// What holds in the folder.
+    /// The rules in the folder.
     private let filter: WalkFilter
     private let state = Locked(State())
 
@@ -120,7 +120,7 @@ private final class FolderTaker: AnswerTaker {
         return .wanted
     }
 
-    /// - Returns: nothing for what can have no path, which no server lists that is one.
+    /// - Returns: nil if the name is not valid, which no correct server lists.
     private func entry(_ listed: ListedEntry) -> SyncEntry? {
         if !listed.name.utf8.contains(UInt8(ascii: "/")), let path = RelativePath.child(listed.name, of: folder) {
             return SyncEntry(path, listed)
@@ -131,7 +131,7 @@ private final class FolderTaker: AnswerTaker {
 
     private func isTaken(_ entry: SyncEntry) -> Bool {
         guard !entry.isFolder else { return listing.filter.enters(entry.path) }
-        // On this machine it would be one of this program's own, which no scan takes for a file.
+        // On this machine the name would be that of a witness, which scans leave out.
         guard !SourceWitness.isName(entry.path.name) else {
             listing.filter.leaveOut(entry.path)
             return false
@@ -142,7 +142,7 @@ private final class FolderTaker: AnswerTaker {
     func end(_ outcome: Outcome) {
         defer { listing.queue.answered() }
         guard outcome.code == .completed else {
-            // A folder that is gone by now has nothing in it.
+            // A folder that was removed since it was listed counts as empty.
             if folder == nil || outcome.code != .notFound { listing.fail(outcome.code, outcome.message) }
             return
         }

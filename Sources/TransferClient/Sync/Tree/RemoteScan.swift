@@ -3,7 +3,7 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Looks at a tree on a server, at the folder of the client's address, over one connection.
+/// Scans the tree in the address's folder on a server, over one connection.
 struct RemoteScan {
     private let client: TransferClient
     private let isSource: Bool
@@ -11,22 +11,22 @@ struct RemoteScan {
     private let filter: SyncFilter
 
     /// - Parameters:
-    ///   - isSource: whether sizes and times decide what is looked at.
-    ///   - wantsDigests: whether the server is to look up what it has acknowledged of each file.
+    ///   - isSource: whether sizes and times apply.
+    ///   - wantsDigests: whether the server is to look up the acknowledged digest of each file.
     init(_ client: TransferClient, isSource: Bool, wantsDigests: Bool, _ filter: SyncFilter) {
         (self.client, self.isSource, self.wantsDigests, self.filter) = (client, isSource, wantsDigests, filter)
     }
 
-    /// - Returns: a tree without a top where there is no such folder; whether the server can give files owners; and whether it compares
-    ///   what an upload may take the place of.
-    /// - Throws: when not all of it could be listed, when it is more than can be held, or when it is no folder.
+    /// - Returns: a tree, without a top if the folder does not exist; whether the server can set owners; and whether it
+    ///   compares the version that an upload may replace.
+    /// - Throws: if the list is incomplete or exceeds the budget, or if the path is not a folder.
     func run() async throws(TransferFailure) -> BothScans<SyncTree>.Server {
         let events = EventQueue<StatReport>()
         let queue = RequestQueue(needs: [.files, .trees])
         let listing = RemoteListing(
             client.requestContext, queue, filter, isSource: isSource, wantsDetails: wantsDigests,
             giveUp: { events.cancel() })
-        // The list need not wait for what is said of the folder itself.
+        // The list need not wait for the answer about the folder itself.
         queue.add(StatTaker("", remote: client.requestContext.remote(""), queue, events, wantsAll: true).asked)
         listing.ask(nil)
         client.run(queue, events, resume: { queue.resume() }, failure: { listing.excess })
@@ -36,12 +36,12 @@ struct RemoteScan {
         let (keepsOwners, comparesUploads) = (features.contains(.owners), features.contains(.versions))
         guard let top else { return (SyncTree(top: nil), keepsOwners, comparesUploads) }
         let found = await client.pool.run { self.tree(top, listing) }
-        // A folder that was there when it was looked at and cannot be listed is not known.
+        // The folder was there, so a failed list does not mean that it is empty.
         if let failure = listing.firstFailure { throw failure }
         return (found, keepsOwners, comparesUploads)
     }
 
-    /// What cannot be fetched keeps a source from being whole; in a target it only cannot be removed.
+    /// Names that cannot be fetched make a source incomplete; in a target they only cannot be removed.
     private func tree(_ top: SyncTree.Top, _ listing: RemoteListing) -> SyncTree {
         guard isSource else {
             return SyncTree(top: top, listing.entries, leftOut: filter.leftOut, unlisted: listing.unlisted)
@@ -70,9 +70,11 @@ struct RemoteScan {
 }
 
 extension TransferClient {
-    /// Lists all that is in some folders, with all that is kept of it. What a folder has that the server cannot read stays unknown.
+    /// Lists all that is in some folders, with all attributes. The content of a folder that the server cannot read
+    /// stays unknown.
     ///
-    /// - Parameter folders: below the folder of the address, which is one of them if that is empty. Others may be gone.
+    /// - Parameter folders: paths below the address's folder; the empty path is that folder itself. The others need not
+    ///   exist.
     func listWhole(
         of folders: [String], entering enters: @escaping @Sendable (RelativePath) -> Bool
     ) -> RequestEvents<RemoteEntry> {
@@ -86,9 +88,9 @@ extension TransferClient {
         return RequestEvents(events)
     }
 
-    /// What the server can do, whether or not it lets this client look.
+    /// The server's features, whether or not this client may list anything.
     ///
-    /// - Throws: `unsupported` when it does not have `needs`.
+    /// - Throws: `unsupported` if the server does not have `needs`.
     func features(needs: Features) async throws(TransferFailure) -> Features {
         let events = EventQueue<StatReport>()
         let queue = RequestQueue(needs: needs) { events.isFull }

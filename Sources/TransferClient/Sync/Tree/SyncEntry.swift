@@ -3,46 +3,46 @@ import TransferProtocol
 import TransferPorts
 import TransferStore
 
-/// A file, folder or symbolic link in one of two trees that are compared. Small, because there are as many of them as of these.
+/// A file, folder or symbolic link in one of two trees that are compared. Small, because a tree may have millions.
 final class SyncEntry: Sendable {
     enum Form: Equatable, Sendable {
-        /// Bytes of content.
+        /// A file with so many bytes of content.
         case file(UInt64)
         case folder
-        /// What the link says.
+        /// A symbolic link with this target.
         case link([UInt8])
     }
 
-    /// Tells files of several names from each other, in one tree.
+    /// Identifies a file with several names within one tree.
     struct NamedFile: Hashable, Sendable {
         let high: UInt64
         let low: UInt64
     }
 
-    /// What only one side knows of it.
+    /// What only one side knows of an entry.
     enum Side: Sendable {
         case here(ContentVersion)
         case server(FileVersion, Digest?)
     }
 
-    /// Below the top of the tree.
+    /// The path below the top of the tree.
     let path: RelativePath
 
     let form: Form
     let modified: Timestamp
 
-    /// 0 to 0o777.
+    /// Permission bits, 0 to 0o777.
     let permissions: UInt16
 
     let extra: ExtraAttributes
 
-    /// Whether the server has extended attributes of it that it cannot tell.
+    /// Whether the entry has extended attributes that the server cannot send.
     let isPartial: Bool
 
-    /// Of a file with more than one name.
+    /// Identifies the file if it has more than one name; otherwise nil.
     let named: NamedFile?
 
-    /// Nothing of what nobody has looked at, and that is only going to be made.
+    /// Nil for an entry that was not read from either side, but is only going to be made.
     private let side: Side?
 
     init(
@@ -59,19 +59,19 @@ final class SyncEntry: Sendable {
     var size: UInt64 { if case .file(let size) = form { size } else { 0 } }
     var isFile: Bool { if case .file = form { true } else { false } }
 
-    /// Whether it is a folder in which its owner can do nothing before it is opened.
+    /// Whether it is a folder that its owner cannot work in without more permissions.
     var isClosed: Bool { isFolder && permissions & 0o700 != 0o700 }
 
-    /// Of a folder, those that it has while something is done in it: no more for others than it is going to have.
+    /// Permissions of a folder while changes are made in it: for others, no more than the final ones.
     var openPermissions: UInt16 { permissions | 0o700 }
 
-    /// The same under another path.
+    /// The same entry under another path.
     func at(_ path: RelativePath) -> SyncEntry {
         SyncEntry(
             path, form, modified: modified, permissions: permissions, extra, named, side, isPartial: isPartial)
     }
 
-    /// Whether something beside the content is another one.
+    /// Whether attributes differ; content is not compared.
     func differs(from there: SyncEntry, _ keeping: AttributeKeeping) -> Bool {
         if isPartial || modified != there.modified { return true }
         if !isLink, keeping.differ((permissions, there.permissions), isFolder: isFolder) { return true }
@@ -80,7 +80,7 @@ final class SyncEntry: Sendable {
 }
 
 extension ExtraAttributes {
-    /// Whether something that is known on both sides is another one.
+    /// Whether attributes that both sides know differ.
     func differs(from there: ExtraAttributes, keepsOwners: Bool) -> Bool {
         if keepsOwners, let owner, let other = there.owner, owner != other { return true }
         if let extended, let other = there.extended { return extended != other }
@@ -89,7 +89,7 @@ extension ExtraAttributes {
 }
 
 extension SyncEntry {
-    /// What is on this machine.
+    /// Makes an entry on this machine.
     convenience init(_ found: WholeEntry) {
         let attributes = found.attributes
         let form: Form =
@@ -105,7 +105,7 @@ extension SyncEntry {
             .here(attributes.version))
     }
 
-    /// What a server lists, with all that it keeps.
+    /// Makes an entry from a server's list with all attributes.
     convenience init(_ path: RelativePath, _ entry: ListedEntry) {
         let form: Form =
             switch entry.form {
@@ -121,9 +121,9 @@ extension SyncEntry {
             .server(entry.version, entry.digest), isPartial: entry.extras?.isPartial ?? false)
     }
 
-    /// What a server has told of it, wherever that is.
+    /// Makes an entry from a server's answer.
     ///
-    /// - Returns: nothing for what has no path.
+    /// - Returns: nil if the path is not valid.
     convenience init?(_ entry: RemoteEntry) {
         guard let path = try? RelativePath(entry.path) else { return nil }
         let form: Form =
@@ -141,25 +141,25 @@ extension SyncEntry {
             .server(entry.version, entry.digest), isPartial: entry.extras?.isPartial ?? false)
     }
 
-    /// The same for whoever cannot give files away.
+    /// The same entry for a side that cannot set owners.
     var withoutOwner: SyncEntry {
         SyncEntry(
             path, form, modified: modified, permissions: permissions, extra.keeping(owner: false), named, side,
             isPartial: isPartial)
     }
 
-    /// The version of a file on this machine.
+    /// Version of an entry on this machine; nil for a server's.
     var version: ContentVersion? { if case .here(let version) = side { version } else { nil } }
 
-    /// The version of a file on a server.
+    /// Version of an entry on a server; nil for one here.
     var stored: FileVersion? { if case .server(let version, _) = side { version } else { nil } }
 
-    /// Of the content of a file on a server, where the server has said it.
+    /// Digest of a file on a server, if the list had it.
     var digest: Digest? { if case .server(_, let digest) = side { digest } else { nil } }
 
-    /// A file on a server as a pull knows it.
+    /// A file on a server as a pull needs it.
     ///
-    /// - Parameter asked: its digest, where the list has not said it.
+    /// - Parameter asked: its digest, if the list did not have it.
     func remote(_ asked: Digest?) -> RemoteEntry? {
         guard case .server(let version, let digest) = side, isFile else { return nil }
         return RemoteEntry(

@@ -2,8 +2,8 @@ import Synchronization
 import TransferModel
 import TransferSystem
 
-/// What of both trees is looked at. The rules of the selection hold on both sides, and so do the ignore files of the source, of
-/// which only the source's scan knows.
+/// Decides which entries of both trees are compared. The rules of the selection apply to both sides, and so do the
+/// ignore files of the source, which only the source's scan knows.
 final class SyncFilter: Sendable {
     private let selection: Selection
     private let filters: Locked<[RelativePath: WalkFilter]>
@@ -14,7 +14,7 @@ final class SyncFilter: Sendable {
     private let excluded: Set<RelativePath>
 
     /// - Parameters:
-    ///   - source: that of the other tree, when that was looked at before.
+    ///   - source: the filter of the other tree, if that was scanned before.
     ///   - excluded: folders that are left out, whatever the selection says.
     init(_ selection: Selection, like source: SyncFilter? = nil, without excluded: Set<RelativePath> = []) {
         (self.selection, self.excluded) = (selection, excluded)
@@ -26,11 +26,11 @@ final class SyncFilter: Sendable {
     private init(_ selection: Selection, top: WalkFilter, without excluded: Set<RelativePath>) {
         (self.selection, self.top, self.excluded) = (selection, top, excluded)
         filters = Locked([:])
-        // With the one of the top.
+        // The top folder has an ignore file.
         hasRead = Atomic(true)
     }
 
-    /// With the ignore file of the top.
+    /// The same filter with the ignore file of the top folder.
     func reading(topIn directory: SourceDirectory) throws(IgnoreFile.Fault) -> SyncFilter {
         SyncFilter(selection, top: try top.reading(in: directory), without: excluded)
     }
@@ -38,13 +38,13 @@ final class SyncFilter: Sendable {
     /// Paths that were left out so far.
     var leftOut: Set<RelativePath> { left.withLock { $0 } }
 
-    /// Whether ignore files leave anything out.
+    /// Whether any ignore file was read.
     var hasIgnoreFiles: Bool { hasRead.load(ordering: .relaxed) }
 
-    /// The name of ignore files, where they count.
+    /// The name of ignore files; nil if there are to be no ignore files.
     var ignoreFile: String? { selection.ignoreFile }
 
-    /// Whether a folder is looked into. To be asked before anything in it.
+    /// Whether a folder is entered. To be called before its content is looked at.
     func enters(_ path: RelativePath) -> Bool {
         let known = filters.withLock { $0[path] }
         guard !isExcluded(path), let filter = known ?? filter(of: path.parent).entering(String(path.name)) else {
@@ -57,24 +57,25 @@ final class SyncFilter: Sendable {
 
     private func isExcluded(_ path: RelativePath) -> Bool { !excluded.isEmpty && excluded.contains(path) }
 
-    /// Takes the ignore file of a folder into account.
+    /// Adds the ignore file of a folder.
     func read(_ path: RelativePath, in directory: SourceDirectory) throws(IgnoreFile.Fault) {
         let filter = try filter(of: path).reading(in: directory)
         filters.withLock { $0[path] = filter }
         hasRead.store(true, ordering: .relaxed)
     }
 
-    /// Leaves something out, whatever the rules say.
+    /// Leaves a path out, whatever the rules say.
     func leaveOut(_ path: RelativePath) { left.withLock { _ = $0.insert(path) } }
 
-    /// Whether something that is no folder is looked at.
+    /// Whether a file or link is compared.
     ///
-    /// - Parameter isSource: whether size and time count as well: what is there of a file that is not sent is not of interest.
+    /// - Parameter isSource: whether size and time apply as well. They do not in a target, where they say nothing of
+    ///   what is sent.
     func takes(_ entry: SyncEntry, isSource: Bool) -> Bool {
         takes(entry, by: filter(of: entry.path.parent), isSource: isSource)
     }
 
-    /// The same, where it was asked before what holds in its folder.
+    /// The same for a caller that knows the rules in the entry's folder.
     func takes(_ entry: SyncEntry, by filter: WalkFilter, isSource: Bool) -> Bool {
         let isWanted =
             !isExcluded(entry.path) && (filter.sendsAll || filter.sends(String(entry.path.name)))
@@ -87,7 +88,7 @@ final class SyncFilter: Sendable {
         selection.accepts(size: entry.size, (entry.modified.seconds, entry.modified.nanoseconds))
     }
 
-    /// What holds in a folder that is looked into; in the directory itself for nothing.
+    /// The rules in a folder that was entered; those of the top for nil.
     func filter(of folder: RelativePath?) -> WalkFilter {
         guard let folder else { return top }
         return filters.withLock { $0[folder] } ?? top

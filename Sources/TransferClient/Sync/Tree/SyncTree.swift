@@ -1,50 +1,51 @@
 import TransferModel
 
-/// One of two trees that are compared: all that is in a folder and below it, as far as it is looked at.
+/// One of two trees that are compared: all entries of a folder, at any depth, that the filter takes.
 struct SyncTree: Sendable {
-    /// What keeps some of a tree from being known, or from having a path on the other side.
+    /// Why an entry is unknown, or cannot have a path on the other side.
     struct Fault: Sendable {
-        /// As it may be shown.
+        /// The path in a form that may be shown.
         let path: String
         let message: String
     }
 
-    /// What is known of the folder itself.
+    /// Attributes of the top folder.
     struct Top: Sendable {
         let modified: Timestamp
         let permissions: UInt16
         let extra: ExtraAttributes
-        /// As of an entry.
+        /// The same as in `SyncEntry`.
         var isPartial = false
     }
 
-    /// Nothing where the folder is not there, or is not to be changed itself.
+    /// Nil if the folder does not exist, or is not to be changed itself.
     var top: Top?
 
-    /// Each folder with all that is in it behind it; in the order of names in each.
+    /// Each folder is followed by all its content, in the order of names.
     let entries: [SyncEntry]
 
-    /// What the selection leaves out; of a folder, all that is in it.
+    /// Paths that the selection leaves out; a folder stands for all its content.
     let leftOut: Set<RelativePath>
 
-    /// Devices, sockets and the like, which have no content, and what has a name of Transfer's own.
+    /// Devices, sockets and the like, which have no content, and in a source entries with reserved names.
     let specials: [Fault]
 
-    /// What removals that were killed have left under names of their own, what the server stores in, and in a target what has a name
-    /// of Transfer's own: neither sent nor removed, and told. All but the last have a path, and are in `leftOut`, too.
+    /// Entries that are neither sent nor removed, but reported: sources that a killed removal has renamed, folders that
+    /// the server stores in, and in a target entries with reserved names. All but the last are in `leftOut`, too.
     var stranded: [Fault]
 
-    /// What could not be looked at, or cannot be named.
+    /// Entries that could not be read, or cannot be named.
     let faults: [Fault]
 
-    /// Folders with names that no path can have, so that nothing can be done about these. Of a server's tree that is a target.
+    /// Folders with names that cannot be paths, so that nothing can be done with them. Only in a server's tree that is
+    /// a target.
     let unlisted: [UnlistedNames]
 
-    /// Folders of a target here in which something with a name of Transfer's own stays.
+    /// Folders of a target here that contain an entry with a reserved name, which stays.
     let held: Set<RelativePath>
 
-    /// - Parameter entries: in any order. Of those with one path the first counts: some file systems tell a name twice that
-    ///   changes meanwhile.
+    /// - Parameter entries: in any order. The first one with a path counts: some file systems list a name twice that
+    ///   changes at the same time.
     init(
         top: Top?, _ entries: [SyncEntry] = [], leftOut: Set<RelativePath> = [], specials: [Fault] = [],
         stranded: [Fault] = [], faults: [Fault] = [], unlisted: [UnlistedNames] = [],
@@ -55,11 +56,11 @@ struct SyncTree: Sendable {
         self.entries = Self.ordered(entries)
     }
 
-    /// Sorts what is in each folder: that takes far fewer looks at paths than to sort all of them.
+    /// Sorts the entries of each folder separately: that needs far fewer comparisons than sorting all of them.
     private static func ordered(_ entries: [SyncEntry]) -> [SyncEntry] {
         var folders: [RelativePath?: [SyncEntry]] = [:]
         var rest = entries[...]
-        // Whoever looked at them has found those of a folder together.
+        // A scan returns the entries of a folder together.
         while let first = rest.first {
             let folder = first.path.parent
             let run = rest.prefix { $0.path.isDirectly(in: folder) }
@@ -91,7 +92,7 @@ struct SyncTree: Sendable {
         return place < entries.count && entries[place].path == path ? entries[place] : nil
     }
 
-    /// All that is in a folder, and in those in it.
+    /// All entries in a folder, at any depth.
     func entries(below folder: RelativePath) -> ArraySlice<SyncEntry> {
         var place = place(of: folder)
         guard place < entries.count, entries[place].path == folder else { return [] }
@@ -99,7 +100,7 @@ struct SyncTree: Sendable {
         return entries[place...].prefix { $0.path.isBelow(folder) }
     }
 
-    /// Where a path is, or would be.
+    /// The index of a path, or the one that it would get.
     private func place(of path: RelativePath) -> Int {
         var (low, high) = (0, entries.count)
         while low < high {
@@ -109,15 +110,15 @@ struct SyncTree: Sendable {
         return low
     }
 
-    /// Whether everything in it is known, so that what it lacks is known to be lacking.
+    /// Whether all entries are known, so that a missing one is known to be missing.
     var isWhole: Bool { faults.isEmpty }
 
-    /// Files and links; folders alone are what is left where a disk is not mounted.
+    /// Whether there are files or links. A disk that is not mounted may leave folders only.
     var hasContent: Bool { entries.contains { !$0.isFolder } }
 }
 
 extension SyncTree {
-    /// Goes through two trees side by side, in their order: what has one path in both comes together.
+    /// Goes through two trees in order; entries with the same path come together.
     static func forEach(
         _ source: SyncTree, _ target: SyncTree, _ body: (_ source: SyncEntry?, _ target: SyncEntry?) -> Void
     ) {
@@ -133,7 +134,8 @@ extension SyncTree {
         for entry in target.entries[other...] { body(nil, entry) }
     }
 
-    /// Without what a filter leaves out that knows more than the one that was there when the tree was looked at.
+    /// The tree without the entries that a filter leaves out, which has learned of ignore files since the tree was
+    /// scanned.
     func sifted(by filter: SyncFilter, isSource: Bool) -> SyncTree {
         var kept: [SyncEntry] = []
         var closed: RelativePath?
