@@ -2,13 +2,13 @@ import TransferKeys
 import TransferModel
 
 extension KnownServers {
-    /// A line, and what it says; comments and empty lines say nothing.
+    /// A line of the file and its meaning; comments and empty lines have no entry.
     struct Line {
-        /// Without its end.
+        /// The line without its newline.
         let bytes: ArraySlice<UInt8>
         var entry: Entry?
 
-        /// Behind what a server wrote.
+        /// Marks lines that a server of this user wrote.
         private static let ownMark = "#serve"
 
         init(_ entry: Entry) {
@@ -17,7 +17,7 @@ extension KnownServers {
             self.entry = entry
         }
 
-        /// - Returns: nothing when it cannot be understood.
+        /// - Returns: nil if the line cannot be understood.
         init?(_ bytes: ArraySlice<UInt8>) {
             self.bytes = bytes
             guard let words = TrustFile.words(of: bytes) else { return }
@@ -32,7 +32,7 @@ extension KnownServers {
 
     private var file: TrustFile { TrustFile(path: path, name: "The list of known servers") }
 
-    /// A line that says something else than it was meant to could hide a key that has changed, so none is passed over.
+    /// All lines. A line that cannot be understood is an error: it could hide that a key has changed.
     func lines() throws(Fault) -> [Line] {
         do throws(TrustFile.Fault) {
             return try understood(file.lines()).get()
@@ -41,7 +41,7 @@ extension KnownServers {
         }
     }
 
-    /// Changes the file in one step. Two programs that do so at the same time do it one after the other.
+    /// Changes the file in one step. A lock makes programs that change it at the same time wait for each other.
     func change(_ body: (inout [Line]) -> Void) throws(Fault) {
         let outcome: Result<Void, Fault>
         do throws(TrustFile.Fault) {
@@ -68,6 +68,6 @@ extension KnownServers {
         return .success(lines)
     }
 
-    /// - Parameter problem: completes a sentence that begins with the file.
+    /// - Parameter problem: completes a sentence whose subject is the file.
     func fault(_ problem: String) -> Fault { Fault(message: file.fault(problem).message) }
 }

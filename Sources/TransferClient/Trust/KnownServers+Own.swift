@@ -1,15 +1,15 @@
 package import TransferKeys
 import TransferModel
 
-/// What this user's own servers write, so that their user can push to them without being asked.
+/// Entries that this user's own servers write, so that clients of the same user trust them without a question.
 extension KnownServers {
-    /// Lines of that kind that are kept: servers that listen on a new port every time would fill the list.
+    /// Most such entries that are kept: servers that listen on a new port every time would fill the list.
     private static let mostOwn = 64
 
-    /// Knows a server of this user by its key at each of its addresses, unless somebody else has said something about that
-    /// address. What an earlier server wrote for them is replaced.
+    /// Adds the key of a server of this user at each address that it has, unless the list has an entry for the address
+    /// that no server wrote. Entries that an earlier server wrote for these addresses are replaced.
     ///
-    /// - Returns: the entries that say otherwise and were left alone.
+    /// - Returns: the entries that have another key and were left alone.
     package func addOwn(_ fingerprint: KeyFingerprint, at addresses: [String]) throws(Fault) -> [Entry] {
         let wanted = addresses.filter(Self.isOneWord).map { Entry(address: $0, fingerprint: fingerprint, isOwn: true) }
         let present = try entries()
@@ -32,6 +32,6 @@ extension KnownServers {
 }
 
 extension KnownServers.Entry {
-    /// Whether somebody other than a server said it about the same address.
+    /// Whether this entry is for the same address, and was not written by a server.
     fileprivate func isGiven(for other: Self) -> Bool { !isOwn && address.hasSameBytes(as: other.address) }
 }

@@ -3,28 +3,28 @@ public import TransferKeys
 import TransferModel
 import TransferSystem
 
-/// The list of servers whose keys are known: a file with a line for each, the address and the fingerprint. Behind those
-/// that this user's own servers wrote stands a mark.
+/// The list of servers whose keys are known: a file with a line for each, the address and the fingerprint. A mark
+/// follows in lines that this user's own servers wrote.
 public struct KnownServers: Sendable, Equatable {
-    /// One of them.
+    /// An address and the key that is known for it.
     public struct Entry: Sendable, Equatable {
-        /// As `ServerAddress.server` has it.
+        /// The server's address in the form of `ServerAddress.server`.
         public let address: String
 
-        /// Of its key.
+        /// Fingerprint of the server's key.
         public let fingerprint: KeyFingerprint
 
-        /// Whether a server of this user wrote it, which may then change it.
+        /// Whether a server of this user wrote the entry; servers may replace only such entries.
         public let isOwn: Bool
 
-        /// Takes all as they are.
+        /// Makes an entry without checking the address.
         public init(address: String, fingerprint: KeyFingerprint, isOwn: Bool = false) {
             self.address = address
             self.fingerprint = fingerprint
             self.isOwn = isOwn
         }
 
-        /// The address byte by byte: it can be the path of a socket.
+        /// Compares addresses byte by byte: they can be paths of sockets.
         public static func == (a: Entry, b: Entry) -> Bool {
             a.address.hasSameBytes(as: b.address) && a.fingerprint == b.fingerprint && a.isOwn == b.isOwn
         }
@@ -32,34 +32,35 @@ public struct KnownServers: Sendable, Equatable {
 
     /// Why the list cannot be read or changed.
     public struct Fault: Error, Sendable, Equatable {
-        /// A sentence that says what to do.
+        /// A sentence for people that says what to do.
         public let message: String
     }
 
-    /// The file.
+    /// Path of the file, which need not exist.
     public let path: String
 
-    /// - Parameter path: of the file; it and the folder it is in are made when they are needed.
+    /// - Parameter path: path of the file, which is made when it is needed, with its folder.
     public init(path: String) {
         self.path = path
     }
 
-    /// The user's own: `transfer/known_servers` below XDG_CONFIG_HOME, or below `.config` in HOME. Nothing without either.
+    /// The user's own list: `transfer/known_servers` below XDG_CONFIG_HOME, or below `.config` in HOME. Nil if neither
+    /// is set.
     public static var standard: KnownServers? {
         ConfigurationFolder.path.map { KnownServers(path: "\($0)/known_servers") }
     }
 
-    /// All of them, in the order of the file.
+    /// All entries, in the order of the file.
     public func entries() throws(Fault) -> [Entry] {
         try lines().compactMap(\.entry)
     }
 
-    /// The key that is known for an address, or nothing.
+    /// The key that is known for an address; nil if none is.
     public func fingerprint(of address: String) throws(Fault) -> KeyFingerprint? {
         try entries().first { $0.address.hasSameBytes(as: address) }?.fingerprint
     }
 
-    /// Knows a server by this key, and by no other, from now on.
+    /// Adds an entry, in place of any other with the same address.
     public func add(_ entry: Entry) throws(Fault) {
         guard Self.isOneWord(entry.address) else { throw fault("cannot hold '\(entry.address.escapedForDisplay)'") }
         try change { lines in
@@ -68,9 +69,9 @@ public struct KnownServers: Sendable, Equatable {
         }
     }
 
-    /// Forgets a server.
+    /// Removes the entries of an address.
     ///
-    /// - Returns: whether it was known.
+    /// - Returns: whether there was one.
     @discardableResult
     public func remove(_ address: String) throws(Fault) -> Bool {
         guard try fingerprint(of: address) != nil else { return false }
@@ -78,8 +79,8 @@ public struct KnownServers: Sendable, Equatable {
         return true
     }
 
-    /// Addresses of sockets can have any characters; the few with spaces or control characters cannot be kept, nor what
-    /// would be a comment.
+    /// Whether an address can be kept. Paths of sockets can have any characters; those with spaces or control
+    /// characters cannot be kept, nor those that would be a comment.
     static func isOneWord(_ address: String) -> Bool {
         !address.isEmpty && address.utf8.first != UInt8(ascii: "#")
             && address.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }

@@ -6,16 +6,16 @@ import TransferSystem
 final class ServerVerifier: Sendable {
     /// Why a server was not trusted.
     enum Refusal: Sendable, Equatable {
-        /// Somebody may know better.
+        /// The key is unknown; the user may accept it.
         case unknown(UnknownServer)
-        /// A sentence that says what to do.
+        /// A sentence for people that says what to do.
         case wrong(String)
     }
 
     private struct State {
-        /// The key that the list knows, or that somebody has accepted.
+        /// The key from the list, or one that the user has accepted.
         var known: KeyFingerprint?
-        /// Accepted, and to be kept when the server has proved that it has the key.
+        /// An accepted key that is to be kept once the server has proved that it has the key.
         var toBeKept: KeyFingerprint?
         var refusal: Refusal?
     }
@@ -29,7 +29,7 @@ final class ServerVerifier: Sendable {
         self.address = address
     }
 
-    /// Reads what is known. Blocks.
+    /// Reads the known key. Blocks.
     func prepare() throws(KnownServers.Fault) {
         guard trust.key == nil || trust.keepsKey, let fingerprint = try trust.known?.fingerprint(of: address) else {
             return
@@ -37,25 +37,25 @@ final class ServerVerifier: Sendable {
         state.withLock { $0.known = fingerprint }
     }
 
-    /// Reads the list again after a server was refused as unknown. Another command may have added the server meanwhile, or the server
-    /// itself, which does so when its port is open already. Blocks.
+    /// Reads the list again after a server was refused as unknown. Another command may have added the server meanwhile,
+    /// or the server itself, which does so after it has opened its port. Blocks.
     ///
-    /// - Returns: whether the list names a key for the address by now, so that another attempt decides by it.
+    /// - Returns: whether the list has a key for the address by now, so that another attempt decides by it.
     func isListedByNow() -> Bool {
         try? prepare()
         return state.withLock { $0.known != nil }
     }
 
-    /// Whether the server is trusted for its key, and not for what others say of it.
+    /// Whether the server is trusted because of its own key, and not because of a certificate's issuer.
     var isByKey: Bool {
         if case .trust = trust.firstContact { return true }
         return trust.key != nil || state.withLock { $0.known != nil }
     }
 
-    /// Why the latest server was not trusted.
+    /// Why the latest server was not trusted; nil if it was.
     var refusal: Refusal? { state.withLock { $0.refusal } }
 
-    /// As `TLSJudge`.
+    /// Judges the key of a server, as `TLSJudge`.
     func judge(_ key: TLSKey, _ check: () -> TLSProblem?) -> Bool {
         let fingerprint = KeyFingerprint(of: key.bytes)
         let known = state.withLock { $0.known }
@@ -85,7 +85,7 @@ final class ServerVerifier: Sendable {
         }
     }
 
-    /// Somebody trusts the key: from now on it and no other belongs to the address.
+    /// Trusts the key: from now on it is the only one for the address.
     func accept(_ key: KeyFingerprint) {
         state.withLock { state in
             state.known = key
@@ -93,10 +93,10 @@ final class ServerVerifier: Sendable {
         }
     }
 
-    /// Whether there is a key to be kept.
+    /// Whether there is an accepted key to be kept.
     var hasNews: Bool { state.withLock { $0.toBeKept != nil } }
 
-    /// Keeps the key that was accepted; the server has proved that it has it. Blocks.
+    /// Adds the accepted key to the list; the server has proved that it has the key. Blocks.
     func keep() throws(KnownServers.Fault) {
         guard let key = state.withLock({ $0.toBeKept.take() }) else { return }
         try trust.known?.add(KnownServers.Entry(address: address, fingerprint: key))

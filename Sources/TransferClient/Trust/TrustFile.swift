@@ -2,31 +2,31 @@ import Glibc
 import TransferModel
 import TransferSystem
 
-/// A small file of its user with a line for each thing that is trusted. Only its owner can read it.
+/// A small file with a line for each key that the user trusts. Only its owner can read it.
 struct TrustFile: Sendable {
-    /// Why it cannot be read or changed.
+    /// Why the file cannot be read or changed.
     struct Fault: Error {
-        /// A sentence.
+        /// The reason as a sentence for people.
         let message: String
     }
 
     let path: String
 
-    /// Begins a sentence about it.
+    /// The subject of sentences about the file.
     let name: String
 
-    /// More than a hundred times what the largest known lists of ssh have.
+    /// Most bytes: more than a hundred times the size of the largest known lists of ssh.
     private static let longest = 16 << 20
 
-    /// - Returns: nothing for a comment, and for an empty line.
+    /// - Returns: nil for a comment or an empty line.
     static func words(of line: ArraySlice<UInt8>) -> [ArraySlice<UInt8>]? {
-        // A file from another system may have two characters at the end of a line.
+        // In a file from another system, lines may end with a carriage return and a newline.
         let text = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
         let words = text.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
         return words.first.map { $0.first != UInt8(ascii: "#") } ?? false ? words : nil
     }
 
-    /// Without their ends; none when there is no such file.
+    /// The lines without their newlines; empty if the file does not exist.
     func lines() throws(Fault) -> [ArraySlice<UInt8>] {
         let found = try reading { () throws(SystemError) in
             try OwnFile(reading: path, atMost: Self.longest, followsLink: true)
@@ -35,15 +35,15 @@ struct TrustFile: Sendable {
         if found != nil {
             do throws(FileTrust.Fault) { try FileTrust.check(path) } catch { throw fault(error.problem) }
         }
-        // Byte by byte: in a text "\r\n" is one character, and would not end the line before it.
+        // Byte by byte: in a Swift string "\r\n" is one character, and would not end the line.
         var lines = (found?.content ?? []).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         if lines.last?.isEmpty == true { lines.removeLast() }
         return lines
     }
 
-    /// Changes the file in one step. Two programs that do so at the same time do it one after the other.
+    /// Changes the file in one step. A lock makes programs that change it at the same time wait for each other.
     ///
-    /// - Parameter body: gets the lines that there are; where it fails the file stays as it is.
+    /// - Parameter body: changes the lines; if it throws, the file stays as it is.
     func change<Value, Failure: Error>(
         _ body: (inout [ArraySlice<UInt8>]) throws(Failure) -> Value
     ) throws(Fault) -> Result<Value, Failure> {
@@ -65,7 +65,7 @@ struct TrustFile: Sendable {
         let result = Result { () throws(Failure) in try body(&lines) }
         guard case .success = result, lines != before else { return result }
         let content = lines.flatMap { $0 + [UInt8(ascii: "\n")] }
-        // Otherwise nothing that it says could be read any more.
+        // A longer file could not be read any more.
         guard content.count <= Self.longest else { throw fault("would become too long") }
         _ = try reading { () throws(SystemError) in try OwnFile.write(content, to: path, replaces: true) }
         return result
@@ -79,12 +79,12 @@ struct TrustFile: Sendable {
         }
     }
 
-    /// - Parameter problem: completes a sentence that begins with the file.
+    /// - Parameter problem: completes a sentence whose subject is the file.
     func fault(_ problem: String) -> Fault { Fault(message: "\(name) '\(path.escapedForDisplay)' \(problem).") }
 }
 
 extension FileTrust.Fault {
-    /// Completes a sentence that begins with the file, and says what to do.
+    /// Completes a sentence whose subject is the file, and says what to do.
     package var problem: String {
         let shown = path.escapedForDisplay
         let what = isFolder ? "is not believed: its folder '\(shown)'" : "is not believed: it"

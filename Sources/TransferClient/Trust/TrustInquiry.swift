@@ -1,7 +1,7 @@
 import TransferIO
 import TransferModel
 
-/// Asks somebody, who may take his time, whether an unknown server is to be trusted.
+/// Asks the user whether an unknown server is to be trusted, and waits for the answer.
 actor TrustInquiry {
     nonisolated let unownedExecutor: UnownedSerialExecutor
 
@@ -12,7 +12,7 @@ actor TrustInquiry {
     private var answer: Bool?
     private var isCancelled = false
 
-    /// - Parameter loop: that of the run that asks.
+    /// - Parameter loop: the loop of the run that asks.
     init(_ configuration: ClientConfiguration, _ security: ClientSecurity?, on loop: EventLoop, pool: BlockingPool) {
         self.configuration = configuration
         self.security = security
@@ -22,8 +22,8 @@ actor TrustInquiry {
 
     /// Asks only if the server is still unknown.
     ///
-    /// - Returns: whether another attempt may find that it is trusted: false without anybody to ask; true also when it was cancelled,
-    ///   so that the run finds out.
+    /// - Returns: whether another attempt may succeed: false if no user can be asked; true also after `cancel`, so that
+    ///   the run notices it.
     func isTrusted(_ server: UnknownServer) async -> Bool {
         if let verifier = security?.verifier, await pool.run({ verifier.isListedByNow() }) { return true }
         guard case .tls(let trust) = configuration.security, case .ask(let ask) = trust.firstContact else {
@@ -37,7 +37,7 @@ actor TrustInquiry {
         return true
     }
 
-    /// Nobody waits for the answer any more.
+    /// Stops waiting for the answer.
     func cancel() {
         isCancelled = true
         news.fire()
