@@ -1,36 +1,36 @@
 /// What happens during a watch, in order.
 public enum WatchEvent: Sendable {
-    /// The directory is there and is watched; also when it is there again.
+    /// The directory exists and is watched; also when it exists again.
     ///
-    /// - Parameter known: files that were acknowledged before.
+    /// - Parameter known: number of files that were acknowledged before.
     case watching(directory: String, known: Int)
 
-    /// The directory is not there. It is waited for, and nothing of it counts as removed.
+    /// The directory does not exist. The watch waits for it, and takes no file in it for removed.
     case gone(directory: String)
 
-    /// The server cannot be reached, or does not let this client in; once until it does.
+    /// The server cannot be reached, or refuses this client. Sent once until the server is back.
     case lost(reason: String)
 
-    /// The server has answered again, after so many seconds.
+    /// The server has answered again, so many seconds after it was lost.
     case back(after: Double)
 
-    /// An upload ended, and what became of its source.
+    /// An upload ended, and this was done with its source.
     case finished(UploadReport, SourceFate)
 
-    /// Something that is not sent for now, and why; a sentence.
+    /// A source is not sent for now; the reason is a sentence.
     case held(source: String, reason: String)
 
-    /// Something that people should be told: a sentence without its period.
+    /// A message for people: a sentence without its period.
     case notice(String)
 }
 
-/// What became of a source when its upload ended.
+/// What was done with a source when its upload ended.
 public enum SourceFate: Sendable, Equatable {
-    /// It was to be left, or was not acknowledged.
+    /// It stays as the options say, or was not acknowledged.
     case left
     case removed
-    /// It is under that path now.
+    /// It was moved to this path.
     case moved(to: String)
-    /// It was to go and is where it was; a sentence says why.
+    /// It should have been removed or moved, but stays; a sentence says why.
     case kept(String)
 }

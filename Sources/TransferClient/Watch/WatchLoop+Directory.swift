@@ -4,7 +4,7 @@ import TransferModel
 import TransferSystem
 
 extension WatchLoop {
-    /// The path of the directory as it can be opened.
+    /// The directory's path in a form that can be opened.
     var root: String { directory.isEmpty ? "/" : directory }
 
     func lookAtRoot() {
@@ -22,7 +22,8 @@ extension WatchLoop {
         }
     }
 
-    /// What will never be a directory by waiting, such as a file that was meant to be pushed.
+    /// Why waiting for the directory is useless: the path has another kind of entry, such as a file that was meant to
+    /// be pushed.
     private static func obstacle(_ path: String) -> String? {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { return nil }
@@ -33,7 +34,7 @@ extension WatchLoop {
         do throws(SystemError) {
             sources = try SourceRoot(directory, in: nil)
         } catch {
-            // It went again, or this user may not enter it, which a scan tells.
+            // It was removed again, or this user may not enter it, which a scan reports.
             sources = nil
         }
         if let sources, let obstacle = moveTarget?.obstacle(from: sources) {
@@ -50,7 +51,7 @@ extension WatchLoop {
 
     private func watchAnew() {
         folders = nil
-        // Once through, and nobody waits for more.
+        // A watch that ends after one scan needs no events.
         guard !options.endsWhenSent else { return }
         do throws(SystemError) {
             folders = try WatchedFolders()
@@ -59,7 +60,7 @@ extension WatchLoop {
         }
     }
 
-    /// - Returns: nothing where there is no directory.
+    /// - Returns: nil if there is no directory.
     private static func root(_ path: String) -> RootPresence.Root? {
         var (status, parent) = (stat(), stat())
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
@@ -68,7 +69,7 @@ extension WatchLoop {
             device: UInt64(status.st_dev), inode: UInt64(status.st_ino), isMountPoint: isMountPoint)
     }
 
-    /// The kernel tells of less than all: scans have to find the rest.
+    /// Notes that the kernel does not report all changes, so that scans have to find the rest. Says so once.
     func tellOfWatches(_ setting: String, _ error: SystemError) {
         schedule.isBlind = true
         guard !isToldOfWatches else { return }

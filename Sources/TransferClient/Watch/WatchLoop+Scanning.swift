@@ -4,7 +4,7 @@ import TransferModel
 import TransferSystem
 
 extension WatchLoop {
-    /// Looks through the whole directory.
+    /// Scans the whole directory, unless the server stores in it.
     func scan() {
         let began = MonotonicTime.now
         if let refusal = places?.refusal(ofSource: root) {
@@ -34,12 +34,11 @@ extension WatchLoop {
     private func forgetUnseen() {
         known.forgetUnseen()
         skipped.forgetUnseen()
-        // A journal that stays long is tried again after the next scan; whether more can be written shows when there is
-        // more.
+        // If the journal cannot be shortened now, the next scan tries again.
         try? journal?.endScan()
     }
 
-    /// Looks through a directory of it, and watches that.
+    /// Scans the directory or one below it, and watches every directory that it enters.
     ///
     /// - Returns: whether all of it could be read.
     func walk(_ relative: String, _ filter: WalkFilter) -> Bool {
@@ -69,8 +68,8 @@ extension WatchLoop {
         return isComplete && !isStopping
     }
 
-    /// Whether a directory that could not be read is worth another try soon: not one that this user may not read, and
-    /// no name that is none.
+    /// Whether a path that could not be read may be readable soon: not without the right to read the directory, and not
+    /// if it is no directory, as for an invalid name.
     private static func mayComeBack(_ path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return false }
@@ -84,7 +83,7 @@ extension WatchLoop {
         } catch {
             // The directory is open, so it is /proc that is missing.
             if error.errno == ENOENT { schedule.isBlind = true }
-            // What is gone, or cannot be read, is no want of watches.
+            // For other errors, more watches would not help.
             guard [ENOSPC, ENOMEM].contains(error.errno) else { return }
             tellOfWatches("fs.inotify.max_user_watches", error)
         }
@@ -102,7 +101,7 @@ extension WatchLoop {
         if options.endsWhenSent { files.vanished(path) }
     }
 
-    /// Tells of something that is not sent for now, once.
+    /// Reports that a file is not sent for now, once for each reason.
     func hold(_ source: String, _ reason: String) {
         if isNew(source, reason) { events.send(.held(source: source, reason: reason)) }
     }
@@ -112,15 +111,15 @@ extension WatchLoop {
         return held.insert(PathKey("\(source)\n\(reason)")).inserted
     }
 
-    /// More are told again.
+    /// Reports that are remembered; then all are forgotten, and made again.
     private static let mostHeld = 10_000
 }
 
-/// Looks at files one directory after the other, each of which is opened once.
+/// Reads the status of files, and opens each directory once if its files come together.
 private struct FoundFiles {
     private var last: (folder: PathKey, directory: SourceDirectory)?
 
-    /// - Returns: nil where there is no file any more.
+    /// - Returns: nil if there is no regular file any more.
     mutating func status(_ place: SourcePlace) -> stat? {
         let (folder, name) = place.split
         if last?.folder != PathKey(folder) {

@@ -3,7 +3,7 @@ import TransferModel
 import TransferSystem
 
 extension WatchLoop {
-    /// In one push: what rests meanwhile is sent with the next.
+    /// Bounds of one push. Files that become ready meanwhile go with the next.
     private static let filesAtOnce = 2048
     private static let bytesAtOnce: UInt64 = 1 << 30
 
@@ -20,7 +20,7 @@ extension WatchLoop {
         sender.send(batch.map { ($0, files.settledLook(of: $0)) }, of: sources)
     }
 
-    /// Somebody may be writing since the second look; that may be long ago, when the server was away.
+    /// Whether the file is unchanged since it became ready. That may be long ago if the server was away.
     private func isAtRest(_ path: PathKey) -> Bool {
         let look = status(path).map { SettlingFiles.Look($0) }
         guard look != files.settledLook(of: path) else { return true }
@@ -61,12 +61,12 @@ extension WatchLoop {
         for (report, fate) in reports where settle(report, fate) { events.send(.finished(report, fate)) }
     }
 
-    /// Before anybody is told: what was told is remembered.
+    /// Remembers acknowledged files before their reports are passed on.
     private func remember(_ reports: [(report: UploadReport, fate: SourceFate)]) {
         let stored = reports.compactMap { report, _ in
             Self.isStored(report) ? sent(report).map { (path: path(of: report), file: $0.known) } : nil
         }
-        // Who removes or moves what is acknowledged asks about everything, and needs no memory.
+        // If sources are removed or moved, the server is asked about every file that is still there.
         guard options.afterwards == .stays else { return }
         for (path, file) in stored where journal == nil { known.keep(path, file) }
         do throws(SystemError) {
@@ -81,13 +81,13 @@ extension WatchLoop {
         }
     }
 
-    /// - Returns: whether people are told.
+    /// - Returns: whether the report is passed on.
     private func settle(_ report: UploadReport, _ fate: SourceFate) -> Bool {
         let path = path(of: report)
         let look = status(path).map { SettlingFiles.Look($0) }
         switch report.result {
         case .committed, .alreadyStored:
-            // Written again since it was read, or gone: the next version is another matter.
+            // Changed or removed since it was read; a new version is sent later.
             if look != sent(report) {
                 files.changed(path, look, at: .now)
                 return true
@@ -115,7 +115,7 @@ extension WatchLoop {
         }
     }
 
-    /// What the file looked like when it was sent. Not every kind of server leaves that in its reports.
+    /// The file as it was when it was sent or, for kinds of servers whose reports lack that, when it became ready.
     private func sent(_ report: UploadReport) -> SettlingFiles.Look? {
         report.file ?? files.settledLook(of: path(of: report))
     }

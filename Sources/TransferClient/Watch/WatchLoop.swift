@@ -4,10 +4,10 @@ import TransferIO
 import TransferModel
 import TransferSystem
 
-/// A watch of one directory: a thread that waits for the kernel, for the clock and for news of its push, and asks the
-/// values of `Core` what to do. Everything but `stop` is only used on that thread.
+/// A watch of one directory: a thread that waits for the kernel, for the clock and for news of the push, and asks the
+/// values of `Core` what to do. Everything except `stop` is used on that thread only.
 ///
-/// `@unchecked Sendable`: `start` gives it to its thread, and `stop` only touches what is safe for all.
+/// `@unchecked Sendable`: `start` gives it to its thread, and `stop` uses only what is safe for all threads.
 final class WatchLoop: @unchecked Sendable {
     let directory: String
     let options: WatchOptions
@@ -16,9 +16,9 @@ final class WatchLoop: @unchecked Sendable {
     let sender: WatchSender
     let wake: WakeUp
     let moveTarget: MoveTarget?
-    /// Recognizes what the server stores in.
+    /// Recognizes folders that the server stores in.
     let places: ServerPlaces?
-    /// Of names that removals give.
+    /// Authenticates the names that removals give to files.
     let witnesses: WitnessKey
     private let isStopped = Locked(false)
 
@@ -26,39 +26,39 @@ final class WatchLoop: @unchecked Sendable {
     var schedule = ScanSchedule()
     var presence = RootPresence()
     var outage: Outage
-    /// Draws pauses. It has no bytes, and as a local variable no address: the thread sanitizer notes accesses to it at one that is no
-    /// memory.
+    /// Draws the pauses between attempts. A property, because the thread sanitizer records accesses to a local variable
+    /// of this empty type at an address that is not memory.
     var generator = SystemRandomNumberGenerator()
-    /// Nothing where what was acknowledged is kept nowhere.
+    /// Remembers acknowledged files on disk; nil if the options name no folder for it.
     var journal: WatchJournal?
-    /// The same in memory, where there is no journal.
+    /// The same in memory, if there is no journal.
     var known = KnownFiles()
-    /// What was answered and stays here whatever is done with the rest, so that the server is asked once.
+    /// Files that the server has skipped or not verified. They stay, and the server is asked about them once.
     var skipped = KnownFiles()
-    /// Nothing where the kernel gives none.
+    /// The inotify watches; nil if the kernel gives none.
     var folders: WatchedFolders?
     /// The watched directory, as the last look at its path found it. It is nil while the directory is missing.
     var sources: SourceRoot?
-    /// File systems that the directory and what is below it are on.
+    /// File systems of the directory and of those below it.
     var devices = WatchedDevices()
     var isSending = false
-    /// Whether the server was asked for anything so far: an address that is wrong is to be seen before there is a file.
+    /// Whether any push has begun: a wrong address is reported before there is a file to send.
     var hasAsked = false
     var failure: TransferFailure?
-    /// What was told to be held back, so that it is told once.
+    /// Reports of files that are not sent for now, so that each is made once.
     var held: Set<PathKey> = []
     var isToldOfWatches = false
     var isToldOfJournal = false
     var hasScanned = false
-    /// Whether it was looked for the directory so far.
+    /// Whether any look at the directory's path was made.
     var hasLooked = false
-    /// When the directory is looked at again, whether it is there.
+    /// When the path of the directory is looked at again.
     private var nextPresence = MonotonicTime(nanoseconds: .min)
 
-    /// A card that is put in or taken out is noticed that soon.
+    /// Time between looks at the path, to notice a card that is inserted or removed.
     private static let presencePause = Interval.seconds(2)
 
-    /// Files that are looked at before news and events are.
+    /// Files that are looked at in one turn.
     private static let looksAtOnce = 1024
 
     init(
@@ -81,7 +81,7 @@ final class WatchLoop: @unchecked Sendable {
         journal = try Self.journal(options, self.directory, client.server)
     }
 
-    /// Begins, on a thread of its own.
+    /// Starts the watch on a thread of its own.
     func start() {
         do throws(SystemError) {
             try startThread(name: "transfer-watch") { self.run() }
@@ -90,7 +90,7 @@ final class WatchLoop: @unchecked Sendable {
         }
     }
 
-    /// Ends it when what is acknowledged is remembered. Any thread may call it.
+    /// Ends the watch when the acknowledged files are remembered. Any thread may call it.
     func stop() {
         isStopped.withLock { $0 = true }
         wake.call()
@@ -114,7 +114,7 @@ final class WatchLoop: @unchecked Sendable {
         return options.endsWhenSent && hasScanned && files.isIdle && hasAsked && !outage.isOn
     }
 
-    /// One turn: what has come, and what is due.
+    /// One turn of the loop: takes news and events, and does what is due.
     private func turn() {
         wake.take()
         for news in sender.takeNews() { take(news) }
@@ -132,14 +132,13 @@ final class WatchLoop: @unchecked Sendable {
         lookAtRoot()
     }
 
-    /// A card may have been taken out since the last look, and the empty directory that it leaves is none of its
-    /// folders.
+    /// A card may have been removed since the last look: the empty directory below it must not be scanned.
     private func scanIfPresent() {
         lookForDirectory()
         if presence.isPresent, schedule.isDue(.now) { scan() }
     }
 
-    /// The directory may have gone just now.
+    /// Lets the next turn look at the path, because the directory may just have been removed.
     func lookForDirectorySoon() {
         nextPresence = MonotonicTime(nanoseconds: .min)
     }
@@ -152,7 +151,7 @@ final class WatchLoop: @unchecked Sendable {
         _ = poll(&waiting, nfds_t(waiting.count), Self.milliseconds(until: deadline))
     }
 
-    /// When something is due without a call.
+    /// The earliest time at which something is due.
     private var deadline: MonotonicTime {
         guard !isStopping, failure == nil else { return MonotonicTime(nanoseconds: .max) }
         var deadline = nextPresence
@@ -162,7 +161,7 @@ final class WatchLoop: @unchecked Sendable {
         return deadline
     }
 
-    /// Rounded up: too early would be once more for nothing.
+    /// Rounded up: a thread that wakes too early would have to wait once more.
     private static func milliseconds(until time: MonotonicTime) -> Int32 {
         let rest = (time - .now).nanoseconds
         return rest <= 0 ? 0 : Int32(clamping: (rest - 1) / 1_000_000 + 1)
@@ -176,7 +175,7 @@ final class WatchLoop: @unchecked Sendable {
 }
 
 extension WatchLoop {
-    /// Reads before news and looks have their turn; a directory in which much happens is not to hold them up.
+    /// Reads of inotify in one turn, so that a directory with many events does not delay news and looks.
     private static let readsAtOnce = 16
 
     func takeEvents() {
@@ -216,7 +215,7 @@ extension WatchLoop {
         case .created, .complete:
             guard !RelativePath.isReserved(name), let filter = filter(of: watch)?.entering(name)
             else { return }
-            // Of a directory with much in it the rest may come later; then its own events tell of it.
+            // Files that are made in the directory after this cause events of their own.
             _ = walk(relative, filter)
         }
     }
@@ -237,9 +236,9 @@ extension WatchLoop {
         return folders?.filter(of: watch, in: sources, selection.ignoreFile)
     }
 
-    /// There may be a file to send.
+    /// Notes that there may be a file to send.
     ///
-    /// - Parameter status: what is there; nil to look.
+    /// - Parameter status: the file's status; nil to read it.
     func notice(_ path: PathKey, _ hint: SettlingFiles.Hint, _ status: stat? = nil) {
         guard let status = status ?? self.status(path), selection.accepts(status) else { return }
         let look = SourceFile.Identity(status)
@@ -247,15 +246,16 @@ extension WatchLoop {
         if files.noticed(path, look, hint, at: .now) == .keepsChanging { tellOfChanges(path) }
     }
 
-    /// Who removes or moves what is acknowledged asks about everything that is there: perhaps it was killed in between.
+    /// Whether the server is asked about acknowledged files again: if their sources are removed or moved, because a
+    /// watch may have been killed before that.
     private var asksAgain: Bool { options.afterwards != .stays }
 
     private func isKnown(_ path: PathKey, _ look: SettlingFiles.Look) -> Bool {
         journal?.finds(path, look.known) ?? known.finds(path, look.known)
     }
 
-    /// - Parameter path: below the directory.
-    /// - Returns: nil where there is no file.
+    /// - Parameter path: the path below the directory.
+    /// - Returns: nil if there is no regular file.
     func status(_ path: PathKey) -> stat? {
         guard let sources, let status = try? SourcePlace(path.string, below: sources).status(),
             status.st_mode & S_IFMT == S_IFREG
@@ -265,7 +265,7 @@ extension WatchLoop {
 }
 
 extension WatchLoop {
-    /// - Returns: nothing where none is wanted.
+    /// - Returns: nil if the options name no folder for journals.
     static func journal(
         _ options: WatchOptions, _ directory: String, _ server: ServerAddress
     ) throws(TransferFailure) -> WatchJournal? {

@@ -1,12 +1,12 @@
 extension WatchOptions {
-    /// What is sent, with the rules that a watch has by itself.
+    /// The selection of the options, with the rules that every watch has.
     ///
-    /// - Parameter target: a folder that may be in the directory and is left out.
+    /// - Parameter target: the folder that sources are moved to. It may be in the directory, and is then left out.
     func selection(in directory: String, without target: MoveTarget?) throws(TransferFailure) -> Selection {
         var selection = selection
         let onlyIncludes = !selection.rules.isEmpty && selection.rules.allSatisfy { $0.action == .include }
         let hidden = target?.relative(to: directory).map { ["/\(Self.literal($0))/"] } ?? []
-        // With another rule that excludes, what no rule includes would be sent.
+        // `hidden` is a rule that excludes, and with such a rule everything that no rule matches would be sent.
         let behind = onlyIncludes ? (hidden.isEmpty ? [] : ["*"]) : Self.temporaryNames
         do throws(PathRule.Fault) {
             selection.rules =
@@ -23,7 +23,7 @@ extension WatchOptions {
         return rules
     }
 
-    /// A pattern that matches nothing but the path.
+    /// A pattern that matches this path only.
     private static func literal(_ path: String) -> String {
         path.unicodeScalars.reduce(into: "") { pattern, scalar in
             if "*?[]\\".unicodeScalars.contains(scalar) { pattern.unicodeScalars.append("\\") }

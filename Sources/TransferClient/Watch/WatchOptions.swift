@@ -1,38 +1,38 @@
-/// What a watch of a directory can choose.
+/// Options for the watch of a directory.
 public struct WatchOptions: Sendable {
-    /// What becomes of a file here when the server has acknowledged it.
+    /// What is done with a file here when the server has acknowledged it.
     public enum Afterwards: Sendable, Equatable {
-        /// It stays.
+        /// The file stays where it is.
         case stays
         /// It is removed, as `TransferClient.removeSources` does.
         case isRemoved
-        /// It is moved below a folder of the same file system, if it is still the same; nothing is replaced there.
+        /// It is moved below a folder of the same file system, if it has not changed. No file there is replaced.
         case moves(to: String)
     }
 
-    /// Seconds that a file stays as it is, in size, time of modification and inode, before it is sent.
+    /// Seconds during which size, modification time and inode of a file must not change before it is sent.
     public var settle = 2.0
 
-    /// What becomes of a file here when the server has acknowledged it.
+    /// What is done with a file here when the server has acknowledged it.
     public var afterwards = Afterwards.stays
 
-    /// What of the directory is sent. Behind its rules `temporaryNames` are left out, unless all rules include.
+    /// The files that are sent. After its rules, `temporaryNames` are excluded, unless all rules include.
     public var selection = Selection()
 
-    /// Whether it ends when everything that is there was sent, or was tried.
+    /// Whether the watch ends when every file was sent or tried once.
     public var endsWhenSent = false
 
-    /// Seconds for which a server that cannot be reached is tried again before the watch fails; nothing for ever.
+    /// Seconds for which a server that cannot be reached is tried again before the watch fails; nil for no bound.
     public var retryFor: Double?
 
-    /// The folder, of this user's own, that it is kept in what was acknowledged, so that another watch of the same
-    /// directory asks only about what is new; nothing to ask about everything. It need not be there.
+    /// This user's folder that remembers acknowledged files, so that another watch of the same directory asks the
+    /// server only about new ones. Nil to ask about every file. It need not exist.
     public var journals: String?
 
-    /// The defaults.
+    /// Makes options with their default values.
     public init() {}
 
-    /// Names of what programs are still writing, or keep for themselves, as patterns of `PathRule`.
+    /// Names of files that programs are still writing, or keep for themselves, as patterns of `PathRule`.
     public static let temporaryNames = [
         "*.part", "*.partial", "*.filepart", "*.crdownload", "*.download", "*.opdownload", "*.tmp", "*.temp", "*.swp",
         "*.swx",

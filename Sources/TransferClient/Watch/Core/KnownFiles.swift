@@ -1,7 +1,7 @@
 import TransferModel
 
-/// What was acknowledged, by size and time of modification: what also tells a server's upload from another. Inodes
-/// don't count; those of a card are others whenever it is put in.
+/// Acknowledged files, by size and modification time, which are part of upload IDs, too. Inodes don't count: those of a
+/// card change whenever it is inserted.
 struct KnownFiles: Sendable {
     struct File: Equatable, Sendable {
         let size: UInt64
@@ -22,28 +22,28 @@ struct KnownFiles: Sendable {
 
     subscript(path: PathKey) -> File? { entries[path]?.file }
 
-    /// All of them, in no order.
+    /// All files, in no particular order.
     var all: some Sequence<(path: PathKey, file: File)> { entries.lazy.map { ($0.key, $0.value.file) } }
 
     mutating func keep(_ path: PathKey, _ file: File) {
         entries[path] = Entry(file: file, scan: scan)
     }
 
-    /// A scan begins.
+    /// Marks the beginning of a scan.
     mutating func beginScan() {
         scan &+= 1
     }
 
-    /// The scan has found the file.
+    /// Notes that the scan has found a file.
     ///
-    /// - Returns: whether it was acknowledged as it is.
+    /// - Returns: whether this version was acknowledged.
     mutating func finds(_ path: PathKey, _ file: File) -> Bool {
         guard let entry = entries[path], entry.file == file else { return false }
         entries[path]?.scan = scan
         return true
     }
 
-    /// Forgets what the last scan has not found. Only of use when that went through the whole directory.
+    /// Forgets files that the last scan has not found. Only valid if it went through the whole directory.
     mutating func forgetUnseen() {
         entries = entries.filter { $0.value.scan == scan }
     }

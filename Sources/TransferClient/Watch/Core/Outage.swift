@@ -1,43 +1,43 @@
 import TransferModel
 
-/// A server that cannot be reached: people are told once that it went and once that it is back, and it is tried with
-/// pauses that grow.
+/// Tracks whether the server can be reached: people learn once that it was lost and once that it is back, and attempts
+/// have growing pauses.
 struct Outage: Sendable {
     private let patience: Interval?
     private var backoff = Backoff(first: .milliseconds(250), longest: .seconds(15))
     private var began: MonotonicTime?
-    /// When it was asked, as long as it has not answered.
+    /// When the latest push began; nil once the server has answered.
     private var asked: MonotonicTime?
 
     /// Whether the server has ever answered.
     private(set) var hasConnected = false
 
-    /// Before this nothing is tried.
+    /// No push may begin before this time; nil for no bound.
     private(set) var nextTry: MonotonicTime?
 
-    /// - Parameter seconds: for which it is tried; nothing for ever.
+    /// - Parameter seconds: how long the server is tried again; nil for no bound.
     init(retryFor seconds: Double?) {
         patience = seconds.map { .seconds($0) }
     }
 
     var isOn: Bool { began != nil }
 
-    /// A push begins.
+    /// Notes that a push begins.
     mutating func asks(at now: MonotonicTime) {
         asked = now
     }
 
-    /// A connection was lost, or none could be made.
+    /// Notes that a connection was lost, or could not be made.
     ///
-    /// - Returns: whether that is new.
+    /// - Returns: whether this begins an outage.
     mutating func lost(at now: MonotonicTime) -> Bool {
         guard began == nil else { return false }
-        // A server that cannot be reached has taken its time already.
+        // The outage began with the attempt, which has taken time already.
         began = asked ?? now
         return true
     }
 
-    /// A whole push has failed for it.
+    /// Notes that a push has failed because of the outage.
     ///
     /// - Returns: whether it is tried again.
     mutating func failed(at now: MonotonicTime, using generator: inout some RandomNumberGenerator) -> Bool {
@@ -49,9 +49,9 @@ struct Outage: Sendable {
         return true
     }
 
-    /// The server has answered.
+    /// Notes that the server has answered.
     ///
-    /// - Returns: for how long it had not, if people were told so.
+    /// - Returns: how long the outage was; nil if there was none.
     mutating func connected(at now: MonotonicTime) -> Interval? {
         hasConnected = true
         backoff.reset()

@@ -1,12 +1,12 @@
 import TransferModel
 
-/// Paths by rank, the lowest first, and of one rank by their marks. What no longer holds is not taken out: whoever
-/// takes one looks at its mark.
+/// Paths by rank, the lowest first, and those of the same rank by mark. Outdated elements stay until they are taken:
+/// the caller has to compare their marks.
 struct PathHeap: Sendable {
     struct Element: Equatable, Sendable {
         let rank: Int64
         let path: PathKey
-        /// What the path had when it was put in.
+        /// The candidate's mark when the element was inserted.
         let mark: UInt64
 
         static func < (a: Element, b: Element) -> Bool { (a.rank, a.mark) < (b.rank, b.mark) }

@@ -1,9 +1,9 @@
 import TransferModel
 
-/// Whether the watched directory is there, and is still the same. A card that is taken out leaves no directory, or the
-/// one that it was mounted on: in neither has anybody removed files.
+/// Whether the watched directory exists, and is still the same. When a card is removed, the path has no directory, or
+/// the one that it was mounted on: in neither case were its files removed.
 struct RootPresence: Sendable {
-    /// What stands under the path.
+    /// The directory under the path.
     struct Root: Equatable, Sendable {
         let device: UInt64
         let inode: UInt64
@@ -13,9 +13,9 @@ struct RootPresence: Sendable {
 
     enum Change: Equatable, Sendable {
         case none
-        /// It is not there, for the first time.
+        /// It does not exist, for the first time.
         case gone
-        /// It is there, or there again, or another: everything has to be looked at anew.
+        /// It exists, exists again, or is another one: all of it has to be scanned.
         case came
     }
 
@@ -23,7 +23,7 @@ struct RootPresence: Sendable {
         case unknown
         case present(Root)
         case gone(wasMounted: Bool)
-        /// It went, and nobody has looked since.
+        /// The kernel has reported its end, and no look was made since.
         case replaced(wasMounted: Bool)
     }
 
@@ -33,14 +33,14 @@ struct RootPresence: Sendable {
 
     var isPresent: Bool { if case .present = state { true } else { false } }
 
-    /// The kernel has said that the directory was removed, moved or unmounted. What is there now is another one, also
-    /// where it has got the old one's number.
+    /// The kernel has reported that the directory was removed, moved or unmounted. A directory that is there now is
+    /// another one, even if it has the same inode number.
     mutating func lost() {
         guard case .present(let last) = state else { return }
         state = .replaced(wasMounted: last.isMountPoint)
     }
 
-    /// - Parameter root: nothing when there is no directory.
+    /// - Parameter root: nil if there is no directory.
     mutating func looked(_ root: Root?) -> Change {
         switch (state, root) {
         case (.present(let last), let root?) where last == root: return .none

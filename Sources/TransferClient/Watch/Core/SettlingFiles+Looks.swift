@@ -3,14 +3,14 @@ import TransferModel
 // MARK: Looks
 
 extension SettlingFiles {
-    /// Changes after which a file comes behind others.
+    /// Number of changes after which a file is sent after all others.
     static let manyChanges = 3
 
-    /// So often, and for so long, a file has to change before people are told.
+    /// Number of changes after which people are informed, if the file is at least `tellingAge` old.
     static let tellingChanges = 5
     static let tellingAge = Interval.seconds(30)
 
-    /// Between two looks at a file that keeps changing, at most.
+    /// Time at most between two looks at a file that keeps changing.
     static let longestLook = Interval.seconds(60)
 
     /// Takes the files that have to be looked at now.
@@ -24,7 +24,7 @@ extension SettlingFiles {
         return due
     }
 
-    /// - Parameter look: what is there; nothing when it is gone.
+    /// - Parameter look: the file's present version; nil if it is gone.
     mutating func looked(_ path: PathKey, _ look: Look?, at now: MonotonicTime) -> Verdict {
         guard let look else {
             vanished(path)
@@ -52,9 +52,9 @@ extension SettlingFiles {
         return .keepsChanging
     }
 
-    /// It looks different from before: it has to rest from now on.
+    /// Notes a new version of a file, which has to rest from now on.
     ///
-    /// - Parameter hint: of an event that said so; `.begun` where only a look did.
+    /// - Parameter hint: the hint of an event; `.begun` if only a look has shown the change.
     mutating func restart(
         _ path: PathKey, _ candidate: inout Candidate, _ look: Look, _ hint: Hint, at now: MonotonicTime
     ) {
@@ -64,7 +64,7 @@ extension SettlingFiles {
         wait(path, candidate, until: now + pause(candidate, hint))
     }
 
-    /// One that keeps changing is looked at less and less often, until a writer closes it.
+    /// A file that keeps changing is looked at less and less often, until a writer closes it.
     private func pause(_ candidate: Candidate, _ hint: Hint) -> Interval {
         guard hint == .begun, candidate.changes >= Self.manyChanges else { return candidate.quiet }
         let factor = Double(1 << min(candidate.changes, 6))

@@ -3,18 +3,18 @@ import TransferModel
 // MARK: Sending
 
 extension SettlingFiles {
-    /// Seconds after the first refusal; doubled with each.
+    /// Seconds after the first refusal; doubled with each further one.
     static let firstRest = 30.0
     static let longestRest = 3600.0
 
-    /// What `failed` is told of a file that is stored, and whose source could not be removed or moved.
+    /// The code for a stored file whose source could not be removed or moved.
     static let kept = ResultCode.targetFailed
 
-    /// Takes what is to be sent next, in its turn.
+    /// Takes the files that are to be sent next, in order.
     ///
     /// - Parameters:
-    ///   - files: at most.
-    ///   - bytes: after which no more are taken.
+    ///   - files: number of files at most.
+    ///   - bytes after which no more files are taken.
     mutating func takeBatch(files: Int, bytes: UInt64) -> [PathKey] {
         var (batch, sum): ([PathKey], UInt64) = ([], 0)
         while batch.count < files, sum < bytes, let first = ready.popFirst() {
@@ -30,28 +30,28 @@ extension SettlingFiles {
         return batch
     }
 
-    /// What a file looked like when it became ready.
+    /// The version of a file when it became ready.
     func settledLook(of path: PathKey) -> Look? { candidates[path]?.look }
 
-    /// The server has acknowledged it.
+    /// The server has acknowledged the file.
     mutating func acknowledged(_ path: PathKey) {
         guard candidates[path]?.stage == .sending else { return }
         vanished(path)
     }
 
-    /// It has changed since it became ready, while it waited or while it was sent: it rests anew.
+    /// The file has changed since it became ready: it has to rest again.
     ///
-    /// - Parameter look: what is there; nothing when it is gone.
+    /// - Parameter look: the file's present version; nil if it is gone.
     mutating func changed(_ path: PathKey, _ look: Look?, at now: MonotonicTime) {
         guard var candidate = candidates[path], candidate.stage == .sending else { return }
         guard let look else { return vanished(path) }
         restart(path, &candidate, look, .complete, at: now)
     }
 
-    /// It was refused, or its source was kept: it is tried again when it changes, or after a pause that grows. What was kept is also
-    /// tried again when a writer has closed it.
+    /// The file was refused, or its source was kept. It is tried again when it changes, or after a growing pause; with
+    /// a kept source also when a writer has closed it.
     ///
-    /// - Returns: whether that is new to people.
+    /// - Returns: whether the reason is a new one, which is to be reported.
     mutating func failed(_ path: PathKey, _ code: ResultCode, at now: MonotonicTime) -> Bool {
         guard var candidate = candidates[path], candidate.stage == .sending else { return true }
         let isNew = candidate.lastFailure != code
@@ -66,18 +66,18 @@ extension SettlingFiles {
         return isNew
     }
 
-    /// It was not tried, or nobody knows what became of it: it is among the next again.
+    /// The file was not tried, or its result is unknown: it is sent again.
     mutating func returned(_ path: PathKey, at now: MonotonicTime) {
         guard var candidate = candidates[path], candidate.stage == .sending else { return }
         guard candidate.isStale else { return makeReady(path, candidate) }
-        // Somebody may be writing it: the next look tells.
+        // Another process may be writing to it; the next look will show.
         candidate.stage = .settling
         wait(path, candidate, until: now + candidate.quiet)
     }
 
-    /// All that is being sent.
+    /// All files that are being sent.
     var sending: [PathKey] { candidates.filter { $0.value.stage == .sending }.map(\.key) }
 
-    /// Whether something waits for its turn.
+    /// Whether any file waits to be sent.
     var hasReady: Bool { ready.first != nil }
 }

@@ -1,8 +1,8 @@
 import TransferModel
 
 /// The files of a watch that are to be sent, from the first sign of them to the acknowledgement. A file is ready when
-/// it looked the same twice, with so much time between. Paths are those below the directory. No I/O, no clock: looks
-/// and times come in.
+/// two looks, a given time apart, have shown the same version. Paths are those below the directory. Does no I/O and
+/// reads no clock: looks and times are passed in.
 ///
 /// ```
 ///  noticed ─► settling ─► ready ─► sending ─► (acknowledged: gone from here)
@@ -12,50 +12,50 @@ import TransferModel
 struct SettlingFiles: Sendable {
     typealias Look = SourceFile.Identity
 
-    /// What says that there may be a file to send.
+    /// Why there may be a file to send.
     enum Hint: Sendable {
-        /// It was closed by a writer, or got its name.
+        /// A writer has closed it, or it was moved to this path.
         case complete
-        /// A scan has found it: somebody may have it open and write later.
+        /// A scan has found it; a writer may have it open.
         case found
-        /// It was made: whoever made it may still write.
+        /// It was made, and its writer may not have finished.
         case begun
     }
 
-    /// What a look at a file has come to.
+    /// The result of a look at a file.
     enum Verdict: Equatable, Sendable {
         case waits, ready
-        /// It has changed so often that people should be told; once for each file.
+        /// It has changed so often that people should learn of it; once for each file.
         case keepsChanging
     }
 
     private let settle: Interval
     var candidates: [PathKey: Candidate] = [:]
-    /// By the time of the next look.
+    /// Candidates by the time of their next look.
     var looks = PathHeap()
-    /// By turn; those that keep changing behind all others.
+    /// Candidates in the order in which they are sent; files that keep changing come last.
     var ready = PathHeap()
     var marks: UInt64 = 0
-    /// Those that are not resting.
+    /// Number of candidates that are not resting.
     var active = 0
 
-    /// A file that was made, and not closed by anybody since, rests so many times as long: links have no writer.
+    /// Factor for the time that a new file rests if no writer has closed it since: a hard link never has a writer.
     private static let patienceWithBegun = 10.0
 
-    /// - Parameter settle: between the two looks.
+    /// - Parameter settle: time between the two looks.
     init(settle: Interval) {
         self.settle = settle
     }
 
-    /// Whether nothing is settling, ready or being sent; what rests, rests.
+    /// Whether no file is settling, ready or being sent. Resting files do not count.
     var isIdle: Bool { active == 0 }
 
-    /// When the next look is due.
+    /// When the next look is due; nil if no file waits for one.
     var nextLook: MonotonicTime? { looks.first.map { MonotonicTime(nanoseconds: $0.rank) } }
 
     // MARK: Signs
 
-    /// There may be something to send.
+    /// Notes that there may be a file to send.
     mutating func noticed(_ path: PathKey, _ look: Look, _ hint: Hint, at now: MonotonicTime) -> Verdict {
         let quiet = hint == .begun ? .seconds(settle.seconds * Self.patienceWithBegun) : settle
         guard var candidate = candidates[path] else {
@@ -74,7 +74,7 @@ struct SettlingFiles: Sendable {
             restart(path, &candidate, look, hint, at: now)
             return tellIfNeeded(path, now)
         case .resting where hint == .complete && candidate.lastFailure == Self.kept:
-            // Perhaps that was because somebody had it open for writing.
+            // The source may have been kept because it was open for writing.
             (candidate.stage, candidate.since, active) = (.settling, now, active + 1)
             wait(path, candidate, until: now + candidate.quiet)
         case .ready, .resting: break
@@ -83,13 +83,13 @@ struct SettlingFiles: Sendable {
         return .waits
     }
 
-    /// It is not there any more, or not wanted.
+    /// Forgets a file that is gone, or not wanted.
     mutating func vanished(_ path: PathKey) {
         guard let candidate = candidates.removeValue(forKey: path) else { return }
         if candidate.stage != .resting { active -= 1 }
     }
 
-    /// Nothing of it is there any more. What is being sent still gets its answer.
+    /// Forgets all files, because the directory is gone. Files that are being sent still get their results.
     mutating func clear() {
         for (path, candidate) in candidates where candidate.stage != .sending { vanished(path) }
     }

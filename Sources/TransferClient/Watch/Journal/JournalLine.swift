@@ -1,10 +1,10 @@
 import TransferCodec
 import TransferModel
 
-/// One line of a watch's journal: a path that was acknowledged, with size and time of modification, behind eight digits
-/// of the XXH3 of the rest, so that what is torn or damaged is no line.
+/// One line of a watch's journal: the path of an acknowledged file, with size and modification time, after eight digits
+/// of the XXH3 of the rest, so that an incomplete or damaged line is recognised.
 enum JournalLine {
-    /// The first line of every journal; another version has another one.
+    /// The first line of every journal; it contains the format's version.
     static let header: [UInt8] = Array("transfer watch 1\n".utf8)
 
     private static let sumSize = 8
@@ -24,8 +24,8 @@ enum JournalLine {
         return sum(rest) + rest + [end]
     }
 
-    /// - Parameter line: without its end.
-    /// - Returns: nothing for what `write` has not written.
+    /// - Parameter line: the line without its newline.
+    /// - Returns: nil if `write` has not made the line.
     static func read(_ line: ArraySlice<UInt8>) -> (path: PathKey, file: KnownFiles.File)? {
         let rest = line.dropFirst(sumSize)
         guard line.count > sumSize, rest.first == space, Array(line.prefix(sumSize)) == sum(Array(rest)) else {

@@ -3,14 +3,14 @@ import Glibc
 import TransferModel
 import TransferSystem
 
-/// The file that remembers what a watch has had acknowledged, open and locked: two watches of one directory would send
-/// everything twice. It is only appended to and is never synced. What is lost or damaged of it is asked about again,
-/// which stores nothing twice.
+/// The file that remembers the acknowledged files of a watch, open and locked: two watches of one directory would send
+/// everything twice. Lines are only appended, and never synced. If some are lost or damaged, the server is asked about
+/// these files again, which stores nothing twice.
 ///
-/// Used by one thread.
+/// Used by one thread only.
 final class WatchJournal {
     enum Fault: Error, Equatable {
-        /// Another process has it.
+        /// Another process has locked it.
         case taken
         case failed(SystemError)
     }
@@ -20,13 +20,14 @@ final class WatchJournal {
     private var lines = 0
     private(set) var known = KnownFiles()
 
-    /// Bytes. A million files take a tenth of it; what is longer is not this program's, and is begun anew.
+    /// Bytes at most. A million files take a tenth of it; a longer file was not written by this program, and is
+    /// replaced.
     static let longest = 512 << 20
 
-    /// Lines that say nothing any more, beside as many as say something, before it is written anew.
+    /// Outdated lines, beyond as many as there are files, after which the journal is rewritten.
     private static let mostSurplus = 1024
 
-    /// - Parameter path: of the file; it and its folder are made where they are missing.
+    /// - Parameter path: path of the file, which is made with its folder if it is missing.
     init(_ path: String) throws(Fault) {
         self.path = path
         do throws(SystemError) {
@@ -45,7 +46,8 @@ final class WatchJournal {
         }
     }
 
-    /// Whoever has a copy of the descriptor would keep the lock: a child that is being started, until it executes its program.
+    /// Unlocks explicitly: a child process that is being started has a copy of the descriptor until it executes its
+    /// program, and would keep the lock.
     deinit { flock(descriptor.number, LOCK_UN) }
 
     /// Remembers files, in one write.
@@ -66,17 +68,17 @@ final class WatchJournal {
 
     func finds(_ path: PathKey, _ file: KnownFiles.File) -> Bool { known.finds(path, file) }
 
-    /// A scan went through the whole directory: if too much of the journal says nothing any more, it is written anew.
+    /// To be called when a scan went through the whole directory. Rewrites the journal if too many lines are outdated.
     func endScan() throws(SystemError) {
         var seen = known
         seen.forgetUnseen()
-        // What leaves nothing may be a card that is not in.
+        // If no file was seen, a card may have been removed.
         guard seen.count > 0, lines > 2 * seen.count + Self.mostSurplus else { return }
         known = seen
         try compact()
     }
 
-    /// - Returns: whether all of it was understood.
+    /// - Returns: whether all lines were valid.
     private func read() throws(SystemError) -> Bool {
         guard let file = try OwnFile(reading: path, atMost: Self.longest), !file.isLonger,
             file.content.starts(with: JournalLine.header)
@@ -93,7 +95,7 @@ final class WatchJournal {
         return isWhole
     }
 
-    /// Writes it anew beside itself; the new one is locked before it has the name.
+    /// Writes a new file beside the journal, and locks it before it gets the journal's name.
     private func compact() throws(SystemError) {
         let draft = path + ".new"
         let new = try Self.open(draft, O_RDWR | O_CREAT | O_TRUNC | O_APPEND)
@@ -107,7 +109,8 @@ final class WatchJournal {
         lines = known.count
     }
 
-    /// Whoever had it may have written it anew between the opening and the lock.
+    /// Whether the path still has the file that was opened. Another process may have rewritten the journal before this
+    /// one had the lock.
     private static func isUnder(_ path: String, _ number: Int32) -> Bool {
         var (own, there) = (stat(), stat())
         return fstat(number, &own) == 0 && lstat(path, &there) == 0 && own.st_dev == there.st_dev

@@ -1,7 +1,7 @@
 import Glibc
 import TransferSystem
 
-/// An inotify(7) instance. Never waits.
+/// An inotify(7) instance. No call blocks.
 final class Inotify {
     private let descriptor: Descriptor
 
@@ -12,11 +12,11 @@ final class Inotify {
         descriptor = Descriptor(try system("inotify_init1") { inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC)) })
     }
 
-    /// Can be read when there are events.
+    /// The descriptor, which is readable while there are events.
     var number: Int32 { descriptor.number }
 
-    /// - Returns: the watch; that which the directory has, if it has one.
-    /// - Throws: ENOENT where /proc is not mounted, and what inotify_add_watch(2) says.
+    /// - Returns: the number of the watch; the existing one if the directory has one.
+    /// - Throws: ENOENT if /proc is not mounted, and the errors of inotify_add_watch(2).
     func watch(_ directory: SourceDirectory) throws(SystemError) -> Int32 {
         let path = "/proc/self/fd/\(directory.number)"
         return try system("inotify_add_watch") { inotify_add_watch(number, path, InotifyEvent.mask) }
@@ -26,7 +26,7 @@ final class Inotify {
         _ = inotify_rm_watch(number, watch)
     }
 
-    /// The events of one read.
+    /// The events of one read; may be empty.
     func next() throws(SystemError) -> [InotifyEvent] {
         try withUnsafeTemporaryAllocation(byteCount: Self.readSize, alignment: 8) { (space) throws(SystemError) in
             let count = try nonBlocking("read") { read(number, space.baseAddress, space.count) }

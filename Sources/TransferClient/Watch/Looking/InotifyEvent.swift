@@ -1,27 +1,27 @@
 import Glibc
 
-/// What the kernel tells of a watched directory (inotify(7)).
+/// An event of a watched directory (inotify(7)).
 enum InotifyEvent: Equatable {
     enum Kind: Equatable {
-        /// Somebody who could write has closed it, or it was moved here.
+        /// A process that could write has closed it, or it was moved here.
         case complete
         case created
         case movedAway
     }
 
-    /// Something in the directory of a watch; names are bytes.
+    /// An event of an entry in the directory of a watch. Names may be any bytes.
     case entry(watch: Int32, Kind, isDirectory: Bool, name: [UInt8])
 
     /// The watched directory itself was removed, moved or unmounted.
     case directoryLost(watch: Int32)
 
-    /// The watch is no more.
+    /// The kernel has removed the watch.
     case ended(watch: Int32)
 
-    /// Events were lost.
+    /// Events were lost because the queue was full.
     case overflow
 
-    /// What a directory is watched for.
+    /// The events that a directory is watched for.
     static let mask =
         UInt32(IN_CLOSE_WRITE) | UInt32(IN_MOVED_TO) | UInt32(IN_MOVED_FROM) | UInt32(IN_CREATE)
         | UInt32(IN_DELETE_SELF)
@@ -30,7 +30,7 @@ enum InotifyEvent: Equatable {
     /// Bytes in front of the name.
     private static let headSize = 16
 
-    /// Takes what one read(2) has given apart. What makes no sense ends it.
+    /// Parses the bytes of one read(2), up to the first invalid event.
     static func parse(_ bytes: UnsafeRawBufferPointer) -> [InotifyEvent] {
         var events: [InotifyEvent] = []
         var offset = 0

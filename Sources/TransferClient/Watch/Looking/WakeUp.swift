@@ -2,7 +2,7 @@ internal import CLinux
 import Glibc
 import TransferSystem
 
-/// Wakes a thread that waits in poll(2). Any thread may do so.
+/// Wakes a thread that waits in poll(2). Any thread may call it.
 final class WakeUp: Sendable {
     private let descriptor: Descriptor
 
@@ -10,16 +10,16 @@ final class WakeUp: Sendable {
         descriptor = Descriptor(try system("eventfd") { eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)) })
     }
 
-    /// Can be read when somebody has called.
+    /// The descriptor, which is readable after a call.
     var number: Int32 { descriptor.number }
 
     func call() {
         var one: UInt64 = 1
-        // A counter that is full wakes as well.
+        // If the counter is full, the thread wakes anyway.
         _ = write(number, &one, MemoryLayout<UInt64>.size)
     }
 
-    /// Takes all calls so far.
+    /// Resets all calls so far.
     func take() {
         var count: UInt64 = 0
         _ = read(number, &count, MemoryLayout<UInt64>.size)

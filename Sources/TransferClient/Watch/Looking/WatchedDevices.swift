@@ -1,14 +1,14 @@
 import Glibc
 import TransferSystem
 
-/// The file systems of the directories that are watched: a directory can have others mounted below it, of which the kernel does
-/// not tell everything. Each is asked for its kind once.
+/// The file systems of the watched directories: others may be mounted below the directory, on which the kernel does not
+/// report all changes. The type of each is read once.
 struct WatchedDevices {
     private var known: Set<UInt64> = []
 
-    /// Whether a directory is on a file system that was not seen before, and that others change too.
+    /// Whether a directory is on a file system that was not seen before, and that other machines change too.
     ///
-    /// - Parameter isRemote: tells the kind of the file system that a directory is on.
+    /// - Parameter isRemote: whether other machines may change the file system of a directory.
     mutating func isRemote(
         _ directory: SourceDirectory, by isRemote: (SourceDirectory) -> Bool = FileSystemKind.isRemote
     ) -> Bool {
@@ -16,6 +16,6 @@ struct WatchedDevices {
         return isNew(UInt64(status.st_dev)) && isRemote(directory)
     }
 
-    /// - Parameter device: as stat(2) numbers it.
+    /// - Parameter device: the number from stat(2).
     mutating func isNew(_ device: UInt64) -> Bool { known.insert(device).inserted }
 }

@@ -1,14 +1,14 @@
 import TransferModel
 import TransferSystem
 
-/// The directories of a watch that the kernel tells of, by the numbers of their inotify watches. Used by one thread.
+/// The directories with an inotify watch, by the watch's number. Used by one thread.
 struct WatchedFolders {
     struct Folder {
-        /// Below the watched directory; empty for that itself.
+        /// The path below the watched directory; empty for that itself.
         var relative: String
-        /// What holds in it, but for its ignore file.
+        /// The filter for it without its own ignore file.
         var filter: WalkFilter
-        /// The same with it, once that was needed.
+        /// The filter with the ignore file, once it was needed.
         var resolved: WalkFilter?
         var scan: UInt64
     }
@@ -17,7 +17,7 @@ struct WatchedFolders {
     private var folders: [Int32: Folder] = [:]
     private var scan: UInt64 = 0
 
-    /// - Throws: EMFILE when this user has as many instances as there may be.
+    /// - Throws: EMFILE if this user may have no more inotify instances.
     init() throws(SystemError) {
         inotify = try Inotify()
     }
@@ -35,15 +35,15 @@ struct WatchedFolders {
         for (watch, folder) in folders where folder.scan != scan { end(watch) }
     }
 
-    /// - Throws: ENOSPC when this user has as many watches as there may be, and what else the kernel says.
+    /// - Throws: ENOSPC if this user may have no more watches, or another error of the kernel.
     mutating func add(_ directory: SourceDirectory, _ relative: String, _ filter: WalkFilter) throws(SystemError) {
         let watch = try inotify.watch(directory)
         folders[watch] = Folder(relative: relative, filter: filter, scan: scan)
     }
 
-    /// What holds in a directory, its ignore file included.
+    /// The filter for a directory, including its ignore file.
     ///
-    /// - Returns: nothing where that cannot be read: then nothing of the directory is sent.
+    /// - Returns: nil if the directory or its ignore file cannot be read; then nothing of it is sent.
     mutating func filter(of watch: Int32, in root: SourceRoot, _ ignoreFile: String?) -> WalkFilter? {
         guard let folder = folders[watch] else { return nil }
         if let resolved = folder.resolved { return resolved }
@@ -57,17 +57,17 @@ struct WatchedFolders {
         return resolved
     }
 
-    /// The ignore files have changed.
+    /// To be called when an ignore file has changed.
     mutating func forgetFilters() {
         for watch in folders.keys { folders[watch]?.resolved = nil }
     }
 
-    /// The kernel has ended a watch.
+    /// To be called when the kernel has ended a watch.
     mutating func ended(_ watch: Int32) {
         folders[watch] = nil
     }
 
-    /// Ends the watches of a directory and of all below: it was moved, and they would tell of it by its old path.
+    /// Ends the watches of a directory and of all below: it was moved, and their events would name its old path.
     mutating func endAll(below relative: String) {
         let prefix = Array("\(relative)/".utf8)
         for (watch, folder) in folders

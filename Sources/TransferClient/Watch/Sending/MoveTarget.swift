@@ -6,22 +6,22 @@ import TransferSystem
 
 /// The folder that sources are moved to when they are acknowledged, each under its path below the watched directory.
 ///
-/// Users who can make names in the watched directory may make symbolic links there. So a folder that lies in it is reached from it through
-/// no link, and so is everything below the folder.
+/// Users who can make names in the watched directory may make symbolic links there. So a folder in it, and everything
+/// below that folder, is opened from the watched directory without following links.
 final class MoveTarget: Sendable {
     let path: String
 
-    /// Nil until `obstacle` has found nothing.
+    /// Nil until a call of `obstacle` has succeeded.
     private let found = Locked<Found?>(nil)
 
-    /// The folder when it was looked at. It does not stay open, because then its file system could not be unmounted.
+    /// The folder as it was found. It does not stay open, because then its file system could not be unmounted.
     private struct Found {
         let root: SourceRoot
-        /// Below the watched directory; empty where the folder itself is the root.
+        /// The path below the watched directory; empty if the folder itself is the root.
         let below: String
         let identity: SourceRoot.Identity
 
-        /// - Throws: ESTALE when another folder is there by now.
+        /// - Throws: ESTALE if the path has another folder by now.
         func open() throws(SystemError) -> SourceDirectory {
             let folder = try SourcePlace(below, below: root).openDirectory()
             guard try folder.identity == identity else { throw SystemError(errno: ESTALE, call: "open") }
@@ -29,17 +29,17 @@ final class MoveTarget: Sendable {
         }
     }
 
-    /// Numbered names that are tried.
+    /// Numbered names that are tried at most.
     private static let mostNumbers = 10_000
 
     init(_ path: String) {
         self.path = path.absolutePath
     }
 
-    /// Makes the folder, and looks whether a rename can lead there. To be called before anything is moved, and again for
-    /// another watched directory.
+    /// Makes the folder, and checks that files can be renamed into it. To be called before files are moved, and again
+    /// for another watched directory.
     ///
-    /// - Returns: a sentence that says why nothing can be moved there; nil when it can.
+    /// - Returns: why files cannot be moved there, as a sentence; nil if they can.
     func obstacle(from root: SourceRoot) -> String? {
         let shown = path.escapedForDisplay
         let (own, watched) = (CanonicalPath(path), CanonicalPath(root.path.isEmpty ? "/" : root.path))
@@ -74,7 +74,7 @@ final class MoveTarget: Sendable {
         return Found(root: own, below: "", identity: own.identity)
     }
 
-    /// The path below a directory; nil when it is not there.
+    /// The path below a directory; nil if it is not in it.
     func relative(to directory: String) -> String? {
         let (own, watched) = (CanonicalPath(path), CanonicalPath(directory))
         return own.isWithin(watched) ? Self.below(own.string, watched.string) : nil
@@ -87,9 +87,9 @@ final class MoveTarget: Sendable {
         return String(Substring(path.utf8.dropFirst(prefix.utf8.count)))
     }
 
-    /// Moves the source of an upload, if it is still what was acknowledged. Nothing is replaced.
+    /// Moves the source of an upload, if it is still the acknowledged file. Replaces nothing.
     ///
-    /// - Parameter relative: its path below the watched directory.
+    /// - Parameter relative: the source's path below the watched directory.
     func take(_ report: UploadReport, _ relative: String) -> SourceFate {
         guard let pushed = report.file, let place = report.place else { return .kept("It is no file.") }
         guard let found = found.withLock({ $0 }) else { return .kept("The folder to move to is not there.") }
@@ -100,7 +100,7 @@ final class MoveTarget: Sendable {
             let (folder, moved) = try move(name, from: directory, place, relative, to: target)
             let there = SourcePlace(moved.name, in: folder)
             guard there.identity != pushed else { return .moved(to: "\(path)/\(moved.path)") }
-            // Another process wrote in between. The file goes back, and is sent again.
+            // Another process wrote to it meanwhile. The file goes back, and is sent again.
             try Self.rename(moved.name, in: folder, to: name, in: directory)
             return .kept(Self.changed)
         } catch {
@@ -121,14 +121,14 @@ final class MoveTarget: Sendable {
         }
     }
 
-    /// - Returns: the folder that it is in by then, and its name and path there.
+    /// - Returns: the folder that contains the file now, and its name and path there.
     private func move(
         _ name: String, from directory: SourceDirectory, _ place: SourcePlace, _ relative: String,
         to target: SourceDirectory
     ) throws(SystemError) -> (folder: SourceDirectory, moved: (name: String, path: String)) {
         let parent = Self.parent(of: relative)
         let folder = try Self.makeFolder(parent, in: target) { path throws(SystemError) in
-            // A folder that is made gets no more rights than the one that the file comes from.
+            // A new folder gets no more permissions than the folder that the file comes from.
             guard let root = place.root else { return 0o700 }
             return try root.opened().directory(path).status().st_mode & 0o777
         }
@@ -148,9 +148,9 @@ final class MoveTarget: Sendable {
         path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? ""
     }
 
-    /// Makes a folder below a directory, with those above it, or opens what is there.
+    /// Makes a folder below a directory, with those above it, or opens the existing one.
     ///
-    /// - Parameter permissions: of one of these folders, by its path below the directory.
+    /// - Parameter permissions: the permissions for each of these folders, by its path below the directory.
     private static func makeFolder(
         _ path: String, in directory: SourceDirectory, _ permissions: (String) throws(SystemError) -> mode_t
     ) throws(SystemError) -> SourceDirectory {
@@ -165,14 +165,14 @@ final class MoveTarget: Sendable {
         return try above.makeDirectory(name, permissions: try permissions(path))
     }
 
-    /// - Throws: EEXIST when there is something.
+    /// - Throws: EEXIST if the new name is taken.
     private static func rename(
         _ old: String, in directory: SourceDirectory, to new: String, in folder: SourceDirectory
     ) throws(SystemError) {
         do throws(SystemError) {
             try directory.rename(old, to: new, in: folder)
         } catch {
-            // File systems such as NFS cannot rename without replacing, and can link.
+            // File systems such as NFS cannot rename without replacing, but can make hard links.
             guard error.errno == EINVAL || error.errno == ENOSYS else { throw error }
             try directory.relink(old, to: new, in: folder)
         }

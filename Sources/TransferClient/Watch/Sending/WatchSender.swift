@@ -2,17 +2,17 @@ import TransferIO
 import TransferModel
 import TransferSystem
 
-/// Pushes one batch of a watch after the other, and does with the sources of what is acknowledged what was wanted. What
-/// comes of it waits to be taken by the thread of the watch.
+/// Pushes the batches of a watch, one after the other, and removes or moves the sources that are acknowledged. Its news
+/// waits for the watch's thread.
 final class WatchSender: Sendable {
-    /// What a push tells the thread of a watch.
+    /// What a push reports to the thread of a watch.
     enum News: Sendable {
         case connected
         case lost(reason: String)
         case notice(String)
-        /// Uploads that have ended, with what became of their sources.
+        /// Uploads that have ended, and what was done with their sources.
         case finished([(report: UploadReport, fate: SourceFate)])
-        /// The push is over.
+        /// The push has ended; with a failure if not all of it was done.
         case ended(TransferFailure?)
     }
 
@@ -28,15 +28,15 @@ final class WatchSender: Sendable {
     private let directory: String
     private let wake: WakeUp
     private let state = Locked(State())
-    /// All pushes of a watch are one command for the server: none of its files gives way to another one.
+    /// All pushes of a watch are one command for the server, so that none of the watch's files replaces another one.
     private let command = UInt64.random(in: .min ... .max)
 
-    /// Reports whose sources are looked at together.
+    /// Reports whose sources are handled together.
     private static let reportsAtOnce = 256
 
     /// - Parameters:
-    ///   - moveTarget: takes what is acknowledged; nil where it is not moved.
-    ///   - directory: the watched one, without a slash at its end.
+    ///   - moveTarget: the folder for acknowledged files; nil if they are not moved.
+    ///   - directory: the watched directory, without a slash at its end.
     ///   - wake: called when there is news.
     init(
         _ client: TransferClient, _ afterwards: WatchOptions.Afterwards, _ moveTarget: MoveTarget?, _ directory: String,
@@ -49,11 +49,10 @@ final class WatchSender: Sendable {
         self.wake = wake
     }
 
-    /// Sends files, or only looks whether the server answers where there are none.
+    /// Sends files; with no files, only finds out whether the server answers.
     ///
     /// - Parameters:
-    ///   - files: by their paths below the watched directory, with what they looked like when they rested.
-    ///     Nothing else is sent.
+    ///   - files: paths below the watched directory, each with the version that has settled. No other version is sent.
     ///   - root: the watched directory.
     func send(_ files: [(path: PathKey, look: SourceFile.Identity?)], of root: SourceRoot) {
         let uploads = files.map { path, look in
@@ -70,7 +69,7 @@ final class WatchSender: Sendable {
         Task(executorPreference: client.requestContext.loop) { await self.follow(events) }
     }
 
-    /// Takes what has come since.
+    /// Takes the news since the last call.
     func takeNews() -> [News] {
         state.withLock { state in
             defer { state.news = [] }
@@ -78,7 +77,7 @@ final class WatchSender: Sendable {
         }
     }
 
-    /// Sends nothing more. What is acknowledged still comes as news.
+    /// Stops sending. Files that are acknowledged still become news.
     func stop() {
         let events = state.withLock { state in
             state.isStopped = true
@@ -136,12 +135,12 @@ final class WatchSender: Sendable {
         [.committed, .alreadyStored].contains(report.result)
     }
 
-    /// Of what a server of another kind says that it has.
+    /// The fate of a source that a server of another kind has stored without verifying it.
     private var unverified: SourceFate {
         afterwards == .stays ? .left : .kept("The server has not said that it has compared it.")
     }
 
-    /// - Returns: one for each, in their order.
+    /// - Returns: one for each report, in order.
     private func fates(of stored: [UploadReport]) async -> [SourceFate] {
         switch afterwards {
         case .stays: return stored.map { _ in .left }
