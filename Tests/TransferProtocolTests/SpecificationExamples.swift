@@ -12,9 +12,6 @@ enum SpecificationExamples {
     private static let digest = Digest(
         .xxh128,
         [0xB5, 0xE9, 0xC1, 0xAD, 0x07, 0x1B, 0x3E, 0x7F, 0xC7, 0x79, 0xCF, 0xAA, 0x5E, 0x52, 0x38, 0x18])
-    private static let zeros = Digest(
-        .xxh128,
-        [0x34, 0x00, 0x1A, 0xE2, 0xF9, 0x47, 0xE7, 0x73, 0x16, 0x5F, 0x45, 0x3A, 0x5F, 0x35, 0xC4, 0x59])
     private static let version = FileVersion(high: 0x0A0B_0C0D_0E0F_1011, low: 0x1213_1415_1617_1819)
     private static let entry = ListedEntry(
         .file, name: "hello.txt", size: 5, modified: .init(seconds: 1_767_225_600, nanoseconds: 500_000_000),
@@ -35,9 +32,6 @@ enum SpecificationExamples {
             + "0000000301b5e9c1ad071b3e7fc779cfaa5e523818000f6e6f7465732f68656c6c6f2e747874000f3139322e302e322e"
             + "373a3530303030027261f8d0902049d45ee0285270b3cd1fdc6fa69ba9a0582e417968b146bbc367490a3fb0cb03a981"
             + "a16686a8c1abeb582451f59b902d3ab64788c3eb5fbaeb75")
-
-    /// The public key of RFC 8032, section 7.1, test 1.
-    private static let serverKey = bytes("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a")
 
     private static func bytes(_ hexadecimal: String) -> [UInt8] {
         stride(from: 0, to: hexadecimal.utf8.count, by: 2).map { offset in
@@ -64,17 +58,7 @@ enum SpecificationExamples {
                 "`result` that acknowledges it as `committed`:",
                 result(UploadResult(id: id, code: .committed, isDurable: true, size: 5, digest: digest))
             ),
-            (
-                "`result` when the content was there already as `notes/hello-1.txt`:",
-                result(
-                    UploadResult(
-                        id: id, code: .alreadyStored, isDurable: true, size: 5, digest: digest,
-                        storedPath: "notes/hello-1.txt"))
-            ),
-            (
-                "`welcome` of a server that gives receipts:",
-                Conversation { $0.append(.welcome(Welcome(agent: "transfer/1.0", serverKey: serverKey))) }
-            ),
+            ("`goodbye`:", Conversation { $0.append(.goodbye(Goodbye(.committed))) }),
             (
                 "`receipts` behind three results, of which the second is the one that acknowledges `notes/hello.txt`:",
                 Conversation {
@@ -108,31 +92,8 @@ enum SpecificationExamples {
                 Conversation { $0.append(headerOf: 65_536) }
             ),
             (
-                "`result` that refuses the connection of a client of version 1:",
-                result(UploadResult(versionFault))
-            ),
-            (
-                "`result` that asks to come back in a second:",
-                result(UploadResult(id: id, code: .busy, message: "Out of memory.", retryAfter: 1_000))
-            ),
-            (
                 "`resume`, a file of 8 GiB:",
                 Conversation { $0.append(.resume(Begin(id: id, path: "xy", size: 8 << 30, scope: .multipart))) }
-            ),
-            (
-                "`begin` and `abort` that take the same file back:",
-                Conversation {
-                    $0.append(.begin(Begin(id: id, path: "xy", size: 8 << 30, scope: .multipart)))
-                    $0.append(.abort)
-                }
-            ),
-            (
-                "`have`, the blocks 7 and 8:",
-                Conversation { $0.append(.have(Have(id: id, first: 7, digests: [digest, zeros]))) }
-            ),
-            (
-                "`lookup` of two uploads:",
-                Conversation { $0.append(.lookup(Lookup([id, otherID], digest: .xxh128))) }
             ),
             (
                 "`result` and `unknown`, which answer it: the server has the first and not the second:",
@@ -171,42 +132,10 @@ enum SpecificationExamples {
                     $0.append(.end(End(size: 5, digest: digest)))
                 }
             ),
-            (
-                "`fetch` that goes on behind the first block of another file, and `cancel` of it:",
-                Conversation {
-                    $0.append(.fetch(FetchRequest(id: 3, path: "xy", offset: 4 << 20, version: version)))
-                    $0.append(.cancel(3))
-                }
-            ),
-            (
-                "`remove` of the file, and `outcome`:",
-                Conversation {
-                    $0.append(.remove(RemoveRequest(id: 4, path: "notes/hello.txt")))
-                    $0.append(.outcome(Outcome(id: 4, code: .completed, isDurable: true, count: 1)))
-                }
-            ),
-            (
-                "`ping` and `goodbye`:",
-                Conversation {
-                    $0.append(.ping(7))
-                    $0.append(.goodbye(Goodbye(.committed)))
-                }
-            ),
         ]
     }
 
     private static func result(_ result: UploadResult) -> Conversation {
         Conversation { $0.append(.result(result)) }
-    }
-
-    /// As the parser itself words it.
-    private static var versionFault: ProtocolFault {
-        do throws(ProtocolFault) {
-            var parser = FrameParser()
-            _ = try parser.next([0, 1])
-            preconditionFailure("a frame of version 1 was taken")
-        } catch {
-            return error
-        }
     }
 }

@@ -13,12 +13,13 @@ import TransferTestSupport
     }
 
     @Test func functionCodes() {
-        let rows = document.table(below: "### Function codes").map { Array($0.prefix(2)) }
+        let rows = document.columns(in: "text", below: "### Function codes").joined().map { Array($0.prefix(2)) }
         #expect(rows == FunctionCode.allCases.map { ["\($0.rawValue)", "\($0)"] })
     }
 
     @Test func limits() {
-        let rows = document.table(below: "### Limits").map { [$0[0], $0[1].filter { $0 != "," }] }
+        let rows = document.columns(in: "text", below: "### Limits").joined()
+            .map { [$0[0], $0[1].filter { $0 != "," }] }
         let limits: [(String, UInt64)] = [
             ("blockSize", UInt64(Limits.blockSize)), ("pieceSize", UInt64(Limits.pieceSize)),
             ("dataBody", UInt64(Limits.dataBody)),
@@ -34,16 +35,28 @@ import TransferTestSupport
         #expect(rows == limits.map { [$0, "\($1)"] })
     }
 
-    @Test func resultCodes() {
-        let rows = document.table(below: "## Result codes").map { Array($0.prefix(5)) }
-        let expected = ResultCode.all.map { code, name in
-            ["\(code.rawValue)", name, "\(code.class)", code.isRetryable ? "yes" : "no", "\(code.exitCode)"]
-        }
-        #expect(rows == expected)
+    @Test func resultCodes() throws {
+        let blocks = document.columns(in: "text", below: "## Result codes")
+        try #require(blocks.count == 2)
+        #expect(
+            blocks[1].map { Array($0.prefix(3)) }
+                == ResultCode.all.map { code, name in
+                    ["\(code.rawValue)", name, code.isRetryable ? "yes" : "no"]
+                })
+        #expect(
+            blocks[0]
+                == (0...6).map { number in
+                    let codes = ResultCode.all.filter { $0.code.rawValue / 100 == number }
+                    let usual = codes[0].code.exitCode
+                    let others = codes.filter { $0.code.exitCode != usual }.map { code, name in
+                        ", but \(code.exitCode) for \(name)"
+                    }
+                    return ["\(number)", "\(codes[0].code.class)", "exit \(usual)" + others.joined()]
+                })
     }
 
     @Test func optionalFields() {
-        let rows = document.tables(below: "### Optional fields").last?.dropFirst().map { Array($0.prefix(2)) }
+        let rows = document.columns(in: "text", below: "### Optional fields").last?.map { Array($0.prefix(2)) }
         let tags: [(FieldTag, String)] = [
             (.agent, "agent"), (.serverName, "serverName"), (.message, "message"), (.storedPath, "storedPath"),
             (.retryAfter, "retryAfter"), (.run, "run"), (.serverKey, "serverKey"), (.receipt, "receipt"),
@@ -81,13 +94,10 @@ import TransferTestSupport
     }
 
     @Test func digests() throws {
-        let tables = document.tables(below: "## Digests")
+        let blocks = document.columns(in: "text", below: "## Digests")
         #expect(
-            tables.first?.dropFirst().map { Array($0.prefix(2)) }
-                == DigestAlgorithm.allCases.map {
-                    ["\($0.rawValue)", $0.name]
-                })
-        for row in try #require(tables.last).dropFirst() {
+            blocks.first?.map { Array($0.prefix(2)) } == DigestAlgorithm.allCases.map { ["\($0.rawValue)", $0.name] })
+        for row in try #require(blocks.last) {
             let algorithm = try #require(DigestAlgorithm.allCases.first { $0.name == row[1] })
             #expect(row[2].count == 2 * algorithm.function.size)
         }
@@ -104,13 +114,13 @@ import TransferTestSupport
         #expect(rows.last == ["minimum rate", "1,024 bytes/s over \(Int(Liveness.rateWindow.seconds)) s"])
     }
 
-    /// Every field of a byte table begins where the one before it ends.
-    @Test func byteTablesHaveNoGaps() {
-        let tables = document.tables.filter { $0.first?.prefix(2) == ["offset", "size"] }
-        #expect(tables.count == 38)
-        for table in tables {
-            var end: Int? = 0
-            for row in table.dropFirst() {
+    /// Every field of a layout begins where the one before it ends. The id in front of requests and answers is said once for all.
+    @Test func layoutsHaveNoGaps() {
+        let layouts = document.columns(in: "bytes")
+        #expect(layouts.count == 29)
+        for layout in layouts {
+            var end = layout.first.flatMap { $0[0] == "4" ? 4 : 0 }
+            for row in layout {
                 #expect(row[0] == end.map(String.init) ?? "…", "\(row)")
                 end = end.flatMap { start in Int(row[1]).map { start + $0 } }
             }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A Markdown file as far as the tests look into it: its tables and its hex examples.
+/// A Markdown file as far as the tests look into it: its tables, its blocks in columns and its hex examples.
 package struct MarkdownDocument {
     /// Bytes that the document shows, and the line that says what they are.
     package struct Example {
@@ -47,6 +47,29 @@ package struct MarkdownDocument {
         return Self.tables(lines[(start + 1)...].prefix { !$0.hasPrefix("#") })
     }
 
+    /// The fenced blocks with a mark, each as rows of columns, between which two or more spaces stand.
+    ///
+    /// - Parameter heading: only those below it, up to the next heading; nil for the whole document.
+    package func columns(in mark: String, below heading: String? = nil) -> [[[String]]] {
+        var rest = lines[...]
+        if let heading {
+            guard let start = lines.firstIndex(of: heading) else { return [] }
+            rest = lines[(start + 1)...].prefix { !$0.hasPrefix("#") }
+        }
+        var blocks: [[[String]]] = []
+        while let line = rest.popFirst() {
+            guard line.hasPrefix("```") else { continue }
+            let block = rest.prefix { $0 != "```" }
+            rest = rest.dropFirst(block.count + 1)
+            if line == "```" + mark { blocks.append(block.map(Self.columns)) }
+        }
+        return blocks
+    }
+
+    private static func columns(_ line: String) -> [String] {
+        line.split(separator: "  ").map { $0.drop { $0 == " " } }.filter { !$0.isEmpty }.map(String.init)
+    }
+
     /// All tables of the document, each with its head.
     package var tables: [[[String]]] { Self.tables(lines[...]) }
 
@@ -88,8 +111,22 @@ package struct MarkdownDocument {
         }
     }
 
+    /// The bytes of a line: hexadecimal, `AA*3` for a byte three times, or text between single quotes, in which `\n` and `\r` are line feed
+    /// and carriage return. What follows `#` is a comment.
     private static func bytes(_ line: String) -> [UInt8] {
-        line.prefix { $0 != "#" }.split(separator: " ").map { UInt8($0, radix: 16) ?? 0 }
+        if line.hasPrefix("'"), let end = line.lastIndex(of: "'") {
+            let text = line[..<end].dropFirst().replacing("\\r", with: "\r").replacing("\\n", with: "\n")
+            return Array(text.utf8)
+        }
+        return line.prefix { $0 != "#" }.split(separator: " ").flatMap(byteRun)
+    }
+
+    private static func byteRun(_ token: Substring) -> [UInt8] {
+        let parts = token.split(separator: "*")
+        if parts.count == 2, let byte = UInt8(parts[0], radix: 16), let count = Int(parts[1]) {
+            return [UInt8](repeating: byte, count: count)
+        }
+        return stride(from: 0, to: token.utf8.count, by: 2).map { UInt8(token.dropFirst($0).prefix(2), radix: 16) ?? 0 }
     }
 
     package static func read(_ path: some StringProtocol) -> String? {
