@@ -469,16 +469,24 @@ def make_sealed() -> None:
         keep("sealing", bytes([5, *changes]))
 
 
+def example_line(line: str) -> bytes:
+    """The bytes of a line of an example, as Sources/TransferClassic/classic.md describes it."""
+    if line.startswith("'"):
+        text = line[1 : line.rindex("'")]
+        return text.replace("\\r", "\r").replace("\\n", "\n").encode()
+    tokens = (token.split("*") for token in line.split("#")[0].split())
+    return b"".join(bytes.fromhex(token[0]) * (int(token[1]) if token[1:] else 1) for token in tokens)
+
+
 def make_dialects() -> None:
-    """The examples of the document, each alone and all of a framing in a row."""
+    """The examples of the pages of framings, each alone and all of a framing in a row."""
     caption = re.compile(r"From the client, `(\w+)")
     streams: dict[str, list[bytes]] = {name: [] for name in DIALECTS}
-    text = (HERE.parent / "docs/reference/dialects.md").read_text()
-    for before, block in re.findall(r"([^\n]+)\n\n```hex\n(.*?)```", text, re.DOTALL):
-        found = caption.match(before)
-        if found:
-            digits = "".join(line.split("#")[0] for line in block.splitlines())
-            streams[found[1]].append(bytes.fromhex(digits))
+    for page in sorted((HERE.parent / "Sources/TransferClassic/Framings").glob("*/*.md")):
+        for before, block in re.findall(r"([^\n]+)\n\n```hex\n(.*?)```", page.read_text(), re.DOTALL):
+            found = caption.match(before)
+            if found:
+                streams[found[1]].append(b"".join(map(example_line, block.splitlines())))
     for number, name in enumerate(DIALECTS):
         for stream in [*streams[name], b"".join(streams[name])]:
             keep("dialects", bytes([number, 0, number]) + stream)

@@ -3,7 +3,7 @@ import TransferClassic
 import TransferModel
 import TransferTestSupport
 
-/// An example of `docs/reference/dialects.md`: who sends it, in which framing, and what it is read as.
+/// An example of the page of a framing, beside its code: who sends it, in which framing, and what it is read as.
 struct DialectExample {
     let isOfClient: Bool
     let framing: ClassicFraming
