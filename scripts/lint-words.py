@@ -118,7 +118,7 @@ def short_comments(file: Path) -> Iterator[tuple[int, str]]:
     lines = file.read_text().split("\n")
     for index, line in enumerate(lines):
         text = line.strip()
-        if not text.startswith("/// ") or any(
+        if not text.startswith("/// ") or text.startswith("/// - ") or any(
             near.strip().startswith("///") for near in (lines[index - 1 : index] + lines[index + 1 : index + 2])
         ):
             continue

@@ -1,24 +1,25 @@
-/// One of the wires that programs from before this protocol speak; `docs/reference/dialects.md` describes them. The server, the client
-/// and the command line know a framing by this value alone: another one is a file in `Framings`, with what the framing says
-/// and a value of this type, and a row of `standard`.
+/// One of the wires of older programs; `docs/reference/dialects.md` lists them. The server, the client and the command
+/// line know a framing only by this value: a new framing is a file in `Framings` with its conversation and a value of
+/// this type, and a row of `standard`.
 package struct ClassicFraming: Sendable {
-    /// The name that people choose it by.
+    /// The name by which users choose it.
     package let name: String
 
-    /// The port that its programs have built in, where there is one.
+    /// The port that its programs have built in; nil without one.
     package let defaultPort: UInt16?
 
-    /// Bytes that must be shown at once for each step to be taken, on both sides: the longest thing that is only taken whole.
+    /// Bytes that must be available at once for each step on both sides: the size of the longest item that is only
+    /// taken whole.
     package let window: Int
 
-    /// What people can choose about it.
+    /// The options that users can set.
     package let options: [Option]
 
-    /// What the server says to clients that have names and send to one another; nil where they have none. Such clients say
-    /// that they are there as long as they are, so silence of any of them is a fault at any time.
+    /// The messages of the server to clients that have names and send to one another; nil if clients have no names.
+    /// Such clients send signs of life as long as they run, so silence is a fault at any time.
     package let chat: (any ClassicChat.Type)?
 
-    /// Whether this client can send content compressed.
+    /// Whether our client can send compressed content.
     package let isCompressible: Bool
 
     private let makeConversation: @Sendable () -> any ClassicConversation
@@ -26,7 +27,7 @@ package struct ClassicFraming: Sendable {
 
     /// - Parameters:
     ///   - conversation: makes the server's side of a connection.
-    ///   - client: makes the client's side; nil where this program has none.
+    ///   - client: makes the client's side; nil if this program has none.
     package init(
         _ name: String, port: UInt16? = nil, window: Int, options: [Option] = [], chat: (any ClassicChat.Type)? = nil,
         isCompressible: Bool = false, conversation: @escaping @Sendable () -> any ClassicConversation,
@@ -38,25 +39,25 @@ package struct ClassicFraming: Sendable {
 
     package var isChat: Bool { chat != nil }
 
-    /// Whether `client` makes one.
+    /// Whether this program has a client for the framing.
     package var hasClient: Bool { makeClient != nil }
 
     /// The server's side of one connection.
     package func conversation() -> any ClassicConversation { makeConversation() }
 
-    /// The client's side of one connection; nil where this program has none.
+    /// The client's side of one connection; nil if this program has none.
     package func client(_ party: ClassicParty = ClassicParty()) -> (any ClassicClient)? { makeClient?(party) }
 }
 
-/// What a person has chosen for the client's side of a framing.
+/// The user's choices for the client's side of a framing.
 package struct ClassicParty: Sendable {
-    /// What the client calls itself, where the framing says it: UTF-8 of 1 to 255 bytes without NUL.
+    /// The name of the client, if the framing carries it: UTF-8 of 1 to 255 bytes without NUL.
     package let sender: String
 
-    /// Whom uploads are for, where the framing says it: the same, or empty.
+    /// The name of the recipient, if the framing carries it: the same, or empty.
     package let recipient: String
 
-    /// Whether content that shrinks is sent compressed; for framings that are `isCompressible`.
+    /// Whether to compress content that becomes smaller; for framings that are `isCompressible`.
     package let isCompressed: Bool
 
     package init(sender: String = "transfer", recipient: String = "", isCompressed: Bool = false) {
@@ -67,17 +68,17 @@ package struct ClassicParty: Sendable {
 // MARK: The table
 
 extension ClassicFraming {
-    /// What the programs speak that there are, each with its usual options.
+    /// The framings of the known programs, each with its default options.
     package static let standard: [ClassicFraming] = [header7, sized(), tagged37, jsonline, text]
 
-    /// Something that people can choose, as `total=content`.
+    /// An option that users can set, such as `total=content`.
     package struct Option: Sendable {
         package let name: String
 
-        /// The value to choose where it isn't the usual one, and when: `total=content where …`.
+        /// The non-default value, and when to choose it: `total=content where …`.
         package let help: String
 
-        /// The values that there are, each with the framing that it makes.
+        /// The possible values, each with the framing that it selects.
         fileprivate let values: [(name: String, framing: @Sendable () -> ClassicFraming)]
 
         package init(
@@ -87,17 +88,17 @@ extension ClassicFraming {
         }
     }
 
-    /// What cannot be made of a name and options; a sentence.
+    /// An unknown name, option or value, described by a sentence.
     package struct Fault: Error, Equatable, Sendable {
         package let message: String
     }
 
-    /// The framing of that name.
+    /// Looks up a framing by its name.
     ///
     /// - Parameters:
-    ///   - options: the last of two with one name counts.
-    ///   - table: the framings that there are.
-    /// - Throws: `Fault` for another name, option or value.
+    ///   - options: of two options with one name, the last one counts.
+    ///   - table: the known framings.
+    /// - Throws: `Fault` for an unknown name, option or value.
     package init(
         name: String, options: [(name: String, value: String)] = [], in table: [ClassicFraming] = standard
     ) throws(Fault) {

@@ -1,56 +1,56 @@
 package import TransferModel
 
-/// What a client says and hears on one connection of a classic framing, one upload after the other. It does no I/O and reads
-/// no clock, as `ClassicConversation`, which is the other side of it.
+/// The client's side of one connection of a classic framing, which sends one upload after the other. It does no I/O and
+/// reads no clock; `ClassicConversation` is the server's side.
 ///
 /// The order of calls: `begin`, `content` for each piece, then `end`, or `abort` instead; then the next upload. `heartbeat` and
 /// `next` may come between any two of them, `farewell` comes last.
 package protocol ClassicClient: Sendable {
-    /// Whether the size of an upload has to be known when it begins.
+    /// Whether the size of an upload must be known when it begins.
     var wantsSize: Bool { get }
 
-    /// Whether the other side says what became of an upload.
+    /// Whether the server answers an upload.
     var isAnswered: Bool { get }
 
-    /// Whether `end` wants the SHA-256 of the content.
+    /// Whether `end` needs the SHA-256 of the content.
     var hasDigests: Bool { get }
 
-    /// Bytes of content in one piece; nil for any number.
+    /// The most bytes of content in one piece; nil for any number.
     var longestPiece: Int? { get }
 
-    /// How long to wait between two signs of life; nil where the framing has none.
+    /// The time between two signs of life; nil if the framing has none.
     ///
-    /// - Parameter silence: how long a server may be silent.
+    /// - Parameter silence: the longest time that a server may be silent.
     func heartbeatInterval(silence: Interval) -> Interval?
 
-    /// A sign of life, which also comes first on a connection; empty where the framing has none at this place.
+    /// A sign of life, which is also sent first on a connection; empty if the framing has none at this point.
     func heartbeat(isInUpload: Bool) -> [UInt8]
 
-    /// What stands in front of the content.
+    /// The bytes before the content.
     ///
     /// - Parameter upload: without sender and recipient.
-    /// - Throws: `unsuitable` for what the framing cannot carry.
+    /// - Throws: `unsuitable` if the framing cannot carry the upload.
     func begin(_ upload: ClassicUpload) throws(Failure) -> [UInt8]
 
-    /// Content as it travels.
+    /// The bytes that carry a piece of content.
     func content(_ piece: [UInt8], of number: UInt64) -> [UInt8]
 
-    /// What stands behind the content; may be empty.
+    /// The bytes after the content; may be empty.
     func end(_ number: UInt64, size: UInt64, sha256: [UInt8]?) -> [UInt8]
 
-    /// Takes an upload back that has not ended; nil where the framing has no words for it.
+    /// Cancels an upload that has not ended; nil if the framing has no message for it.
     func abort(_ number: UInt64, reason: String) -> [UInt8]?
 
-    /// What comes last on a connection; may be empty.
+    /// The last bytes on a connection; may be empty.
     var farewell: [UInt8] { get }
 
-    /// Takes one step of what the server says, by the rules of `ClassicConversation.next`.
+    /// Parses one step of the server's bytes, by the rules of `ClassicConversation.next`.
     ///
-    /// - Throws: `ClassicFault` for what no server says.
+    /// - Throws: `ClassicFault` for bytes that no server may send.
     mutating func next(_ bytes: RawSpan) throws(ClassicFault) -> (answer: ClassicAnswer, consumed: Int)
 }
 
-/// A framing whose uploads are a head with the size, and the content as it is.
+/// Defaults for a framing whose uploads are a head with the size, followed by the plain content.
 extension ClassicClient {
     package var wantsSize: Bool { true }
     package var hasDigests: Bool { false }
@@ -64,39 +64,39 @@ extension ClassicClient {
     package func abort(_ number: UInt64, reason: String) -> [UInt8]? { nil }
 }
 
-/// What a server says to a client.
+/// A step of the server's bytes.
 package enum ClassicAnswer: Equatable, Sendable {
-    /// The bytes end before the next thing is complete; nothing was consumed.
+    /// The next item is not complete; no bytes were consumed.
     case needsMore
     /// A sign of life, or bytes that are skipped.
     case nothing
-    /// Something to send: the answer to a ping.
+    /// Bytes to send: the answer to a ping.
     case reply([UInt8])
-    /// A sentence of the server's own, which is why it has refused something.
+    /// A sentence of the server with the reason why it has refused an upload.
     case remark(String)
-    /// It has the upload, and says nothing else about it than what it is; nil where it doesn't say that either.
+    /// The server has the upload, and states at most its kind; nil if it does not state that.
     case stored(ContentKind?)
-    /// It doesn't have the upload, and doesn't say why.
+    /// The server does not have the upload, and gives no reason.
     case failed
-    /// What became of an upload: its number, or 0 when it is about the whole conversation, which then ends.
+    /// The result of an upload with its number; 0 stands for the whole conversation, which then ends.
     case result(id: UInt64, ClassicResult)
-    /// The server is done.
+    /// The server ends the conversation.
     case close
 }
 
-/// What a server says to clients that have names and send to one another.
+/// The messages of a server to clients that have names and send to one another.
 package protocol ClassicChat: Sendable {
-    /// The name of the server in messages that answer no upload.
+    /// The server's name in its own messages.
     static var server: String { get }
 
-    /// Whether a body can be handed on.
+    /// Whether a body can be forwarded to a client.
     static func carries(_ kind: ContentKind, size: UInt64) -> Bool
 
-    /// What the server puts in front of a body that it hands on.
+    /// The head of a body that the server forwards.
     ///
     /// - Parameters:
-    ///   - kind: of the body, one that it carries.
-    ///   - source: the client that it comes from.
-    ///   - size: bytes of the body.
+    ///   - kind: the kind of the body, which the framing carries.
+    ///   - source: the name of the sending client.
+    ///   - size: the size of the body in bytes.
     static func forwarded(_ kind: ContentKind, from source: String, size: UInt64) -> [UInt8]
 }

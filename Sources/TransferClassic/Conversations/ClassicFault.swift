@@ -1,15 +1,14 @@
 package import TransferModel
 
-/// What a peer did that its framing does not allow. The connection ends with it.
+/// A violation of the framing's rules by the peer. The connection ends with it.
 package struct ClassicFault: Error, Equatable, Sendable {
-    /// Says which rule was broken.
+    /// The result code for the rule that was broken.
     package let code: ResultCode
 
-    /// A sentence for people.
+    /// A sentence for users that says what was wrong.
     package let message: String
 
-    /// What the fault is about, in the words of the framing: the id of an upload, or the type that a header gave. 0 where
-    /// there is none.
+    /// The ID of the upload, or the type in a header, that the fault is about; 0 if unknown.
     package let reference: UInt64
 
     package init(_ code: ResultCode, _ message: String, reference: UInt64 = 0) {

@@ -1,24 +1,24 @@
-/// What one step of a conversation found. Of an upload come `begin`, then any number of `content` or `decoded`, then `end`
-/// or `abort`, and nothing of another upload between them.
+/// One step of a conversation. An upload is `begin`, any number of `content` or `decoded`, then `end` or `abort`, with
+/// no step of another upload in between.
 package enum ClassicStep: Equatable, Sendable {
-    /// The bytes end before the next thing is complete; nothing was consumed.
+    /// The next item is not complete; no bytes were consumed.
     case needsMore
-    /// A sign of life that means nothing, or bytes that are skipped.
+    /// A sign of life without a meaning, or skipped bytes.
     case nothing
-    /// The client says its name: UTF-8 of 1 to 255 bytes without NUL.
+    /// The client states its name: UTF-8 of 1 to 255 bytes without NUL.
     case present(name: String)
-    /// An upload begins.
+    /// The beginning of an upload.
     case begin(ClassicUpload)
-    /// Content as it travelled, where it lies in the bytes that were shown; never empty.
+    /// Plain content, as a range of the passed bytes; never empty.
     case content(Range<Int>)
-    /// Content that had to be decoded; never empty, at most 48 KiB, but for a text that was one message.
+    /// Decoded content; never empty, and at most 48 KiB, except for a text in one message.
     case decoded([UInt8])
-    /// The upload is whole as far as the client says.
+    /// The client has sent all of the upload.
     case end(ClassicEnd)
-    /// The client takes the upload back.
+    /// The client cancels the upload.
     case abort
-    /// Something to send, in front of answers that come later.
+    /// Bytes to send before any later answer.
     case reply([UInt8])
-    /// The client says that it is done. What comes behind it is not looked at.
+    /// The client ends the conversation. Bytes after this are ignored.
     case close
 }

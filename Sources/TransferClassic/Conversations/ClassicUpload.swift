@@ -2,23 +2,23 @@ package import TransferModel
 
 /// An upload as a client of a classic framing declares it.
 package struct ClassicUpload: Equatable, Sendable {
-    /// The client's own id for it where the framing has one (1 to 2^53); otherwise 1 for the first of the connection, and
-    /// so on.
+    /// The client's ID for the upload if the framing has one (1 to 2^53); otherwise 1 for the first of the connection,
+    /// and so on.
     package let number: UInt64
 
-    /// The name as it was told, which can be anything: `ClassicName.told` checks it.
+    /// The name as the client sent it, unchecked: `ClassicName.told` checks it.
     package let name: [UInt8]?
 
-    /// What the client says it is; nothing where it doesn't.
+    /// The kind that the client states; nil if it states none.
     package let kind: ContentKind?
 
-    /// Bytes of content, where that is known before.
+    /// The size of the content in bytes; nil if it is not known in advance.
     package let size: UInt64?
 
-    /// Whom it is for, as the client calls them: UTF-8 of 1 to 255 bytes without NUL.
+    /// The recipient's name as the client sent it: UTF-8 of 1 to 255 bytes without NUL.
     package let recipient: String?
 
-    /// What the client calls itself: the same.
+    /// The client's name: UTF-8 of 1 to 255 bytes without NUL.
     package let sender: String?
 
     package init(
@@ -30,12 +30,12 @@ package struct ClassicUpload: Equatable, Sendable {
     }
 }
 
-/// What a client declares at the end of an upload; whoever has the content compares.
+/// The client's declaration at the end of an upload, which the receiver compares with the content.
 package struct ClassicEnd: Equatable, Sendable {
-    /// Bytes of content.
+    /// The size of the content in bytes; nil if the framing does not state it.
     package let size: UInt64?
 
-    /// Of the bytes themselves, also where there are many: no classic framing has digests of blocks.
+    /// The plain digest of the bytes, regardless of their number: no classic framing has digests of blocks.
     package let digest: Digest?
 
     package init(size: UInt64? = nil, digest: Digest? = nil) {

@@ -1,6 +1,6 @@
-/// So many bytes that come next, in any pieces.
+/// A run of content of a known size, which arrives in any pieces.
 struct ContentRun {
-    /// Bytes of all.
+    /// The size of the whole run in bytes.
     let size: UInt64
 
     private(set) var remaining: UInt64
@@ -12,23 +12,23 @@ struct ContentRun {
 
     var isOver: Bool { remaining == 0 }
 
-    /// Takes what is there of them, which is nothing when nothing is there.
+    /// Takes the available bytes of the run, which may be none.
     ///
-    /// - Returns: where it lies in what is shown.
+    /// - Returns: their range in the passed bytes.
     mutating func take(of bytes: RawSpan) -> Range<Int> {
         let count = Int(min(remaining, UInt64(bytes.byteCount)))
         remaining -= UInt64(count)
         return 0..<count
     }
 
-    /// The next step of an upload whose content these bytes are: `content`, and `end` when all of it was.
+    /// The next step of an upload with this content: `content`, and `end` after all of it.
     mutating func content(in bytes: RawSpan) -> ClassicProgress {
         guard !isOver else { return ClassicProgress(.end(ClassicEnd(size: size))) }
         let piece = take(of: bytes)
         return piece.isEmpty ? ClassicProgress(.needsMore) : ClassicProgress(.content(piece), consumed: piece.count)
     }
 
-    /// The next step over bytes that mean nothing.
+    /// The next step over bytes that are skipped.
     mutating func skip(in bytes: RawSpan) -> ClassicProgress {
         let piece = take(of: bytes)
         return piece.isEmpty && !isOver
@@ -37,7 +37,7 @@ struct ContentRun {
 }
 
 extension RawSpan {
-    /// A copy of the bytes there; the caller has checked that they are inside.
+    /// A copy of a range, which the caller has checked to be inside.
     func array(_ range: Range<Int>) -> [UInt8] {
         extracting(range).withUnsafeBytes { Array($0) }
     }

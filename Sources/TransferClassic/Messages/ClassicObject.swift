@@ -1,16 +1,16 @@
 internal import TransferModel
 
-/// A JSON object that a peer sent, with its members checked as they are read.
+/// A JSON object from a peer, whose members are checked when they are read.
 struct ClassicObject {
     private let members: JSONNode
 
-    /// What faults are about.
+    /// The ID of the upload that faults refer to; 0 for none.
     var reference: UInt64 = 0
 
-    /// Reads all of a text.
+    /// Parses a whole text.
     ///
-    /// - Throws: `malformedFrame` for what is no object: no JSON, not UTF-8, with a member twice, nested too deeply, with too
-    ///   many values, or with a NUL character in a string.
+    /// - Throws: `malformedFrame` if it is not a JSON object, is not UTF-8, has a member twice, too deep nesting or too
+    ///   many values, or a NUL character in a string.
     init(_ text: [UInt8]) throws(ClassicFault) {
         do throws(JSONFault) {
             let node = try JSONReader.read(
@@ -22,25 +22,25 @@ struct ClassicObject {
         }
     }
 
-    /// Reads the body of a message, which may be missing for some.
+    /// Parses the body of a message, which some functions may leave out.
     init(_ json: [UInt8], of function: MessageFunction) throws(ClassicFault) {
         try self.init(json.isEmpty && function.canBeEmpty ? Array("{}".utf8) : json)
     }
 
-    /// What the key stands for; null counts as nothing.
+    /// The value of a key; nil if it is missing or null.
     private func member(_ key: String) -> JSONNode? {
         let member = members[key]
         return member == .null ? nil : member
     }
 
-    /// A text of any length, or nothing.
+    /// A text of any length; nil if the member is missing.
     func text(_ key: String) throws(ClassicFault) -> String? {
         guard let member = member(key) else { return nil }
         guard case .string(let text) = member else { throw fault("The member '\(key)' is no string.") }
         return text
     }
 
-    /// The name of a client; an empty one is none.
+    /// The name of a client; nil if the member is missing or empty.
     func client(_ key: String) throws(ClassicFault) -> String? {
         guard let text = try text(key), !text.isEmpty else { return nil }
         guard text.utf8.count <= ClassicLimits.client else {
@@ -49,7 +49,7 @@ struct ClassicObject {
         return text
     }
 
-    /// A number in a range, or nothing. It is written as an integer: without a point, an exponent or a sign.
+    /// An integer in a range, without a point, an exponent or a sign; nil if the member is missing.
     func number(_ key: String, in range: ClosedRange<UInt64>) throws(ClassicFault) -> UInt64? {
         guard let member = member(key) else { return nil }
         guard case .number(let digits) = member, let number = UInt64(decimal: digits), range.contains(number) else {
@@ -58,7 +58,7 @@ struct ClassicObject {
         return number
     }
 
-    /// A size in bytes, as a string of digits or as a number, or nothing.
+    /// A size in bytes, as a string of digits or a number; nil if the member is missing.
     func size(_ key: String) throws(ClassicFault) -> UInt64? {
         let digits: String
         switch member(key) {
@@ -78,7 +78,7 @@ struct ClassicObject {
 }
 
 extension UInt64 {
-    /// Reads digits alone, up to 19 of them: no sign, and nothing that overflows.
+    /// Parses 1 to 19 decimal digits, without a sign; these cannot overflow.
     init?(decimal text: String) {
         let digits = text.utf8
         guard (1...19).contains(digits.count) else { return nil }

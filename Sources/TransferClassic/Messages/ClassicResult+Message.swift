@@ -3,7 +3,7 @@ internal import TransferModel
 extension ClassicResult {
     /// The members of a `result` message.
     ///
-    /// - Parameter id: of the upload; 0 for what is about the whole conversation.
+    /// - Parameter id: the ID of the upload; 0 for the whole conversation.
     func object(id: UInt64) -> JSONLine {
         var object: JSONLine = ["id": .integer(id), "code": .integer(code.rawValue), "result": .string(code.name)]
         if let name { object.append("name", .string(name.clipped(to: Limits.pathComponent))) }

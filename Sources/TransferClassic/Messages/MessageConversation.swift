@@ -1,11 +1,11 @@
 internal import TransferModel
 
-/// A conversation in messages, whatever carries them.
+/// The server's side of a conversation in messages, in any framing.
 package struct MessageConversation<Framing: MessageFraming>: ClassicConversation {
     private var framing = Framing()
     private var uploads = MessageUploads()
 
-    /// Steps of the last message that were not given yet, the next of them last.
+    /// The remaining steps of the last message, in reverse order.
     private var pending: [ClassicStep] = []
 
     package let hasDigests = true
@@ -45,7 +45,7 @@ package struct MessageConversation<Framing: MessageFraming>: ClassicConversation
         Self.bytes(.result, ClassicResult(fault.code, message: fault.message).object(id: fault.reference))
     }
 
-    /// What a server says is clipped so that it fits.
+    /// Encodes a server's message, which was clipped to fit.
     private static func bytes(_ function: MessageFunction, _ object: JSONLine) -> [UInt8] {
         Framing.encode(function, object) ?? []
     }

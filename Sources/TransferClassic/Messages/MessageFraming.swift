@@ -1,21 +1,21 @@
 package import TransferModel
 
-/// How messages travel: what differs between `header7` and `tagged37`.
+/// The encoding of messages, in which `header7` and `tagged37` differ.
 package protocol MessageFraming: Sendable {
     init()
 
-    /// Looks for the message at the front of the bytes; the rules are those of `ClassicConversation.next`.
+    /// Parses the message at the front of the bytes, by the rules of `ClassicConversation.next`.
     mutating func next(_ bytes: RawSpan) throws(ClassicFault) -> (found: FoundMessage, consumed: Int)
 
-    /// Whether the stream may end here without cutting a message, given that no bytes are left over.
+    /// Whether the stream may end here without cutting a message, if no bytes are left over.
     var isBetweenMessages: Bool { get }
 
-    /// The bytes of a message.
+    /// Encodes a message of this framing.
     ///
-    /// - Returns: nothing for one that is too long for the framing.
+    /// - Returns: nil if it is too long for the framing.
     static func encode(_ function: MessageFunction, _ object: JSONLine) -> [UInt8]?
 
-    /// The same with the body compressed; nil also where the framing has no compression.
+    /// Encodes a message with a compressed body; nil also if the framing has no compression.
     static func encodeCompressed(_ function: MessageFunction, _ object: JSONLine) -> [UInt8]?
 }
 
@@ -24,7 +24,7 @@ extension MessageFraming {
 }
 
 extension ClassicFraming {
-    /// A framing that carries messages.
+    /// Makes a framing that carries messages.
     init<Framing: MessageFraming>(
         _ name: String, window: Int, isCompressible: Bool = false, messagesIn framing: Framing.Type
     ) {
@@ -34,17 +34,17 @@ extension ClassicFraming {
     }
 }
 
-/// What a framing found at the front of the bytes.
+/// The item that a framing found at the front of the bytes.
 package enum FoundMessage: Equatable, Sendable {
     case needsMore
-    /// Bytes that are no message, or only the beginning of one.
+    /// Bytes that are not a message, or only its beginning.
     case nothing
-    /// A whole message, with its JSON as it is when it is not compressed.
+    /// A whole message with its uncompressed JSON.
     case message(MessageFunction, [UInt8])
 }
 
 extension JSONLine {
-    /// The members of a `pong`: the id of the ping, where it has one.
+    /// The members of a `pong`: the ID of the ping, if it has one.
     static func pong(_ id: UInt64?) -> JSONLine {
         guard let id else { return [:] }
         return ["id": .integer(id)]

@@ -1,5 +1,5 @@
-/// What a message of `header7` and `tagged37` is: the function code of the one and the type of the other. Codes that version 2
-/// has too mean the same there (`docs/reference/protocol.md`, *Function codes*).
+/// The function of a message: the function code of `header7` and the type of `tagged37`. Codes that version 2 also has
+/// mean the same there (`docs/reference/protocol.md`, *Function codes*).
 package enum MessageFunction: UInt16, Sendable, CaseIterable {
     case ping = 3
     case pong = 4
@@ -11,7 +11,7 @@ package enum MessageFunction: UInt16, Sendable, CaseIterable {
     case result = 23
     case text = 64
 
-    /// Bytes of JSON that it may have, inflated.
+    /// The most bytes of JSON after decompression.
     var longestJSON: Int {
         switch self {
         case .chunk, .text: ClassicLimits.json
@@ -19,6 +19,6 @@ package enum MessageFunction: UInt16, Sendable, CaseIterable {
         }
     }
 
-    /// Whether it may come without any members.
+    /// Whether the message may have no members.
     var canBeEmpty: Bool { [.ping, .pong, .goodbye].contains(self) }
 }

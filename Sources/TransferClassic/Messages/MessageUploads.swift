@@ -1,7 +1,7 @@
 internal import TransferKeys
 internal import TransferModel
 
-/// What the messages of `header7` and `tagged37` mean, one after the other.
+/// The state machine for uploads in the messages of `header7` and `tagged37`.
 ///
 /// ```
 ///   none ──begin──► open ──chunk…──► open ──end, abort──► none
@@ -14,13 +14,13 @@ struct MessageUploads {
         case pong(JSONLine)
     }
 
-    /// The id of the upload that has begun and not ended.
+    /// The ID of the upload that has begun and not ended; nil between uploads.
     private(set) var open: UInt64?
 
-    /// Takes a message.
+    /// Processes the next message.
     ///
-    /// - Throws: `ClassicFault`, about the upload that the message names: `malformedFrame`, `frameTooLarge` for a chunk,
-    ///   `unexpectedFrame` for what does not fit the state.
+    /// - Throws: `ClassicFault` with the ID of the upload: `malformedFrame`, `frameTooLarge` for a chunk,
+    ///   `unexpectedFrame` for a message that is illegal in this state.
     mutating func take(_ function: MessageFunction, _ json: [UInt8]) throws(ClassicFault) -> Outcome {
         var object = try ClassicObject(json, of: function)
         let id = try object.number("id", in: 1...ClassicLimits.id)

@@ -1,19 +1,19 @@
 package import TransferModel
 
-/// Names of files that come over classic framings: made where none travels, checked where one does.
+/// Names of files that arrive over classic framings: made if the framing carries none, checked otherwise.
 package enum ClassicName {
-    /// Characters of a sender's name in the name of a file; what is longer is cut.
+    /// The most characters of a sender's name in a file name; a longer one is cut.
     private static let longestSender = 32
 
-    /// A name for content that came without one: `picture-20261122-101500-7f3a.png`, or with its sender
+    /// A name for content without one: `picture-20261122-101500-7f3a.png`, or with its sender
     /// `picture-20261122-101500-alice-7f3a.png`.
     ///
     /// - Parameters:
-    ///   - kind: what it begins with.
-    ///   - time: when the content came, shown in UTC; years beyond 9999 are shown as they are.
-    ///   - sender: what the client calls itself. All but ASCII letters, digits, `_` and `-` is left out.
-    ///   - mark: tells apart what came in the same second: its four hexadecimal digits, or more for larger numbers.
-    ///   - format: of the content, for what the name ends with.
+    ///   - kind: the first part of the name.
+    ///   - time: when the content arrived, shown in UTC; years beyond 9999 have more digits.
+    ///   - sender: the client's name, of which only ASCII letters, digits, `_` and `-` are used.
+    ///   - mark: distinguishes content of the same second, as at least four hexadecimal digits.
+    ///   - format: the content's format, for the file extension.
     package static func made(
         kind: ContentKind, time: Timestamp, sender: String? = nil, mark: UInt32, format: ContentFormat
     ) -> String {
@@ -21,11 +21,11 @@ package enum ClassicName {
         return parts.compactMap { $0 }.joined(separator: "-") + "." + format.fileExtension
     }
 
-    /// A name as a client told it, if it can be the name of a file: UTF-8 of 1 to 255 bytes, one component, without `/`, `\`,
-    /// control characters, and none of Transfer's own. Nothing for any other: that upload is then refused with
-    /// `invalidPath`, and no other is.
+    /// Checks the name that a client sent: UTF-8 of 1 to 255 bytes, one component, without `/`, `\`, control
+    /// characters, and not a reserved name. Nil for any other name; only that upload is refused then, with
+    /// `invalidPath`.
     ///
-    /// A backslash parts folders for the programs of some clients, who would be surprised to find it in a name.
+    /// A backslash separates folders on the systems of some clients, so it is not accepted in a name.
     package static func told(_ bytes: [UInt8]) -> RelativePath? {
         guard bytes.count <= Limits.pathComponent, let text = String(validating: bytes, as: UTF8.self) else {
             return nil
@@ -40,7 +40,7 @@ package enum ClassicName {
         scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
     }
 
-    /// `20261122-101500`.
+    /// The moment in the form `20261122-101500`.
     private static func moment(_ time: Timestamp) -> String {
         let calendar = CalendarTime(secondsSince1970: time.seconds)
         let date = digits(calendar.year, 4) + digits(calendar.month, 2) + digits(calendar.day, 2)

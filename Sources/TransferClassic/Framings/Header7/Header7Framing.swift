@@ -27,7 +27,7 @@ package struct Header7Framing: MessageFraming {
         encode(function, Array(object.text.utf8), isCompressed: false)
     }
 
-    /// The same with the body as one zlib stream.
+    /// Encodes the message with the body as one zlib stream.
     package static func encodeCompressed(_ function: MessageFunction, _ object: JSONLine) -> [UInt8]? {
         guard let body = WholeStream.deflate(Array(object.text.utf8), limit: Int(UInt16.max)) else { return nil }
         return encode(function, body, isCompressed: true)

@@ -2,15 +2,15 @@ internal import TransferModel
 
 /// The 7 bytes in front of each message of `header7`, big-endian: version, function code, compression, length of the body.
 struct Header7Header: Equatable {
-    /// The only version there is of it: what follows is version 2, the frames of `docs/reference/protocol.md`.
+    /// The only version of this header; version 2 is the frames of `docs/reference/protocol.md`.
     static let version: UInt16 = 1
 
-    /// Bytes of it.
+    /// The size of the header in bytes.
     static let size = 7
 
     let function: MessageFunction
     let isCompressed: Bool
-    /// Bytes of the body, as they travel.
+    /// Bytes of the body on the wire.
     let length: UInt16
 
     init(_ function: MessageFunction, isCompressed: Bool, length: UInt16) {
@@ -19,8 +19,8 @@ struct Header7Header: Equatable {
 
     /// Reads the header at the front of the bytes.
     ///
-    /// - Returns: nothing as long as it is not whole.
-    /// - Throws: `unsupportedVersion`, `unsupportedFunction`, and `malformedFrame` for a compression that isn't known.
+    /// - Returns: nil until it is complete.
+    /// - Throws: `unsupportedVersion`, `unsupportedFunction`, and `malformedFrame` for an unknown compression.
     init?(_ bytes: RawSpan) throws(ClassicFault) {
         guard bytes.byteCount >= Self.size else { return nil }
         let version = bytes.bigEndian(at: 0, as: UInt16.self)

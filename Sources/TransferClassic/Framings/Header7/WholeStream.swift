@@ -3,10 +3,10 @@ internal import TransferModel
 
 /// A body that is one zlib stream (RFC 1950), inflated and deflated at once.
 ///
-/// The state of the codec lives only as long as a call: a connection that is silent holds none of its 40 to 85 KiB.
+/// The codec's state of 40 to 85 KiB lives only during a call, so a silent connection does not hold it.
 enum WholeStream {
-    /// - Parameter limit: bytes that may come out.
-    /// - Throws: `corruptCompression` for anything but one whole stream, `frameTooLarge` for one of more.
+    /// - Parameter limit: the most bytes of output.
+    /// - Throws: `corruptCompression` for anything other than one whole stream, `frameTooLarge` for more output.
     static func inflate(_ body: RawSpan, limit: Int) throws(ClassicFault) -> [UInt8] {
         do throws(CodecError) {
             return try body.withUnsafeBytes { (input) throws(CodecError) in try inflate(input, limit: limit) }
@@ -49,7 +49,7 @@ enum WholeStream {
         return written
     }
 
-    /// - Returns: nothing when the stream is longer than `limit`.
+    /// - Returns: nil if the stream is longer than `limit`.
     static func deflate(_ content: [UInt8], limit: Int) -> [UInt8]? {
         var isWhole = false
         let output = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in

@@ -1,7 +1,7 @@
 package import TransferModel
 
-/// The client's side of the `jsonline` framing: heads in front of content, and a heartbeat each second. Of what the server
-/// says it reads the server's own sentences, and skips what other clients have sent.
+/// The client's side of the `jsonline` framing: it sends a head before each content and a heartbeat each second. It
+/// reads the server's own sentences, and skips what other clients have sent.
 ///
 /// ```
 ///   head ──from the server: sentence(run)──► all of it ──► head

@@ -1,7 +1,7 @@
 internal import TransferModel
 
 extension ClassicFraming {
-    /// A head in JSON, a line end, a body.
+    /// The framing with a head in JSON, a line end and a body.
     package static let jsonline = ClassicFraming(
         "jsonline", port: 8088, window: ClassicLimits.head + 2, chat: JSONLineMessage.self,
         conversation: { JSONLineConversation() }, client: { JSONLineClient($0) })
@@ -9,7 +9,7 @@ extension ClassicFraming {
 
 /// The `jsonline` framing: a head in JSON, a line end (CR LF), a body of as many bytes as the head says.
 ///
-/// The framing has no answers. What is refused is told as a text of the server's, which its programs show to people.
+/// The framing has no answers. A refusal is sent as a text from the server, which its programs show to users.
 ///
 /// ```
 ///   head ──upload: begin──► body(run) ──all of it: end──► head

@@ -1,6 +1,6 @@
 internal import TransferModel
 
-/// What stands in front of a body in the `jsonline` framing, as a client sends it.
+/// The head of a body in the `jsonline` framing, as a client sends it.
 struct JSONLineHead {
     enum Content {
         case upload(ContentKind)
@@ -9,22 +9,22 @@ struct JSONLineHead {
 
     let content: Content
 
-    /// What the client calls itself.
+    /// The name of the client; nil if it states none.
     let sender: String?
 
-    /// Whom the body is for.
+    /// The name of the recipient; nil if it states none.
     let recipient: String?
 
-    /// Bytes of the body: 1 or more for uploads, 0 to 65,536 for heartbeats.
+    /// The size of the body in bytes: 1 or more for uploads, 0 to 65,536 for heartbeats.
     let size: UInt64
 
-    /// - Parameter text: up to the line end.
-    /// - Throws: `malformedFrame` for what is no such head, `unsupportedFunction` for a type that isn't known,
-    ///   `frameTooLarge` for a heartbeat with a long body.
+    /// - Parameter text: the head without its line end.
+    /// - Throws: `malformedFrame` for an invalid head, `unsupportedFunction` for an unknown type, `frameTooLarge` for a
+    ///   heartbeat with a long body.
     init(_ text: [UInt8]) throws(ClassicFault) {
         let object = try ClassicObject(text)
         content = try Self.content(object)
-        // Spelt wrongly in the programs that there are.
+        // The known programs misspell this key.
         let misspelt = try object.client("CinentID")
         sender = if let misspelt { misspelt } else { try object.client("ClientID") }
         recipient = try object.client("targetID")
@@ -49,7 +49,7 @@ struct JSONLineHead {
         return size
     }
 
-    /// Programs differ in whether heartbeats have a body; what has no size has none.
+    /// Programs differ in whether heartbeats have a body; without a size there is no body.
     private static func heartbeatSize(_ object: ClassicObject) throws(ClassicFault) -> UInt64 {
         let size = try object.size("size") ?? 0
         guard size <= ClassicLimits.heartbeat else {

@@ -1,6 +1,7 @@
 package import TransferModel
 
-/// Heads of the `jsonline` framing as they are sent, each with its line end. The body follows, of exactly the size said.
+/// The heads of the `jsonline` framing as they are sent, each with its line end. A body of exactly the stated size
+/// follows.
 package enum JSONLineMessage: ClassicChat {
     package static let server = "transfer"
 
@@ -8,7 +9,7 @@ package enum JSONLineMessage: ClassicChat {
         line(["type": word(for: kind), "sourceClient": .string(source), "size": .string("\(size)")])
     }
 
-    /// Texts and pictures, neither empty nor too long. A place is a text as well.
+    /// Texts, locations and pictures that are neither empty nor too long.
     package static func carries(_ kind: ContentKind, size: UInt64) -> Bool {
         guard (1...ClassicLimits.handedOn).contains(size) else { return false }
         return switch kind {
@@ -17,12 +18,12 @@ package enum JSONLineMessage: ClassicChat {
         }
     }
 
-    /// What a client puts in front of a body.
+    /// The head of an upload that a client sends.
     ///
     /// - Parameters:
-    ///   - sender: what the client calls itself.
-    ///   - recipient: whom it is for.
-    /// - Returns: nothing for an empty body, which the framing doesn't have.
+    ///   - sender: the name of the client.
+    ///   - recipient: the name of the recipient; empty for the server.
+    /// - Returns: nil for an empty body, which the framing does not allow.
     package static func upload(
         _ kind: ContentKind, from sender: String, to recipient: String, size: UInt64
     ) -> [UInt8]? {
@@ -33,12 +34,13 @@ package enum JSONLineMessage: ClassicChat {
         ])
     }
 
-    /// What a client sends when it has connected, and each second from then on; it has no body.
+    /// The heartbeat that a client sends when it has connected and each second from then on. It has no body.
     package static func heartbeat(from sender: String) -> [UInt8] {
         line(["type": "heartA", "CinentID": .string(sender), "targetID": "", "size": "0"])
     }
 
-    /// A sentence of the server's own: to its clients a text like any other. Nothing for an empty one, which would be a fault.
+    /// A sentence from the server, which clients receive as a text. Empty for an empty sentence, which would be a
+    /// fault.
     static func sentence(_ text: String) -> [UInt8] {
         guard !text.isEmpty else { return [] }
         let text = text.clipped(to: ClassicLimits.sentence)
@@ -47,6 +49,6 @@ package enum JSONLineMessage: ClassicChat {
 
     private static func word(for kind: ContentKind) -> JSONValue { kind == .picture ? "img" : "txt" }
 
-    /// JSON has no line ends in strings, and this one has none outside of them.
+    /// JSON has no line ends in strings, and this JSON has none outside of strings.
     private static func line(_ object: JSONLine) -> [UInt8] { Array((object.text + "\r\n").utf8) }
 }

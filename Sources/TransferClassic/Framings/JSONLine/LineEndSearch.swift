@@ -1,29 +1,28 @@
 internal import TransferModel
 
-/// Looks for the line end behind a head that is shown again and again, a little longer each time, and looks at each byte
-/// once.
+/// Finds the line end of a head that is passed repeatedly with more bytes each time, and examines each byte once.
 struct LineEndSearch {
     private var searched = 0
     private var isObject = false
 
-    /// - Parameter bytes: from the beginning of the head on.
-    /// - Returns: bytes in front of the line end; nothing as long as it has not come.
-    /// - Throws: `malformedFrame` when it is no JSON object that begins there, `frameTooLarge` when it does not end.
+    /// - Parameter bytes: the bytes from the beginning of the head.
+    /// - Returns: the number of bytes before the line end; nil until it has arrived.
+    /// - Throws: `malformedFrame` if no JSON object begins there, `frameTooLarge` if it does not end.
     mutating func end(in bytes: RawSpan) throws(ClassicFault) -> Int? {
         let shown = bytes.extracting(first: ClassicLimits.head + 2)
         let found = shown.withUnsafeBytes { Self.find($0, from: searched) }
-        // What is behind the line end may be there by now, or not.
+        // Bytes after the line end may have arrived or not.
         try checkFront(shown.extracting(first: found ?? shown.byteCount), isWhole: found != nil)
         if let found { return found }
         guard shown.byteCount < ClassicLimits.head + 2 else {
             throw ClassicFault(.frameTooLarge, "A head has more than \(ClassicLimits.head) bytes.")
         }
-        // The last byte can be the first half.
+        // The last byte can be the first half of the line end.
         searched = max(searched, shown.byteCount - 1)
         return nil
     }
 
-    /// So that whoever speaks something else is told so at once.
+    /// Refuses a client that speaks another protocol at once.
     private mutating func checkFront(_ shown: RawSpan, isWhole: Bool) throws(ClassicFault) {
         guard !isObject else { return }
         let first = shown.withUnsafeBytes { $0.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } }

@@ -1,20 +1,20 @@
 package import TransferModel
 
-/// What a server of the `sized` framing says of an upload: a total of 12, the upload's type, and whether it is stored,
-/// 4 bytes each and little-endian.
+/// A server's answer to an upload in the `sized` framing: a total of 12, the upload's type, and whether it is stored, 4
+/// bytes each and little-endian.
 package struct SizedAnswer: Equatable, Sendable {
-    /// Nothing when the answer repeats a type that there isn't, as a server does that refuses it.
+    /// The kind of the upload; nil if the answer repeats an unknown type, which the server has refused.
     package let kind: ContentKind?
 
     package let isStored: Bool
 
-    /// Bytes of an answer.
+    /// The size of an answer in bytes.
     package static let size = 12
 
     /// Reads the answer at the front of the bytes.
     ///
-    /// - Returns: nothing as long as it is not whole.
-    /// - Throws: `ClassicFault` for another total, and for a result that is neither 0 nor 1.
+    /// - Returns: nil until it is complete.
+    /// - Throws: `ClassicFault` for another total, and for a result other than 0 and 1.
     package static func decode(_ bytes: RawSpan) throws(ClassicFault) -> SizedAnswer? {
         guard bytes.byteCount >= size else { return nil }
         let total = bytes.littleEndian(at: 0, as: UInt32.self)

@@ -1,12 +1,13 @@
 package import TransferModel
 
-/// The client's side of the `sized` framing: a head in front of the content, and an answer of 12 bytes, where there are any.
+/// The client's side of the `sized` framing: a head before the content, and an answer of 12 bytes if the server sends
+/// answers.
 package struct SizedClient: ClassicClient {
     private let total: SizedTotal
 
     package let isAnswered: Bool
 
-    /// - Parameters: as those of `ClassicFraming.sized`.
+    /// - Parameters: see `ClassicFraming.sized`.
     init(total: SizedTotal, isAnswered: Bool) {
         (self.total, self.isAnswered) = (total, isAnswered)
     }
@@ -24,9 +25,9 @@ package struct SizedClient: ClassicClient {
         return head
     }
 
-    /// The 8 bytes in front of an upload.
+    /// The 8 bytes before the content of an upload.
     ///
-    /// - Returns: nil for what the framing cannot carry: a `file`, and more than 2^31 - 9 bytes.
+    /// - Returns: nil if the framing cannot carry it: a `file`, and more than 2^31 - 9 bytes.
     package static func head(kind: ContentKind, size: UInt64, total: SizedTotal = .whole) -> [UInt8]? {
         let (stated, isTooLarge) = size.addingReportingOverflow(UInt64(total.overhead))
         guard let type = SizedType(kind), !isTooLarge, stated <= UInt64(Int32.max) else { return nil }
@@ -36,7 +37,7 @@ package struct SizedClient: ClassicClient {
         return bytes
     }
 
-    /// Without answers nothing that comes means anything.
+    /// Without answers, all bytes from the server are ignored.
     package mutating func next(_ bytes: RawSpan) throws(ClassicFault) -> (answer: ClassicAnswer, consumed: Int) {
         guard isAnswered else { return (bytes.byteCount > 0 ? .nothing : .needsMore, bytes.byteCount) }
         guard let answer = try SizedAnswer.decode(bytes) else { return (.needsMore, 0) }

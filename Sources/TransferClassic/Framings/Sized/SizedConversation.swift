@@ -1,12 +1,12 @@
 internal import TransferModel
 
 extension ClassicFraming {
-    /// Size, type, content.
+    /// The framing with a size, a type and the content.
     ///
     /// - Parameters:
-    ///   - total: what the size counts.
-    ///   - isAnswered: whether the client reads answers. One that does not must not get any: when it closes with bytes
-    ///     unread, its system throws away what is still on its way to us.
+    ///   - total: which bytes the size counts.
+    ///   - isAnswered: whether the client reads answers. One that does not must not get any: if it closes with unread
+    ///     bytes, its system discards the content that is still on its way.
     package static func sized(total: SizedTotal = .whole, isAnswered: Bool = true) -> ClassicFraming {
         ClassicFraming(
             "sized", port: 5288, window: SizedConversation.headSize,
@@ -40,7 +40,7 @@ package struct SizedConversation: ClassicConversation {
         case content(ContentRun)
     }
 
-    /// Bytes in front of the content.
+    /// The size of the head in bytes.
     static let headSize = 8
 
     private let total: SizedTotal
@@ -54,7 +54,7 @@ package struct SizedConversation: ClassicConversation {
         if case .head = state { true } else { false }
     }
 
-    /// - Parameters: as those of `ClassicFraming.sized`.
+    /// - Parameters: see `ClassicFraming.sized`.
     package init(total: SizedTotal = .whole, isAnswered: Bool = true) {
         (self.total, self.isAnswered) = (total, isAnswered)
     }

@@ -1,6 +1,6 @@
 internal import TransferModel
 
-/// What an upload of the `sized` framing is, as the numbers on its wire say it.
+/// The numbers for the kinds of uploads in the `sized` framing.
 enum SizedType: Int32, CaseIterable {
     case text = 1
     case audio = 2
@@ -16,7 +16,7 @@ enum SizedType: Int32, CaseIterable {
         }
     }
 
-    /// - Returns: nothing for a `file`, which the framing doesn't have.
+    /// - Returns: nil for a `file`, which the framing does not have.
     init?(_ kind: ContentKind) {
         guard let type = Self.allCases.first(where: { $0.kind == kind }) else { return nil }
         self = type

@@ -1,28 +1,28 @@
 internal import TransferModel
 
-/// Finds where a JSON object ends that is shown again and again, a little longer each time, and looks at each byte once.
-/// Whether it is JSON in between, whoever reads it finds out.
+/// Finds the end of a JSON object that is passed repeatedly with more bytes each time, and examines each byte once. The
+/// parser checks later whether it is valid JSON.
 struct JSONExtent {
-    /// Bytes that were looked at.
+    /// The number of bytes examined.
     private(set) var bytes = 0
 
-    /// The same as code units of UTF-16.
+    /// The number of UTF-16 code units examined.
     private(set) var units = 0
 
     private var depth = 0
     private var isInString = false
     private var isEscaped = false
 
-    /// What the header says: neither count may get beyond it, and one of them has to be it at the end.
+    /// The length in the header: neither count may exceed it, and one must equal it at the end.
     private let length: Int
 
     init(length: Int) {
         self.length = length
     }
 
-    /// - Parameter shown: from the first byte of the JSON on.
-    /// - Returns: whether the object has ended, behind `bytes` of what is shown.
-    /// - Throws: `malformedFrame` when it is no object, is nested too deeply, or has another length; `frameTooLarge`.
+    /// - Parameter shown: the bytes from the beginning of the JSON.
+    /// - Returns: whether the object has ended, after `bytes` bytes.
+    /// - Throws: `malformedFrame` if it is not an object, is nested too deeply, or has another length; `frameTooLarge`.
     mutating func ends(in shown: RawSpan) throws(ClassicFault) -> Bool {
         try shown.withUnsafeBytes { (shown) throws(ClassicFault) in
             while bytes < shown.count {
@@ -34,7 +34,7 @@ struct JSONExtent {
         }
     }
 
-    /// - Returns: whether it was the last byte of the object.
+    /// - Returns: whether this is the last byte of the object.
     private mutating func take(_ byte: UInt8) throws(ClassicFault) -> Bool {
         bytes += 1
         // Each character has one byte that is no continuation; those of four bytes are two code units (RFC 3629).

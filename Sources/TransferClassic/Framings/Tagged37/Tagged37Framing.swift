@@ -1,12 +1,13 @@
 package import TransferModel
 
 extension ClassicFraming {
-    /// A header of 37 characters.
+    /// The framing with a header of 37 characters.
     package static let tagged37 = ClassicFraming(
         "tagged37", window: ClassicLimits.json + 1, messagesIn: Tagged37Framing.self)
 }
 
-/// Messages behind a header of 37 characters. The header is taken by itself; the JSON is only taken whole, 128 KiB at most.
+/// Messages after a header of 37 characters. The header is taken by itself; the JSON is only taken whole, at most 128
+/// KiB.
 ///
 /// ```
 ///   between ──anything but V0.1: skipped──► between
@@ -14,7 +15,7 @@ extension ClassicFraming {
 /// ```
 package struct Tagged37Framing: MessageFraming {
     private enum State {
-        /// - Parameter skipped: bytes since the last message.
+        /// - Parameter skipped: the number of bytes since the last message.
         case between(skipped: Int)
         case json(MessageFunction, JSONExtent)
     }
@@ -63,7 +64,7 @@ package struct Tagged37Framing: MessageFraming {
         return (.message(function, bytes.array(0..<extent.bytes)), extent.bytes)
     }
 
-    /// Where the mark begins, or the front of it that is shown; the end where there is none.
+    /// The offset of the mark, or of an incomplete mark at the end; the end if there is neither.
     private static func mark(in shown: UnsafeRawBufferPointer) -> Int {
         var start = 0
         while start < shown.count {

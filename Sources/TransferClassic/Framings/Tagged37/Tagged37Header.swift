@@ -1,26 +1,26 @@
 internal import TransferModel
 
-/// The 37 characters in front of each message of `tagged37`: `V0.1`, a length and a type of eight decimal digits each, and
+/// The 37 characters before each message of `tagged37`: `V0.1`, a length and a type of eight decimal digits each, and
 /// seventeen zeros.
 struct Tagged37Header: Equatable {
     static let mark = Array("V0.1".utf8)
 
-    /// Bytes of it.
+    /// The size of the header in bytes.
     static let size = 37
 
     private static let zeros = 17
 
-    /// What eight digits can say.
+    /// The largest number of eight digits.
     static let longest = 99_999_999
 
     let function: MessageFunction
 
-    /// Of the JSON behind it: bytes for some programs, code units of UTF-16 for others.
+    /// The length of the JSON: some programs count bytes, others UTF-16 code units.
     let length: Int
 
-    /// Reads the header at the front of the bytes, whose mark was seen.
+    /// Reads the header at the front of the bytes, whose mark was found.
     ///
-    /// - Returns: nothing as long as it is not whole.
+    /// - Returns: nil until it is complete.
     /// - Throws: `malformedFrame`, `frameTooLarge`, `unsupportedFunction`.
     init?(_ bytes: RawSpan) throws(ClassicFault) {
         guard bytes.byteCount >= Self.size else { return nil }
@@ -41,10 +41,10 @@ struct Tagged37Header: Equatable {
         self.function = function
     }
 
-    /// The header of a message in ASCII, whose lengths all agree.
+    /// The header of a message in ASCII, for which all ways of counting agree.
     ///
-    /// - Parameter length: bytes of the JSON.
-    /// - Returns: nothing for more than eight digits can say.
+    /// - Parameter length: the number of bytes of the JSON.
+    /// - Returns: nil if the length has more than eight digits.
     static func text(_ function: MessageFunction, length: Int) -> String? {
         guard length <= longest - size else { return nil }
         return "V0.1" + digits(size + length) + digits(Int(function.rawValue)) + String(repeating: "0", count: zeros)

@@ -1,16 +1,16 @@
 internal import TransferModel
 
 extension ClassicFraming {
-    /// Texts in buffers of 1,024 bytes. This program has no client of it: its texts are typed by people, and no answer tells
-    /// what became of one.
+    /// The framing for texts in buffers of 1,024 bytes. This program has no client for it, because users type these
+    /// texts, and there are no answers.
     package static let text = ClassicFraming(
         "text", port: 1024, window: TextConversation.bufferSize, conversation: { TextConversation() }, client: nil)
 }
 
-/// The `text` framing: each message is a C string in a buffer of 1,024 bytes, all of which travel; `exit` ends the
-/// conversation. Nothing is a fault, and nothing is answered.
+/// The `text` framing: each message is a C string in a buffer of 1,024 bytes, all of which are sent; `exit` ends the
+/// conversation. There are no faults and no answers.
 ///
-/// A buffer without a NUL is a text of 1,024 bytes. An empty message is an empty text: the program sends what was typed.
+/// A buffer without a NUL is a text of 1,024 bytes. An empty message is an empty text.
 ///
 /// ```
 ///   buffer ──1,024 bytes: begin──► text(run) ──all of it: end──► rest(run) ──behind the NUL──► buffer
@@ -22,7 +22,7 @@ package struct TextConversation: ClassicConversation {
         case rest(ContentRun)
     }
 
-    /// Bytes of a message, as its programs have them in their source.
+    /// The size of a message in bytes, from the source of the known programs.
     static let bufferSize = 1024
 
     private static let farewell = Array("exit".utf8)

@@ -2,7 +2,7 @@ package import TransferModel
 
 /// The client's side of a framing that carries messages.
 package struct MessageClient<Framing: MessageFraming>: ClassicClient {
-    /// The name of the framing, for messages to people.
+    /// The name of the framing, for messages to users.
     private let name: String
     private let isCompressed: Bool
     private var answers = MessageAnswers<Framing>()
@@ -57,7 +57,7 @@ package struct MessageClient<Framing: MessageFraming>: ClassicClient {
     private func bytes(_ request: MessageRequest) -> [UInt8] { request.bytes(in: Framing.self) ?? [] }
 }
 
-/// Reads what a server says to a client in messages, whatever carries them.
+/// Parses a server's messages to a client, in any framing.
 package struct MessageAnswers<Framing: MessageFraming>: Sendable {
     private var framing = Framing()
 
@@ -65,7 +65,7 @@ package struct MessageAnswers<Framing: MessageFraming>: Sendable {
 
     /// Takes one step, by the rules of `ClassicConversation.next`.
     ///
-    /// - Throws: `ClassicFault`, also `unexpectedFrame` for what only a client sends.
+    /// - Throws: `ClassicFault`, also `unexpectedFrame` for a message that only clients send.
     package mutating func next(_ bytes: RawSpan) throws(ClassicFault) -> (answer: ClassicAnswer, consumed: Int) {
         let (found, consumed) = try framing.next(bytes)
         switch found {

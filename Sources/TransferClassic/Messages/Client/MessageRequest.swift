@@ -1,11 +1,11 @@
 internal import TransferKeys
 package import TransferModel
 
-/// What a client says in messages, whatever carries them.
+/// A client's message, in any framing.
 package enum MessageRequest: Equatable, Sendable {
     case ping
     case goodbye
-    /// A whole upload of kind `text`.
+    /// A whole upload of the kind `text`.
     case text(id: UInt64, String)
     /// - Parameter id: 1 to 2^53.
     case begin(id: UInt64, name: String?, kind: ContentKind?, size: UInt64?)
@@ -15,7 +15,7 @@ package enum MessageRequest: Equatable, Sendable {
     case end(id: UInt64, size: UInt64, sha256: [UInt8]?)
     case abort(id: UInt64, reason: String?)
 
-    /// Bytes of content that fit one chunk of either framing without compression: 61,440 digits of 65,535 bytes.
+    /// The bytes of content that fit one chunk of either framing without compression: 61,440 digits of 65,535 bytes.
     package static let chunkSize = 45 << 10
 
     package var function: MessageFunction {
@@ -52,7 +52,7 @@ package enum MessageRequest: Equatable, Sendable {
         }
     }
 
-    /// The bytes of the message; nothing for one that is too long for the framing.
+    /// The encoded message; nil if it is too long for the framing.
     package func bytes<Framing: MessageFraming>(in framing: Framing.Type) -> [UInt8]? {
         Framing.encode(function, object)
     }
